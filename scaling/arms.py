@@ -1,0 +1,211 @@
+"""Arms: a build plus the run-time settings under comparison, such as `3.14t+gil`.
+
+A setting is one entry in `SETTINGS`: what it puts into the child's environment or cell, what must
+be read back from inside the child as proof that it took hold, and which builds it fits. An arm is
+known by its name, in which settings stand in the table's order: one arm has one name.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from scaling.errors import UsageError
+from scaling.names import nearest, unknown
+
+# `workers` is written for 3.12 and newer; free-threaded builds began with 3.13 (PEP 703), as did
+# CPython's own mimalloc.
+OLDEST_MINOR = 12
+OLDEST_FREE_THREADED_MINOR = 13
+OLDEST_MIMALLOC_MINOR = 13
+
+# The versions that suggestions are made from; any other from 3.12 on is taken as well.
+SUGGESTED_BUILDS = ("3.12", "3.13", "3.13t", "3.14", "3.14t", "3.15", "3.15t")
+
+# What the user's shell may say to Python or to an allocator must not reach a child: it would change
+# an arm behind its name (PYTHON_GIL, PYTHONMALLOC), or what is imported (PYTHONPATH), or which of
+# its states glibc's malloc is in (MALLOC_*, GLIBC_TUNABLES).
+SCRUBBED_PREFIXES = ("PYTHON", "MALLOC_", "MIMALLOC_", "GLIBC_TUNABLES")
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """One CPython binary by its version: 3.`minor`, free-threaded or not."""
+
+    minor: int
+    free_threaded: bool
+
+    @property
+    def name(self) -> str:
+        """The build's name, `3.14` or `3.14t`."""
+        return f"3.{self.minor}{'t' if self.free_threaded else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBack:
+    """What a child of an arm must say about itself; anything else makes its run invalid."""
+
+    gil_enabled: bool
+    allocator: str
+    gc_enabled: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One run-time setting: how it is made, how it is proven, which builds it fits.
+
+    `environment` are the child's variables, `cell` the fields of its cell, `reads_back` the fields
+    of `ReadBack` that it changes; `misfit` says why a build cannot have it, or None.
+    """
+
+    name: str
+    summary: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+    cell: Mapping[str, bool] = field(default_factory=dict)
+    reads_back: Mapping[str, Any]
+    misfit: Callable[[Build], str | None] = lambda _build: None
+
+
+def _gil_misfit(build: Build) -> str | None:
+    if build.free_threaded:
+        return None
+    return f"{build.name} always has its GIL; the setting is for a free-threaded build"
+
+
+def _mimalloc_misfit(build: Build) -> str | None:
+    if build.free_threaded:
+        return f"{build.name} always uses mimalloc; the setting is for a build with the GIL"
+    if build.minor < OLDEST_MIMALLOC_MINOR:
+        return f"{build.name} has no mimalloc in it; it came with 3.{OLDEST_MIMALLOC_MINOR}"
+    return None
+
+
+SETTINGS: Mapping[str, Setting] = {
+    setting.name: setting
+    for setting in (
+        Setting(
+            name="gil",
+            summary="the free-threaded build with its GIL switched on",
+            environment={"PYTHON_GIL": "1"},
+            reads_back={"gil_enabled": True},
+            misfit=_gil_misfit,
+        ),
+        Setting(
+            name="mimalloc",
+            summary="the GIL build with the free-threaded build's allocator",
+            environment={"PYTHONMALLOC": "mimalloc"},
+            reads_back={"allocator": "mimalloc"},
+            misfit=_mimalloc_misfit,
+        ),
+        Setting(
+            name="nogc",
+            summary="the cyclic garbage collector switched off",
+            cell={"gc": False},
+            reads_back={"gc_enabled": False},
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """A build and the names of its settings, in the table's order."""
+
+    build: Build
+    settings: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The arm's name, such as `3.14t+gil`."""
+        return "+".join([self.build.name, *self.settings])
+
+    @property
+    def expected(self) -> ReadBack:
+        """What every process of a run on this arm must read back from itself."""
+        free = self.build.free_threaded
+        expected = ReadBack(
+            gil_enabled=not free,
+            allocator="mimalloc" if free else "pymalloc",
+            gc_enabled=True,
+        )
+        for name in self.settings:
+            expected = replace(expected, **SETTINGS[name].reads_back)
+        return expected
+
+    @property
+    def cell_fields(self) -> dict[str, bool]:
+        """What the arm adds to the child's cell."""
+        return {key: value for name in self.settings for key, value in SETTINGS[name].cell.items()}
+
+    def child_environment(self, base: Mapping[str, str]) -> dict[str, str]:
+        """The environment variables of a child: `base` without leaks, plus the arm's settings.
+
+        PYTHON_GIL is never set to 0: that would hide an import that needs the GIL.
+        """
+        kept = {
+            name: value
+            for name, value in base.items()
+            if not name.upper().startswith(SCRUBBED_PREFIXES)
+        }
+        for name in self.settings:
+            kept.update(SETTINGS[name].environment)
+        return kept
+
+
+def parse_build(text: str) -> Build:
+    """The build named `3.14` or `3.14t`.
+
+    Raises:
+        UsageError: no such name, or a build that the project cannot run on.
+    """
+    match = re.fullmatch(r"3\.(\d{1,2})(t?)", text)
+    if match is None:
+        raise _no_arm(text)
+    build = Build(minor=int(match[1]), free_threaded=bool(match[2]))
+    if build.minor < OLDEST_MINOR:
+        raise UsageError(
+            f"{build.name} is too old: Python 3.{OLDEST_MINOR} is the oldest that runs"
+        )
+    if build.free_threaded and build.minor < OLDEST_FREE_THREADED_MINOR:
+        raise UsageError(
+            f"there is no {build.name}: free-threaded builds began with "
+            f"3.{OLDEST_FREE_THREADED_MINOR}t"
+        )
+    return build
+
+
+def parse_arm(text: str) -> Arm:
+    """The arm named `BUILD` or `BUILD+SETTING+…`, its settings in the table's order.
+
+    Raises:
+        UsageError: an unknown build or setting, or a setting that does not fit the build.
+    """
+    build_name, *names = text.strip().split("+")
+    try:
+        build = parse_build(build_name)
+    except UsageError as error:
+        raise UsageError(f"arm {text!r}: {error}") from None
+    for name in names:
+        if name not in SETTINGS:
+            raise unknown("setting", name, SETTINGS, where=f"arm {text!r}")
+        if names.count(name) > 1:
+            raise UsageError(f"arm {text!r}: the setting {name!r} is given twice")
+        misfit = SETTINGS[name].misfit(build)
+        if misfit is not None:
+            raise UsageError(f"arm {text!r}: the setting {name!r} does not fit: {misfit}")
+    return Arm(build, tuple(name for name in SETTINGS if name in names))
+
+
+def parse_arms(texts: Iterable[str]) -> tuple[Arm, ...]:
+    """Several arms in the order given, each once.
+
+    Raises:
+        UsageError: as `parse_arm`.
+    """
+    return tuple(dict.fromkeys(map(parse_arm, texts)))
+
+
+def _no_arm(text: str) -> UsageError:
+    suggestion = nearest(text, SUGGESTED_BUILDS)
+    meant = f" Did you mean {suggestion!r}?" if suggestion else ""
+    return UsageError(f"{text!r} is no build.{meant} A build is a version such as 3.14 or 3.14t")

@@ -1,0 +1,148 @@
+"""One run of one child: started afresh, observed, bounded in time, its outcome told whatever it is."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+import msgspec
+
+from scaling.disturbance import disturbance
+from scaling.probe import Probe
+from scaling.record import Disturbance, Memory, Outcome, Record, decode_record
+
+# Beyond warm-up and window: starting up with many workers, GIL-bound loops that are slow to stop.
+# The child's own limits per phase are shorter, so that it can say itself which phase hangs.
+LIMIT_S = 200.0
+LAST_WORDS_S = 3.0  # for faulthandler to write every thread's stack after SIGABRT
+STDERR_KEPT = 20_000  # characters, from the end: tracebacks stand there
+
+
+@dataclass(frozen=True)
+class Child:
+    """How to start a child: its interpreter and its environment variables."""
+
+    python: str
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended, and what was seen of it from outside."""
+
+    outcome: Outcome
+    elapsed_s: float
+    record: Record | None = None
+    raw_record: bytes | None = None
+    stderr: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+    memory: Memory = field(default_factory=Memory)
+    disturbance: Disturbance = field(default_factory=Disturbance)
+
+
+def run_child(child: Child, cell: Mapping[str, Any], limit_s: float | None = None) -> Ending:
+    """Run one cell in a fresh process tree; never raises for what the child does.
+
+    `limit_s` bounds the run; by default it is its own warm-up and window, and ample time more.
+    """
+    if limit_s is None:
+        limit_s = cell["warmup_s"] + cell["window_s"] + LIMIT_S
+    ours, theirs = socket.socketpair()
+    probe = Probe(ours)
+    started = time.monotonic()
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = subprocess.Popen(
+            [child.python, "-m", "workers"],
+            stdin=subprocess.PIPE,
+            stdout=out,
+            stderr=err,
+            env=dict(child.environment),
+            pass_fds=(theirs.fileno(),),
+            start_new_session=True,  # Ctrl-C is the driver's; and the whole tree can be ended
+        )
+        document = msgspec.json.encode({**cell, "observer_fd": theirs.fileno()})
+        theirs.close()
+        probe.start()
+        try:
+            timed_out = not _feed_and_wait(process, document, limit_s)
+        finally:
+            end_tree(process)
+            probe.join()
+        elapsed_s = time.monotonic() - started
+        printed, told = _contents(out), _contents(err).decode(errors="replace")
+    record = None
+    with contextlib.suppress(msgspec.DecodeError):
+        record = decode_record(printed)
+    code = process.returncode
+    instants = record.instants_ns if record else None
+    return Ending(
+        outcome=_outcome(record, code, timed_out=timed_out),
+        elapsed_s=elapsed_s,
+        record=record,
+        raw_record=printed if record else None,
+        stderr=_blamed(told, printed if not record else b"")[-STDERR_KEPT:],
+        exit_code=code if code >= 0 else None,
+        signal=-code if code < 0 else None,
+        memory=probe.memory(
+            instants.opened if instants else None, instants.closed if instants else None
+        ),
+        disturbance=_disturbance(probe),
+    )
+
+
+def _feed_and_wait(process: subprocess.Popen[bytes], document: bytes, limit_s: float) -> bool:
+    """Hand over the cell and wait; False if the child had to be asked for its last words."""
+    if process.stdin:
+        with contextlib.suppress(BrokenPipeError), process.stdin as stdin:
+            stdin.write(document)
+    try:
+        process.wait(limit_s)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGABRT)  # faulthandler prints the stacks of all threads
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(LAST_WORDS_S)
+        return False
+    return True
+
+
+def end_tree(process: subprocess.Popen[bytes]) -> None:
+    """End a process that leads its session, and everything that it started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _outcome(record: Record | None, code: int, *, timed_out: bool) -> Outcome:
+    if timed_out:
+        return "timed-out"
+    if record is not None and record.outcome == "failed":
+        return "failed"
+    if code != 0:
+        return "crashed"
+    return "measured" if record is not None else "garbled"
+
+
+def _contents(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    return file.read()
+
+
+def _blamed(told: str, rubbish: bytes) -> str:
+    """Keep what stood on standard output instead of a record beside standard error."""
+    if not rubbish.strip():
+        return told
+    return f"{told}[standard output] {rubbish.decode(errors='replace')}"
+
+
+def _disturbance(probe: Probe) -> Disturbance:
+    if {"imported", "closed"} <= set(probe.times):
+        ours = probe.cpu_s["closed"] - probe.cpu_s["imported"]
+        return disturbance(probe.times["imported"], probe.times["closed"], ours)
+    return Disturbance()

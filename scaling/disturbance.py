@@ -1,0 +1,74 @@
+"""What the machine did besides the run: steal, quota throttling, other programs, load."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import psutil
+
+from scaling.record import Disturbance
+
+CGROUP_STATS = (
+    Path("/sys/fs/cgroup/cpu.stat"),  # v2, the container's own group
+    Path("/sys/fs/cgroup/cpu/cpu.stat"),  # v1
+)
+
+
+@dataclass(frozen=True)
+class MachineTimes:
+    """CPU seconds of the whole machine since it was started, and of this cgroup's throttling."""
+
+    total_s: float
+    idle_s: float
+    steal_s: float
+    throttled_s: float | None
+    load_1m: float | None
+
+    @classmethod
+    def now(cls) -> Self:
+        """Read them."""
+        times = psutil.cpu_times()
+        # Guest time is part of user time already.
+        counted = [name for name in times._fields if not name.startswith("guest")]
+        return cls(
+            total_s=sum(getattr(times, name) for name in counted),
+            idle_s=times.idle + getattr(times, "iowait", 0.0),
+            steal_s=getattr(times, "steal", 0.0),
+            throttled_s=_throttled_s(),
+            load_1m=os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        )
+
+
+def disturbance(before: MachineTimes, after: MachineTimes, ours_cpu_s: float) -> Disturbance:
+    """What disturbed a run between two readings; `ours_cpu_s` is the run's own CPU time.
+
+    Fractions are of all CPUs' time between the readings.
+    """
+    total_s = after.total_s - before.total_s
+    if total_s <= 0:
+        return Disturbance(load_1m=after.load_1m)
+    steal_s = after.steal_s - before.steal_s
+    busy_s = total_s - (after.idle_s - before.idle_s) - steal_s
+    throttled = None
+    if after.throttled_s is not None and before.throttled_s is not None:
+        throttled = after.throttled_s - before.throttled_s
+    return Disturbance(
+        load_1m=after.load_1m,
+        steal_fraction=steal_s / total_s,
+        throttled_s=throttled,
+        other_cpu_fraction=max(0.0, busy_s - ours_cpu_s) / total_s,
+    )
+
+
+def _throttled_s() -> float | None:
+    for path in CGROUP_STATS:
+        try:
+            told = dict(line.split() for line in path.read_text(encoding="ascii").splitlines())
+        except (OSError, ValueError):
+            continue
+        if "throttled_usec" in told:
+            return int(told["throttled_usec"]) / 1e6
+        if "throttled_time" in told:
+            return int(told["throttled_time"]) / 1e9
+    return None

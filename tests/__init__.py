@@ -1,0 +1,1 @@
+"""The project's tests, each file named after the promise that it keeps."""

@@ -1,0 +1,66 @@
+"""`python -m workers`: a cell on standard input gives a record on standard output.
+
+`--describe` tells instead what can be run here. Standard output carries the document alone:
+whatever a workload prints goes to standard error.
+"""
+
+import time
+
+STARTED_NS = time.monotonic_ns()  # before the imports below, which are part of the start
+
+import faulthandler  # noqa: E402
+import json  # noqa: E402
+import os  # noqa: E402
+import sys  # noqa: E402
+from typing import Any  # noqa: E402
+
+USAGE = "usage: python -m workers < cell.json   or   python -m workers --describe [--workload M:N]"
+
+
+def main(arguments: list[str]) -> int:
+    """Do what the arguments say; return the exit code (2: bad input, 1: the run failed)."""
+    faulthandler.enable()
+    if arguments[:1] == ["--worker"]:
+        from workers.life import work
+
+        work(int(arguments[1]))
+        return 0
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
+        os.dup2(2, 1)
+        if arguments[:1] == ["--describe"]:
+            from workers.describe import describe
+
+            document: dict[str, Any] = describe(_named_workloads(arguments[1:]))
+        elif arguments:
+            print(USAGE, file=sys.stderr)
+            return 2
+        else:
+            from workers.cell import CellError, read_cell
+            from workers.host import measure
+
+            try:
+                cell = read_cell(json.load(sys.stdin))
+            except (CellError, json.JSONDecodeError, TypeError) as error:
+                print(f"python -m workers: {error}", file=sys.stderr)
+                return 2
+            document = measure(cell, STARTED_NS)
+        json.dump(document, out)
+        out.write("\n")
+    return 0 if document.get("outcome", "measured") == "measured" else 1
+
+
+def _named_workloads(arguments: list[str]) -> list[str]:
+    if len(arguments) % 2 or any(flag != "--workload" for flag in arguments[::2]):
+        print(USAGE, file=sys.stderr)
+        raise SystemExit(2)
+    return arguments[1::2]
+
+
+if __name__ == "__main__":
+    code = main(sys.argv[1:])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # A worker that hangs is a daemon thread; interpreter shutdown must not wait for its loop.
+    if code == 1:
+        os._exit(code)
+    sys.exit(code)

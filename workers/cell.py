@@ -1,0 +1,73 @@
+"""The cell as the child reads it: one JSON document that says what to measure."""
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any
+
+SCHEMA = 1
+
+
+class CellError(ValueError):
+    """A cell that cannot be read: says which key is wrong and what was expected."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one child measures, once.
+
+    `in_flight` is the work in flight over all workers, to be dealt out evenly; None leaves the
+    workload's own default to each. `pinning` has the CPUs of each worker. `observer_fd` is where
+    the driver listens for phases; None when nobody does.
+    """
+
+    workload: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    loop: str = "asyncio"
+    model: str = "threads"
+    workers: int = 1
+    in_flight: int | None = None
+    warmup_s: float = 0.3
+    window_s: float = 1.0
+    ticks: int = 10
+    gc: bool = True
+    services: dict[str, list[str]] = field(default_factory=dict)
+    pinning: list[list[int]] | None = None
+    observer_fd: int | None = None
+    schema: int = SCHEMA
+
+    def share(self, index: int) -> int | None:
+        """Work in flight of one worker: the total dealt out evenly, the first ones get the rest."""
+        if self.in_flight is None:
+            return None
+        each, rest = divmod(self.in_flight, self.workers)
+        return each + (index < rest)
+
+
+def read_cell(document: object) -> Cell:
+    """Check a decoded JSON document and make the cell of it.
+
+    Raises:
+        CellError: not an object, an unknown key, or a value that makes no sense.
+    """
+    if not isinstance(document, dict) or not isinstance(document.get("workload"), str):
+        raise CellError('a cell is a JSON object with at least {"workload": "echo"}')
+    known = {each.name for each in dataclasses.fields(Cell)}
+    unknown = sorted(set(document) - known)
+    if unknown:
+        raise CellError(f"unknown key {unknown[0]!r} in the cell; known: {', '.join(sorted(known))}")
+    cell = Cell(**document)
+    if cell.schema != SCHEMA:
+        raise CellError(f"the cell has schema {cell.schema}, this child reads {SCHEMA}")
+    for name in ("workers", "ticks"):
+        value = getattr(cell, name)
+        if type(value) is not int or value < 1:
+            raise CellError(f"{name}: expected a whole number of at least 1, got {value!r}")
+    for name in ("window_s", "warmup_s"):
+        value = getattr(cell, name)
+        if type(value) not in (int, float) or value < 0 or (name == "window_s" and value == 0):
+            raise CellError(f"{name}: expected seconds, got {value!r}")
+    if cell.in_flight is not None and cell.in_flight < cell.workers:
+        raise CellError(
+            f"in_flight: {cell.in_flight} cannot be dealt out to {cell.workers} workers"
+        )
+    return cell

@@ -1,0 +1,142 @@
+"""What can be run here: asked once in each child environment, so that `scaling` need not guess."""
+
+import importlib
+import os
+import platform
+import sys
+import sysconfig
+from importlib import metadata
+from typing import Any
+
+from workers.allocator import allocator
+from workers.cell import SCHEMA
+from workers.gil import gil_enabled
+from workers.loops import LOOPS, load_loop
+from workers.models import MODELS, refusal
+from workers.naming import BUILT_IN, load_workload
+from workers.workload import Workload, build, parameters_of
+
+ENTRY_POINTS = "scaling.workloads"
+
+
+def describe(named: list[str]) -> dict[str, Any]:
+    """Describe this environment: builds, packages, loops, models and workloads.
+
+    `named` are workloads as `package.module:Name`, described beside the built-in ones and those
+    of the entry-point group `scaling.workloads`.
+    """
+    python = _python()  # before any workload is imported: one of them may turn the GIL on
+    loops = {name: _loop(name) for name in LOOPS}
+    models = {name: {"refused": refusal(name)} for name in MODELS}
+    found = {entry.name: entry.value for entry in metadata.entry_points(group=ENTRY_POINTS)}
+    paths = BUILT_IN | found | {name: name for name in named}
+    can_isolate = models["interpreters"]["refused"] is None
+    isolated_loops = {name: _refused_in_isolation(f"import {LOOPS[name].module}") for name in LOOPS}
+    return {
+        "schema": SCHEMA,
+        "python": python,
+        "packages": {each.name: each.version for each in metadata.distributions()},
+        "loops": loops,
+        "models": models,
+        "workloads": {
+            name: _workload(path, list(loops), isolated_loops if can_isolate else {})
+            for name, path in paths.items()
+        },
+    }
+
+
+def _python() -> dict[str, Any]:
+    return {
+        "version": platform.python_version(),
+        "free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+        "config_args": config_args(),
+        "compiler": platform.python_compiler(),
+        "pgo": "--enable-optimizations" in config_args(),
+        "lto": any(argument.startswith("--with-lto") for argument in config_args()),
+        "libc": " ".join(platform.libc_ver()).strip() or None,
+        "openssl": _openssl(),
+        "allocator": allocator(),
+        "gil_enabled": gil_enabled(),
+    }
+
+
+def config_args() -> list[str]:
+    """The options that this build was configured with, without anything that holds a path."""
+    import shlex
+
+    told = shlex.split(sysconfig.get_config_var("CONFIG_ARGS") or "")
+    return [argument for argument in told if os.sep not in argument]
+
+
+def _openssl() -> str | None:
+    try:
+        import ssl
+    except ImportError:
+        return None
+    return ssl.OPENSSL_VERSION
+
+
+def _loop(name: str) -> dict[str, Any]:
+    try:
+        load_loop(name)
+    except ImportError as error:
+        return {"version": None, "refused": f"not installed: {error}"}
+    module = sys.modules[LOOPS[name].module]
+    return {
+        "version": getattr(module, "__version__", platform.python_version()),
+        "refused": None,
+    }
+
+
+def _workload(path: str, loops: list[str], isolated_loops: dict[str, str | None]) -> dict[str, Any]:
+    try:
+        workload = load_workload(path)
+        build(workload, {}).load()
+    except Exception as error:  # noqa: BLE001 - anything a user's module raises is its refusal
+        return {"path": path, "summary": "", "refused": f"{type(error).__name__}: {error}"}
+    return {
+        "path": path,
+        "summary": (workload.__doc__ or "").strip().partition("\n")[0],
+        "operation": workload.operation,
+        "finite": workload.finite,
+        "in_flight": workload.in_flight,
+        "services": list(workload.services),
+        "refused": None,
+        "refusals": _refusals(path, workload, loops, isolated_loops),
+        "parameters": parameters_of(workload),
+    }
+
+
+def _refusals(
+    path: str, workload: type[Workload], loops: list[str], isolated_loops: dict[str, str | None]
+) -> list[dict[str, str]]:
+    isolated = None
+    if isolated_loops and not any(workload.refuses("interpreters", loop) for loop in loops):
+        isolated = _refused_in_isolation(
+            f"from workers.naming import load_workload; from workers.workload import build; "
+            f"build(load_workload({path!r}), {{}}).load()"
+        )
+    refusals = []
+    for model in MODELS:
+        for loop in loops:
+            reason = workload.refuses(model, loop)
+            if reason is None and model == "interpreters":
+                reason = isolated_loops.get(loop) or isolated
+            if reason is not None:
+                refusals.append({"model": model, "loop": loop, "reason": reason})
+    return refusals
+
+
+def _refused_in_isolation(code: str) -> str | None:
+    """Really try the imports in a sub-interpreter; return why it refused, None if it did not."""
+    if sys.version_info < (3, 14):
+        return None
+    interpreters = importlib.import_module("concurrent.interpreters")
+    interpreter = interpreters.create()
+    try:
+        interpreter.exec(f"import sys; sys.path[:] = {sys.path!r}\n{code}")
+    except interpreters.ExecutionFailed as error:
+        return f"refused by a sub-interpreter: {error.excinfo.msg}"
+    finally:
+        interpreter.close()
+    return None

@@ -1,0 +1,145 @@
+"""The host of N workers: starts them, opens one window for all, gathers one record.
+
+The host only waits while the window is open; whatever it does then costs the loops nothing.
+"""
+
+import dataclasses
+import faulthandler
+import importlib
+import os
+import sys
+import time
+from typing import Any
+
+from workers.cell import SCHEMA, Cell
+from workers.gil import GilWatch
+from workers.life import load
+from workers.line import Line, LineClosedError, Message, line_pair, receive_from_all
+from workers.loops import LOOPS
+from workers.models import MODELS
+from workers.observer import Observer
+from workers.readback import Readback
+from workers.window import schedule
+
+LEAD_S = 0.02  # from publishing the schedule to its first instant: every loop must hear of it
+LIMIT_S = 60.0  # beyond what a phase takes by itself; a worker silent for longer is hung
+
+
+class WorkerFailedError(Exception):
+    """A worker said that it failed; carries what it said."""
+
+    def __init__(self, failure: dict[str, Any]) -> None:
+        super().__init__(failure["error"])
+        self.failure = failure
+
+
+class Host:
+    """Measures one cell, once."""
+
+    def __init__(self, cell: Cell, readback: Readback, started_ns: int) -> None:
+        self._cell = cell
+        self._readback = readback
+        self._observer = Observer(cell.observer_fd)
+        self._instants_ns = {"started": started_ns}
+        self._lines: list[Line] = []
+        self._phase = "import"
+
+    def measure(self) -> dict[str, Any]:
+        """Run the cell and return the record; a failure is an outcome, not an exception."""
+        try:
+            reports = self._run()
+        except WorkerFailedError as error:
+            return self._record(failure=error.failure)
+        except (TimeoutError, LineClosedError, ImportError, ValueError) as error:
+            if isinstance(error, TimeoutError):
+                faulthandler.dump_traceback(all_threads=True)  # shows where they hang
+            told = f"{type(error).__name__}: {error}"
+            return self._record(
+                failure={"phase": self._phase, "worker": None, "error": told, "traceback": ""}
+            )
+        return self._record(reports=reports)
+
+    def _run(self) -> list[Message]:
+        cell = self._cell
+        if cell.model == "threads":  # the workers find everything imported, one after the other
+            load(cell)
+        self._readback.imported(collect=cell.gc)
+        crew = MODELS[cell.model]()
+        descriptors = []
+        for _ in range(cell.workers):
+            line, theirs = line_pair()
+            self._lines.append(line)
+            descriptors.append(theirs.detach())
+        pids = [os.getpid(), *crew.start(descriptors)]
+        for index, line in enumerate(self._lines):
+            line.send({"cell": dataclasses.asdict(cell), "index": index})
+        self._await("imported")
+        self._observer.phase("imported", pids)
+        self._order({"do": "begin"})
+        self._phase = "setup"
+        self._await("ready", cell.warmup_s)
+        self._phase = "window"
+        opens_ns = time.monotonic_ns() + round(LEAD_S * 1e9)
+        instants_ns = schedule(opens_ns, cell.window_s, cell.ticks)
+        self._readback.opened()
+        self._order({"do": "measure", "instants_ns": instants_ns})
+        self._await("measured", cell.window_s)
+        self._readback.closed()
+        self._instants_ns |= {"opened": instants_ns[0], "closed": instants_ns[-1]}
+        self._observer.phase("closed", pids)
+        self._phase = "stop"
+        self._order({"do": "stop"})
+        reports = self._await("report")
+        crew.join()
+        return [message["report"] for message in reports]
+
+    def _order(self, order: Message) -> None:
+        for line in self._lines:
+            line.send(order)
+
+    def _await(self, expected: str, takes_s: float = 0.0) -> list[Message]:
+        """Wait for one message from each worker; note the instant at which the last has come."""
+        heard = receive_from_all(self._lines, takes_s + LIMIT_S, self._observer.descriptor)
+        self._instants_ns[expected] = time.monotonic_ns()
+        messages = [heard[line] for line in self._lines]
+        failures = [message["failure"] for message in messages if message["is"] == "failed"]
+        if failures:
+            raise WorkerFailedError(failures[0])
+        return messages
+
+    def _record(
+        self,
+        *,
+        reports: list[Message] | None = None,
+        failure: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        workers = reports or []
+        module = LOOPS[self._cell.loop].module
+        version = getattr(sys.modules.get(module), "__version__", None)
+        first: Message = workers[0] if workers else {}
+        shared = ("loop_class", "facts", "debug")
+        return {
+            "schema": SCHEMA,
+            "outcome": "failed" if failure else "measured",
+            "failure": failure,
+            "process": self._readback.result(debug=bool(first.get("debug"))),
+            "loop": {
+                "name": self._cell.loop,
+                "class": first.get("loop_class"),
+                "version": version,
+            },
+            "facts": first.get("facts", {}),
+            "instants_ns": self._instants_ns,
+            "workers": [
+                {key: value for key, value in worker.items() if key not in shared}
+                for worker in workers
+            ],
+        }
+
+
+def measure(cell: Cell, started_ns: int) -> dict[str, Any]:
+    """Measure one cell in this process; `started_ns` is when the process began (monotonic)."""
+    watch = GilWatch()
+    readback = Readback(watch)
+    watch.install()
+    return Host(cell, readback, started_ns).measure()

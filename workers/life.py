@@ -1,0 +1,180 @@
+"""One worker's life on its own loop: set up, warm up, take ticks, stop, tear down.
+
+The same in a thread, a process or a sub-interpreter: orders come and reports go over the line.
+"""
+
+import asyncio
+import socket
+import time
+import traceback
+from collections.abc import Awaitable
+from typing import Any
+
+from workers.cell import Cell
+from workers.gil import GilWatch
+from workers.line import Line, Message
+from workers.loops import load_loop
+from workers.naming import load_workload
+from workers.readback import Readback
+from workers.window import Ticks, take_ticks
+from workers.worker import Worker
+from workers.workload import Workload, build
+
+GRACE_S = 5.0  # for operations in flight to end by themselves once the worker was told to stop
+
+
+def load(cell: Cell) -> Workload:
+    """Import everything that the cell's workload and loop need; return the workload."""
+    load_loop(cell.loop)
+    workload = build(load_workload(cell.workload), cell.parameters)
+    workload.load()
+    return workload
+
+
+def work(descriptor: int) -> None:
+    """Live a worker's life, told what to do over the line behind `descriptor`."""
+    line = Line(socket.socket(fileno=descriptor))
+    life = None
+    try:
+        assignment = line.receive()
+        life = Life(line, Cell(**assignment["cell"]), assignment["index"])
+        line.send({"is": "report", "report": life.live()})
+    except OSError as error:
+        if not isinstance(error, ConnectionError):
+            line.send(_failure(life, error))
+    except BaseException as error:  # noqa: BLE001 - whatever it was, the host must hear of it
+        line.send(_failure(life, error))
+    finally:
+        line.close()
+
+
+def _failure(life: "Life | None", error: BaseException) -> Message:
+    return {
+        "is": "failed",
+        "failure": {
+            "phase": life.phase if life else "start",
+            "worker": life.index if life else None,
+            "error": f"{type(error).__name__}: {error}",
+            "traceback": "".join(traceback.format_exception(error)),
+        },
+    }
+
+
+class Life:
+    """Holds what a worker needs from its first import to its report."""
+
+    def __init__(self, line: Line, cell: Cell, index: int) -> None:
+        self.phase = "import"
+        self.index = index
+        self._line = line
+        self._cell = cell
+        self._ticks = Ticks()
+        self._readback: Readback | None = None
+        if cell.model != "threads":  # threads share the host's interpreter, which reads itself back
+            watch = GilWatch()
+            watch.install()
+            self._readback = Readback(watch)
+
+    def live(self) -> dict[str, Any]:
+        """Run from import to the closed loop; return the worker's part of the record."""
+        cell = self._cell
+        workload = load(cell)
+        if cell.in_flight is not None and workload.in_flight is not None:
+            setattr(workload, workload.in_flight, cell.share(self.index))
+        if self._readback:
+            self._readback.imported(collect=cell.gc)
+        self._line.send({"is": "imported"})
+        self._line.receive()
+        worker = Worker(self.index, cell.workers, cell.services)
+        with asyncio.Runner(loop_factory=load_loop(cell.loop)) as runner:
+            loop = runner.get_loop()
+            loop_class = f"{type(loop).__module__}.{type(loop).__qualname__}"
+            report = runner.run(self._live(workload, worker))
+        return report | {
+            "index": self.index,
+            "in_flight": cell.share(self.index),
+            "loop_class": loop_class,
+            "facts": workload.facts(),
+            "ticks": self._ticks.columns,
+            "errors": worker.errors,
+            "error_samples": worker.error_samples,
+            "process": self._readback.result(debug=report["debug"]) if self._readback else None,
+        }
+
+    async def _live(self, workload: Workload, worker: Worker) -> dict[str, Any]:
+        loop = asyncio.get_running_loop()
+        # A callback that raises is an error of this worker, not a line in a log.
+        loop.set_exception_handler(lambda _, context: worker.fail(_told(context)))
+        busy_from_ns = busy_until_ns = 0
+        traffic: asyncio.Task[None] | None = None
+        try:
+            self.phase = "setup"
+            await workload.setup(worker)
+            busy_from_ns = time.monotonic_ns()
+            traffic = asyncio.create_task(workload.run(worker))
+            self.phase = "warm-up"
+            await _beside(traffic, asyncio.sleep(self._cell.warmup_s))
+            order = await self._ask({"is": "ready"}, traffic)
+            if order["do"] == "measure":
+                self.phase = "window"
+                await _beside(traffic, self._window(order["instants_ns"], worker))
+                await self._ask({"is": "measured"}, traffic)
+            busy_until_ns = time.monotonic_ns()
+            self.phase = "stop"
+            worker.stop()
+            await _end(traffic)
+        finally:
+            worker.stop()
+            if traffic is not None and not traffic.done():
+                traffic.cancel()
+                await asyncio.wait({traffic})
+            await workload.teardown(worker)
+        return {
+            "busy_from_ns": busy_from_ns,
+            "busy_until_ns": busy_until_ns,
+            "pending_tasks": len(asyncio.all_tasks() - {asyncio.current_task()}),
+            "debug": loop.get_debug(),
+        }
+
+    async def _ask(self, message: Message, traffic: asyncio.Task[None]) -> Message:
+        self._line.send(message)
+        return await _beside(traffic, self._line.receive_on_loop())
+
+    async def _window(self, instants_ns: list[int], worker: Worker) -> None:
+        opens_ns, closes_ns = instants_ns[0], instants_ns[-1]
+
+        def tick(instant_ns: int) -> None:
+            if self._readback and instant_ns == opens_ns:
+                self._readback.opened()
+            self._ticks.take(instant_ns, worker)
+            if self._readback and instant_ns == closes_ns:
+                self._readback.closed()
+
+        await take_ticks(instants_ns, tick)
+
+
+async def _beside[T](traffic: asyncio.Task[None], awaited: Awaitable[T]) -> T:
+    """Wait for something while the traffic runs; traffic that ends meanwhile is a failure."""
+    waiting = asyncio.ensure_future(awaited)
+    await asyncio.wait({traffic, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    if waiting.done():
+        return waiting.result()
+    waiting.cancel()
+    await asyncio.wait({waiting})
+    traffic.result()  # raises what ended it
+    raise RuntimeError("the traffic ended before it was told to stop")
+
+
+async def _end(traffic: asyncio.Task[None]) -> None:
+    """Let traffic that was told to stop finish its operations, then cancel what goes on."""
+    await asyncio.wait({traffic}, timeout=GRACE_S)
+    if not traffic.done():
+        traffic.cancel()
+        await asyncio.wait({traffic})
+    if not traffic.cancelled():
+        traffic.result()
+
+
+def _told(context: dict[str, Any]) -> str:
+    error = context.get("exception")
+    return f"{context['message']}: {error!r}" if error else str(context["message"])

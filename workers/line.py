@@ -1,0 +1,133 @@
+"""The line between the host and a worker: JSON messages over one end of a socket pair.
+
+Thread, process and sub-interpreter all can hold a file descriptor, so the three models talk to
+the host in the same way, and nothing is shared between workers.
+"""
+
+import asyncio
+import json
+import selectors
+import socket
+import time
+from collections.abc import Iterable
+from typing import Any
+
+Message = dict[str, Any]
+CHUNK_BYTES = 65_536  # far below 256 KiB: a freed block above that changes glibc's behaviour
+
+
+class LineClosedError(ConnectionError):
+    """The other end went away without a word."""
+
+
+class Line:
+    """One end of a line; messages are newline-delimited JSON."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self._socket = end
+        self._received = bytearray()
+
+    def fileno(self) -> int:
+        """Return the descriptor, for selectors."""
+        return self._socket.fileno()
+
+    def close(self) -> None:
+        """Close this end."""
+        self._socket.close()
+
+    def send(self, message: Message) -> None:
+        """Send one message."""
+        self._socket.sendall(json.dumps(message).encode() + b"\n")
+
+    def take(self) -> Message | None:
+        """Read what has come in once; return a message if a whole one is there.
+
+        Raises:
+            LineClosedError: the other end is gone.
+        """
+        message = self._whole()
+        if message is None:
+            chunk = self._socket.recv(CHUNK_BYTES)
+            if not chunk:
+                raise LineClosedError("the other end of the line is gone")
+            self._received += chunk
+            message = self._whole()
+        return message
+
+    def receive(self) -> Message:
+        """Wait for a message, blocking the thread."""
+        while (message := self.take()) is None:
+            pass
+        return message
+
+    async def receive_on_loop(self) -> Message:
+        """Wait for a message without blocking the running asyncio loop."""
+        loop = asyncio.get_running_loop()
+        arrived: asyncio.Future[Message] = loop.create_future()
+
+        def readable() -> None:
+            try:
+                message = self.take()
+            except OSError as error:
+                loop.remove_reader(self._socket)
+                arrived.set_exception(error)
+                return
+            if message is not None:
+                loop.remove_reader(self._socket)
+                arrived.set_result(message)
+
+        loop.add_reader(self._socket, readable)
+        try:
+            return await arrived
+        finally:
+            loop.remove_reader(self._socket)
+
+    def _whole(self) -> Message | None:
+        end = self._received.find(b"\n")
+        if end < 0:
+            return None
+        text = bytes(self._received[:end])
+        del self._received[: end + 1]
+        message: Message = json.loads(text)
+        return message
+
+
+def line_pair() -> tuple[Line, socket.socket]:
+    """Make a line: the host's end, and the socket that the worker makes its own of."""
+    ours, theirs = socket.socketpair()
+    return Line(ours), theirs
+
+
+def receive_from_all(
+    lines: Iterable[Line], limit_s: float, watched: int | None = None
+) -> dict[Line, Message]:
+    """Wait until every line has brought one message.
+
+    `watched` is a descriptor whose hanging up means that nobody waits for the answer any more.
+
+    Raises:
+        TimeoutError: not all came within `limit_s`.
+        LineClosedError: a worker went away without a word.
+        BrokenPipeError: the watcher is gone.
+    """
+    deadline = time.monotonic() + limit_s
+    messages: dict[Line, Message] = {}
+    with selectors.DefaultSelector() as selector:
+        waiting = 0
+        for line in lines:
+            selector.register(line, selectors.EVENT_READ, line)
+            waiting += 1
+        if watched is not None:
+            selector.register(watched, selectors.EVENT_READ)
+        while len(messages) < waiting:
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                raise TimeoutError(f"{waiting - len(messages)} of {waiting} workers are silent")
+            for key, _ in selector.select(left_s):
+                if key.data is None:
+                    raise BrokenPipeError("the driver is gone")
+                message = key.data.take()
+                if message is not None:
+                    messages[key.data] = message
+                    selector.unregister(key.data)
+    return messages

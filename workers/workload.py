@@ -1,0 +1,124 @@
+"""What a workload is: a dataclass of parameters with traffic to run on one event loop.
+
+A workload needs `run`; `setup` and `teardown` are there for connections and servers. Every
+worker has an instance of its own, so state on `self` is shared with nobody.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+
+from workers.worker import Worker
+
+PARAMETER_TYPES = (bool, int, float, str)
+
+
+class ParameterError(ValueError):
+    """A parameter that the workload does not have, or a value that it cannot take."""
+
+
+def parameter[T](default: T, summary: str, *, at_least: float | None = None) -> T:
+    """Declare a parameter: its default is what the study uses, `summary` what it means.
+
+    `at_least` is the smallest number that makes sense.
+    """
+    metadata = {"summary": summary, "at_least": at_least}
+    field: T = dataclasses.field(default=default, metadata=metadata)
+    return field
+
+
+@dataclass
+class Workload:
+    """Base of every workload.
+
+    `operation` names what is counted, in the plural ("round trips"). `in_flight` names the
+    parameter that says how much work a worker has in flight: sizing deals it out. `services`
+    names the helpers that the driver starts beside the child ("site").
+    """
+
+    operation: ClassVar[str] = "operations"
+    in_flight: ClassVar[str | None] = None
+    services: ClassVar[tuple[str, ...]] = ()
+    finite: ClassVar[bool] = False
+
+    @classmethod
+    def refuses(cls, model: str, loop: str) -> str | None:
+        """Say why this workload cannot run under `model` on `loop`; None where it can."""
+        del model, loop
+        return None
+
+    def load(self) -> None:
+        """Import what these parameters need; called once, before any loop exists."""
+
+    def facts(self) -> dict[str, str]:
+        """Tell what is really in use (a parser, say); goes into the record."""
+        return {}
+
+    async def setup(self, worker: Worker) -> None:
+        """Build what the traffic needs, inside the worker: payload, connections, sessions."""
+
+    async def run(self, worker: Worker) -> None:
+        """Run traffic until `worker.running` is false, counting `worker.operations`."""
+        raise NotImplementedError
+
+    async def teardown(self, worker: Worker) -> None:
+        """Close everything that `setup` opened; called whatever happened."""
+
+
+def parameters_of(workload: type[Workload]) -> dict[str, dict[str, Any]]:
+    """List a workload's parameters: type, default, choices, least value and meaning of each.
+
+    Raises:
+        ParameterError: a field's type is not bool, int, float, str or a Literal of strings.
+    """
+    hints = get_type_hints(workload)
+    described = {}
+    for field in dataclasses.fields(workload):
+        if not field.init:
+            continue
+        hint = hints[field.name]
+        choices = list(get_args(hint)) if get_origin(hint) is Literal else None
+        kind = str if choices else hint
+        if kind not in PARAMETER_TYPES or field.default is dataclasses.MISSING:
+            raise ParameterError(
+                f"{workload.__name__}.{field.name}: a parameter is a bool, int, float, str or "
+                f"Literal of strings with a default"
+            )
+        described[field.name] = {
+            "type": kind.__name__,
+            "default": field.default,
+            "choices": choices,
+            "at_least": field.metadata.get("at_least"),
+            "summary": field.metadata.get("summary", ""),
+        }
+    return described
+
+
+def build(workload: type[Workload], values: dict[str, Any]) -> Workload:
+    """Make an instance with these parameters, defaults for the rest.
+
+    Raises:
+        ParameterError: an unknown parameter, a wrong type, or a value out of range.
+    """
+    known = parameters_of(workload)
+    for name, value in values.items():
+        if name not in known:
+            raise ParameterError(
+                f"{workload.__name__} has no parameter {name!r}; it has: {', '.join(known)}"
+            )
+        _check(workload.__name__, name, value, known[name])
+    return workload(**values)
+
+
+def _check(owner: str, name: str, value: object, expected: dict[str, Any]) -> None:
+    kind = expected["type"]
+    fits = type(value).__name__ == kind or (kind == "float" and type(value) is int)
+    if not fits:
+        raise ParameterError(f"{owner}.{name}: expected {kind}, got {value!r}")
+    if expected["choices"] and value not in expected["choices"]:
+        raise ParameterError(
+            f"{owner}.{name}: expected one of {', '.join(expected['choices'])}, got {value!r}"
+        )
+    least = expected["at_least"]
+    if least is not None and isinstance(value, int | float) and value < least:
+        raise ParameterError(f"{owner}.{name}: expected at least {least:g}, got {value!r}")

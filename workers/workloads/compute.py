@@ -1,0 +1,34 @@
+"""The positive control: pure Python that shares nothing."""
+
+import asyncio
+from dataclasses import dataclass
+
+from workers import Worker, Workload, parameter
+from workers.workloads.turns import turns
+
+
+@dataclass
+class Compute(Workload):
+    """Pure Python in callbacks, nothing shared: must scale with cores where there is no GIL.
+
+    One operation: one callback of `iterations` turns. The figure is not a measure of the loop
+    (a callback costs far less than what it runs) and not of any real program.
+    """
+
+    operation = "callbacks"
+
+    iterations: int = parameter(1_000, "turns of a pure-Python loop in a callback", at_least=1)
+
+    async def run(self, worker: Worker) -> None:
+        """Call back again and again until stopped."""
+        call_soon = asyncio.get_running_loop().call_soon
+        iterations = self.iterations
+
+        def callback() -> None:
+            turns(iterations)
+            worker.operations += 1
+            if worker.running:
+                call_soon(callback)
+
+        call_soon(callback)
+        await worker.stopped()

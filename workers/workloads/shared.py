@@ -1,0 +1,106 @@
+"""The negative control: the same pure Python, on something that all workers share."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from workers import Worker, Workload, parameter
+
+Sharing = Literal["nothing", "global", "value", "attribute-read", "attribute-write", "lock"]
+
+
+class Common:
+    """What the workers of one interpreter share."""
+
+    def __init__(self) -> None:
+        self.value = 0
+        self.lock = threading.Lock()
+
+
+COMMON = Common()
+NUMBER = 7
+
+
+@dataclass
+class Shared(Workload):
+    """A ladder of sharing, from nothing to a lock; an attribute written by all is the control.
+
+    One operation: one callback of `iterations` turns, each touching what is shared once. With
+    `attribute-write` (the default) N workers must not be faster than one, or the study is void.
+    Only threads share: processes and sub-interpreters have a copy each, and scale.
+    """
+
+    operation = "callbacks"
+
+    sharing: Sharing = parameter("attribute-write", "what every turn touches")
+    iterations: int = parameter(1_000, "turns in a callback", at_least=1)
+
+    @classmethod
+    def refuses(cls, model: str, loop: str) -> str | None:
+        """Only threads have anything in common."""
+        del loop
+        return None if model == "threads" else "nothing is shared between workers of this model"
+
+    async def run(self, worker: Worker) -> None:
+        """Call back again and again until stopped."""
+        call_soon = asyncio.get_running_loop().call_soon
+        rung, iterations = RUNGS[self.sharing], self.iterations
+
+        def callback() -> None:
+            rung(iterations)
+            worker.operations += 1
+            if worker.running:
+                call_soon(callback)
+
+        call_soon(callback)
+        await worker.stopped()
+
+
+def _nothing(count: int) -> None:
+    own = 0
+    for _ in range(count):
+        own += 7
+
+
+def _global(count: int) -> None:
+    own = 0
+    for _ in range(count):
+        own += NUMBER
+
+
+def _value(count: int) -> None:
+    # One object reached once and then used by all: its reference count is what is shared.
+    own, value = 0, COMMON.value
+    for _ in range(count):
+        own += value
+
+
+def _attribute_read(count: int) -> None:
+    own, common = 0, COMMON
+    for _ in range(count):
+        own += common.value
+
+
+def _attribute_write(count: int) -> None:
+    common = COMMON
+    for k in range(count):
+        common.value = k
+
+
+def _lock(count: int) -> None:
+    lock = COMMON.lock
+    for _ in range(count):
+        with lock:
+            pass
+
+
+RUNGS: dict[str, Callable[[int], None]] = {
+    "nothing": _nothing,
+    "global": _global,
+    "value": _value,
+    "attribute-read": _attribute_read,
+    "attribute-write": _attribute_write,
+    "lock": _lock,
+}

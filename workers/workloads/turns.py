@@ -1,0 +1,22 @@
+"""CPU work that is the same on every build: turns of a pure-Python loop.
+
+Work is counted, not timed: spinning until a clock says so would count another worker's turn at
+the GIL as one's own work.
+"""
+
+# About one microsecond on the machines of 2025 (3.14, x86-64 at 3–5 GHz); nominal, so that
+# "100 µs of work" means the same instructions on every arm.
+TURNS_PER_US = 30
+
+
+def turns(count: int) -> int:
+    """Go round `count` times and return a sum nobody needs."""
+    total = 0
+    for k in range(count):
+        total += k & 7
+    return total
+
+
+def turns_of(work_us: float) -> int:
+    """Turns that stand for `work_us` nominal microseconds."""
+    return round(work_us * TURNS_PER_US)
