@@ -5,40 +5,21 @@ be read back from inside the child as proof that it took hold, and which builds 
 known by its name, in which settings stand in the table's order: one arm has one name.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scaling.errors import UsageError
-from scaling.names import nearest, unknown
+from scaling.interpreters.builds import Build, parse_build
+from scaling.names import unknown
 
-# `workers` is written for 3.12 and newer; free-threaded builds began with 3.13 (PEP 703), as did
-# CPython's own mimalloc.
-OLDEST_MINOR = 12
-OLDEST_FREE_THREADED_MINOR = 13
+# CPython's own mimalloc came with free-threading (PEP 703).
 OLDEST_MIMALLOC_MINOR = 13
-
-# The versions that suggestions are made from; any other from 3.12 on is taken as well.
-SUGGESTED_BUILDS = ("3.12", "3.13", "3.13t", "3.14", "3.14t", "3.15", "3.15t")
 
 # What the user's shell may say to Python or to an allocator must not reach a child: it would change
 # an arm behind its name (PYTHON_GIL, PYTHONMALLOC), or what is imported (PYTHONPATH), or which of
 # its states glibc's malloc is in (MALLOC_*, GLIBC_TUNABLES).
 SCRUBBED_PREFIXES = ("PYTHON", "MALLOC_", "MIMALLOC_", "GLIBC_TUNABLES")
-
-
-@dataclass(frozen=True, slots=True)
-class Build:
-    """One CPython binary by its version: 3.`minor`, free-threaded or not."""
-
-    minor: int
-    free_threaded: bool
-
-    @property
-    def name(self) -> str:
-        """The build's name, `3.14` or `3.14t`."""
-        return f"3.{self.minor}{'t' if self.free_threaded else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,28 +133,6 @@ class Arm:
         return kept
 
 
-def parse_build(text: str) -> Build:
-    """The build named `3.14` or `3.14t`.
-
-    Raises:
-        UsageError: no such name, or a build that the project cannot run on.
-    """
-    match = re.fullmatch(r"3\.(\d{1,2})(t?)", text)
-    if match is None:
-        raise _no_arm(text)
-    build = Build(minor=int(match[1]), free_threaded=bool(match[2]))
-    if build.minor < OLDEST_MINOR:
-        raise UsageError(
-            f"{build.name} is too old: Python 3.{OLDEST_MINOR} is the oldest that runs"
-        )
-    if build.free_threaded and build.minor < OLDEST_FREE_THREADED_MINOR:
-        raise UsageError(
-            f"there is no {build.name}: free-threaded builds began with "
-            f"3.{OLDEST_FREE_THREADED_MINOR}t"
-        )
-    return build
-
-
 def parse_arm(text: str) -> Arm:
     """The arm named `BUILD` or `BUILD+SETTING+…`, its settings in the table's order.
 
@@ -203,9 +162,3 @@ def parse_arms(texts: Iterable[str]) -> tuple[Arm, ...]:
         UsageError: as `parse_arm`.
     """
     return tuple(dict.fromkeys(map(parse_arm, texts)))
-
-
-def _no_arm(text: str) -> UsageError:
-    suggestion = nearest(text, SUGGESTED_BUILDS)
-    meant = f" Did you mean {suggestion!r}?" if suggestion else ""
-    return UsageError(f"{text!r} is no build.{meant} A build is a version such as 3.14 or 3.14t")

@@ -1,7 +1,8 @@
 """The folder where interpreters and environments are kept, and how things get into it whole.
 
 Whatever is made here takes minutes or is used by several processes at once, so it is made in a
-temporary folder beside its destination and moved into place in one rename: it is there or it is not.
+temporary folder beside its destination and moved into place in one rename: it is there or it is
+not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One run of one child: started afresh, observed, bounded in time, its outcome told whatever it is."""
+"""One run of one child: started afresh, observed, bounded in time, its outcome told anyhow."""
 
 import contextlib
 import os
@@ -7,7 +7,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any
 
@@ -47,15 +47,22 @@ class Ending:
     disturbance: Disturbance = field(default_factory=Disturbance)
 
 
-def run_child(child: Child, cell: Mapping[str, Any], limit_s: float | None = None) -> Ending:
+def run_child(
+    child: Child,
+    cell: Mapping[str, Any],
+    *,
+    limit_s: float | None = None,
+    helpers_cpu_s: Callable[[], float] = lambda: 0.0,
+) -> Ending:
     """Run one cell in a fresh process tree; never raises for what the child does.
 
     `limit_s` bounds the run; by default it is its own warm-up and window, and ample time more.
+    `helpers_cpu_s` tells the CPU time of the services so far, which is no disturbance.
     """
     if limit_s is None:
         limit_s = cell["warmup_s"] + cell["window_s"] + LIMIT_S
     ours, theirs = socket.socketpair()
-    probe = Probe(ours)
+    probe = Probe(ours, helpers_cpu_s)
     started = time.monotonic()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         process = subprocess.Popen(

@@ -30,9 +30,9 @@ class MachineTimes:
         """Read them."""
         times = psutil.cpu_times()
         # Guest time is part of user time already.
-        counted = [name for name in times._fields if not name.startswith("guest")]
+        guest_s = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)
         return cls(
-            total_s=sum(getattr(times, name) for name in counted),
+            total_s=sum(times) - guest_s,
             idle_s=times.idle + getattr(times, "iowait", 0.0),
             steal_s=getattr(times, "steal", 0.0),
             throttled_s=_throttled_s(),

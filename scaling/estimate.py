@@ -34,13 +34,6 @@ class Estimate:
     method: str
     coverage: float | None = None
 
-    @property
-    def spread(self) -> str:
-        """What `low` and `high` are, in words for a caption: range or interval, of how many."""
-        if self.coverage is None:
-            return f"range of {self.n} {'run' if self.n == 1 else 'runs'}"
-        return f"95 % interval, {self.n} blocks"
-
     def scaled(self, factor: float, unit: str) -> "Estimate":
         """The same estimate in another unit; `factor` is positive."""
         return Estimate(

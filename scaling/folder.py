@@ -4,17 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from scaling.identity import identity_of
 from scaling.journal import FILE_NAME, Journal
 from scaling.record import RunLine, StudyLine
-
-# What must be the same for two runs to belong to one study, and what we call it to the user.
-COMPARED = {
-    "machine": "it was measured on another machine",
-    "study": "another study was asked for",
-    "arms": "its interpreters or their environments differ",
-    "pins": "the pinned packages differ",
-    "workers_source": "the code of the workloads has changed",
-}
 
 
 @dataclass(frozen=True)
@@ -26,9 +18,7 @@ class Chosen:
     notes: list[str]
 
 
-def choose(
-    output: Path, head: StudyLine, is_complete: Callable[[list[RunLine]], bool]
-) -> Chosen:
+def choose(output: Path, head: StudyLine, is_complete: Callable[[list[RunLine]], bool]) -> Chosen:
     """Open the journal in `output`, or in `output`-2, -3, … if that holds something else.
 
     A journal is gone on with if it is of the same study on the same machine with the same builds
@@ -60,19 +50,12 @@ def _reason_against(
     journal: Journal, head: StudyLine, is_complete: Callable[[list[RunLine]], bool]
 ) -> str | None:
     if journal.head is None:
-        return None
+        published = journal.path.with_name(journal.path.name + ".gz")
+        return "it holds a published study" if published.exists() else None
     if journal.head.fingerprint != head.fingerprint:
-        return _difference(journal.head, head)
+        return (
+            f"not the same: {'; '.join(identity_of(head).differences(identity_of(journal.head)))}"
+        )
     if is_complete(journal.runs):
         return "that study is complete"
     return None
-
-
-def _difference(theirs: StudyLine, ours: StudyLine) -> str:
-    for field, told in COMPARED.items():
-        if field == "machine":
-            if theirs.machine.id != ours.machine.id:
-                return told
-        elif getattr(theirs, field) != getattr(ours, field):
-            return told
-    return "it was made in another way"

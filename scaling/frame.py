@@ -39,7 +39,7 @@ class JournalWarning(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """A journal, read: its study, its runs as a table, what its services can do, what was skipped."""
+    """A journal, read: its study, its runs, what its services can do, what was skipped."""
 
     path: Path
     study: StudyLine
@@ -116,7 +116,7 @@ def _rows(
     warmup_s = float(study.study.get("warmup_s") or 0.0)
     for place, run in enumerate(runs):
         figures = {name: column[place] for name, column in measured.items()}
-        judged = Figures(*(figures[name] for name in Figures._fields))
+        judged = Figures(*(figures[name] for name in Figures.__match_args__))
         findings = judge(run, judges.get(run.cell.arm, Expectation()), judged)
         verdict = validity(findings)
         row = figures | {
@@ -197,13 +197,14 @@ def _total(values: Iterable[int | None]) -> int | None:
 
 def _table(rows: list[tuple[Any, ...]]) -> pd.DataFrame:
     columns = zip(*rows, strict=True)
-    frame = _typed(pd.DataFrame(dict(zip(COLUMNS, columns, strict=True))))
+    frame = pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
+    reasons, details = frame["reasons"].tolist(), frame["details"].tolist()
     for row, finding in mixed_states(frame).items():
         frame.at[row, "valid"] = False
         frame.at[row, "validity"] = finding.severity
-        frame.at[row, "reasons"] = (finding.word, *frame.at[row, "reasons"])
-        frame.at[row, "details"] = (finding.detail, *frame.at[row, "details"])
-    return frame
+        reasons[row] = (finding.word, *reasons[row])
+        details[row] = (finding.detail, *details[row])
+    return _typed(frame.assign(reasons=reasons, details=details))
 
 
 def _typed(frame: pd.DataFrame) -> pd.DataFrame:

@@ -73,7 +73,7 @@ def checked(facts: ParameterFacts, value: object, where: str) -> ParameterValue:
     if typed is None or type(typed).__name__ != facts.type or not finite:
         raise UsageError(f"{where}: expected {EXPECTED.get(facts.type, facts.type)}, got {value!r}")
     if facts.choices is not None and typed not in facts.choices:
-        raise unknown("choice", str(typed), facts.choices, where=where)
+        raise unknown("value", str(typed), facts.choices, where=where)
     if facts.at_least is not None and not isinstance(typed, str) and typed < facts.at_least:
         raise UsageError(f"{where}: expected at least {facts.at_least:g}, got {typed!r}")
     return typed

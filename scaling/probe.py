@@ -10,7 +10,9 @@ import socket
 import statistics
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 
@@ -31,8 +33,12 @@ class Sample:
 class Probe:
     """Watches one run from its imports to the end of its window."""
 
-    def __init__(self, observed: socket.socket) -> None:
+    def __init__(
+        self, observed: socket.socket, helpers_cpu_s: Callable[[], float] = lambda: 0.0
+    ) -> None:
+        """Listen at `observed`; `helpers_cpu_s` tells the CPU time of services so far."""
         self._socket = observed
+        self._helpers_cpu_s = helpers_cpu_s
         self._processes: list[psutil.Process] = []
         self._samples: list[Sample] = []
         self._baseline_bytes: int | None = None
@@ -98,7 +104,7 @@ class Probe:
         elif phase == "closed":
             self._full = full_memory(self._processes)
         self.times[phase] = MachineTimes.now()
-        self.cpu_s[phase] = cpu_s(self._processes)
+        self.cpu_s[phase] = cpu_s(self._processes) + self._helpers_cpu_s()
 
     def _sample(self) -> None:
         rss = self._rss()
@@ -151,7 +157,7 @@ def full_memory(processes: list[psutil.Process]) -> dict[str, int | None]:
 def peak_bytes(pid: int) -> int | None:
     """Peak RSS of a process (`VmHWM`); None where the system does not tell."""
     try:
-        with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        with Path(f"/proc/{pid}/status").open(encoding="ascii") as status:
             told = next(line for line in status if line.startswith("VmHWM:"))
     except (OSError, StopIteration):
         return None

@@ -6,9 +6,9 @@ told, and never stops us from reading the rest.
 """
 
 import gzip
+import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO
 
 import msgspec
 
@@ -100,7 +100,7 @@ def _raw_lines(path: Path) -> Iterator[bytes]:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def _open(path: Path) -> IO[bytes]:
+def _open(path: Path) -> io.BufferedReader:
     if path.suffix == ".gz":
-        return gzip.open(path, "rb")
+        return io.BufferedReader(gzip.open(path, "rb"))
     return path.open("rb")

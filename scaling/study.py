@@ -51,6 +51,13 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     source: str = ""
     overrides: tuple[Override, ...] = ()
 
+    @property
+    def document(self) -> dict[str, Any]:
+        """The study as the journal keeps it: plain values, without what is gone once settled."""
+        document: dict[str, Any] = msgspec.to_builtins(self)
+        del document["source"], document["overrides"]
+        return document
+
 
 def study_from(
     options: Options, *, running_build: str, load_file: Loader = load_study_file

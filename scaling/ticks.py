@@ -200,7 +200,7 @@ def _in_order(stack: Stack) -> Floats:
 
 
 def _drift(stack: Stack) -> tuple[Floats, Floats]:
-    """How far the last quarter of the window lies above the rest, as a fraction; its standard error.
+    """How far the last quarter of a window lies above the rest, a fraction; its standard error.
 
     The error comes from the scatter of the sub-windows inside each part, pooled, so a noisy
     workload does not look like a drifting one.

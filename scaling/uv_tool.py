@@ -56,11 +56,16 @@ def run(arguments: Sequence[str], **variables: str) -> subprocess.CompletedProce
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, **from_pip(os.environ, pip_files()), **variables},
+        env={**environment(), **variables},
     )
 
 
-def from_pip(environment: Mapping[str, str], files: Sequence[Path]) -> dict[str, str]:
+def environment() -> dict[str, str]:
+    """The environment variables to run uv with."""
+    return {**os.environ, **from_pip(os.environ, pip_files())}
+
+
+def from_pip(given: Mapping[str, str], files: Sequence[Path]) -> dict[str, str]:
     """What pip's variables and configuration files (later ones win) say, in uv's variables."""
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
@@ -69,10 +74,10 @@ def from_pip(environment: Mapping[str, str], files: Sequence[Path]) -> dict[str,
         parser.clear()
     result = {}
     for option, names in HANDED_ON.items():
-        value = environment.get(f"PIP_{option.upper().replace('-', '_')}")
+        value = given.get(f"PIP_{option.upper().replace('-', '_')}")
         for section in ("install", "global"):
             value = value or parser.get(section, option, fallback=None)
-        if value and not any(name in environment for name in names):
+        if value and not any(name in given for name in names):
             result[names[0]] = " ".join(value.split())
     return result
 

@@ -147,8 +147,13 @@ def settings_lost(run: RunLine, expected: Expectation, _: Figures) -> Finding | 
 def _differs(what: str, found: bool | str | None, asked: bool | str | None) -> str | None:
     if asked is None or found == asked:
         return None
-    words = {True: "on", False: "off", None: "not read back"}
-    return f"{what}: {words.get(found, found)}, the arm asks for {words.get(asked, asked)}"
+    return f"{what}: {_word(found)}, the arm asks for {_word(asked)}"
+
+
+def _word(state: bool | str | None) -> str:
+    if state is None:
+        return "not read back"
+    return state if isinstance(state, str) else ("off", "on")[state]
 
 
 def not_all_busy(_: RunLine, __: Expectation, figures: Figures) -> Finding | None:
@@ -185,8 +190,10 @@ def worker_errors(run: RunLine, _: Expectation, figures: Figures) -> Finding | N
     if not figures.errors:
         return None
     share = figures.errors / (figures.errors + figures.operations)
-    samples = (text for worker in run.record.workers for text in worker.error_samples)  # type: ignore[union-attr]
-    detail = f"{figures.errors:.0f} operations went wrong ({share:.2%}): {next(samples, '?')}"
+    workers = run.record.workers if run.record else []
+    samples = (text for worker in workers for text in worker.error_samples)
+    told = next(samples, "no sample kept")
+    detail = f"{figures.errors:.0f} operations went wrong ({share:.2%}): {told}"
     return Finding("worker-errors", "invalid" if share > MOST_ERRORS else "suspect", detail)
 
 

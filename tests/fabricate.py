@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from scaling.record import (
     Arm,
     Cell,
@@ -175,7 +177,7 @@ def speedup(cell: Cell, made: Made) -> float:
 
 
 def is_free(arm_name: str) -> bool:
-    return arm_name.endswith("t") or arm_name.endswith("t+nogc")
+    return arm_name.endswith(("t", "t+nogc"))
 
 
 def run_line(
@@ -249,7 +251,8 @@ def worker(made: Made, cell: Cell, rng: random.Random, index: int, rate: float) 
     step = round(made.window_s * 1e9 / made.ticks)
     instants = [opened + step * k for k in range(made.ticks + 1)]
     times = [instant + rng.randint(20_000, 900_000) for instant in instants]
-    done, operations, previous = rate * 0.3, [], opened - 300_000_000
+    done, previous = rate * 0.3, opened - 300_000_000
+    operations: list[int] = []
     for time in times:
         gained = rate * (time - previous) / 1e9 if operations else 0.0
         done += max(1.0, gained * rng.gauss(1, 0.02))
@@ -275,12 +278,9 @@ def worker(made: Made, cell: Cell, rng: random.Random, index: int, rate: float) 
 
 
 def with_(line: RunLine, **changes: Any) -> RunLine:
-    """The run with fields replaced; a dotted path reaches inside: `record__workers=[…]`."""
-    import msgspec
-
+    """The run with fields replaced; two underscores reach inside: `record__process__gil=…`."""
     for path, value in changes.items():
         head, _, rest = path.partition("__")
-        if rest:
-            value = with_(getattr(line, head), **{rest: value})
-        line = msgspec.structs.replace(line, **{head: value})
+        inner = with_(getattr(line, head), **{rest: value}) if rest else value
+        line = msgspec.structs.replace(line, **{head: inner})
     return line

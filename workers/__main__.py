@@ -20,7 +20,7 @@ USAGE = "usage: python -m workers < cell.json   or   python -m workers --describ
 def main(arguments: list[str]) -> int:
     """Do what the arguments say; return the exit code (2: bad input, 1: the run failed)."""
     faulthandler.enable()
-    if arguments[:1] == ["--worker"]:
+    if arguments[:1] == ["--worker"]:  # for the host alone
         from workers.life import work
 
         work(int(arguments[1]))
@@ -35,15 +35,17 @@ def main(arguments: list[str]) -> int:
             print(USAGE, file=sys.stderr)
             return 2
         else:
-            from workers.cell import CellError, read_cell
+            from workers.cell import read_cell
             from workers.host import measure
 
             try:
-                cell = read_cell(json.load(sys.stdin))
-            except (CellError, json.JSONDecodeError, TypeError) as error:
+                document = measure(read_cell(json.load(sys.stdin)), STARTED_NS)
+            except (ValueError, RecursionError) as error:  # not text, not JSON, or not a cell
                 print(f"python -m workers: {error}", file=sys.stderr)
                 return 2
-            document = measure(cell, STARTED_NS)
+            except BrokenPipeError as error:
+                print(f"python -m workers: {error}", file=sys.stderr)
+                return 1
         json.dump(document, out)
         out.write("\n")
     return 0 if document.get("outcome", "measured") == "measured" else 1

@@ -1,10 +1,28 @@
 """The cell as the child reads it: one JSON document that says what to measure."""
 
-import dataclasses
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 SCHEMA = 1
+
+# JSON has few types; `true` is no number here, though Python says so.
+KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "workload": ((str,), "a name"),
+    "parameters": ((dict,), "an object"),
+    "loop": ((str,), "a name"),
+    "model": ((str,), "a name"),
+    "workers": ((int,), "a whole number"),
+    "in_flight": ((int, type(None)), "a whole number or null"),
+    "warmup_s": ((int, float), "seconds"),
+    "window_s": ((int, float), "seconds"),
+    "ticks": ((int,), "a whole number"),
+    "gc": ((bool,), "true or false"),
+    "services": ((dict,), "an object"),
+    "pinning": ((list, type(None)), "a list or null"),
+    "observer_fd": ((int, type(None)), "a descriptor or null"),
+    "schema": ((int,), "a whole number"),
+}
 
 
 class CellError(ValueError):
@@ -49,23 +67,23 @@ def read_cell(document: object) -> Cell:
     Raises:
         CellError: not an object, an unknown key, or a value that makes no sense.
     """
-    if not isinstance(document, dict) or not isinstance(document.get("workload"), str):
+    if not isinstance(document, dict) or "workload" not in document:
         raise CellError('a cell is a JSON object with at least {"workload": "echo"}')
-    known = {each.name for each in dataclasses.fields(Cell)}
-    unknown = sorted(set(document) - known)
+    unknown = sorted(set(document) - set(KINDS))
     if unknown:
-        raise CellError(f"unknown key {unknown[0]!r} in the cell; known: {', '.join(sorted(known))}")
+        raise CellError(f"unknown key {unknown[0]!r} in the cell; known: {', '.join(KINDS)}")
+    for name, value in document.items():
+        kinds, expected = KINDS[name]
+        if type(value) not in kinds:
+            raise CellError(f"{name}: expected {expected}, got {value!r}")
     cell = Cell(**document)
     if cell.schema != SCHEMA:
         raise CellError(f"the cell has schema {cell.schema}, this child reads {SCHEMA}")
     for name in ("workers", "ticks"):
-        value = getattr(cell, name)
-        if type(value) is not int or value < 1:
-            raise CellError(f"{name}: expected a whole number of at least 1, got {value!r}")
-    for name in ("window_s", "warmup_s"):
-        value = getattr(cell, name)
-        if type(value) not in (int, float) or value < 0 or (name == "window_s" and value == 0):
-            raise CellError(f"{name}: expected seconds, got {value!r}")
+        if getattr(cell, name) < 1:
+            raise CellError(f"{name}: expected at least 1, got {getattr(cell, name)!r}")
+    if cell.window_s <= 0 or cell.warmup_s < 0:
+        raise CellError("window_s must be above 0, warmup_s at least 0")
     if cell.in_flight is not None and cell.in_flight < cell.workers:
         raise CellError(
             f"in_flight: {cell.in_flight} cannot be dealt out to {cell.workers} workers"

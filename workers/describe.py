@@ -11,7 +11,7 @@ from typing import Any
 from workers.allocator import allocator
 from workers.cell import SCHEMA
 from workers.gil import gil_enabled
-from workers.loops import LOOPS, load_loop
+from workers.loops import LOOPS, load_loop, loop_version
 from workers.models import MODELS, refusal
 from workers.naming import BUILT_IN, load_workload
 from workers.workload import Workload, build, parameters_of
@@ -81,30 +81,26 @@ def _loop(name: str) -> dict[str, Any]:
         load_loop(name)
     except ImportError as error:
         return {"version": None, "refused": f"not installed: {error}"}
-    module = sys.modules[LOOPS[name].module]
-    return {
-        "version": getattr(module, "__version__", platform.python_version()),
-        "refused": None,
-    }
+    return {"version": loop_version(name), "refused": None}
 
 
 def _workload(path: str, loops: list[str], isolated_loops: dict[str, str | None]) -> dict[str, Any]:
     try:
         workload = load_workload(path)
         build(workload, {}).load()
-    except Exception as error:  # noqa: BLE001 - anything a user's module raises is its refusal
+        return {
+            "path": path,
+            "summary": (workload.__doc__ or "").strip().partition("\n")[0],
+            "operation": workload.operation,
+            "finite": workload.finite,
+            "in_flight": workload.in_flight,
+            "services": list(workload.services),
+            "refused": None,
+            "refusals": _refusals(path, workload, loops, isolated_loops),
+            "parameters": parameters_of(workload),
+        }
+    except (Exception, SystemExit) as error:  # whatever a user's code raises is its refusal
         return {"path": path, "summary": "", "refused": f"{type(error).__name__}: {error}"}
-    return {
-        "path": path,
-        "summary": (workload.__doc__ or "").strip().partition("\n")[0],
-        "operation": workload.operation,
-        "finite": workload.finite,
-        "in_flight": workload.in_flight,
-        "services": list(workload.services),
-        "refused": None,
-        "refusals": _refusals(path, workload, loops, isolated_loops),
-        "parameters": parameters_of(workload),
-    }
 
 
 def _refusals(

@@ -38,7 +38,7 @@ class GilWatch:
             self._look(module.__name__)
 
         ExtensionFileLoader.create_module = watched_create  # type: ignore[assignment, method-assign]
-        ExtensionFileLoader.exec_module = watched_execute  # type: ignore[method-assign]
+        ExtensionFileLoader.exec_module = watched_execute  # type: ignore[assignment, method-assign]
 
     def _look(self, module: str) -> None:
         if self.enabled_by is None and gil_enabled():

@@ -3,20 +3,17 @@
 The host only waits while the window is open; whatever it does then costs the loops nothing.
 """
 
+import contextlib
 import dataclasses
-import faulthandler
-import importlib
 import os
-import sys
 import time
 from typing import Any
 
-from workers.cell import SCHEMA, Cell
+from workers.cell import SCHEMA, Cell, CellError
 from workers.gil import GilWatch
-from workers.life import load
-from workers.line import Line, LineClosedError, Message, line_pair, receive_from_all
-from workers.loops import LOOPS
-from workers.models import MODELS
+from workers.life import failure_of, load
+from workers.line import Line, Message, line_pair, receive_from_all
+from workers.models import MODELS, refusal
 from workers.observer import Observer
 from workers.readback import Readback
 from workers.window import schedule
@@ -38,6 +35,7 @@ class Host:
 
     def __init__(self, cell: Cell, readback: Readback, started_ns: int) -> None:
         self._cell = cell
+        self._crew = MODELS[cell.model]()
         self._readback = readback
         self._observer = Observer(cell.observer_fd)
         self._instants_ns = {"started": started_ns}
@@ -49,14 +47,18 @@ class Host:
         try:
             reports = self._run()
         except WorkerFailedError as error:
+            self._crew.end(stacks=False)
             return self._record(failure=error.failure)
-        except (TimeoutError, LineClosedError, ImportError, ValueError) as error:
-            if isinstance(error, TimeoutError):
-                faulthandler.dump_traceback(all_threads=True)  # shows where they hang
-            told = f"{type(error).__name__}: {error}"
-            return self._record(
-                failure={"phase": self._phase, "worker": None, "error": told, "traceback": ""}
-            )
+        except BrokenPipeError:  # the driver is gone: there is nobody to tell
+            self._crew.end(stacks=False)
+            raise
+        except Exception as error:
+            self._crew.end(stacks=isinstance(error, TimeoutError))
+            return self._record(failure=failure_of(error, self._phase, None))
+        finally:
+            for line in self._lines:  # a worker that still waits for an order ends itself
+                line.close()
+            self._observer.close()
         return self._record(reports=reports)
 
     def _run(self) -> list[Message]:
@@ -64,13 +66,12 @@ class Host:
         if cell.model == "threads":  # the workers find everything imported, one after the other
             load(cell)
         self._readback.imported(collect=cell.gc)
-        crew = MODELS[cell.model]()
         descriptors = []
         for _ in range(cell.workers):
             line, theirs = line_pair()
             self._lines.append(line)
             descriptors.append(theirs.detach())
-        pids = [os.getpid(), *crew.start(descriptors)]
+        pids = [os.getpid(), *self._crew.start(descriptors)]
         for index, line in enumerate(self._lines):
             line.send({"cell": dataclasses.asdict(cell), "index": index})
         self._await("imported")
@@ -90,22 +91,23 @@ class Host:
         self._phase = "stop"
         self._order({"do": "stop"})
         reports = self._await("report")
-        crew.join()
+        self._crew.join()
         return [message["report"] for message in reports]
 
     def _order(self, order: Message) -> None:
         for line in self._lines:
-            line.send(order)
+            # A worker that is gone has left its last words behind: the next `_await` reads them.
+            with contextlib.suppress(BrokenPipeError):
+                line.send(order)
 
     def _await(self, expected: str, takes_s: float = 0.0) -> list[Message]:
         """Wait for one message from each worker; note the instant at which the last has come."""
         heard = receive_from_all(self._lines, takes_s + LIMIT_S, self._observer.descriptor)
+        for message in heard.values():
+            if message["is"] == "failed":
+                raise WorkerFailedError(message["failure"])
         self._instants_ns[expected] = time.monotonic_ns()
-        messages = [heard[line] for line in self._lines]
-        failures = [message["failure"] for message in messages if message["is"] == "failed"]
-        if failures:
-            raise WorkerFailedError(failures[0])
-        return messages
+        return [heard[line] for line in self._lines]
 
     def _record(
         self,
@@ -114,19 +116,21 @@ class Host:
         failure: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         workers = reports or []
-        module = LOOPS[self._cell.loop].module
-        version = getattr(sys.modules.get(module), "__version__", None)
         first: Message = workers[0] if workers else {}
-        shared = ("loop_class", "facts", "debug")
+        shared = ("loop_class", "loop_version", "facts", "debug")
+        process = self._readback.result(debug=bool(first.get("debug")))
+        if self._cell.model == "interpreters":  # one allocator for the whole process
+            for worker in workers:
+                worker["process"]["allocator"] = process["allocator"]
         return {
             "schema": SCHEMA,
             "outcome": "failed" if failure else "measured",
             "failure": failure,
-            "process": self._readback.result(debug=bool(first.get("debug"))),
+            "process": process,
             "loop": {
                 "name": self._cell.loop,
                 "class": first.get("loop_class"),
-                "version": version,
+                "version": first.get("loop_version"),
             },
             "facts": first.get("facts", {}),
             "instants_ns": self._instants_ns,
@@ -138,7 +142,15 @@ class Host:
 
 
 def measure(cell: Cell, started_ns: int) -> dict[str, Any]:
-    """Measure one cell in this process; `started_ns` is when the process began (monotonic)."""
+    """Measure one cell in this process; `started_ns` is when the process began (monotonic).
+
+    Raises:
+        CellError: this interpreter has no workers of that model.
+        BrokenPipeError: the driver is gone.
+    """
+    reason = refusal(cell.model)
+    if reason is not None:
+        raise CellError(f"model: {reason}")
     watch = GilWatch()
     readback = Readback(watch)
     watch.install()

@@ -4,6 +4,7 @@ The same in a thread, a process or a sub-interpreter: orders come and reports go
 """
 
 import asyncio
+import contextlib
 import socket
 import time
 import traceback
@@ -13,7 +14,7 @@ from typing import Any
 from workers.cell import Cell
 from workers.gil import GilWatch
 from workers.line import Line, Message
-from workers.loops import load_loop
+from workers.loops import load_loop, loop_version
 from workers.naming import load_workload
 from workers.readback import Readback
 from workers.window import Ticks, take_ticks
@@ -23,10 +24,22 @@ from workers.workload import Workload, build
 GRACE_S = 5.0  # for operations in flight to end by themselves once the worker was told to stop
 
 
+class RefusedError(ValueError):
+    """The workload cannot run under the cell's model on the cell's loop."""
+
+
 def load(cell: Cell) -> Workload:
-    """Import everything that the cell's workload and loop need; return the workload."""
+    """Import everything that the cell's workload and loop need; return the workload.
+
+    Raises:
+        RefusedError: the workload does not run under that model on that loop.
+        Exception: whatever those imports raise.
+    """
     load_loop(cell.loop)
     workload = build(load_workload(cell.workload), cell.parameters)
+    reason = workload.refuses(cell.model, cell.loop)
+    if reason is not None:
+        raise RefusedError(reason)
     workload.load()
     return workload
 
@@ -39,24 +52,21 @@ def work(descriptor: int) -> None:
         assignment = line.receive()
         life = Life(line, Cell(**assignment["cell"]), assignment["index"])
         line.send({"is": "report", "report": life.live()})
-    except OSError as error:
-        if not isinstance(error, ConnectionError):
-            line.send(_failure(life, error))
-    except BaseException as error:  # noqa: BLE001 - whatever it was, the host must hear of it
-        line.send(_failure(life, error))
+    except BaseException as error:
+        phase, index = (life.phase, life.index) if life else ("start", None)
+        with contextlib.suppress(ConnectionError):  # unless the host itself is gone
+            line.send({"is": "failed", "failure": failure_of(error, phase, index)})
     finally:
         line.close()
 
 
-def _failure(life: "Life | None", error: BaseException) -> Message:
+def failure_of(error: BaseException, phase: str, worker: int | None) -> dict[str, Any]:
+    """Tell what failed, for the record; `worker` is None where it was the host."""
     return {
-        "is": "failed",
-        "failure": {
-            "phase": life.phase if life else "start",
-            "worker": life.index if life else None,
-            "error": f"{type(error).__name__}: {error}",
-            "traceback": "".join(traceback.format_exception(error)),
-        },
+        "phase": phase,
+        "worker": worker,
+        "error": f"{type(error).__name__}: {error}",
+        "traceback": "".join(traceback.format_exception(error)),
     }
 
 
@@ -94,12 +104,18 @@ class Life:
             "index": self.index,
             "in_flight": cell.share(self.index),
             "loop_class": loop_class,
+            "loop_version": loop_version(cell.loop),
             "facts": workload.facts(),
             "ticks": self._ticks.columns,
             "errors": worker.errors,
             "error_samples": worker.error_samples,
-            "process": self._readback.result(debug=report["debug"]) if self._readback else None,
+            "process": self._read_back(debug=report["debug"]),
         }
+
+    def _read_back(self, *, debug: bool) -> dict[str, Any] | None:
+        if self._readback is None:
+            return None
+        return self._readback.result(debug=debug, whole_process=self._cell.model == "processes")
 
     async def _live(self, workload: Workload, worker: Worker) -> dict[str, Any]:
         loop = asyncio.get_running_loop()
@@ -123,12 +139,18 @@ class Life:
             self.phase = "stop"
             worker.stop()
             await _end(traffic)
-        finally:
+        except BaseException as error:
             worker.stop()
             if traffic is not None and not traffic.done():
                 traffic.cancel()
                 await asyncio.wait({traffic})
-            await workload.teardown(worker)
+            try:
+                await workload.teardown(worker)
+            except Exception as another:
+                error.add_note(f"and then, in teardown: {type(another).__name__}: {another}")
+            raise
+        self.phase = "teardown"
+        await workload.teardown(worker)
         return {
             "busy_from_ns": busy_from_ns,
             "busy_until_ns": busy_until_ns,

@@ -47,7 +47,10 @@ class Line:
         """
         message = self._whole()
         if message is None:
-            chunk = self._socket.recv(CHUNK_BYTES)
+            try:
+                chunk = self._socket.recv(CHUNK_BYTES)
+            except ConnectionResetError:  # it went away with something of ours unread
+                chunk = b""
             if not chunk:
                 raise LineClosedError("the other end of the line is gone")
             self._received += chunk
@@ -101,13 +104,13 @@ def line_pair() -> tuple[Line, socket.socket]:
 def receive_from_all(
     lines: Iterable[Line], limit_s: float, watched: int | None = None
 ) -> dict[Line, Message]:
-    """Wait until every line has brought one message.
+    """Wait until every line has brought one message, or one of them that its worker failed.
 
     `watched` is a descriptor whose hanging up means that nobody waits for the answer any more.
 
     Raises:
         TimeoutError: not all came within `limit_s`.
-        LineClosedError: a worker went away without a word.
+        LineClosedError: a worker went away without a word (it crashed, say).
         BrokenPipeError: the watcher is gone.
     """
     deadline = time.monotonic() + limit_s
@@ -115,7 +118,7 @@ def receive_from_all(
     with selectors.DefaultSelector() as selector:
         waiting = 0
         for line in lines:
-            selector.register(line, selectors.EVENT_READ, line)
+            selector.register(line, selectors.EVENT_READ, (waiting, line))
             waiting += 1
         if watched is not None:
             selector.register(watched, selectors.EVENT_READ)
@@ -126,8 +129,15 @@ def receive_from_all(
             for key, _ in selector.select(left_s):
                 if key.data is None:
                     raise BrokenPipeError("the driver is gone")
-                message = key.data.take()
-                if message is not None:
-                    messages[key.data] = message
-                    selector.unregister(key.data)
+                index, line = key.data
+                try:
+                    message = line.take()
+                except LineClosedError:
+                    raise LineClosedError(f"worker {index} went away without a word") from None
+                if message is None:
+                    continue
+                messages[line] = message
+                selector.unregister(line)
+                if message["is"] == "failed":  # the others may wait for ever for what has failed
+                    return messages
     return messages

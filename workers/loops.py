@@ -1,6 +1,7 @@
 """The event loops that a worker can run: one registry, one line a loop."""
 
 import importlib
+import sys
 from asyncio import AbstractEventLoop
 from collections.abc import Callable
 from typing import NamedTuple
@@ -34,3 +35,9 @@ def load_loop(name: str) -> Callable[[], AbstractEventLoop]:
         raise UnknownLoopError(f"unknown loop {name!r}; there are: {', '.join(LOOPS)}")
     module, factory = LOOPS[name]
     return getattr(importlib.import_module(module), factory)  # type: ignore[no-any-return]
+
+
+def loop_version(name: str) -> str:
+    """Tell the version of a loop that was loaded; asyncio's is the interpreter's."""
+    interpreters = ".".join(str(part) for part in sys.version_info[:3])
+    return getattr(sys.modules[LOOPS[name].module], "__version__", interpreters)

@@ -1,10 +1,22 @@
 """What a worker is: a thread, a process, or a sub-interpreter. All that differs is in here."""
 
+from __future__ import annotations
+
+import faulthandler
+import os
+import signal
 import sys
 import threading
-from typing import Protocol
+import time
+from typing import TYPE_CHECKING, Protocol
 
 from workers.life import work
+
+if TYPE_CHECKING:  # imported where they are needed: both cost a child memory
+    import subprocess
+    from concurrent import interpreters
+
+LAST_WORDS_S = 0.5  # for stacks to be written before a process is ended
 
 
 class Crew(Protocol):
@@ -15,6 +27,12 @@ class Crew(Protocol):
 
     def join(self) -> None:
         """Wait until all workers are gone."""
+
+    def end(self, *, stacks: bool) -> None:
+        """Give up on workers of a run that failed; `stacks`: show first where each one is.
+
+        Threads are left to the end of this process, which is near.
+        """
 
 
 class Threads:
@@ -39,16 +57,22 @@ class Threads:
         for thread in self._threads:
             thread.join()
 
+    def end(self, *, stacks: bool) -> None:
+        """Show where the threads are, if asked to."""
+        if stacks:
+            faulthandler.dump_traceback(all_threads=True)
+
 
 class Processes:
     """Every worker is a fresh interpreter of its own (never forked: nothing is inherited)."""
 
+    def __init__(self) -> None:
+        self._processes: list[subprocess.Popen[bytes]] = []
+
     def start(self, descriptors: list[int]) -> list[int]:
         """Start one process a worker; settings arrive by environment variables."""
-        import os
         import subprocess
 
-        self._processes = []
         for descriptor in descriptors:
             command = [sys.executable, "-m", "workers", "--worker", str(descriptor)]
             self._processes.append(subprocess.Popen(command, pass_fds=(descriptor,)))
@@ -60,12 +84,19 @@ class Processes:
         for process in self._processes:
             process.wait()
 
+    def end(self, *, stacks: bool) -> None:
+        """End the processes; on SIGABRT `faulthandler` prints their stacks first."""
+        for process in self._processes:
+            process.send_signal(signal.SIGABRT if stacks else signal.SIGKILL)
+        if stacks:
+            time.sleep(LAST_WORDS_S)
+        for process in self._processes:
+            process.kill()
+            process.wait()
 
-class Interpreters:
+
+class Interpreters(Threads):
     """Every worker is a sub-interpreter with its own GIL, in a thread of this process."""
-
-    def __init__(self) -> None:
-        self._threads: list[threading.Thread] = []
 
     def start(self, descriptors: list[int]) -> list[int]:
         """Start one sub-interpreter a worker (CPython 3.14 or newer)."""
@@ -84,13 +115,8 @@ class Interpreters:
             thread.start()
         return []
 
-    def join(self) -> None:
-        """Wait for the sub-interpreters' threads."""
-        for thread in self._threads:
-            thread.join()
 
-
-def _run_and_close(interpreter: "interpreters.Interpreter", code: str) -> None:
+def _run_and_close(interpreter: interpreters.Interpreter, code: str) -> None:
     try:
         interpreter.exec(code)
     finally:

@@ -25,3 +25,8 @@ class Observer:
         if self._line is not None:
             self._line.send({"phase": name, "pids": pids})
             self._line.receive()
+
+    def close(self) -> None:
+        """Hang up: the run is over."""
+        if self._line is not None:
+            self._line.close()

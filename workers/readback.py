@@ -69,14 +69,18 @@ class Readback:
     def _counters(self) -> tuple[int, int, int]:
         return self._collections.count, self._collections.pause_ns, time.process_time_ns()
 
-    def result(self, *, debug: bool) -> dict[str, Any]:
-        """Everything noted, for the record; `debug` is asyncio's debug mode as the loops saw it."""
+    def result(self, *, debug: bool, whole_process: bool = True) -> dict[str, Any]:
+        """Everything noted, for the record; `debug` is asyncio's debug mode as the loops saw it.
+
+        A sub-interpreter is not the `whole_process`: the allocator is the process's, and reading
+        it diverts standard error, which two at once must not do.
+        """
         collections, pause_ns, cpu_ns = (
             closed - opened for opened, closed in zip(self._opened, self._closed, strict=True)
         )
         return {
             "gil": self._gil | {"enabled_by": self._gil_watch.enabled_by},
-            "allocator": allocator(),
+            "allocator": allocator() if whole_process else None,
             "gc_enabled": gc.isenabled(),
             "gc_collections": collections,
             "gc_pause_ns": pause_ns,

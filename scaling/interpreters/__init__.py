@@ -1,0 +1,22 @@
+"""The CPython builds under study: found on this machine, downloaded by uv, or built from source.
+
+`ensure(["3.14", "3.14t"], say=print)` gives them; `survey()` lists what is there.
+"""
+
+from __future__ import annotations
+
+from scaling.interpreters.builds import BUILDS, VERSIONS, Build, parse_build
+from scaling.interpreters.ensure import ensure
+from scaling.interpreters.find import survey
+from scaling.interpreters.interpreter import Interpreter, inspect
+
+__all__ = [
+    "BUILDS",
+    "VERSIONS",
+    "Build",
+    "Interpreter",
+    "ensure",
+    "inspect",
+    "parse_build",
+    "survey",
+]

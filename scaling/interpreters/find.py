@@ -30,18 +30,17 @@ def built_folder() -> Path:
 
 def survey(builds: Sequence[Build] = BUILDS) -> list[Interpreter]:
     """Every interpreter of `builds` on this machine, each once; the best of a build comes first."""
-    asked: set[Path] = set()
-    found: dict[Path, Interpreter] = {}
+    asked: set[tuple[int, int]] = set()
+    found: dict[tuple[int, int], Interpreter] = {}
     for origin, path in _candidates(builds):
-        binary = path.resolve()
-        if binary in asked:
-            continue
-        asked.add(binary)
         try:
+            if (file := _identity(path)) in asked:
+                continue
+            asked.add(file)
             interpreter = inspect(path, origin=origin)
-        except ScalingError:
-            continue  # a shim or a wrapper that leads nowhere
-        found.setdefault(interpreter.executable, interpreter)
+            found.setdefault(_identity(interpreter.executable), interpreter)
+        except (OSError, ScalingError):
+            continue  # a shim, a wrapper or a link that leads nowhere
     names = [build.name for build in builds]
     kept = [interpreter for interpreter in found.values() if interpreter.build in names]
     return sorted(best_first(kept), key=lambda one: names.index(one.build))
@@ -69,7 +68,7 @@ def _candidates(builds: Sequence[Build]) -> Iterator[tuple[str, Path]]:
     ]
     folders += [("PATH", folder) for folder in _path_folders()]
     for origin, folder in folders:
-        for path in sorted(folder.glob("python*")):
+        for path in sorted(folder.glob("python*"), reverse=True):  # python3.14t before python3.14
             named = re.search(r"3\.\d+", path.resolve().name)
             if EXECUTABLE.fullmatch(path.name) and (named is None or named[0] in minors):
                 yield origin, path
@@ -85,6 +84,12 @@ def _stores() -> Iterator[tuple[str, Path]]:
         return
     if answer.returncode == 0:
         yield "uv", Path(answer.stdout.strip())
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    """The file behind a name: `python3.14` and `python3.14t` may be hard links to one binary."""
+    status = path.stat()
+    return status.st_dev, status.st_ino
 
 
 def _path_folders() -> list[Path]:

@@ -6,9 +6,7 @@ whether that is right is for the workload to judge.
 """
 
 import importlib
-from typing import Literal, NamedTuple, Protocol, cast
-
-ParserName = Literal["lexbor", "turbohtml", "stdlib"]
+from typing import NamedTuple, Protocol, cast
 
 
 class Listed(NamedTuple):
@@ -43,8 +41,8 @@ class Parser(Protocol):
         """Find the comments of an item page, in order."""
 
 
-def load_parser(name: ParserName) -> Parser:
-    """Import a parser.
+def load_parser(name: str) -> Parser:
+    """Import a parser: "lexbor", "turbohtml" or "stdlib".
 
     Raises:
         ImportError: its package is not installed, or refuses this interpreter.
@@ -53,6 +51,6 @@ def load_parser(name: ParserName) -> Parser:
 
 
 def leading_number(text: str) -> int:
-    """Read "12 points" or "3\N{NO-BREAK SPACE}comments"; no text and "discuss" are 0."""
-    words = text.split()
-    return int(words[0]) if words and words[0] != "discuss" else 0
+    """Read "12 points" or "3&nbsp;comments"; what begins with no number ("discuss") is 0."""
+    first = (text.split() or [""])[0]
+    return int(first) if first.isdecimal() else 0

@@ -93,7 +93,7 @@ class _ListReader(_RowReader):
         elif tag == "span" and "score" in classes:
             self.take("points", tag)
         elif tag == "tr":
-            self._inside = "" if self._inside == "details" else self._inside
+            self._inside = ""
         elif tag == "a" and self._inside == "title":
             self._inside = ""
             self.rows[-1]["link"] = attributes["href"]

@@ -7,7 +7,7 @@ written for that site works here with nothing but the base URL changed. The text
 import html
 from collections.abc import Sequence
 
-from workers.site.stories import STORIES_PER_PAGE, Comment, News, Story
+from workers.site.stories import ID_STEP, Comment, News, Story
 
 DAY = "2026-01-01"  # every age is of this day, so pages never change
 DAY_S = 1_767_225_600  # its midnight, UTC, in seconds since the epoch
@@ -25,9 +25,10 @@ _AGES = [
 ]
 
 STYLE = (
-    b"body{font:10pt Verdana,sans-serif;color:#828282}td{font-size:10pt}a{color:#000;"
-    b"text-decoration:none}.title a,.commtext{color:#000}.subtext,.comhead,.comhead a{color:#828282;"
-    b"font-size:7pt}.votearrow:after{content:'\\25b2'}.commtext{font-size:9pt}\n"
+    b"body, td { font: 10pt Verdana, sans-serif; color: #828282 }\n"
+    b"a { color: #000; text-decoration: none } .title a, .commtext { color: #000 }\n"
+    b".subtext, .subtext a, .comhead, .comhead a, .reply a { color: #828282; font-size: 7pt }\n"
+    b".votearrow:after { content: '\\25b2' } .commtext { font-size: 9pt }\n"
 )
 # A transparent pixel: the indentation of comments is an image of it, as in 1999.
 PIXEL = bytes.fromhex(
@@ -56,7 +57,8 @@ def _frame(operation: str, title: str, body: str) -> bytes:
         f"{body}"
         '<tr><td><img src="s.gif" height="10" width="0"><br><center><span class="yclinks">'
         '<a href="newsguidelines.html">Guidelines</a> | <a href="newsfaq.html">FAQ</a> | '
-        '<a href="lists">Lists</a></span><br><br></center></td></tr></table></center></body></html>\n'
+        '<a href="lists">Lists</a></span><br><br></center></td></tr>'
+        "</table></center></body></html>\n"
     ).encode()
 
 
@@ -91,7 +93,7 @@ def list_page(news: News, number: int) -> bytes:
     """Render list page `number`, counted from 1."""
     rows = []
     for story in news.listed(number):
-        rows.append(_story_rows(story, f"{story.index + 1}.", "news"))
+        rows.append(_story_rows(story, f"{story.place + 1}.", "news"))
         rows.append('<tr class="spacer" style="height:5px"></tr>')
     if number < news.pages:
         rows.append(
@@ -141,9 +143,11 @@ def _neighbours(thread: Sequence[Comment]) -> list[tuple[str, int]]:
     for place in range(len(thread) - 1, -1, -1):
         indent = thread[place].indent
         end = ends[indent]
-        following = f' | <a href="#{thread[end].id}" class="clicky" aria-hidden="true">next</a>' if (
-            end < len(thread) and thread[end].indent == indent
-        ) else ""
+        following = (
+            f' | <a href="#{thread[end].id}" class="clicky" aria-hidden="true">next</a>'
+            if (end < len(thread) and thread[end].indent == indent)
+            else ""
+        )
         found.append((following, end - place))
         for deeper in range(indent, len(ends)):
             ends[deeper] = place
@@ -155,7 +159,7 @@ def _comment_row(comment: Comment, neighbour: tuple[str, int]) -> str:
     following, size = neighbour
     title, words = _AGES[comment.minute]
     number, author = comment.id, comment.author
-    story = number - number % 1_000
+    story = number - number % ID_STEP
     text = "<p>".join([paragraph.markup for paragraph in comment.paragraphs])
     return (
         f'<tr class="athing comtr" id="{number}"><td><table border="0"><tr>'

@@ -41,9 +41,9 @@ class Comment(NamedTuple):
 
 
 class Story(NamedTuple):
-    """One story: what the list shows of it. `index` counts from 0 at the top of page 1."""
+    """One story: what the list shows of it. `place` counts from 0 at the top of page 1."""
 
-    index: int
+    place: int
     id: int
     title: str
     site: str
@@ -65,25 +65,25 @@ class News:
     seed: int = 1
     pages: int = PAGES
 
-    def story(self, index: int) -> Story:
-        """Return the story at `index`; the same on every build and in every process."""
-        random = Random(f"{self.seed}/story/{index}")
+    def story(self, place: int) -> Story:
+        """Return the story at `place`; the same on every build and in every process."""
+        random = Random(f"{self.seed}/story/{place}")
         thing, claim = _choose(random, THINGS), _choose(random, CLAIMS)
         site = _choose(random, SITES)
         number = int(random.random() * 10_000)
         points = 2 + int(random.random() ** 3 * 900)
         span = COMMENTS_MOST - COMMENTS_LEAST + 1
         comments = COMMENTS_LEAST + int(random.random() * span)
-        if index % RARE == RARE // 2 - 1:
+        if place % RARE == RARE // 2 - 1:
             points, comments = 1, 1
-        elif index % RARE == RARE - 1:
+        elif place % RARE == RARE - 1:
             comments = 0
         return Story(
-            index=index,
-            id=FIRST_ID + ID_STEP * index,
+            place=place,
+            id=FIRST_ID + ID_STEP * place,
             title=f"{thing} {claim}",
             site=site,
-            link=f"https://{site}/{number}/story.html?from=list&no={index}",
+            link=f"https://{site}/{number}/story.html?from=list&no={place}",
             points=points,
             author=_choose(random, AUTHORS),
             minute=int(random.random() * MINUTES_A_DAY),
@@ -93,18 +93,18 @@ class News:
     def listed(self, page: int) -> list[Story]:
         """Return the 30 stories of a list page; pages count from 1."""
         first = (page - 1) * STORIES_PER_PAGE
-        return [self.story(index) for index in range(first, first + STORIES_PER_PAGE)]
+        return [self.story(place) for place in range(first, first + STORIES_PER_PAGE)]
 
     def find(self, item_id: int) -> Story | None:
         """Return the story with this id, None if the site has none."""
-        index, rest = divmod(item_id - FIRST_ID, ID_STEP)
-        if rest or not 0 <= index < self.pages * STORIES_PER_PAGE:
+        place, rest = divmod(item_id - FIRST_ID, ID_STEP)
+        if rest or not 0 <= place < self.pages * STORIES_PER_PAGE:
             return None
-        return self.story(index)
+        return self.story(place)
 
     def thread(self, story: Story) -> Iterator[Comment]:
         """Make the story's comments in page order; a reply is indented one deeper."""
-        random = Random(f"{self.seed}/thread/{story.index}")
+        random = Random(f"{self.seed}/thread/{story.place}")
         indent = -1
         for number in range(1, story.comments + 1):
             draw = random.random()

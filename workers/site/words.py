@@ -42,18 +42,19 @@ THINGS = (
 CLAIMS = (
     "aren't what you'd expect", "explained with string & glue", "– a retrospective",
     "and the cost of \"free\"", "can't be measured twice", "in <100 lines", "at 3 o'clock & later",
-    "don't scale; here's why", "and other people's problems", "(R&D notes)", "you've never heard of",
-    "won't fit in L2, it's fine",
+    "don't scale; here's why", "and other people's problems", "(R&D notes)",
+    "you've never heard of", "won't fit in L2, it's fine",
 )  # fmt: skip
 OPENERS = (
     "I don't think that", "We've found that", "It's funny how", "In my experience,", "To be fair,",
-    "The article's point is that", "Years ago at a R&D lab", "Isn't it odd that", "As the author says,",
-    "Nobody's saying that",
+    "The article's point is that", "Years ago at a R&D lab", "Isn't it odd that",
+    "As the author says,", "Nobody's saying that",
 )  # fmt: skip
 SUBJECTS = (
     "the scheduler", "a busy loop", "the kernel's socket buffer", "one more thread",
-    "the \"fast\" path", "our old cron job", "an uncontended lock", "the parser", "somebody's cache",
-    "a 64 KiB page", "the naïve version", "every reference count", "the on-call engineer",
+    "the \"fast\" path", "our old cron job", "an uncontended lock", "the parser",
+    "somebody's cache", "a 64 KiB page", "the naïve version", "every reference count",
+    "the on-call engineer",
 )  # fmt: skip
 VERBS = (
     "wakes up before", "is never as slow as", "quietly waits for", "can't outrun",

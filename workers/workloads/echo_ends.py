@@ -242,17 +242,13 @@ async def _with_protocols(
     return ends
 
 
-async def _with_protocol(
-    worker: Worker, connections: int, payload: bytes, work_turns: int
-) -> Ends:
+async def _with_protocol(worker: Worker, connections: int, payload: bytes, work_turns: int) -> Ends:
     return await _with_protocols(
         ProtocolServer, ProtocolClient, worker, connections, payload, work_turns
     )
 
 
-async def _with_buffered(
-    worker: Worker, connections: int, payload: bytes, work_turns: int
-) -> Ends:
+async def _with_buffered(worker: Worker, connections: int, payload: bytes, work_turns: int) -> Ends:
     return await _with_protocols(
         BufferedServer, BufferedClient, worker, connections, payload, work_turns
     )

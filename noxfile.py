@@ -1,0 +1,176 @@
+"""The project's commands: `nox -l` lists them, `nox -s scale-3.14t` runs the study on that build.
+
+No session asks nox for an interpreter, since nox can only take what is there; the package
+`scaling.interpreters` finds, downloads or builds it. This file runs on Python 3.10 or newer with
+nox's own dependencies.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).parent
+sys.path.insert(0, str(ROOT))
+
+from scaling import environments, interpreters, uv_tool  # noqa: E402
+from scaling.errors import ScalingError  # noqa: E402
+
+nox.needs_version = ">=2026.8.10"
+nox.options.error_on_missing_interpreters = True
+nox.options.default_venv_backend = "none"
+nox.options.sessions = ["lint", "tests"]
+
+TESTED = ("3.14", "3.14t")
+ANALYSIS = ("3.14", "3.14t", "3.15", "3.13")
+"""Where the analysis can run if the build under study has no pandas, the likeliest first."""
+
+
+def say(line: str) -> None:
+    """Print a line at once, also where the output is a pipe."""
+    print(line, flush=True)
+
+
+@contextmanager
+def explained(session: nox.Session) -> Iterator[None]:
+    """End the session with the message of a `ScalingError` instead of its traceback."""
+    try:
+        yield
+    except ScalingError as error:
+        session.error(str(error))
+
+
+def python_for(session: nox.Session, builds: Sequence[str], group: str) -> dict[str, str]:
+    """The Python of an environment with the pins of `group`, for each of `builds`."""
+    with explained(session):
+        found = interpreters.ensure(builds, say=say)
+        return {
+            name: str(environments.ensure(one, group=group, say=say).python)
+            for name, one in found.items()
+        }
+
+
+def analysis_python(session: nox.Session, build: str, *, pgo: bool) -> str:
+    """The Python that runs the study of `build`: that build's, if it has wheels for pandas."""
+    with explained(session):
+        own = interpreters.ensure([build], pgo=pgo, say=say)[build]
+        say(f"{build}: CPython {own.version}, {own.origin}, {own.flags}")
+        others = interpreters.survey([interpreters.parse_build(name) for name in ANALYSIS])
+        made = environments.ensure_any([own, *others], group="study", say=say)
+        if made is None:
+            one = interpreters.ensure(["3.14"], say=say)["3.14"]
+            made = environments.ensure(one, group="study", say=say)
+        return str(made.python)
+
+
+def scale(build: str) -> Callable[[nox.Session], None]:
+    """The session that runs the study on `build`."""
+
+    def session_of(session: nox.Session) -> None:
+        options = [option for option in session.posargs if option != "--pgo"]
+        pgo = "--pgo" in session.posargs or os.environ.get("SCALING_PGO") == "1"
+        python = analysis_python(session, build, pgo=pgo)
+        command = [python, "-m", "scaling", "run", "--arm", build, "--preset", "smoke"]
+        command += ["--output", f"results/scale-{build}", *options]
+        session.run(*command, env={"SCALING_PGO": "1" if pgo else "0"}, external=True)
+
+    session_of.__doc__ = (
+        f"Measure how asyncio scales on {build} and plot it (options of `scaling run` after --)."
+    )
+    return session_of
+
+
+for version in interpreters.VERSIONS:
+    nox.session(name=f"scale-{version}", python=False, default=False)(scale(version))
+
+
+def run_tests(session: nox.Session, builds: Sequence[str]) -> None:
+    """Run the suite on each of `builds`, the later ones too when an earlier one fails."""
+    failed = []
+    for build, python in python_for(session, builds, "tests").items():
+        say(f"the tests on CPython {build}")
+        try:
+            session.run(python, "-m", "pytest", *session.posargs, external=True)
+        except nox.command.CommandFailed:
+            failed.append(build)
+    if failed:
+        session.error(f"tests failed on {' and '.join(failed)}")
+
+
+@nox.session(python=False)
+def tests(session: nox.Session) -> None:
+    """Run the tests on both builds, 3.14 and 3.14t (options of pytest after --)."""
+    run_tests(session, TESTED)
+
+
+@nox.session(name="tests-3.14", python=False, default=False)
+def tests_with_gil(session: nox.Session) -> None:
+    """Run the tests on 3.14 alone."""
+    run_tests(session, ["3.14"])
+
+
+@nox.session(name="tests-3.14t", python=False, default=False)
+def tests_free_threaded(session: nox.Session) -> None:
+    """Run the tests on 3.14t alone."""
+    run_tests(session, ["3.14t"])
+
+
+@nox.session(python=False)
+def lint(session: nox.Session) -> None:
+    """Check style, formatting and types (ruff, mypy --strict)."""
+    python = python_for(session, ["3.14"], "lint")["3.14"]
+    session.run(python, "-m", "ruff", "check", external=True)
+    session.run(python, "-m", "ruff", "format", "--check", external=True)
+    session.run(python, "-m", "mypy", external=True)
+
+
+@nox.session(python=False, default=False)
+def benchmarks(session: nox.Session) -> None:
+    """Measure what the instrument itself costs: ratios, on 3.14 and 3.14t."""
+    for python in python_for(session, TESTED, "tests").values():
+        session.run(python, "-m", "tests.benchmarks", *session.posargs, external=True)
+
+
+@nox.session(name="interpreters", python=False, default=False)
+def interpreters_(session: nox.Session) -> None:
+    """List the interpreters on this machine that can be studied."""
+    with explained(session):
+        rows = interpreters.survey()
+    for one in rows:
+        kind = "free-threaded" if one.free_threaded else "GIL"
+        say(
+            f"{one.build:6} {one.version:9} {kind:14} {one.origin:6} {one.flags:8} {one.executable}"
+        )
+    if not rows:
+        say("none yet: `nox -s scale-3.14t` gets the one that it needs")
+
+
+@nox.session(python=False, default=False)
+def pins(session: nox.Session) -> None:
+    """Compile the pinned requirements anew (scaling/pins) from pyproject.toml."""
+    for group in ("child", "loops", "study", "tests", "lint"):
+        source = {
+            "child": ["--group", "pyproject.toml:child"],
+            "loops": ["--group", "pyproject.toml:loops"],
+            "study": ["pyproject.toml"],
+        }.get(group, ["pyproject.toml", "--group", group])
+        session.run(
+            *(uv_tool.binary(), "pip", "compile", "--quiet", "--upgrade", "--universal"),
+            *("--generate-hashes", "--no-emit-index-url", "--no-header", "--python-version=3.12"),
+            *(*source, "--output-file", f"scaling/pins/{group}.txt"),
+            env=uv_tool.environment(),
+            external=True,
+        )
+
+
+@nox.session(python=False, default=False)
+def build(session: nox.Session) -> None:
+    """Build the wheel and the source distribution into dist/."""
+    with explained(session):
+        command = [uv_tool.binary(), "build", "--quiet", "--python", sys.executable]
+        session.run(*command, "--out-dir", "dist", env=uv_tool.environment(), external=True)

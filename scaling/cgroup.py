@@ -1,0 +1,90 @@
+"""The CPU control group that this process lives in, of either version: its folders and its quota.
+
+A container's quota bends a scaling curve where no core ends, so it counts as topology; the same
+folders hold `cpu.stat`, from which throttling is read.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+
+class _Mount(NamedTuple):
+    """Where a hierarchy of control groups is mounted, and which of its groups is on top there."""
+
+    top: PurePosixPath
+    at: PurePosixPath
+    version: int
+
+
+def cpu_folders(root: Path = Path("/")) -> list[Path]:
+    """Folders of this process's CPU control groups, its own first, then those above it.
+
+    `root` is where `/proc` and `/sys` are found. Empty where there are no control groups.
+    """
+    groups = _groups(_text(root / "proc/self/cgroup"))
+    folders = []
+    for mount in _mounts(_text(root / "proc/self/mountinfo")):
+        if mount.version not in groups:
+            continue
+        group = groups[mount.version]
+        # A path of another namespace: only the top of the mount is ours to see.
+        ours = group.is_relative_to(mount.top) and ".." not in group.parts
+        below = group.relative_to(mount.top) if ours else PurePosixPath()
+        for part in (below, *below.parents):
+            folder = root / mount.at.relative_to("/") / part.as_posix().lstrip("/")
+            if folder.is_dir() and folder not in folders:
+                folders.append(folder)
+    return folders
+
+
+def cpu_quota(root: Path = Path("/")) -> float | None:
+    """CPUs' worth of time that the control groups grant, the least of them; None: no limit."""
+    quotas = [quota for folder in cpu_folders(root) if (quota := _quota(folder)) is not None]
+    return min(quotas, default=None)
+
+
+def _quota(folder: Path) -> float | None:
+    words = _text(folder / "cpu.max").split() or [
+        _text(folder / "cpu.cfs_quota_us").strip(),
+        _text(folder / "cpu.cfs_period_us").strip(),
+    ]
+    try:
+        quota_us, period_us = map(int, words)
+    except ValueError:  # "max", or nothing there
+        return None
+    return quota_us / period_us if quota_us > 0 and period_us > 0 else None
+
+
+def _groups(text: str) -> dict[int, PurePosixPath]:
+    """This process's group in each version of the hierarchy, from /proc/self/cgroup."""
+    groups = {}
+    for line in text.splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if number == "0" and not controllers:
+            groups[2] = PurePosixPath(path)
+        elif "cpu" in controllers.split(","):
+            groups[1] = PurePosixPath(path)
+    return groups
+
+
+def _mounts(text: str) -> Iterator[_Mount]:
+    """Mounts of hierarchies that can hold CPU control, from /proc/self/mountinfo (proc(5))."""
+    for line in text.splitlines():
+        before, _, after = line.partition(" - ")
+        fields, kind = before.split(), after.split()
+        if len(fields) < 5 or len(kind) < 3:
+            continue
+        top, at = PurePosixPath(fields[3]), PurePosixPath(fields[4])
+        if kind[0] == "cgroup2":
+            yield _Mount(top, at, version=2)
+        elif kind[0] == "cgroup" and "cpu" in kind[2].split(","):
+            yield _Mount(top, at, version=1)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,59 @@
+"""How a child finds the package `workers`, and nothing else of ours, whatever its environment.
+
+The folder that holds `workers` holds `scaling` too (and in an installed environment, everything
+else). A child must not be able to import those, so it is given a folder with `workers` alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from scaling.errors import ScalingError
+
+NOT_SOURCE = shutil.ignore_patterns("__pycache__")
+
+
+def workers_folder() -> Path:
+    """The folder of the package `workers`, found without importing it.
+
+    Raises:
+        ScalingError: the installation is incomplete.
+    """
+    beside = Path(__file__).parent.parent / "workers"
+    if beside.is_dir():
+        return beside
+    found = importlib.util.find_spec("workers")
+    if found is None or not found.submodule_search_locations:
+        raise ScalingError("the package 'workers' is missing: install asyncio-scaling again.")
+    return Path(found.submodule_search_locations[0])
+
+
+@contextmanager
+def workers_path(folder: Path | None = None) -> Iterator[Path]:
+    """A folder for a child's PYTHONPATH in which `workers` is the only thing, while in use."""
+    source = folder or workers_folder()
+    with tempfile.TemporaryDirectory(prefix="scaling-") as temporary:
+        link = Path(temporary) / "workers"
+        try:
+            link.symlink_to(source, target_is_directory=True)
+        except OSError:  # Windows without the privilege to
+            shutil.copytree(source, link, ignore=NOT_SOURCE)
+        yield Path(temporary)
+
+
+def workers_source_hash(folder: Path | None = None) -> str:
+    """SHA-256 over the files of `workers`: what did the measuring is part of a study."""
+    root = folder or workers_folder()
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            content = path.read_bytes()
+            digest.update(f"{path.relative_to(root).as_posix()}\0{len(content)}\0".encode())
+            digest.update(content)
+    return digest.hexdigest()

@@ -1,0 +1,114 @@
+"""A study from its options to its journal: prepared, planned, measured."""
+
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from scaling.cache import Say
+from scaling.child_path import workers_path, workers_source_hash
+from scaling.driver import drive, remaining
+from scaling.environments import pins_sha256
+from scaling.execute import Executor, PreparedArm
+from scaling.folder import choose
+from scaling.head import head
+from scaling.machine import describe_machine
+from scaling.options import Options
+from scaling.plan import Plan, make_plan
+from scaling.prepare import Wanted, prepare
+from scaling.progress import Display
+from scaling.record import Line
+from scaling.services import Services
+from scaling.study import study_from
+from scaling.topology import Topology, read_topology
+
+RESULTS = Path("results")
+
+# One process of the news site keeps up with this many scraping workers (its ceiling is measured
+# in every study and stands in the journal).
+WORKERS_PER_SITE_PROCESS = 8
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A study that can be run: its plan, and the arms it is run on."""
+
+    plan: Plan
+    arms: Mapping[str, PreparedArm]
+    topology: Topology
+
+
+def running_build() -> str:
+    """The build that this very process runs on: what a study is about if nothing names an arm."""
+    suffix = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
+    return f"{sys.version_info.major}.{sys.version_info.minor}{suffix}"
+
+
+@contextmanager
+def prepared(options: Options, wanted: Wanted, say: Say) -> Iterator[Prepared]:
+    """Have everything ready that the options ask for; children can be run inside the context.
+
+    Raises:
+        UsageError: something that was asked for does not exist or does not fit.
+        ScalingError: something could not be got ready.
+    """
+    study = study_from(options, running_build=running_build())
+    own = [entry.name for entry in study.workloads if ":" in entry.name]
+    with workers_path() as path:
+        arms = prepare(study.arms, wanted, str(path), own, say)
+        topology = read_topology()
+        plan = make_plan(study, {name: arm.description for name, arm in arms.items()}, topology)
+        plan.require_cells()
+        yield Prepared(plan, arms, topology)
+
+
+def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
+    """Measure what remains of a study; return the folder that it is in.
+
+    Raises:
+        UsageError: the folder cannot be used.
+        InterruptedStudyError: the user stopped it; what was measured is kept.
+    """
+    plan, arms = ready.plan, ready.arms
+    machine = describe_machine(ready.topology)
+    first = head(
+        plan, arms, machine, pins=pins_sha256("child"), workers_source=workers_source_hash()
+    )
+    chosen = choose(
+        output or RESULTS / plan.study.name, first, lambda runs: not remaining(plan.runs, runs)
+    )
+    folder = chosen.journal.path.parent
+    with chosen.journal as journal, _services(ready) as services:
+        for note in chosen.notes:
+            display.note(note)
+        if chosen.resumed:
+            display.note(f"going on with {folder}: {len(journal.runs)} runs are measured already")
+        else:
+            _measure_ceilings(ready, services, journal.append)
+        drive(plan, journal, Executor(plan, arms, services), display)
+    return folder
+
+
+def _services(ready: Prepared) -> Services:
+    """Helpers on one build for all arms, so that they are no part of what is compared.
+
+    A build with the GIL is the quicker one for a single process.
+    """
+    arms = list(ready.arms.values())
+    chosen = next((arm for arm in arms if not arm.arm.build.free_threaded), arms[0])
+    most = max(cell.workers for cell in ready.plan.cells)
+    processes = -(-most // WORKERS_PER_SITE_PROCESS)
+    return Services(chosen.python, chosen.environment, processes=processes)
+
+
+def _measure_ceilings(ready: Prepared, services: Services, write: Callable[[Line], None]) -> None:
+    """Find out what each helper can deliver with nothing but a counter before it."""
+    measured = set()
+    for cell in ready.plan.cells:
+        for name in ready.plan.workloads[cell.workload].services:
+            key = (name, *services.need(name, cell.parameters))
+            if key not in measured:
+                measured.add(key)
+                write(services.ceiling(name, cell.parameters))

@@ -1,0 +1,53 @@
+"""Short names for people: what sets one variant of a workload apart from the others.
+
+A frame carries all parameters of a workload as JSON; a title needs only those that vary.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+
+type Variant = tuple[str, str]  # workload, parameters (JSON)
+
+
+def variants(frame: pd.DataFrame) -> list[Variant]:
+    """Each workload with each of its sets of parameters, in the order of the frame."""
+    pairs = frame[["workload", "parameters"]].astype(str).drop_duplicates()
+    return list(pairs.itertuples(index=False, name=None))
+
+
+def labels(frame: pd.DataFrame) -> dict[Variant, str]:
+    """A label for each variant: `echo`, or `echo · payload_bytes=256` where there are several."""
+    return short_labels(variants(frame))
+
+
+def short_labels(every: Iterable[Variant]) -> dict[Variant, str]:
+    """The workload, and those of its parameters that differ among the variants given."""
+    by_workload: dict[str, list[str]] = defaultdict(list)
+    for workload, parameters in every:
+        by_workload[workload].append(parameters)
+    short = {}
+    for workload, sets in by_workload.items():
+        read: list[dict[str, Any]] = [json.loads(parameters) for parameters in sets]
+        varying = [name for name in _names(read) if len({repr(p.get(name)) for p in read}) > 1]
+        for parameters, values in zip(sets, read, strict=True):
+            parts = [f"{name}={_text(values[name])}" for name in varying if name in values]
+            short[workload, parameters] = " · ".join([workload, *parts])
+    return short
+
+
+def slug(label: str) -> str:
+    """A label as part of a file name: `echo · payload_bytes=256` → `echo-payload_bytes-256`."""
+    return re.sub(r"[^\w.+]+", "-", label, flags=re.ASCII).strip("-.") or "workload"
+
+
+def _names(parameters: list[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(name for each in parameters for name in each))
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,79 @@
+"""The small print under every figure: machine, builds, date, how often, and what is left out."""
+
+from collections import defaultdict
+
+from scaling import wording
+from scaling.plots.regions import Region
+from scaling.record import Arm, StudyLine
+from scaling.sections import Section
+
+NO_BREAK = "\N{NO-BREAK SPACE}"
+UNBROKEN = 60  # letters
+
+
+def caption(section: Section, study: StudyLine, found: list[Region]) -> str:
+    """One paragraph; what a machine could not tell is left out of it."""
+    arms = list(dict.fromkeys(curve.key.arm for curve in section.curves))
+    points = [point for curve in section.curves for point in curve.points]
+    left_out = sum(point.left_out for point in points)
+    suspect = sum(point.suspect for point in points)
+    parts = [
+        machine_text(study),
+        builds_text({name: study.arms[name] for name in arms if name in study.arms}),
+        study.started_at[:10] if study.started_at else "",
+        wording.plural(max((point.runs for point in points), default=0), "block"),
+        oversubscription_text(found),
+        f"{wording.plural(left_out, 'invalid run')} left out" if left_out else "",
+        f"{wording.plural(suspect, 'suspect run')} among them" if suspect else "",
+    ]
+    return f"{NO_BREAK}· ".join(_whole(part) for part in parts if part)
+
+
+def _whole(part: str) -> str:
+    """A part that is not broken over two lines, if it is short enough for that."""
+    return part.replace(" ", NO_BREAK) if len(part) <= UNBROKEN else part
+
+
+def machine_text(study: StudyLine) -> str:
+    """`Example CPU, 2 cores, 4 CPUs, virtual machine (kvm), Linux 6.1`."""
+    machine = study.machine
+    cores, cpus = machine.physical_cores, machine.usable_cpus
+    parts = [
+        machine.cpu_model or "",
+        wording.plural(cores, "core") if cores else "",
+        wording.plural(cpus, "usable CPU") if cpus and cpus != cores else "",
+        f"CPU quota {machine.cpu_quota:g}" if machine.cpu_quota else "",
+        f"virtual machine ({machine.virtualised})" if machine.virtualised else "",
+        machine.kernel or "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def builds_text(arms: dict[str, Arm]) -> str:
+    """`3.14, 3.14t: 3.14.7, GCC 12.2.0, no PGO`: arms whose builds are alike stand together."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for name, arm in arms.items():
+        if arm.description is not None:
+            alike[_build(arm)].append(name)
+    return "; ".join(f"{', '.join(names)}: {build}" for build, names in alike.items())
+
+
+def _build(arm: Arm) -> str:
+    assert arm.description is not None
+    python = arm.description.python
+    made_with = [option for option in python.config_args if option.startswith("-O")]
+    if python.pgo is not None:
+        made_with.append("PGO" if python.pgo else "no PGO")
+    if python.lto:
+        made_with.append("LTO")
+    return ", ".join([python.version, *([python.compiler] if python.compiler else []), *made_with])
+
+
+def oversubscription_text(found: list[Region]) -> str:
+    """From which N on workers share CPUs, if the figure goes that far."""
+    for region in found:
+        if region.name == "oversubscribed" and region.begins is not None:
+            return f"N above {int(region.begins)} is oversubscribed on this machine"
+        if region.name == "oversubscribed":
+            return "every N here is oversubscribed on this machine"
+    return ""

@@ -1,0 +1,66 @@
+"""Memory against N, a panel for each loop, with what every extra worker costs written below."""
+
+from matplotlib.axes import Axes
+
+from scaling import wording
+from scaling.curves import Curve
+from scaling.plots.lettering import POINTS_PER_IN
+from scaling.plots.panel import HEAD_ROOM, draw_curves, finish, highest
+from scaling.plots.sheet import AXIS_IN, Sheet
+from scaling.plots.style import QUIET
+from scaling.plots.subject import Subject
+
+LINE_IN = 0.165
+UNIT = "MiB per extra worker"
+
+
+def draw(subject: Subject) -> Sheet:
+    """The sheet; RSS of the child's tree at the window's end, PSS where workers are processes."""
+    loops = subject.loops
+    most = max(len(subject.on(loop)) for loop in loops)
+    layout = subject.a_panel_per_loop(under_in=LINE_IN * (most + (most > 1)) + 0.08)
+    sheet = subject.sheet("memory", "", layout)
+    top = HEAD_ROOM * highest(subject.section.curves, "memory")
+    panels = [axes for row in sheet.panels for axes in row]
+    for place, (axes, loop) in enumerate(zip(panels, loops, strict=False)):
+        draw_curves(axes, subject, loop, "memory")
+        label = _label(subject) if place % layout.columns == 0 else ""
+        finish(axes, subject, loop, label, top)
+        write_slopes(axes, subject.on(loop), subject.colours)
+    for axes in panels[len(loops) :]:
+        axes.remove()
+    return sheet
+
+
+def _label(subject: Subject) -> str:
+    kinds = {curve.memory_kind for curve in subject.section.curves}
+    return f"{kinds.pop()}, MiB" if len(kinds) == 1 else "MiB (RSS; of processes PSS)"
+
+
+def write_slopes(axes: Axes, curves: list[Curve], colours: dict[str, str]) -> None:
+    """MiB per extra worker with its range: one line a curve, under the panel."""
+    known = [curve for curve in curves if curve.slope.n]
+    if len(known) == 1:
+        (curve,) = known
+        colour = colours[curve.key.arm]
+        _write_line(axes, 0, f"{wording.estimate(curve.slope)} {UNIT}", colour)
+    elif known:
+        _write_line(axes, 0, UNIT, QUIET)
+    for number, curve in enumerate(known[: len(known) * (len(known) > 1)], start=1):
+        told = f"{curve.key.arm} {curve.key.model}: {wording.estimate(curve.slope)}"
+        _write_line(axes, number, told, colours[curve.key.arm])
+
+
+def _write_line(axes: Axes, number: int, text: str, colour: str) -> None:
+    down_in = AXIS_IN + LINE_IN * number
+    axes.annotate(
+        text,
+        xy=(0, 0),
+        xycoords="axes fraction",
+        xytext=(0, -down_in * POINTS_PER_IN),
+        textcoords="offset points",
+        va="top",
+        fontsize=8.2,
+        color=colour,
+        gid="slope",
+    )

@@ -1,0 +1,116 @@
+"""How figures look: an arm has one colour, a loop one marker, a model one line, everywhere.
+
+The palette is seaborn's `colorblind` (after B. Wong, Nature Methods 8, 441, 2011); markers and
+lines say the same again for those who cannot tell the colours. Sizes are chosen for a README
+column of 830 px, which is WIDTH_IN at DPI; PNG files hold twice as many pixels.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import seaborn as sns
+from matplotlib.path import Path
+
+WIDTH_IN = 8.3
+DPI = 100
+FONT = "DejaVu Sans"
+PNG_DPI = 2 * DPI
+
+INK = "#262626"
+QUIET = "#6b6b6b"
+FAINT = "#b8b8b8"
+REGION_SHADES = {"smt": "#f8f8f8", "oversubscribed": "#f1f1f1"}
+
+_BLUE, _ORANGE, _GREEN, _RED, _PINK, _BROWN, _ROSE, _GREY, _YELLOW, _SKY = sns.color_palette(
+    "colorblind"
+).as_hex()
+
+# An arm without its version: the part that an arm plays in the ladder of DESIGN.md.
+ROLES = {
+    "t": _BLUE,
+    "": _ORANGE,
+    "+mimalloc": _RED,
+    "t+gil": _GREEN,
+    "t+nogc": _SKY,
+    "+nogc": _BROWN,
+    "+mimalloc+nogc": _PINK,
+}
+SPARE = (_PINK, _BROWN, _SKY, _GREY, _ROSE, _GREEN, _RED, _ORANGE, _BLUE, _YELLOW)
+
+MARKERS = {
+    "asyncio": "o",
+    "uvloop": "s",
+    "rloop": "D",
+    "zuvloop": "^",
+    "trio": "v",
+    "anyio/asyncio": "P",
+    "anyio/trio": "X",
+}
+OTHER_MARKER = "h"
+
+LINES: dict[str, Any] = {
+    "threads": "-",
+    "processes": (0, (5, 1.2, 1, 1.2)),
+    "interpreters": (0, (1.2, 1.2)),
+}
+IDEAL_LINE = (0, (5, 4))
+
+# An upright bar with caps, for the key: as errorbar draws it.
+BAR_MARKER = Path(
+    [(-0.5, 1), (0.5, 1), (0, 1), (0, -1), (-0.5, -1), (0.5, -1)],
+    [Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO],
+)
+
+RC: dict[Any, Any] = sns.axes_style("ticks") | {
+    "font.family": FONT,  # comes with matplotlib: the same letters on every machine
+    "font.size": 9.0,
+    "axes.titlesize": 10.0,
+    "axes.labelsize": 9.0,
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
+    "legend.fontsize": 8.5,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": "#8c8c8c",
+    "axes.linewidth": 0.8,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.color": "#e3e3e3",
+    "grid.linewidth": 0.7,
+    "axes.axisbelow": True,
+    "xtick.color": "#8c8c8c",
+    "ytick.color": "#8c8c8c",
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.major.size": 3.5,
+    "ytick.major.size": 0,
+    "lines.solid_capstyle": "round",
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "svg.hashsalt": "scaling",  # the same drawing is the same file
+    "svg.fonttype": "path",  # looks the same wherever it is shown
+}
+
+
+def arm_colours(arms: Iterable[str]) -> dict[str, str]:
+    """A colour for each arm: that of its role, or a spare one when its role's is taken.
+
+    The first of two versions in the same role keeps the role's colour.
+    """
+    colours: dict[str, str] = {}
+    for arm in arms:
+        role = arm.lstrip("0123456789.")
+        wanted = (ROLES.get(role), *SPARE)
+        free = (colour for colour in wanted if colour and colour not in colours.values())
+        colours[arm] = next(free, _GREY)
+    return colours
+
+
+def marker(loop: str) -> str:
+    """The marker of a loop."""
+    return MARKERS.get(loop, OTHER_MARKER)
+
+
+def line(model: str) -> Any:
+    """The line style of a model."""
+    return LINES.get(model, LINES["threads"])

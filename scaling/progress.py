@@ -1,0 +1,143 @@
+"""How a study in progress is shown: one live line on a terminal, one line a run elsewhere.
+
+Nothing is drawn while a window is open: a display that refreshes itself would take turns on the
+cores that are being measured.
+"""
+
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+
+
+class Display(Protocol):
+    """What the driver tells while it works."""
+
+    def begin(self, total: int, done: int) -> None:
+        """A study of `total` runs starts, of which `done` are measured already."""
+
+    def running(self, run: str, left_s: float) -> None:
+        """A run starts; `left_s` is how long the study will still take."""
+
+    def finished(self, run: str, figure: str, left_s: float) -> None:
+        """A run has ended with this figure."""
+
+    def note(self, text: str) -> None:
+        """Something that the user should know."""
+
+    def end(self) -> None:
+        """No more runs."""
+
+
+def display(console: Console) -> Display:
+    """The display that fits where the output goes."""
+    return LiveLine(console) if console.is_terminal else PlainLines(console)
+
+
+class PlainLines:
+    """A line a run, for pipes, logs and CI."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._total = self._done = 0
+
+    def begin(self, total: int, done: int) -> None:
+        """Note how many runs there are."""
+        self._total, self._done = total, done
+
+    def running(self, run: str, left_s: float) -> None:
+        """Say nothing: the line comes with the figure."""
+
+    def finished(self, run: str, figure: str, left_s: float) -> None:
+        """Print the run, its figure and the time left."""
+        self._done += 1
+        self._print(f"[{self._done}/{self._total}] {run}: {figure} · {in_words(left_s)} left")
+
+    def note(self, text: str) -> None:
+        """Print it."""
+        self._print(text)
+
+    def end(self) -> None:
+        """Nothing to tidy up."""
+
+    def _print(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+class LiveLine:
+    """One line that changes between runs: bar, run, last figure, time left."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._figure = ""
+        self._progress = Progress(
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TextColumn("{task.description}"),
+            console=console,
+            auto_refresh=False,  # a refreshing thread would run inside the windows
+            transient=True,
+        )
+        self._task: TaskID | None = None
+
+    def begin(self, total: int, done: int) -> None:
+        """Draw the empty bar."""
+        self._task = self._progress.add_task("", total=total, completed=done)
+        self._progress.start()
+
+    def running(self, run: str, left_s: float) -> None:
+        """Show what runs now beside the last figure."""
+        self._show(f"{in_words(left_s)} left · {run}{self._figure}")
+
+    def finished(self, run: str, figure: str, left_s: float) -> None:
+        """Go one step on."""
+        self._figure = f" · last: {figure}"
+        if self._task is not None:
+            self._progress.advance(self._task)
+        self._show(f"{in_words(left_s)} left · {run}: {figure}")
+
+    def note(self, text: str) -> None:
+        """Print it above the line."""
+        self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def end(self) -> None:
+        """Take the line away."""
+        self._progress.stop()
+
+    def _show(self, text: str) -> None:
+        if self._task is not None:
+            self._progress.update(self._task, description=text)
+        self._progress.refresh()
+
+
+class TimeLeft:
+    """How long a study will still take, from what its runs have cost so far.
+
+    A run costs its warm-up and window, which are known, and an overhead, which is averaged over
+    the runs measured; before the first it is the plan's estimate.
+    """
+
+    def __init__(self, overhead_s: float) -> None:
+        self._estimate_s = overhead_s
+        self._overheads_s = 0.0
+        self._measured = 0
+
+    def measured(self, elapsed_s: float, inside_s: float) -> None:
+        """Learn from a run that took `elapsed_s`, `inside_s` of it warm-up and window."""
+        self._overheads_s += elapsed_s - inside_s
+        self._measured += 1
+
+    def of(self, inside_s: float, runs: int) -> float:
+        """Seconds that `runs` runs with `inside_s` of warm-up and window in all will take."""
+        each = self._overheads_s / self._measured if self._measured else self._estimate_s
+        return inside_s + runs * each
+
+
+def in_words(seconds: float) -> str:
+    """A duration as people say it: `45 s`, `3 min 20 s`, `2 h 05 min`."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

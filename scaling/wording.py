@@ -1,0 +1,59 @@
+"""Numbers as people read them: three digits that count, a unit, a range beside it."""
+
+import math
+from collections.abc import Iterable
+
+from scaling.estimate import Estimate
+
+BLANK = "–"
+DIGITS = 3  # more than the noise of a run ever bears out
+SMALLEST = 1e-4  # below, leading zeros are hard to count
+
+
+def number(value: float) -> str:
+    """Three significant digits, thousands apart: 65300 → `65,300`, 0.01234 → `0.0123`."""
+    if not math.isfinite(value):
+        return BLANK
+    if value == 0:
+        return "0"
+    rounded = float(f"{value:.{DIGITS - 1}e}")
+    if abs(rounded) < SMALLEST:
+        return f"{rounded:.{DIGITS - 1}e}"
+    decimals = DIGITS - 1 - math.floor(math.log10(abs(rounded)))
+    return f"{rounded:,.{max(0, decimals)}f}"
+
+
+def estimate(value: Estimate) -> str:
+    """Median with its range or interval: `65,300 (64,100–66,000)`."""
+    beside = bounds(value)
+    return f"{number(value.point)} ({beside})" if beside else number(value.point)
+
+
+def bounds(value: Estimate) -> str:
+    """The range or interval, `64,100–66,000`; empty where there is none to tell."""
+    if value.n < 2 or value.low == value.high:
+        return ""
+    return f"{number(value.low)}–{number(value.high)}"
+
+
+def spread(values: Iterable[Estimate]) -> str:
+    """What stands beside some medians: `range of 3 runs`, `95 % interval over 8 blocks`."""
+    several = [value for value in values if value.n > 1]
+    ranges = sorted({value.n for value in several if value.coverage is None})
+    intervals = sorted({value.n for value in several if value.coverage is not None})
+    told = []
+    if intervals:
+        told.append(f"95 % interval over {_either(intervals)} blocks")
+    if ranges:
+        told.append(f"range of {_either(ranges)} runs")
+    return " or ".join(told)
+
+
+def _either(counts: list[int]) -> str:
+    *others, last = map(str, counts)
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 run`, `3 runs`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

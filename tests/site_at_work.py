@@ -1,0 +1,80 @@
+"""Starts the news site as its users do, for the tests that need one."""
+
+import contextlib
+import http.client
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+HERE = str(Path(__file__).parent.parent)
+LIMIT_S = 30
+# Whatever Python would warn of (an unclosed socket, a task never awaited) is an error here.
+STRICT = ("-X", "dev", "-W", "error")
+
+
+def environment() -> dict[str, str]:
+    """What a process needs to find `workers`, wherever the tests are started."""
+    return os.environ | {"PYTHONPATH": HERE, "PYTHONSAFEPATH": "1"}
+
+
+def site_command(*options: str) -> list[str]:
+    """The command that serves the news, with two list pages unless the options say otherwise."""
+    return [sys.executable, *STRICT, "-m", "workers.site", "--pages=2", *options]
+
+
+def start(*options: str) -> "subprocess.Popen[str]":
+    """Start the site with its standard streams in our hands."""
+    return subprocess.Popen(
+        site_command(*options),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+
+
+def ready(site: "subprocess.Popen[str]") -> dict[str, Any]:
+    """Wait for the line that says that the site answers."""
+    assert site.stdout
+    line = site.stdout.readline()
+    assert line, site.communicate()[1]
+    told: dict[str, Any] = json.loads(line)
+    return told
+
+
+def last_words(site: "subprocess.Popen[str]") -> str:
+    """End the site's input, wait for its end, and return what it said after it was ready.
+
+    Asyncio's debug mode tells of callbacks that took long, which on a busy machine any may.
+    """
+    out, told = site.communicate(timeout=LIMIT_S)
+    return out + "".join(line for line in told.splitlines(True) if " took " not in line)
+
+
+@contextlib.contextmanager
+def running_site(*options: str) -> Iterator[str]:
+    """Serve the news while the block runs; give its URL. Nothing may be said on stderr."""
+    with start("--until-eof", *options) as site:
+        url: str = ready(site)["urls"][0]
+        try:
+            yield url
+        finally:
+            said = last_words(site)
+        assert (site.returncode, said) == (0, "")
+
+
+def fetch(url: str, method: str = "GET") -> tuple[int, dict[str, str], bytes]:
+    """Ask for a page; return status, headers and body."""
+    parts = urlsplit(url)
+    with contextlib.closing(
+        http.client.HTTPConnection(parts.netloc, timeout=LIMIT_S)
+    ) as connection:
+        connection.request(method, f"{parts.path}?{parts.query}" if parts.query else parts.path)
+        response = connection.getresponse()
+        return response.status, dict(response.headers), response.read()

@@ -1,0 +1,296 @@
+"""A workload that fails gives a whole record that says where, and the child ends."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from scaling.record import Failure, decode_record
+from tests.children import PATIENCE_S, QUICK, environment, finish, measured
+
+MODELS = pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
+BOTH = pytest.mark.parametrize("model", ["threads", "processes"])
+
+# Fails in one of its methods, in worker 1 of 2.
+FRAGILE = """
+    Where = Literal["load", "setup", "run", "end", "teardown", "callback", "exit"]
+
+    @dataclass
+    class Theirs(Workload):
+        where: Where = parameter("run", "what fails")
+
+        def _fail(self, where: str, worker: Worker | None = None) -> None:
+            if self.where == where and (worker is None or worker.index == 1):
+                raise LookupError(f"no luck in {where}")
+
+        def load(self) -> None:
+            self._fail("load")
+
+        async def setup(self, worker: Worker) -> None:
+            self._fail("setup", worker)
+            if self.where == "callback":
+                asyncio.get_running_loop().call_soon(self._fail, "callback", worker)
+
+        async def run(self, worker: Worker) -> None:
+            await asyncio.sleep(0)
+            self._fail("run", worker)
+            if self.where == "end" and worker.index == 1:
+                return
+            if self.where == "exit" and worker.index == 1:
+                sys.exit(3)
+            while worker.running:
+                await asyncio.sleep(0.001)
+                worker.operations += 1
+
+        async def teardown(self, worker: Worker) -> None:
+            self._fail("teardown", worker)
+    """
+
+
+def failed(cell: dict[str, object], *folders: Path) -> Failure:
+    done = finish({"workers": 2, **cell}, *folders)
+    assert done.code == 1
+    record = done.record
+    assert record.outcome == "failed"
+    assert record.failure is not None
+    return record.failure
+
+
+@MODELS
+@pytest.mark.parametrize(
+    ("where", "phase", "error"),
+    [
+        ("setup", "setup", "LookupError: no luck in setup"),
+        ("run", "warm-up", "LookupError: no luck in run"),
+        ("end", "warm-up", "RuntimeError: the traffic ended before it was told to stop"),
+        ("exit", "warm-up", "SystemExit: 3"),
+        ("teardown", "teardown", "LookupError: no luck in teardown"),
+    ],
+)
+def test_phase_worker_and_error_are_named(
+    theirs: Callable[[str], str], tmp_path: Path, model: str, where: str, phase: str, error: str
+) -> None:
+    cell = {"workload": theirs(FRAGILE), "model": model, "parameters": {"where": where}}
+    failure = failed(cell, tmp_path)
+    assert (failure.phase, failure.worker, failure.error) == (phase, 1, error)
+    assert failure.traceback.splitlines()[-1] == error
+
+
+@MODELS
+def test_failed_import_is_told(theirs: Callable[[str], str], tmp_path: Path, model: str) -> None:
+    cell = {"workload": theirs(FRAGILE), "model": model, "parameters": {"where": "load"}}
+    failure = failed(cell, tmp_path)
+    assert (failure.phase, failure.error) == ("import", "LookupError: no luck in load")
+    assert (failure.worker is None) == (model == "threads")  # there the host imports, once for all
+
+
+@MODELS
+def test_callback_that_raises_is_an_error_of_its_worker(
+    theirs: Callable[[str], str], tmp_path: Path, model: str
+) -> None:
+    cell = {"workload": theirs(FRAGILE), "model": model, "parameters": {"where": "callback"}}
+    well, ill = measured({"workers": 2, **cell}, tmp_path).workers
+    assert (well.ticks.errors[-1], well.error_samples) == (0, [])
+    assert ill.ticks.errors[-1] == 1
+    assert "LookupError('no luck in callback')" in ill.error_samples[0]
+
+
+@BOTH
+def test_failure_is_told_though_another_worker_hangs(
+    theirs: Callable[[str], str], tmp_path: Path, model: str
+) -> None:
+    workload = theirs(
+        """
+        @dataclass
+        class Theirs(Workload):
+            async def setup(self, worker: Worker) -> None:
+                (await asyncio.sleep(3600)) if worker.index else 1 / 0
+        """
+    )
+    failure = failed({"workload": workload, "model": model}, tmp_path)
+    assert (failure.worker, failure.error) == (0, "ZeroDivisionError: division by zero")
+
+
+@BOTH
+def test_failure_after_being_ready_is_told(
+    theirs: Callable[[str], str], tmp_path: Path, model: str
+) -> None:
+    """Worker 0 is gone when the others become ready, and cannot be sent the schedule."""
+    workload = theirs(
+        """
+        @dataclass
+        class Theirs(Workload):
+            async def setup(self, worker: Worker) -> None:
+                await asyncio.sleep(0.5 * worker.index)
+            async def run(self, worker: Worker) -> None:
+                await asyncio.sleep(3600 if worker.index else 0.2)
+                raise LookupError("too early")
+        """
+    )
+    failure = failed({"workload": workload, "model": model}, tmp_path)
+    assert (failure.worker, failure.error) == (0, "LookupError: too early")
+
+
+@MODELS
+def test_what_failed_first_is_the_failure(
+    theirs: Callable[[str], str], tmp_path: Path, model: str
+) -> None:
+    workload = theirs(
+        """
+        @dataclass
+        class Theirs(Workload):
+            async def setup(self, worker: Worker) -> None:
+                raise LookupError("first")
+            async def teardown(self, worker: Worker) -> None:
+                self.never_set.close()
+        """
+    )
+    failure = failed({"workload": workload, "model": model}, tmp_path)
+    assert (failure.phase, failure.error) == ("setup", "LookupError: first")
+    assert "and then, in teardown: AttributeError" in failure.traceback
+
+
+def test_worker_process_that_dies_is_named(theirs: Callable[[str], str], tmp_path: Path) -> None:
+    workload = theirs(
+        """
+        @dataclass
+        class Theirs(Workload):
+            async def run(self, worker: Worker) -> None:
+                os.kill(os.getpid(), signal.SIGKILL) if worker.index else await worker.stopped()
+        """
+    )
+    failure = failed({"workload": workload, "model": "processes"}, tmp_path)
+    assert failure.error == "LineClosedError: worker 1 went away without a word"
+
+
+@pytest.mark.parametrize("api", ["protocol", "buffered"])
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+@pytest.mark.parametrize(
+    ("answer", "phase", "error"),
+    [
+        ("data[::-1]", "setup", "WrongEchoError: the echo differs from what was sent"),
+        ("None", "warm-up", "ConnectionResetError: the echo server hung up"),
+    ],
+    ids=["wrong-echo", "lost-connection"],
+)
+def test_echo_that_goes_wrong_is_a_failure(
+    theirs: Callable[[str], str], tmp_path: Path, api: str, loop: str, answer: str, *told: str
+) -> None:
+    del told
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+@pytest.mark.parametrize(
+    ("answer", "phase", "error"),
+    [
+        ("data[::-1]", "setup", "WrongEchoError: the echo differs from what was sent"),
+        ("None", "warm-up", "ConnectionResetError: the echo server hung up"),
+    ],
+    ids=["wrong-echo", "lost-connection"],
+)
+def test_echo_that_is_none_is_a_failure(
+    theirs: Callable[[str], str], tmp_path: Path, loop: str, answer: str, phase: str, error: str
+) -> None:
+    workload = theirs(
+        f"""
+        from workers.workloads import echo_ends
+        from workers.workloads.echo import Echo
+
+        def answer(server, data):
+            server.seen = getattr(server, "seen", 0) + 1
+            answer = {answer} if server.seen > 3 or {phase == "setup"} else data
+            server.transport.write(answer) if answer else server.transport.close()
+
+        echo_ends.ProtocolServer.data_received = answer
+
+        class Theirs(Echo):
+            pass
+        """
+    )
+    failure = failed({"workload": workload, "loop": loop}, tmp_path)
+    assert (failure.phase, failure.error) == (phase, error)
+    assert failure.worker is not None
+
+
+@MODELS
+def test_what_a_workload_prints_is_not_in_the_record(
+    theirs: Callable[[str], str], tmp_path: Path, model: str
+) -> None:
+    workload = theirs(
+        """
+        from workers.workloads.compute import Compute
+        print("{imported}")
+
+        @dataclass
+        class Theirs(Compute):
+            async def setup(self, worker: Worker) -> None:
+                print("}set up{", flush=True)
+                os.write(1, b"past Python\\n")
+                os.system("echo by another program")
+        """
+    )
+    done = finish({"workload": workload, "model": model}, tmp_path)
+    assert done.record.outcome == "measured"
+    assert done.printed == done.printed.strip() + "\n"
+    for text in ("{imported}", "}set up{", "past Python", "by another program"):
+        assert text in done.told
+
+
+@MODELS
+def test_first_three_errors_are_kept_and_all_counted(
+    theirs: Callable[[str], str], tmp_path: Path, model: str
+) -> None:
+    workload = theirs(
+        """
+        @dataclass
+        class Theirs(Workload):
+            async def run(self, worker: Worker) -> None:
+                for number in range(5):
+                    worker.fail(f"error {number}")
+                await worker.stopped()
+        """
+    )
+    (worker,) = measured({"workload": workload, "model": model}, tmp_path).workers
+    assert worker.ticks.errors == [5, 5, 5]
+    assert worker.error_samples == ["error 0", "error 1", "error 2"]
+
+
+@BOTH
+def test_hung_worker_is_given_up_with_its_stack(
+    theirs: Callable[[str], str], tmp_path: Path, model: str
+) -> None:
+    workload = theirs(
+        """
+        @dataclass
+        class Theirs(Workload):
+            async def setup(self, worker: Worker) -> None:
+                if worker.index:
+                    stands_still()
+
+        def stands_still() -> None:
+            time.sleep(3600)
+        """
+    )
+    # The host's patience is a minute; a child that begins with less of it shows the same.
+    impatient = "import sys, workers.host as host; host.LIMIT_S = 1; host.main = 0"
+    (tmp_path / "sitecustomize.py").write_text(impatient)
+    cell = {"workload": workload, "workers": 2, "model": model}
+    done = subprocess.run(
+        [sys.executable, "-m", "workers"],
+        input=json.dumps(QUICK | cell),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        env=environment(tmp_path),
+    )
+    assert done.returncode == 1
+    failure = decode_record(done.stdout).failure
+    assert failure is not None
+    assert (failure.phase, failure.error) == (
+        "setup",
+        "TimeoutError: 1 of 2 workers are silent",
+    )
+    assert "in stands_still" in done.stderr

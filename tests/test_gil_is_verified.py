@@ -1,0 +1,93 @@
+"""The GIL is looked at, never assumed, and the import that turned it on is named."""
+
+import os
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from scaling.record import GilStates
+from tests.children import FREE_THREADED, finish, measured
+
+# An extension that says nothing about the GIL, as most do: a free-threaded build turns it on.
+SILENT = """
+#include <Python.h>
+static PyModuleDef_Slot slots[] = {{0, NULL}};
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "flips", NULL, 0, NULL, slots, NULL, NULL, NULL};
+PyMODINIT_FUNC PyInit_flips(void) { return PyModuleDef_Init(&definition); }
+"""
+ALWAYS_ON = GilStates(started=True, imported=True, opened=True, closed=True)
+ALWAYS_OFF = GilStates(started=False, imported=False, opened=False, closed=False)
+FLIPPED = GilStates(started=False, imported=True, opened=True, closed=True, enabled_by="flips")
+
+
+@pytest.fixture(scope="module")
+def flips(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the extension `flips` in it, compiled for the running build."""
+    folder = tmp_path_factory.mktemp("extension")
+    (folder / "flips.c").write_text(SILENT)
+    compiler = shutil.which(os.environ.get("CC", "cc"))
+    assert compiler, "these tests need a C compiler"
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    headers = sysconfig.get_path("include")
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", f"-I{headers}", "flips.c", "-o", f"flips{suffix}"],
+        check=True,
+        cwd=folder,
+    )
+    return folder
+
+
+@pytest.fixture
+def flipping(theirs: Callable[[str], str]) -> str:
+    return theirs("import flips\nfrom workers.workloads.compute import Compute as Theirs\n")
+
+
+def test_state_of_the_build_is_read_at_four_moments() -> None:
+    record = measured({"workload": "compute"})
+    assert record.process.gil == (ALWAYS_OFF if FREE_THREADED else ALWAYS_ON)
+
+
+def test_extension_that_turns_it_on_is_named(flips: Path, flipping: str, tmp_path: Path) -> None:
+    record = measured({"workload": flipping, "workers": 2}, tmp_path, flips)
+    assert record.process.gil == (FLIPPED if FREE_THREADED else ALWAYS_ON)
+
+
+def test_every_process_is_looked_at(flips: Path, flipping: str, tmp_path: Path) -> None:
+    cell = {"workload": flipping, "workers": 2, "model": "processes"}
+    record = measured(cell, tmp_path, flips)
+    assert record.process.gil == (ALWAYS_OFF if FREE_THREADED else ALWAYS_ON)  # the host's own
+    for worker in record.workers:
+        assert worker.process is not None
+        assert worker.process.gil == (FLIPPED if FREE_THREADED else ALWAYS_ON)
+
+
+def test_extension_loaded_late_is_named_too(
+    flips: Path, theirs: Callable[[str], str], tmp_path: Path
+) -> None:
+    workload = theirs(
+        """
+        from workers.workloads.compute import Compute
+        @dataclass
+        class Theirs(Compute):
+            async def setup(self, worker: Worker) -> None:
+                import flips
+        """
+    )
+    gil = measured({"workload": workload}, tmp_path, flips).process.gil
+    late = GilStates(started=False, imported=False, opened=True, closed=True, enabled_by="flips")
+    assert gil == (late if FREE_THREADED else ALWAYS_ON)
+
+
+def test_sub_interpreter_that_refuses_it_says_so(
+    flips: Path, flipping: str, tmp_path: Path
+) -> None:
+    done = finish({"workload": flipping, "model": "interpreters"}, tmp_path, flips)
+    failure = done.record.failure
+    assert failure is not None
+    assert (done.code, failure.phase, failure.worker) == (1, "import", 0)
+    assert "flips does not support loading in subinterpreters" in failure.error

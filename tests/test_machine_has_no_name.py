@@ -1,0 +1,74 @@
+"""A machine is known by its description and a random id that is kept; records can be published."""
+
+import getpass
+import platform
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scaling.errors import ScalingError
+from scaling.machine import describe_machine, machine_id, virtualised
+from scaling.topology import read_topology
+
+
+def test_the_id_is_made_once_and_kept(tmp_path: Path) -> None:
+    first = machine_id(tmp_path / "state" / "scaling")
+    assert machine_id(tmp_path / "state" / "scaling") == first
+    assert machine_id(tmp_path / "other") != first
+    assert [path.name for path in (tmp_path / "other").iterdir()] == ["machine-id"]
+
+
+@pytest.mark.parametrize("rubbish", ["", "\n", "not an id", "0" * 31])
+def test_an_id_that_was_not_written_whole_is_made_anew(tmp_path: Path, rubbish: str) -> None:
+    (tmp_path / "machine-id").write_text(rubbish)
+    made = machine_id(tmp_path)
+    assert made != rubbish
+    assert machine_id(tmp_path) == made
+
+
+def test_a_folder_that_cannot_be_written_is_told_with_the_way_out(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(ScalingError, match="SCALING_STATE=FOLDER"):
+        machine_id(tmp_path / "file" / "state")
+
+
+def test_nothing_in_a_description_names_the_machine_its_user_or_a_path(tmp_path: Path) -> None:
+    environment = {"SCALING_STATE": str(tmp_path)}
+    described = describe_machine(read_topology(), environment=environment)
+    assert described.id == machine_id(tmp_path)
+    assert described.memory_bytes
+    values = [value for value in msgspec.structs.astuple(described) if isinstance(value, str)]
+    for name in (platform.node(), getpass.getuser(), str(tmp_path)):
+        assert not any(name in value for value in values if name)
+
+
+VIRTUAL = "processor\t: 0\nflags\t\t: fpu hypervisor sse\n"
+REAL = "processor\t: 0\nflags\t\t: fpu sse\n"
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "vendor", "product", "expected"),
+    [
+        (REAL, "ASUS", "Desktop", None),
+        (VIRTUAL, "QEMU", "Standard PC", "kvm"),
+        (VIRTUAL, "Microsoft Corporation", "Virtual Machine", "hyper-v"),
+        (REAL, "Microsoft Corporation", "Surface", None),
+        (VIRTUAL, "", "", "unknown"),
+        (REAL, "Amazon EC2", "m5.metal", None),
+        ("Features\t: fp asimd\n", "Amazon EC2", "c7g.large", "kvm"),
+        ("Features\t: fp asimd\n", "Amazon EC2", "c7g.metal", None),
+        ("", "", "", None),
+    ],
+)
+def test_the_hypervisor_is_named_if_it_can_be(
+    tmp_path: Path, cpuinfo: str, vendor: str, product: str, expected: str | None
+) -> None:
+    for name, text in {
+        "proc/cpuinfo": cpuinfo,
+        "sys/class/dmi/id/sys_vendor": vendor,
+        "sys/class/dmi/id/product_name": product,
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert virtualised(tmp_path) == expected

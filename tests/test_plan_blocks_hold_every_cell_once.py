@@ -1,0 +1,60 @@
+"""Randomised complete blocks: every cell once in each, in an order that the seed alone decides."""
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from scaling.identity import cell_key
+from scaling.order import in_blocks
+from scaling.record import Cell
+
+CELLS = [
+    Cell(workload=workload, loop=loop, arm=arm, model="threads", workers=workers)
+    for workload in ("compute", "echo")
+    for loop in ("asyncio", "uvloop")
+    for arm in ("3.14", "3.14t")
+    for workers in (1, 2, 4)
+]
+SEEDS = st.integers(-(2**64), 2**64)
+
+
+def order(blocks: int, seed: int, cells: list[Cell] = CELLS) -> list[tuple[int, int, str]]:
+    return [(run.block, run.position, cell_key(run.cell)) for run in in_blocks(cells, blocks, seed)]
+
+
+@given(st.integers(0, len(CELLS)), st.integers(1, 20), SEEDS)
+def test_every_block_holds_every_cell_exactly_once(count: int, blocks: int, seed: int) -> None:
+    cells = CELLS[:count]
+    runs = order(blocks, seed, cells)
+    for block in range(blocks):
+        inside = [(position, key) for number, position, key in runs if number == block]
+        assert [position for position, _ in inside] == list(range(count))
+        assert Counter(key for _, key in inside) == Counter(map(cell_key, cells))
+
+
+@given(st.integers(1, 10), st.integers(0, 10), SEEDS)
+def test_more_blocks_leave_those_before_as_they_were(blocks: int, more: int, seed: int) -> None:
+    assert order(blocks + more, seed)[: blocks * len(CELLS)] == order(blocks, seed)
+
+
+@given(st.lists(SEEDS, min_size=2, max_size=2, unique=True))
+def test_another_seed_is_another_order(seeds: list[int]) -> None:
+    # Two of 24! orders: equal ones would mean that the seed is not used.
+    assert order(1, seeds[0]) != order(1, seeds[1])
+
+
+@given(SEEDS)
+def test_blocks_differ_from_one_another(seed: int) -> None:
+    orders = {
+        tuple(key for number, _, key in order(3, seed) if number == block) for block in range(3)
+    }
+    assert len(orders) == 3
+
+
+def test_the_order_for_a_seed_is_this_one_on_every_machine_and_python() -> None:
+    cells = [replace(CELLS[0], workers=workers) for workers in range(1, 9)]
+    runs = [run.cell.workers for run in in_blocks(cells, 2, seed=1)]
+    assert runs[:8] == [6, 8, 3, 2, 7, 4, 1, 5]
+    assert runs[8:] == [3, 7, 6, 8, 4, 1, 5, 2]

@@ -1,0 +1,125 @@
+"""What cannot be run is in the plan with its reason, and everything else is in it as cells."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from scaling.errors import UsageError
+from scaling.options import Options
+from scaling.plan import Plan, make_plan
+from scaling.plan_table import plan_table
+from scaling.record import Description, WorkloadFacts
+from scaling.study import study_from
+from scaling.study_file import read_study
+from scaling.topology import Topology
+from tests.describing import ECHO, WORKLOADS, description
+
+TOPOLOGY = Topology(logical_cpus=2, physical_cores=2)
+
+
+def plan(
+    text: str, arms: Mapping[str, Description] | None = None, options: Options | None = None
+) -> Plan:
+    arms = arms or {"3.14t": description()}
+    study = study_from(
+        options or Options(arm=tuple(arms)),
+        running_build="3.14t",
+        load_file=lambda name: read_study(text, f"{name}.toml"),
+    )
+    return make_plan(study, arms, TOPOLOGY)
+
+
+def reasons(made: Plan) -> dict[tuple[str, str, str, str, str], str]:
+    return {
+        (each.workload, each.loop, each.arm, each.model, each.sizing): each.reason
+        for each in made.refused
+    }
+
+
+ECHO_EVERYWHERE = """
+loops = ["asyncio", "uvloop"]
+models = ["threads", "interpreters"]
+workers = [1, 2]
+[[workloads]]
+name = "echo"
+"""
+
+
+def test_a_workload_refuses_one_model_on_one_loop_and_keeps_the_rest() -> None:
+    made = plan(ECHO_EVERYWHERE)
+    refused = ("echo", "uvloop", "3.14t", "interpreters", "weak")
+    assert reasons(made) == {refused: "uvloop will not load there"}
+    assert {(cell.model, cell.loop, cell.workers) for cell in made.cells} == {
+        (model, loop, workers)
+        for model, loop in (
+            ("threads", "asyncio"),
+            ("threads", "uvloop"),
+            ("interpreters", "asyncio"),
+        )
+        for workers in (1, 2)
+    }
+
+
+def test_a_loop_or_model_missing_in_one_arm_is_refused_there_alone() -> None:
+    older = description(
+        refused_loops={"uvloop": "no wheel for 3.13t"},
+        refused_models={"interpreters": "needs Python 3.14"},
+    )
+    made = plan(ECHO_EVERYWHERE, {"3.13t": older, "3.14t": description()})
+    assert {key: reason for key, reason in reasons(made).items() if key[2] == "3.13t"} == {
+        ("echo", "uvloop", "3.13t", "threads", "weak"): "no wheel for 3.13t",
+        ("echo", "asyncio", "3.13t", "interpreters", "weak"): "needs Python 3.14",
+        ("echo", "uvloop", "3.13t", "interpreters", "weak"): "needs Python 3.14",
+    }
+    assert {cell.arm for cell in made.cells} == {"3.13t", "3.14t"}
+
+
+def test_a_workload_whose_import_fails_in_one_arm_is_refused_there_alone() -> None:
+    broken = WorkloadFacts(path=ECHO.path, refused="ModuleNotFoundError: No module named 'x'")
+    lacking = description(workloads=WORKLOADS | {"echo": broken})
+    text = "workers = [1]\n[[workloads]]\nname = 'echo'"
+    made = plan(text, {"3.13t": lacking, "3.14t": description()})
+    assert list(reasons(made).values()) == ["ModuleNotFoundError: No module named 'x'"]
+    assert [(cell.arm, cell.parameters["connections"]) for cell in made.cells] == [("3.14t", 8)]
+
+
+def test_strong_sizing_is_refused_where_there_is_no_work_in_flight_to_deal_out() -> None:
+    text = "sizing = ['weak', 'strong']\nworkers = [1]\n" + "".join(
+        f"[[workloads]]\nname = '{name}'\n" for name in ("compute", "echo")
+    )
+    made = plan(text)
+    assert [(cell.workload, cell.sizing) for cell in made.cells] == [
+        ("compute", "weak"),
+        ("echo", "weak"),
+        ("echo", "strong"),
+    ]
+    (refused,) = made.refused
+    assert (refused.workload, refused.sizing) == ("compute", "strong")
+    assert "no parameter for it" in refused.reason
+
+
+def test_a_plan_of_refusals_only_cannot_be_run_and_says_why() -> None:
+    made = plan("sizing = ['strong']\n[[workloads]]\nname = 'compute'")
+    assert made.cells == ()
+    with pytest.raises(UsageError, match=r"nothing of this study.*no parameter for it"):
+        made.require_cells()
+    plan(ECHO_EVERYWHERE).require_cells()
+
+
+def test_the_table_adds_up_and_tells_the_refusals_once_an_arm() -> None:
+    made = plan(
+        "preset = 'smoke'\nmodels = ['interpreters']\nloops = ['asyncio', 'uvloop']\n"
+        "[[workloads]]\nname = 'echo'\nparameters = { payload_bytes = [1024, 256] }",
+        {"3.14": description(), "3.14t": description()},
+    )
+    table = plan_table(made, overhead_s=1.0)
+    assert [(row.arm, row.loop, row.parameters, row.workers) for row in table.rows] == [
+        (arm, "asyncio", parameters, (1, 2, 4))
+        for arm in ("3.14", "3.14t")
+        for parameters in ("", "payload_bytes=256")
+    ]
+    assert table.runs == sum(row.runs for row in table.rows) == len(made.runs) == 36
+    assert table.total_s == pytest.approx(sum(row.seconds for row in table.rows))
+    assert table.total_s == pytest.approx(36 * (1.0 + 0.3 + 2.5))
+    assert table.in_windows == pytest.approx(2.5 / 3.8)
+    assert [(row.arms, row.loop) for row in table.refused] == [(("3.14", "3.14t"), "uvloop")]

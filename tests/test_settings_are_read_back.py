@@ -1,0 +1,79 @@
+"""A setting that was asked for is read back from inside every process that it was asked for."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from scaling.record import ProcessFacts, Record
+from tests.children import FREE_THREADED, measured
+
+MODELS = pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
+
+
+def processes(record: Record, model: str) -> Iterator[ProcessFacts]:
+    yield record.process
+    inside = [worker.process for worker in record.workers]
+    assert (None in inside) == (model == "threads")
+    yield from (process for process in inside if process is not None)
+
+
+def cell(model: str, **more: object) -> dict[str, object]:
+    return {"workload": "compute", "workers": 2, "model": model, **more}
+
+
+@MODELS
+def test_nothing_asked_nothing_changed(model: str) -> None:
+    for process in processes(measured(cell(model)), model):
+        assert process.allocator == ("mimalloc" if FREE_THREADED else "pymalloc")
+        assert process.gc_enabled
+        assert not process.debug
+        assert process.context_items == 0
+        assert process.thread_inherit_context == process.context_aware_warnings == FREE_THREADED
+
+
+@MODELS
+@pytest.mark.parametrize("allocator", ["mimalloc"] if FREE_THREADED else ["mimalloc", "malloc"])
+def test_allocator_arrives(model: str, allocator: str) -> None:
+    record = measured(cell(model), PYTHONMALLOC=allocator)
+    assert [process.allocator for process in processes(record, model)] == [allocator] * (
+        1 if model == "threads" else 3
+    )
+
+
+@MODELS
+def test_gil_arrives(model: str) -> None:
+    record = measured(cell(model), PYTHON_GIL="1")
+    for process in processes(record, model):
+        assert process.gil.seen == (True,) * 4
+        assert process.gil.enabled_by is None
+
+
+@MODELS
+def test_collector_arrives(model: str) -> None:
+    inside = [process.gc_enabled for process in processes(measured(cell(model, gc=False)), model)]
+    assert inside == [False] * (1 if model == "threads" else 3)
+
+
+@MODELS
+def test_debug_mode_is_noticed(model: str) -> None:
+    # Of the loops: the host itself has none.
+    record = measured(cell(model), PYTHONASYNCIODEBUG="1")
+    assert all(process.debug for process in processes(record, model))
+
+
+@pytest.mark.parametrize("model", ["threads", "processes"])
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_loop_in_use_is_named(loop: str, model: str) -> None:
+    told = measured(cell(model, loop=loop)).loop
+    assert told is not None
+    assert told.name == loop
+    assert told.class_ is not None
+    assert told.class_.startswith(loop)
+    assert told.version is not None
+    assert told.version[0].isdigit()
+
+
+def test_os_threads_are_counted() -> None:
+    few, many = (measured(cell("threads", workers=n)).process.os_threads for n in (1, 4))
+    assert few is not None
+    assert many == few + 3

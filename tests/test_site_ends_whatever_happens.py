@@ -1,0 +1,81 @@
+"""The site ends when it is told to and when whoever started it is gone, without a word."""
+
+import signal
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+from tests.site_at_work import LIMIT_S, environment, last_words, ready, site_command, start
+
+ONE_AND_TWO = pytest.mark.parametrize("processes", ["--processes=1", "--processes=2"])
+
+
+def family(pid: int) -> list[psutil.Process]:
+    return [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+
+
+def gone(processes: list[psutil.Process]) -> bool:
+    _, alive = psutil.wait_procs(processes, timeout=LIMIT_S)
+    return not [each for each in alive if each.status() != psutil.STATUS_ZOMBIE]
+
+
+@ONE_AND_TWO
+def test_the_end_of_its_input_ends_it(processes: str) -> None:
+    with start("--until-eof", processes) as site:
+        ready(site)
+        members = family(site.pid)
+        assert len(members) == (3 if processes.endswith("2") else 1)
+        assert last_words(site) == ""
+    assert site.returncode == 0
+    assert gone(members)
+
+
+@pytest.mark.parametrize(
+    ("number", "processes"),
+    [
+        (signal.SIGTERM, "--processes=1"),
+        (signal.SIGINT, "--processes=1"),
+        (signal.SIGTERM, "--processes=2"),
+    ],
+)
+def test_a_signal_ends_it(number: signal.Signals, processes: str) -> None:
+    with start("--until-eof", processes) as site:
+        ready(site)
+        members = family(site.pid)
+        site.send_signal(number)
+        assert site.wait(LIMIT_S) == 0
+        assert last_words(site) == ""
+    assert gone(members)
+
+
+@ONE_AND_TWO
+def test_a_killed_parent_takes_it_along(processes: str) -> None:
+    """The parent holds the other end of the site's input and gets no chance to close it."""
+    parent_code = f"""
+import subprocess, time
+site = subprocess.Popen({site_command("--until-eof", processes)!r}, stdin=subprocess.PIPE)
+time.sleep({LIMIT_S})
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", parent_code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    ) as parent:
+        members = family(ready(parent)["pid"])
+        parent.kill()
+        assert gone(members)
+        assert last_words(parent) == ""
+
+
+def test_a_member_that_dies_ends_the_others() -> None:
+    with start("--until-eof", "--processes=2") as site:
+        ready(site)
+        members = family(site.pid)
+        members[1].kill()
+        assert site.wait(LIMIT_S) == 1
+        last_words(site)
+    assert gone(members)

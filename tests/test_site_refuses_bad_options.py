@@ -1,0 +1,57 @@
+"""An option that the site cannot follow is refused with a message and exit code 2."""
+
+import contextlib
+import socket
+import subprocess
+
+import pytest
+
+from tests.site_at_work import LIMIT_S, environment, site_command
+from workers.site.__main__ import main
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ("--pages=0", "at least 1"),
+        ("--pages=many", "--pages"),
+        ("--delay-ms=-1", "0 to 60000"),
+        ("--delay-ms=nan", "0 to 60000"),
+        ("--port=65536", "0 to 65535"),
+        ("--processes=0", "at least 1"),
+        ("--seed=x", "--seed"),
+        ("--sed=1", "--sed"),
+        ("--host=256.256.256.256", "cannot listen on 256.256.256.256"),
+    ],
+)
+def test_it_says_what_was_expected(
+    option: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([option])
+    assert ended.value.code == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert told in err.rpartition("error:")[2]
+
+
+def test_ports_must_fit(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["--port=65535", "--processes=2"])
+    assert "no room for 2 ports" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("processes", ["--processes=1", "--processes=2"])
+def test_a_taken_port_is_named(processes: str) -> None:
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port = taken.getsockname()[1]
+        done = subprocess.run(
+            site_command(f"--port={port}", processes),
+            capture_output=True,
+            text=True,
+            env=environment(),
+            timeout=LIMIT_S,
+        )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"port {port}" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,146 @@
+"""Topology is what `/proc` and `/sys` say, under whatever root they are found."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import psutil
+import pytest
+
+from scaling.cgroup import cpu_folders, cpu_quota
+from scaling.topology import parse_cpus, read_topology
+
+MOUNT_V2 = "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
+MOUNT_V1 = "33 32 0:30 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+
+
+def tree(root: Path, files: Mapping[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+def cores(*siblings: str, name: str = "core_cpus_list") -> dict[str, str]:
+    """The files of a machine whose physical cores have these logical CPUs."""
+    files = {
+        f"sys/devices/system/cpu/cpu{cpu}/topology/{name}": f"{text}\n"
+        for text in siblings
+        for cpu in parse_cpus(text)
+    }
+    online = ",".join(siblings)
+    return files | {"sys/devices/system/cpu/online": f"{online}\n"}
+
+
+def test_a_machine_with_siblings_nodes_and_a_name(tmp_path: Path) -> None:
+    root = tree(
+        tmp_path,
+        cores("0,4", "1,5", "2,6", "3,7")
+        | {
+            "proc/cpuinfo": "processor\t: 0\nmodel name\t: Some Processor @ 3 GHz\nflags\t: fpu\n",
+            "sys/devices/system/node/node0/cpulist": "0-1,4-5\n",
+            "sys/devices/system/node/node1/cpulist": "2-3,6-7\n",
+            "sys/devices/system/node/node2/cpulist": "\n",
+        },
+    )
+    read = read_topology(root, affinity={0, 1, 4})
+    assert read.cores == ((0, 4), (1, 5), (2, 6), (3, 7))
+    assert (read.physical_cores, read.logical_cpus) == (4, 8)
+    assert read.numa_nodes == ((0, 1, 4, 5), (2, 3, 6, 7))
+    assert read.cpu_model == "Some Processor @ 3 GHz"
+    assert read.affinity == (0, 1, 4)
+    assert (read.usable_cores, read.usable_logical, read.cpu_quota) == (2, 3, None)
+
+
+def test_an_older_kernels_name_for_siblings(tmp_path: Path) -> None:
+    root = tree(tmp_path, cores("0-1", "2-3", name="thread_siblings_list"))
+    assert read_topology(root, affinity=range(4)).cores == ((0, 1), (2, 3))
+
+
+def test_efficiency_cores_by_list_and_by_capacity(tmp_path: Path) -> None:
+    listed = tree(tmp_path / "a", cores("0-1", "2") | {"sys/devices/cpu_atom/cpus": "2\n"})
+    assert read_topology(listed, affinity=range(3)).efficiency_cpus == (2,)
+    capacities = {
+        f"sys/devices/system/cpu/cpu{cpu}/cpu_capacity": f"{capacity}\n"
+        for cpu, capacity in enumerate((1024, 900, 462))
+    }
+    weighed = tree(tmp_path / "b", cores("0", "1", "2") | capacities)
+    assert read_topology(weighed, affinity=range(3)).efficiency_cpus == (2,)
+
+
+def test_what_cannot_be_read_is_blank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def count(logical: bool = True) -> int | None:
+        return 12 if logical else None
+
+    monkeypatch.setattr(psutil, "cpu_count", count)
+    read = read_topology(tmp_path, affinity=range(12))
+    assert (read.logical_cpus, read.physical_cores, read.cores) == (12, None, ())
+    assert (read.numa_nodes, read.efficiency_cpus, read.cpu_quota) == ((), (), None)
+    assert read.cpu_model is None
+
+
+def test_this_machine_can_be_read() -> None:
+    read = read_topology()
+    assert read.usable_cpus >= 1
+    assert read.logical_cpus == (psutil.cpu_count() or 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "cpus"),
+    [("0-3,8", (0, 1, 2, 3, 8)), ("5", (5,)), ("", ()), ("\n", ()), ("all", ()), ("1-x", ())],
+)
+def test_lists_of_cpus(text: str, cpus: tuple[int, ...]) -> None:
+    assert parse_cpus(text) == cpus
+
+
+def test_the_least_quota_on_the_way_up_counts(tmp_path: Path) -> None:
+    root = tree(
+        tmp_path,
+        {
+            "proc/self/cgroup": "0::/user/study\n",
+            "proc/self/mountinfo": MOUNT_V2,
+            "sys/fs/cgroup/cgroup.controllers": "cpu\n",
+            "sys/fs/cgroup/user/cpu.max": "150000 100000\n",
+            "sys/fs/cgroup/user/study/cpu.max": "400000 100000\n",
+        },
+    )
+    assert cpu_quota(root) == 1.5
+    group = root / "sys/fs/cgroup"
+    assert cpu_folders(root) == [group / "user/study", group / "user", group]
+
+
+def test_the_older_hierarchy_has_its_quota_elsewhere(tmp_path: Path) -> None:
+    files = {
+        "proc/self/cgroup": "4:memory:/m\n3:cpu,cpuacct:/docker/abc\n0::/\n",
+        "proc/self/mountinfo": MOUNT_V1.replace(" / ", " /docker/abc ", 1),
+        "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "250000\n",
+        "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000\n",
+    }
+    assert cpu_quota(tree(tmp_path, files)) == 2.5
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        {"sys/fs/cgroup/cpu.max": "max 100000\n"},
+        {"sys/fs/cgroup/cpu.cfs_quota_us": "-1\n", "sys/fs/cgroup/cpu.cfs_period_us": "100000\n"},
+        {"sys/fs/cgroup/cpu.max": "rubbish\n"},
+    ],
+)
+def test_no_quota_is_no_limit(tmp_path: Path, files: dict[str, str]) -> None:
+    here = {"proc/self/cgroup": "0::/../..\n", "proc/self/mountinfo": MOUNT_V2}
+    assert cpu_quota(tree(tmp_path, here | files)) is None
+
+
+def test_a_path_of_another_namespace_leads_to_the_top_of_the_mount(tmp_path: Path) -> None:
+    root = tree(
+        tmp_path,
+        {
+            "proc/self/cgroup": "0::/../../elsewhere\n",
+            "proc/self/mountinfo": MOUNT_V2,
+            "sys/fs/cgroup/cpu.max": "50000 100000\n",
+            "sys/elsewhere/cpu.max": "10000 100000\n",
+        },
+    )
+    assert cpu_quota(root) == 0.5

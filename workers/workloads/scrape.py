@@ -1,0 +1,151 @@
+"""Web scraping with aiohttp and an HTML parser, against a news site in a process of its own."""
+
+import asyncio
+import itertools
+from dataclasses import dataclass
+from typing import Literal
+
+import aiohttp
+import aiohttp.http_parser
+
+from workers import Worker, Workload, parameter
+from workers.parsers import Commented, Listed, Parser, load_parser
+from workers.site.stories import STORIES_PER_PAGE, News, Story
+
+TIMEOUT_S = 10.0  # for one page, all in all
+PAUSE_S = 0.1  # after a list page that failed: a site that is gone is not hammered
+FAILURES = (aiohttp.ClientError, TimeoutError, ValueError)
+
+
+class WrongPageError(ValueError):
+    """A page that does not say what the site's facts say it should."""
+
+
+@dataclass
+class Scrape(Workload):
+    """Web scraping: the stories of a news site and their comments, fetched and parsed.
+
+    One operation: one story, its page of about 60 comments fetched and parsed; one in 30 brings
+    a list page with it. What was parsed is compared with the facts the site is made from, so a
+    wrong parse is an error, never throughput. A worker begins at a list page of its own and goes
+    round the site for ever. The parser's share is most of the cost; the site's is not in it.
+    """
+
+    operation = "stories"
+    in_flight = "stories_in_flight"
+    services = ("site",)
+
+    stories_in_flight: int = parameter(8, "stories on their way per worker", at_least=1)
+    parser: Literal["lexbor", "turbohtml", "stdlib"] = parameter("lexbor", "HTML parser")
+    pages: int = parameter(100, "list pages of the site, 30 stories each", at_least=1)
+    delay_ms: int = parameter(0, "what the site waits before an answer, ms", at_least=0)
+    seed: int = parameter(1, "what the site's pages are made from")
+
+    def load(self) -> None:
+        """Import the parser."""
+        self._parser: Parser = load_parser(self.parser)
+
+    def facts(self) -> dict[str, str]:
+        """Tell the parsers in use; aiohttp falls back to pure Python without a word."""
+        http = aiohttp.http_parser
+        pure = http.HttpResponseParser is http.HttpResponseParserPy
+        return {
+            "http_client": f"aiohttp {aiohttp.__version__}",
+            "http_parser": "python" if pure else "c",
+            "html_parser": self._parser.VERSION,
+        }
+
+    async def setup(self, worker: Worker) -> None:
+        """Open the worker's own session."""
+        self._session: aiohttp.ClientSession | None = None
+        urls = worker.services.get("site")
+        if not urls:
+            raise ValueError(
+                "scrape needs a site: start `python -m workers.site` and put its URLs into "
+                '"services": {"site": [...]}'
+            )
+        self._url = urls[worker.index % len(urls)]
+        self._news = News(self.seed, self.pages)
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=self.stories_in_flight + 1),  # and a list page
+            timeout=aiohttp.ClientTimeout(total=TIMEOUT_S),
+            auto_decompress=False,
+        )
+
+    async def run(self, worker: Worker) -> None:
+        """Read stories as they are listed; what is under way when told to stop is cancelled."""
+        listed: asyncio.Queue[tuple[Story, Listed]] = asyncio.Queue(STORIES_PER_PAGE)
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(self._list(worker, listed)),
+                *(
+                    group.create_task(self._read(worker, listed))
+                    for _ in range(self.stories_in_flight)
+                ),
+            ]
+            await worker.stopped()
+            for task in tasks:
+                task.cancel()
+
+    async def teardown(self, worker: Worker) -> None:
+        """Close the session; its sockets need a turn of the loop to be gone."""
+        del worker
+        if self._session:
+            await self._session.close()
+            await asyncio.sleep(0)
+
+    async def _list(self, worker: Worker, listed: asyncio.Queue[tuple[Story, Listed]]) -> None:
+        """Fetch list pages ahead of the readers, at most one page of stories."""
+        first = worker.index * self.pages // worker.workers
+        for place in itertools.count(first):
+            page = place % self.pages + 1
+            try:
+                found = self._parser.listed(await self._fetch(worker, f"/news?p={page}"))
+                stories = self._news.listed(page)
+                if [story.id for story in stories] != [story.id for story in found]:
+                    raise WrongPageError(
+                        f"lists {len(found)} stories, not the {len(stories)} it has"
+                    )
+            except FAILURES as error:
+                worker.fail(f"list page {page}: {type(error).__name__}: {error}")
+                await asyncio.sleep(PAUSE_S)
+                continue
+            for pair in zip(stories, found, strict=True):
+                await listed.put(pair)
+
+    async def _read(self, worker: Worker, listed: asyncio.Queue[tuple[Story, Listed]]) -> None:
+        """Fetch, parse and check one story after the other."""
+        while worker.running:
+            story, found = await listed.get()
+            try:
+                page = await self._fetch(worker, f"/item?id={found.id}")
+                self._check(story, found, self._parser.commented(page))
+            except FAILURES as error:
+                worker.fail(f"story {story.id}: {type(error).__name__}: {error}")
+            else:
+                worker.operations += 1
+
+    async def _fetch(self, worker: Worker, address: str) -> bytes:
+        assert self._session
+        async with self._session.get(self._url + address) as response:
+            if response.status != 200:
+                raise WrongPageError(f"status {response.status}")
+            body = await response.read()
+        worker.bytes += len(body)
+        return body
+
+    def _check(self, story: Story, found: Listed, thread: list[Commented]) -> None:
+        """Compare what was parsed with the facts; all of the story, the count, the opening."""
+        facts = Listed(
+            story.id, story.title, story.link, story.points, story.author, story.comments
+        )
+        if found != facts:
+            raise WrongPageError(f"listed as {found} instead of {facts}")
+        if len(thread) != story.comments:
+            raise WrongPageError(f"{len(thread)} comments instead of {story.comments}")
+        for first in itertools.islice(self._news.thread(story), 1):
+            fact = Commented(first.id, first.author, first.indent, first.text)
+            if thread[0] != fact:
+                raise WrongPageError(f"the first comment is {thread[0]} instead of {fact}")
+        if not all(comment.author and comment.text for comment in thread):
+            raise WrongPageError("a comment without author or text")
