@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -80,7 +80,7 @@ def scale(build: str) -> Callable[[nox.Session], None]:
         session.run(*command, env={"SCALING_PGO": "1" if pgo else "0"}, external=True)
 
     session_of.__doc__ = (
-        f"Measure how asyncio scales on {build} and plot it (options of `scaling run` after --)."
+        f"Measure and plot how asyncio scales on {build} (options of `scaling run` after --)."
     )
     return session_of
 
@@ -89,17 +89,26 @@ for version in interpreters.VERSIONS:
     nox.session(name=f"scale-{version}", python=False, default=False)(scale(version))
 
 
-def run_tests(session: nox.Session, builds: Sequence[str]) -> None:
-    """Run the suite on each of `builds`, the later ones too when an earlier one fails."""
+def run_all(session: nox.Session, commands: Mapping[str, Sequence[str]]) -> None:
+    """Run every one of `commands`, also after one that fails, and name those that failed."""
     failed = []
-    for build, python in python_for(session, builds, "tests").items():
-        say(f"the tests on CPython {build}")
+    for name, command in commands.items():
         try:
-            session.run(python, "-m", "pytest", *session.posargs, external=True)
+            session.run(*command, external=True)
         except nox.command.CommandFailed:
-            failed.append(build)
+            failed.append(name)
     if failed:
-        session.error(f"tests failed on {' and '.join(failed)}")
+        session.error(f"failed: {', '.join(failed)}")
+
+
+def run_tests(session: nox.Session, builds: Sequence[str]) -> None:
+    """Run the suite on each of `builds`."""
+    pythons = python_for(session, builds, "tests")
+    commands = {
+        f"tests on {build}": [python, "-m", "pytest", *session.posargs]
+        for build, python in pythons.items()
+    }
+    run_all(session, commands)
 
 
 @nox.session(python=False)
@@ -124,16 +133,23 @@ def tests_free_threaded(session: nox.Session) -> None:
 def lint(session: nox.Session) -> None:
     """Check style, formatting and types (ruff, mypy --strict)."""
     python = python_for(session, ["3.14"], "lint")["3.14"]
-    session.run(python, "-m", "ruff", "check", external=True)
-    session.run(python, "-m", "ruff", "format", "--check", external=True)
-    session.run(python, "-m", "mypy", external=True)
+    commands = {
+        "style": [python, "-m", "ruff", "check"],
+        "formatting": [python, "-m", "ruff", "format", "--check"],
+        "types": [python, "-m", "mypy"],
+    }
+    run_all(session, commands)
 
 
 @nox.session(python=False, default=False)
 def benchmarks(session: nox.Session) -> None:
     """Measure what the instrument itself costs: ratios, on 3.14 and 3.14t."""
-    for python in python_for(session, TESTED, "tests").values():
-        session.run(python, "-m", "tests.benchmarks", *session.posargs, external=True)
+    pythons = python_for(session, TESTED, "tests")
+    commands = {
+        f"benchmarks on {build}": [python, "-m", "tests.benchmarks", *session.posargs]
+        for build, python in pythons.items()
+    }
+    run_all(session, commands)
 
 
 @nox.session(name="interpreters", python=False, default=False)

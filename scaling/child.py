@@ -12,16 +12,19 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 import msgspec
+import psutil
 
 from scaling.disturbance import disturbance
 from scaling.probe import Probe
+from scaling.reading import UNREADABLE
 from scaling.record import Disturbance, Memory, Outcome, Record, decode_record
 
 # Beyond warm-up and window: starting up with many workers, GIL-bound loops that are slow to stop.
 # The child's own limits per phase are shorter, so that it can say itself which phase hangs.
 LIMIT_S = 200.0
-LAST_WORDS_S = 3.0  # for faulthandler to write every thread's stack after SIGABRT
-STDERR_KEPT = 20_000  # characters, from the end: tracebacks stand there
+LAST_WORDS_S = 1.0  # for the stacks of a child that hangs to be written, and for its end
+STDERR_KEPT = 20_000  # bytes, from the end: tracebacks stand there
+RUBBISH_KEPT = 2_000  # bytes, from the beginning: what it is shows there
 
 
 @dataclass(frozen=True)
@@ -83,9 +86,9 @@ def run_child(
             end_tree(process)
             probe.join()
         elapsed_s = time.monotonic() - started
-        printed, told = _contents(out), _contents(err).decode(errors="replace")
+        printed, told = _tail(out, None), _tail(err, STDERR_KEPT)
     record = None
-    with contextlib.suppress(msgspec.DecodeError):
+    with contextlib.suppress(*UNREADABLE):
         record = decode_record(printed)
     code = process.returncode
     instants = record.instants_ns if record else None
@@ -94,7 +97,7 @@ def run_child(
         elapsed_s=elapsed_s,
         record=record,
         raw_record=printed if record else None,
-        stderr=_blamed(told, printed if not record else b"")[-STDERR_KEPT:],
+        stderr=(told if record else _blamed(told, printed)).decode(errors="replace"),
         exit_code=code if code >= 0 else None,
         signal=-code if code < 0 else None,
         memory=probe.memory(
@@ -105,14 +108,17 @@ def run_child(
 
 
 def _feed_and_wait(process: subprocess.Popen[bytes], document: bytes, limit_s: float) -> bool:
-    """Hand over the cell and wait; False if the child had to be asked for its last words."""
+    """Hand over the cell and wait; False if the child had to be asked where it hangs."""
     if process.stdin:
         with contextlib.suppress(BrokenPipeError), process.stdin as stdin:
             stdin.write(document)
     try:
         process.wait(limit_s)
     except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGABRT)  # faulthandler prints the stacks of all threads
+        with contextlib.suppress(ProcessLookupError):
+            # `workers` answers with the stacks of all threads, in each of its processes. (At
+            # SIGABRT a free-threaded build shows but one thread's.)
+            os.killpg(process.pid, signal.SIGUSR1)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(LAST_WORDS_S)
         return False
@@ -120,10 +126,25 @@ def _feed_and_wait(process: subprocess.Popen[bytes], document: bytes, limit_s: f
 
 
 def end_tree(process: subprocess.Popen[bytes]) -> None:
-    """End a process that leads its session, and everything that it started."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
+    """End a process that leads its session, and everything that it started, before returning."""
+    left = True
+    try:
         os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):  # all are gone
+        left = False
     process.wait()
+    deadline = time.monotonic() + LAST_WORDS_S
+    while left and _in_group(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def _in_group(group: int) -> bool:
+    """Whether a process of the group still runs; one that waits to be reaped does not."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(OSError, psutil.Error):
+            if os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE:
+                return True
+    return False
 
 
 def _outcome(record: Record | None, code: int, *, timed_out: bool) -> Outcome:
@@ -136,16 +157,18 @@ def _outcome(record: Record | None, code: int, *, timed_out: bool) -> Outcome:
     return "measured" if record is not None else "garbled"
 
 
-def _contents(file: IO[bytes]) -> bytes:
-    file.seek(0)
+def _tail(file: IO[bytes], most_bytes: int | None) -> bytes:
+    """The last bytes of a file, all of them for None."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0 if most_bytes is None else max(0, size - most_bytes))
     return file.read()
 
 
-def _blamed(told: str, rubbish: bytes) -> str:
+def _blamed(told: bytes, rubbish: bytes) -> bytes:
     """Keep what stood on standard output instead of a record beside standard error."""
     if not rubbish.strip():
         return told
-    return f"{told}[standard output] {rubbish.decode(errors='replace')}"
+    return told + b"[standard output] " + rubbish[:RUBBISH_KEPT]
 
 
 def _disturbance(probe: Probe) -> Disturbance:

@@ -65,9 +65,13 @@ COLUMNS: dict[str, Column] = {
         WORD, "", "keeping, or mapping: the kernel is asked for memory in every other op or more"
     ),
     "baseline_rss_bytes": Column(NUMBER, "B", "resident memory of the child's tree after imports"),
-    "rss_bytes": Column(NUMBER, "B", "resident memory of the child's tree at the window's end"),
-    "pss_bytes": Column(NUMBER, "B", "the same, shared pages divided among those who share them"),
-    "uss_bytes": Column(NUMBER, "B", "memory that the child's tree shares with nobody"),
+    "rss_bytes": Column(
+        NUMBER, "B", "resident memory of the child's tree in the window, median sample"
+    ),
+    "pss_bytes": Column(
+        NUMBER, "B", "the same at the window's end, shared pages divided among who shares them"
+    ),
+    "uss_bytes": Column(NUMBER, "B", "memory shared with no other process, at the window's end"),
     "peak_bytes": Column(NUMBER, "B", "highest resident memory of the child's tree (VmHWM)"),
     "gc_collections": Column(NUMBER, "", "garbage collections inside the window, all processes"),
     "gc_pause_s": Column(NUMBER, "s", "time spent in them"),

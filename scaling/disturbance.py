@@ -2,17 +2,12 @@
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Self
 
 import psutil
 
+from scaling.cgroup import cpu_folders
 from scaling.record import Disturbance
-
-CGROUP_STATS = (
-    Path("/sys/fs/cgroup/cpu.stat"),  # v2, the container's own group
-    Path("/sys/fs/cgroup/cpu/cpu.stat"),  # v1
-)
 
 
 @dataclass(frozen=True)
@@ -62,9 +57,11 @@ def disturbance(before: MachineTimes, after: MachineTimes, ours_cpu_s: float) ->
 
 
 def _throttled_s() -> float | None:
-    for path in CGROUP_STATS:
+    """Throttled time of the innermost control group that counts it."""
+    for folder in cpu_folders():
         try:
-            told = dict(line.split() for line in path.read_text(encoding="ascii").splitlines())
+            stat = (folder / "cpu.stat").read_text(encoding="ascii")
+            told = dict(line.split() for line in stat.splitlines())
         except (OSError, ValueError):
             continue
         if "throttled_usec" in told:

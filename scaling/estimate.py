@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.stats import binom
 
 COVERAGE = 0.95
 FEWEST_FOR_INTERVAL = 6  # with n = 5 the whole range covers the median in 1 - 2/2^5 = 93.75 %
@@ -72,7 +71,9 @@ def _ranks(n: int) -> tuple[int, float]:
     The number of values below the median is binomial (n, 1/2), so they cover with probability
     1 - 2 P(B < k): H. A. David, H. N. Nagaraja, Order Statistics, 3rd ed. (2003), 7.1.
     """
+    from scipy.special import bdtr  # scipy.stats takes longer to import than a plan to make
+
     ranks = np.arange(1, n // 2 + 1)
-    covers = 1 - 2 * binom.cdf(ranks - 1, n, 0.5)
+    covers = 1 - 2 * bdtr(ranks - 1, n, 0.5)
     rank = int(ranks[covers >= COVERAGE][-1])
     return rank, float(covers[rank - 1])

@@ -102,7 +102,7 @@ def _runs(lines: Iterator[Line], ceilings: list[CeilingLine]) -> Iterator[RunLin
 
 
 def _expectations(study: StudyLine) -> dict[str, Expectation]:
-    cpus = study.machine.usable_cpus
+    cpus = study.machine.logical_cpus
     return {name: expectation(arm, cpus) for name, arm in study.arms.items()}
 
 

@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-import msgspec
-
 from scaling import __version__
 from scaling.execute import PreparedArm
 from scaling.identity import identity
@@ -21,7 +19,7 @@ def head(
     workers_source: str,
 ) -> StudyLine:
     """Describe a study about to be run; `pins` and `workers_source` are digests."""
-    study = msgspec.to_builtins(plan.study)
+    study = plan.study.document
     told = {
         name: Arm(
             build=prepared.arm.build.name,

@@ -10,9 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import msgspec
-
 from scaling.errors import ScalingError, UsageError
+from scaling.reading import UNREADABLE
 from scaling.record import (
     SCHEMA,
     Line,
@@ -25,6 +24,7 @@ from scaling.record import (
 )
 
 FILE_NAME = "journal.jsonl"
+BEGINNING = b'{"kind":"study",'  # of the first line, which a killed writer may have left torn
 
 try:
     import fcntl
@@ -80,13 +80,18 @@ class Journal:
         self._keep(line)
 
     def _write(self, data: bytes) -> None:
-        written = os.write(self._file, data)
+        try:
+            written = os.write(self._file, data)
+            os.fsync(self._file)
+        except OSError as error:
+            written, why = 0, error.strerror
+        else:
+            why = f"the disk took {written} of {len(data)} bytes"
         if written != len(data):
             raise ScalingError(
-                f"{self.path}: the disk took {written} of {len(data)} bytes. "
+                f"{self.path}: {why}. "
                 f"Make room and run the same command again: nothing measured before is lost"
             )
-        os.fsync(self._file)
 
     def _keep(self, line: Line | None) -> None:
         if isinstance(line, StudyLine):
@@ -111,23 +116,30 @@ class Journal:
         for number, text in enumerate(whole.split(b"\n") if newline else (), start=1):
             _refuse_newer(text, self.path)
             try:
-                self._keep(decode_line(text))
-            except msgspec.DecodeError:
-                # Damage in the middle costs that line, never the others; `scaling.load` says so.
-                if number == 1:
-                    raise UsageError(
-                        f"{self.path}: line 1 does not describe a study. "
-                        f"Move the file away or choose another folder with --output DIR"
-                    ) from None
+                line = decode_line(text)
+            except UNREADABLE:
+                line = None  # costs that line, never the others; `scaling.load` says so
+            if number == 1 and not isinstance(line, StudyLine):
+                raise self._no_journal()
+            self._keep(line)
+        if torn and not newline and not torn.startswith(BEGINNING[: len(torn)]):
+            raise self._no_journal()
         if torn:
             os.ftruncate(self._file, len(data) - len(torn))
+        if torn and newline:  # a first line that is torn says nothing, and nothing was measured
             self._write(encode_line(SetAsideLine(text=torn.decode(errors="replace"))))
+
+    def _no_journal(self) -> UsageError:
+        return UsageError(
+            f"{self.path}: line 1 does not describe a study. "
+            f"Move the file away or choose another folder with --output DIR"
+        )
 
 
 def _refuse_newer(text: bytes, path: Path) -> None:
     try:
         schema = decode_head(text).schema
-    except msgspec.DecodeError:
+    except UNREADABLE:
         return
     if schema is not None and schema > SCHEMA:
         raise UsageError(

@@ -8,8 +8,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
+from zlib import crc32
 
 import pandas as pd
+
+LONGEST_NAME = 120  # file systems take 255 bytes, and more is put around it
 
 type Variant = tuple[str, str]  # workload, parameters (JSON)
 
@@ -41,8 +44,14 @@ def short_labels(every: Iterable[Variant]) -> dict[Variant, str]:
 
 
 def slug(label: str) -> str:
-    """A label as part of a file name: `echo · payload_bytes=256` → `echo-payload_bytes-256`."""
-    return re.sub(r"[^\w.+]+", "-", label, flags=re.ASCII).strip("-.") or "workload"
+    """A label as part of a file name: `echo · payload_bytes=256` → `echo-payload_bytes-256`.
+
+    A very long one is cut, and ends with a number of its own instead.
+    """
+    name = re.sub(r"[^\w.+]+", "-", label, flags=re.ASCII).strip("-.") or "workload"
+    if len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[: LONGEST_NAME - 9]}-{crc32(label.encode()):08x}"
 
 
 def _names(parameters: list[dict[str, Any]]) -> list[str]:

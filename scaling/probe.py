@@ -4,6 +4,7 @@ Nothing samples inside the child: under the GIL it would be starved, without it 
 The child tells its phases over a socket and waits for a nod where an exact reading belongs.
 """
 
+import contextlib
 import json
 import select
 import socket
@@ -52,7 +53,9 @@ class Probe:
         self._thread.start()
 
     def join(self) -> None:
-        """Wait for the last reading."""
+        """Wait for the last reading; the child is gone, if not all that it started."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # somebody else may hold the other end open
         self._thread.join()
         self._socket.close()
 
@@ -99,7 +102,10 @@ class Probe:
 
     def _phase(self, phase: str, pids: list[int]) -> None:
         if phase == "imported":
-            self._processes = [psutil.Process(pid) for pid in pids if psutil.pid_exists(pid)]
+            self._processes = []
+            for pid in pids:
+                with contextlib.suppress(psutil.Error):  # gone already
+                    self._processes.append(psutil.Process(pid))
             self._baseline_bytes = self._rss()
         elif phase == "closed":
             self._full = full_memory(self._processes)

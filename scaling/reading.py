@@ -5,10 +5,10 @@ first line decides whether we can read it at all; after that, what cannot be rea
 told, and never stops us from reading the rest.
 """
 
-import gzip
-import io
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -17,6 +17,8 @@ from scaling.record import SCHEMA, Line, StudyLine, decode_head, decode_line
 
 NAMES = ("journal.jsonl", "journal.jsonl.gz")
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+GZIP = 16 + zlib.MAX_WBITS  # what zlib calls a gzip header
+CHUNK_BYTES = 1 << 18
 START = "begin one with: scaling run --output DIR"
 
 
@@ -92,15 +94,24 @@ def _study_line(path: Path, raw: bytes) -> StudyLine:
 
 def _raw_lines(path: Path) -> Iterator[bytes]:
     try:
-        with _open(path) as file:
-            yield from file
-    except EOFError:
-        return  # a gzipped journal cut short: what came before is good
-    except (OSError, gzip.BadGzipFile) as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from None
+        with path.open("rb") as file:
+            yield from _unpacked_lines(file) if path.suffix == ".gz" else file
+    except (OSError, zlib.error) as error:
+        raise UsageError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
 
 
-def _open(path: Path) -> io.BufferedReader:
-    if path.suffix == ".gz":
-        return io.BufferedReader(gzip.open(path, "rb"))
-    return path.open("rb")
+def _unpacked_lines(file: BinaryIO) -> Iterator[bytes]:
+    """Lines of a gzipped file; one that was cut short gives all that is left of it.
+
+    (`gzip.open` would throw the last good part away with its `EOFError`.)
+    """
+    unpacker, torn = zlib.decompressobj(wbits=GZIP), b""
+    while packed := file.read(CHUNK_BYTES):
+        while packed:
+            *whole, torn = (torn + unpacker.decompress(packed)).split(b"\n")
+            yield from (line + b"\n" for line in whole)
+            packed = unpacker.unused_data
+            if unpacker.eof:  # files may be joined end to end
+                unpacker = zlib.decompressobj(wbits=GZIP)
+    if torn:
+        yield torn

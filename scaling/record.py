@@ -78,13 +78,19 @@ class LoopFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Instants(msgspec.Struct, frozen=True, kw_only=True):
-    """Milestones of a child, CLOCK_MONOTONIC ns. `ready`: all workers warmed up."""
+    """Milestones of a child, CLOCK_MONOTONIC ns. `opened` and `closed` are as scheduled.
+
+    The others are when the last worker had said so: imports done, warmed up, last tick taken,
+    everything closed.
+    """
 
     started: int | None = None
     imported: int | None = None
     ready: int | None = None
     opened: int | None = None
     closed: int | None = None
+    measured: int | None = None
+    report: int | None = None
 
 
 class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +102,7 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True):
     in_flight: int | None = None
     busy_from_ns: int | None = None
     busy_until_ns: int | None = None
+    errors: int = 0
     error_samples: list[str] = []
     pending_tasks: int = 0
 
@@ -263,7 +270,7 @@ class StudyLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """The child's tree seen from outside: before traffic, at the window's end, at its peak."""
+    """The child's tree from outside: before traffic, in the window (RSS), at its end, its peak."""
 
     baseline_rss_bytes: int | None = None
     rss_bytes: int | None = None
@@ -274,7 +281,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Disturbance(msgspec.Struct, frozen=True, kw_only=True):
-    """What the machine did besides during a run. Fractions are of the usable CPUs' time."""
+    """What the machine did besides during a run. Fractions are of all CPUs' time."""
 
     load_1m: float | None = None
     steal_fraction: float | None = None

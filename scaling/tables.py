@@ -5,6 +5,7 @@ no number; they are listed apart, with their reasons. Use: `console.print(Result
 """
 
 from collections.abc import Iterator
+from itertools import groupby
 
 import pandas as pd
 from rich.cells import cell_len
@@ -19,6 +20,7 @@ from scaling.measures import MARKS, SUSPECT, Measure, curve_name, measures, note
 from scaling.record import StudyLine
 from scaling.sections import Blemish, Section, blemishes, sections
 
+CELLS_TOLD = 3  # of each kind of fault; Markdown has them all
 WIDE = 120  # characters from which a terminal has room for the extra columns
 
 
@@ -41,7 +43,7 @@ class Results:
         found = blemishes(self._frame)
         if found:
             yield Text("Runs that are not simply valid (invalid ones are in no figure)", "bold")
-            yield from map(_blemish, found)
+            yield from _blemish_lines(found)
 
 
 def _curve_tables(section: Section, shown: list[Measure]) -> Iterator[Text | Table]:
@@ -80,8 +82,19 @@ def _slope(curve: Curve) -> str:
     return f"  {wording.estimate(curve.slope)} MiB {curve.memory_kind} per extra worker"
 
 
-def _blemish(blemish: Blemish) -> Text:
-    style = "red" if blemish.validity == "invalid" else "yellow"
-    runs = wording.plural(blemish.runs, "run")
-    text = Text.assemble((blemish.validity, style), f"  {runs}  {blemish.cell}: {blemish.reasons}")
-    return text.append(f" ({blemish.detail})", style="dim")
+def _blemish_lines(found: list[Blemish]) -> Iterator[Text]:
+    """A line for each kind of fault, and below it the first few cells that have it."""
+
+    def kind(blemish: Blemish) -> tuple[str, str]:
+        return blemish.validity, blemish.reasons
+
+    for (validity, reasons), group in groupby(sorted(found, key=kind), key=kind):
+        members = list(group)
+        runs = wording.plural(sum(member.runs for member in members), "run")
+        style = "red" if validity == "invalid" else "yellow"
+        yield Text.assemble((validity, style), f": {reasons}, {runs}")
+        for member in members[:CELLS_TOLD]:
+            yield Text.assemble(f"  {member.cell}", (f": {member.detail}", "dim"))
+        if len(members) > CELLS_TOLD:
+            more = wording.plural(len(members) - CELLS_TOLD, "more cell")
+            yield Text(f"  and {more}", "dim")

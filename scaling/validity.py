@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from scaling.arms import ReadBack, parse_arm
+from scaling.errors import UsageError
 from scaling.record import Arm, ProcessFacts, RunLine
 
 type Validity = Literal["valid", "suspect", "invalid"]
@@ -48,12 +50,13 @@ class Figures(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What an arm promises about every process of a run. None: nothing is promised."""
+    """What a run is held against: what its arm promises of every process, and the machine.
 
-    gil: bool | None = None
-    allocator: str | None = None
-    collector: bool | None = None
-    usable_cpus: int | None = None
+    `reads_back` is None where the arm is not known, and then no run of it can be believed.
+    """
+
+    reads_back: ReadBack | None = None
+    logical_cpus: int | None = None
 
 
 class Finding(NamedTuple):
@@ -67,17 +70,13 @@ class Finding(NamedTuple):
 type Check = Callable[[RunLine, Expectation, Figures], Finding | None]
 
 
-def expectation(arm: Arm, usable_cpus: int | None = None) -> Expectation:
-    """What an arm's build and settings let us expect to read back from inside its processes."""
-    python = arm.description.python if arm.description else None
-    free_threaded = python.free_threaded if python else arm.build.endswith("t")
-    mimalloc = free_threaded or "mimalloc" in arm.settings
-    return Expectation(
-        gil=not free_threaded or "gil" in arm.settings,
-        allocator="mimalloc" if mimalloc else "pymalloc",
-        collector="nogc" not in arm.settings,
-        usable_cpus=usable_cpus,
-    )
+def expectation(arm: Arm, logical_cpus: int | None = None) -> Expectation:
+    """What the runs of an arm are held against; `scaling.arms` knows what its settings promise."""
+    try:
+        reads_back = parse_arm("+".join([arm.build, *arm.settings])).expected
+    except UsageError:  # a setting of a later version
+        reads_back = None
+    return Expectation(reads_back, logical_cpus)
 
 
 def judge(run: RunLine, expected: Expectation, figures: Figures) -> list[Finding]:
@@ -117,11 +116,12 @@ def processes(run: RunLine) -> Iterator[ProcessFacts]:
 
 def gil_flipped(run: RunLine, expected: Expectation, _: Figures) -> Finding | None:
     """The GIL came on (or went off) after the process had begun as its arm asks."""
+    asked = expected.reads_back
     for process in processes(run):
         gil = process.gil
-        if expected.gil is None or gil.started is not expected.gil:
+        if asked is None or gil.started is not asked.gil_enabled:
             continue  # it never was as asked: settings-lost
-        if any(state is not expected.gil for state in gil.seen):
+        if any(state is not asked.gil_enabled for state in gil.seen):
             culprit = f"by importing {gil.enabled_by}" if gil.enabled_by else "by an unknown import"
             return Finding("gil-flipped", "invalid", f"the GIL was turned on {culprit}")
     return None
@@ -129,11 +129,15 @@ def gil_flipped(run: RunLine, expected: Expectation, _: Figures) -> Finding | No
 
 def settings_lost(run: RunLine, expected: Expectation, _: Figures) -> Finding | None:
     """A setting of the arm was not found in a process, or something else was on instead."""
+    asked = expected.reads_back
+    if asked is None:
+        detail = f"what the arm {run.cell.arm} asks for is not known here"
+        return Finding("settings-lost", "invalid", detail)
     for process in processes(run):
         wrong = (
-            _differs("GIL", process.gil.started, expected.gil)
-            or _differs("allocator", process.allocator, expected.allocator)
-            or _differs("garbage collector", process.gc_enabled, expected.collector)
+            _differs("GIL", process.gil.started, asked.gil_enabled)
+            or _differs("allocator", process.allocator, asked.allocator)
+            or _differs("garbage collector", process.gc_enabled, asked.gc_enabled)
             or _differs("asyncio debug mode", process.debug, False)
         )
         if wrong:
@@ -144,8 +148,8 @@ def settings_lost(run: RunLine, expected: Expectation, _: Figures) -> Finding | 
     return None
 
 
-def _differs(what: str, found: bool | str | None, asked: bool | str | None) -> str | None:
-    if asked is None or found == asked:
+def _differs(what: str, found: bool | str | None, asked: bool | str) -> str | None:
+    if found == asked:
         return None
     return f"{what}: {_word(found)}, the arm asks for {_word(asked)}"
 
@@ -202,7 +206,7 @@ def machine_busy(run: RunLine, expected: Expectation, _: Figures) -> Finding | N
     steal = run.disturbance.steal_fraction or 0.0
     if steal > MOST_STEAL:
         return Finding("machine-busy", "suspect", f"the hypervisor took {steal:.1%} of the CPUs")
-    other, cpus = run.disturbance.other_cpu_fraction, expected.usable_cpus
+    other, cpus = run.disturbance.other_cpu_fraction, expected.logical_cpus
     if other is None or cpus is None:
         return None
     needed = min(run.cell.workers, cpus)

@@ -14,6 +14,13 @@ from scaling.record import Record, decode_record
 ROOT = Path(__file__).parent.parent
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 PATIENCE_S = 60  # far above what any child here takes: it bounds a hang, it measures nothing
+# How a user's module begins.
+BEGINNING = """\
+import asyncio, os, signal, socket, sys, time
+from dataclasses import dataclass
+from typing import Literal
+from workers import Worker, Workload, parameter
+"""
 QUICK = {"warmup_s": 0.05, "window_s": 0.1, "ticks": 2}
 
 

@@ -6,12 +6,7 @@ from pathlib import Path
 
 import pytest
 
-BEGINNING = """\
-import asyncio, os, signal, socket, sys, time
-from dataclasses import dataclass
-from typing import Literal
-from workers import Worker, Workload, parameter
-"""
+from tests.children import BEGINNING
 
 
 @pytest.fixture

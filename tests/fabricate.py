@@ -277,7 +277,7 @@ def worker(made: Made, cell: Cell, rng: random.Random, index: int, rate: float) 
     )
 
 
-def with_(line: RunLine, **changes: Any) -> RunLine:
+def with_[T: msgspec.Struct](line: T, **changes: Any) -> T:
     """The run with fields replaced; two underscores reach inside: `record__process__gil=…`."""
     for path, value in changes.items():
         head, _, rest = path.partition("__")

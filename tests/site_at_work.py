@@ -6,10 +6,13 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+import psutil
 
 HERE = str(Path(__file__).parent.parent)
 LIMIT_S = 30
@@ -27,16 +30,23 @@ def site_command(*options: str) -> list[str]:
     return [sys.executable, *STRICT, "-m", "workers.site", "--pages=2", *options]
 
 
-def start(*options: str) -> "subprocess.Popen[str]":
-    """Start the site with its standard streams in our hands."""
-    return subprocess.Popen(
+@contextlib.contextmanager
+def start(*options: str) -> Iterator["subprocess.Popen[str]"]:
+    """Start the site with its standard streams in our hands; none outlives the block."""
+    with subprocess.Popen(
         site_command(*options),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=environment(),
-    )
+    ) as site:
+        try:
+            yield site
+        finally:
+            if site.poll() is None:  # a test that failed must not wait for it for ever
+                for member in family(site.pid):
+                    member.kill()
 
 
 def ready(site: "subprocess.Popen[str]") -> dict[str, Any]:
@@ -67,6 +77,31 @@ def running_site(*options: str) -> Iterator[str]:
         finally:
             said = last_words(site)
         assert (site.returncode, said) == (0, "")
+
+
+def family(pid: int) -> list[psutil.Process]:
+    """A process and all that it has started."""
+    return [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+
+
+def gone(processes: list[psutil.Process]) -> bool:
+    """Whether all of these end in time (one that waits to be reaped has); if not, end them."""
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline:
+        _, processes = psutil.wait_procs(processes, timeout=0.05)
+        processes = [each for each in processes if _alive(each)]
+        if not processes:
+            return True
+    for each in processes:
+        each.kill()
+    return False
+
+
+def _alive(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def fetch(url: str, method: str = "GET") -> tuple[int, dict[str, str], bytes]:

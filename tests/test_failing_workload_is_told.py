@@ -1,15 +1,12 @@
 """A workload that fails gives a whole record that says where, and the child ends."""
 
-import json
-import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
-from scaling.record import Failure, decode_record
-from tests.children import PATIENCE_S, QUICK, environment, finish, measured
+from scaling.record import Failure
+from tests.children import finish, measured
 
 MODELS = pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
 BOTH = pytest.mark.parametrize("model", ["threads", "processes"])
@@ -50,13 +47,17 @@ FRAGILE = """
     """
 
 
-def failed(cell: dict[str, object], *folders: Path) -> Failure:
+def failed_and_told(cell: Mapping[str, object], *folders: Path) -> tuple[Failure, str]:
     done = finish({"workers": 2, **cell}, *folders)
     assert done.code == 1
     record = done.record
     assert record.outcome == "failed"
     assert record.failure is not None
-    return record.failure
+    return record.failure, done.told
+
+
+def failed(cell: Mapping[str, object], *folders: Path) -> Failure:
+    return failed_and_told(cell, *folders)[0]
 
 
 @MODELS
@@ -134,7 +135,7 @@ def test_failure_after_being_ready_is_told(
     assert (failure.worker, failure.error) == (0, "LookupError: too early")
 
 
-@MODELS
+@BOTH
 def test_what_failed_first_is_the_failure(
     theirs: Callable[[str], str], tmp_path: Path, model: str
 ) -> None:
@@ -166,33 +167,24 @@ def test_worker_process_that_dies_is_named(theirs: Callable[[str], str], tmp_pat
     assert failure.error == "LineClosedError: worker 1 went away without a word"
 
 
-@pytest.mark.parametrize("api", ["protocol", "buffered"])
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 @pytest.mark.parametrize(
-    ("answer", "phase", "error"),
+    ("after", "answer", "phase", "error"),
     [
-        ("data[::-1]", "setup", "WrongEchoError: the echo differs from what was sent"),
-        ("None", "warm-up", "ConnectionResetError: the echo server hung up"),
+        (0, "data[::-1]", "setup", "WrongEchoError: the echo differs from what was sent"),
+        (0, "None", "setup", "ConnectionResetError: the echo server hung up"),
+        (9, "None", "warm-up", "ConnectionResetError: the echo server hung up"),
     ],
-    ids=["wrong-echo", "lost-connection"],
-)
-def test_echo_that_goes_wrong_is_a_failure(
-    theirs: Callable[[str], str], tmp_path: Path, api: str, loop: str, answer: str, *told: str
-) -> None:
-    del told
-
-
-@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
-@pytest.mark.parametrize(
-    ("answer", "phase", "error"),
-    [
-        ("data[::-1]", "setup", "WrongEchoError: the echo differs from what was sent"),
-        ("None", "warm-up", "ConnectionResetError: the echo server hung up"),
-    ],
-    ids=["wrong-echo", "lost-connection"],
+    ids=["wrong", "lost-at-once", "lost-in-traffic"],
 )
 def test_echo_that_is_none_is_a_failure(
-    theirs: Callable[[str], str], tmp_path: Path, loop: str, answer: str, phase: str, error: str
+    theirs: Callable[[str], str],
+    tmp_path: Path,
+    loop: str,
+    after: int,
+    answer: str,
+    phase: str,
+    error: str,
 ) -> None:
     workload = theirs(
         f"""
@@ -201,7 +193,7 @@ def test_echo_that_is_none_is_a_failure(
 
         def answer(server, data):
             server.seen = getattr(server, "seen", 0) + 1
-            answer = {answer} if server.seen > 3 or {phase == "setup"} else data
+            answer = {answer} if server.seen > {after} else data
             server.transport.write(answer) if answer else server.transport.close()
 
         echo_ends.ProtocolServer.data_received = answer
@@ -239,7 +231,7 @@ def test_what_a_workload_prints_is_not_in_the_record(
         assert text in done.told
 
 
-@MODELS
+@BOTH
 def test_first_three_errors_are_kept_and_all_counted(
     theirs: Callable[[str], str], tmp_path: Path, model: str
 ) -> None:
@@ -269,28 +261,19 @@ def test_hung_worker_is_given_up_with_its_stack(
             async def setup(self, worker: Worker) -> None:
                 if worker.index:
                     stands_still()
+            async def run(self, worker: Worker) -> None:
+                await worker.stopped()
 
         def stands_still() -> None:
             time.sleep(3600)
         """
     )
-    # The host's patience is a minute; a child that begins with less of it shows the same.
-    impatient = "import sys, workers.host as host; host.LIMIT_S = 1; host.main = 0"
-    (tmp_path / "sitecustomize.py").write_text(impatient)
-    cell = {"workload": workload, "workers": 2, "model": model}
-    done = subprocess.run(
-        [sys.executable, "-m", "workers"],
-        input=json.dumps(QUICK | cell),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        env=environment(tmp_path),
+    # The host's patience is a minute; one that has less shows the same.
+    patience_s = {"threads": 1, "processes": 3}[model]
+    (tmp_path / "sitecustomize.py").write_text(
+        f"import workers.host as host; host.LIMIT_S = {patience_s}"
     )
-    assert done.returncode == 1
-    failure = decode_record(done.stdout).failure
-    assert failure is not None
-    assert (failure.phase, failure.error) == (
-        "setup",
-        "TimeoutError: 1 of 2 workers are silent",
-    )
-    assert "in stands_still" in done.stderr
+    failure, told = failed_and_told({"workload": workload, "model": model}, tmp_path)
+    assert (failure.phase, failure.worker) == ("setup", None)
+    assert failure.error == "TimeoutError: 1 of 2 workers are silent"
+    assert "in stands_still" in told

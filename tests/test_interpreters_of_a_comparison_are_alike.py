@@ -7,8 +7,8 @@ import pytest
 from scaling.cache import Say
 from scaling.errors import ScalingError, UsageError
 from scaling.interpreters import Build, Interpreter, ensure, parse_build
-from scaling.interpreters.ensure import Way, select
-from tests.pretend import SAY_NOTHING, interpreter
+from scaling.interpreters.choose import Way, select
+from tests.pretend import interpreter, say_nothing
 
 BOTH = [parse_build("3.14"), parse_build("3.14t")]
 
@@ -100,7 +100,7 @@ def test_ways_are_tried_in_order_until_one_gives_all() -> None:
         "uv": way(asked, "uv", pair("3.14.9", origin="uv")),
         "built": way(asked, "built", pair("3.14.7", origin="built")),
     }
-    result = ensure(["3.14t", "3.14", "3.14t"], say=SAY_NOTHING, ways=ways)
+    result = ensure(["3.14t", "3.14", "3.14t"], say=say_nothing, ways=ways)
     assert asked == ["found 3.14t 3.14", "uv 3.14t 3.14"]
     assert [(name, one.origin) for name, one in result.items()] == [("3.14t", "uv"), ("3.14", "uv")]
 
@@ -108,7 +108,7 @@ def test_ways_are_tried_in_order_until_one_gives_all() -> None:
 def test_versions_are_got_one_by_one() -> None:
     asked: list[str] = []
     ways = {"found": way(asked, "found", [*pair("3.14.7"), interpreter("3.13", "3.13.5")])}
-    assert list(ensure(["3.14", "3.13", "3.14t"], say=SAY_NOTHING, ways=ways)) == [
+    assert list(ensure(["3.14", "3.13", "3.14t"], say=say_nothing, ways=ways)) == [
         "3.14", "3.13", "3.14t",
     ]  # fmt: skip
     assert asked == ["found 3.14 3.14t", "found 3.13"]
@@ -120,7 +120,7 @@ def test_what_cannot_be_had_is_explained_way_by_way() -> None:
         "built": way([], "built", ScalingError("no zlib. Install with:\n    apt-get zlib")),
     }
     with pytest.raises(UsageError) as caught:
-        ensure(["3.14", "3.14t"], say=SAY_NOTHING, ways=ways)
+        ensure(["3.14", "3.14t"], say=say_nothing, ways=ways)
     message = str(caught.value)
     assert message.startswith("CPython 3.14 and 3.14t cannot be had")
     assert "nothing here" in message
@@ -135,7 +135,7 @@ def test_a_wrong_setting_stops_at_once() -> None:
         "built": way(asked, "built", pair("3.14.7")),
     }
     with pytest.raises(UsageError, match="no such file"):
-        ensure(["3.14"], say=SAY_NOTHING, ways=ways)
+        ensure(["3.14"], say=say_nothing, ways=ways)
     assert asked == ["found 3.14"]
 
 
@@ -146,15 +146,14 @@ def test_a_way_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
         "built": way(asked, "built", pair("3.14.7")),
     }
     monkeypatch.setenv("SCALING_INTERPRETERS", "built")
-    assert ensure(["3.14"], say=SAY_NOTHING, ways=ways)["3.14"].version == "3.14.7"
+    assert ensure(["3.14"], say=say_nothing, ways=ways)["3.14"].version == "3.14.7"
     assert asked == ["built 3.14"]
     monkeypatch.setenv("SCALING_INTERPRETERS", "conda")
     with pytest.raises(UsageError, match="found, built, and not 'conda'"):
-        ensure(["3.14"], say=SAY_NOTHING, ways=ways)
+        ensure(["3.14"], say=say_nothing, ways=ways)
 
 
-def test_an_old_free_threaded_one_is_warned_of_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scaling.interpreters.ensure._warned", set())
+def test_an_old_free_threaded_one_is_warned_of_once() -> None:
     said: list[str] = []
     ways = {"found": way([], "found", pair("3.14.6"))}
     for _ in range(2):

@@ -103,13 +103,13 @@ def test_a_timer_that_fires_early_does_not_shorten_the_delay(
     async def shortest_s() -> float:
         async def once() -> float:
             begun = time.monotonic()
-            await at_least(0.0015)
+            await at_least(0.0014)  # uvloop's clock counts whole milliseconds
             return time.monotonic() - begun
 
         return min(await asyncio.gather(*(once() for _ in range(200))))
 
     with asyncio.Runner(loop_factory=factory) as runner:
-        assert runner.run(shortest_s()) >= 0.0015
+        assert runner.run(shortest_s()) >= 0.0014
 
 
 def test_its_sockets_are_made_for_tcp_by_name() -> None:

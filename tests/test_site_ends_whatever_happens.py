@@ -4,21 +4,20 @@ import signal
 import subprocess
 import sys
 
-import psutil
 import pytest
 
-from tests.site_at_work import LIMIT_S, environment, last_words, ready, site_command, start
+from tests.site_at_work import (
+    LIMIT_S,
+    environment,
+    family,
+    gone,
+    last_words,
+    ready,
+    site_command,
+    start,
+)
 
 ONE_AND_TWO = pytest.mark.parametrize("processes", ["--processes=1", "--processes=2"])
-
-
-def family(pid: int) -> list[psutil.Process]:
-    return [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
-
-
-def gone(processes: list[psutil.Process]) -> bool:
-    _, alive = psutil.wait_procs(processes, timeout=LIMIT_S)
-    return not [each for each in alive if each.status() != psutil.STATUS_ZOMBIE]
 
 
 @ONE_AND_TWO

@@ -11,6 +11,7 @@ STARTED_NS = time.monotonic_ns()  # before the imports below, which are part of 
 import faulthandler  # noqa: E402
 import json  # noqa: E402
 import os  # noqa: E402
+import signal  # noqa: E402
 import sys  # noqa: E402
 from typing import Any  # noqa: E402
 
@@ -20,6 +21,8 @@ USAGE = "usage: python -m workers < cell.json   or   python -m workers --describ
 def main(arguments: list[str]) -> int:
     """Do what the arguments say; return the exit code (2: bad input, 1: the run failed)."""
     faulthandler.enable()
+    if hasattr(faulthandler, "register"):  # not on Windows
+        faulthandler.register(signal.SIGUSR1)  # the driver asks a child where it hangs
     if arguments[:1] == ["--worker"]:  # for the host alone
         from workers.life import work
 

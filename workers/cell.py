@@ -77,15 +77,22 @@ def read_cell(document: object) -> Cell:
         if type(value) not in kinds:
             raise CellError(f"{name}: expected {expected}, got {value!r}")
     cell = Cell(**document)
+    _check(cell)
+    return cell
+
+
+def _check(cell: Cell) -> None:
     if cell.schema != SCHEMA:
         raise CellError(f"the cell has schema {cell.schema}, this child reads {SCHEMA}")
     for name in ("workers", "ticks"):
         if getattr(cell, name) < 1:
             raise CellError(f"{name}: expected at least 1, got {getattr(cell, name)!r}")
-    if cell.window_s <= 0 or cell.warmup_s < 0:
-        raise CellError("window_s must be above 0, warmup_s at least 0")
+    # JSON as Python reads it has NaN and Infinity, too.
+    if not 0 < cell.window_s < math.inf:
+        raise CellError(f"window_s: expected seconds above 0, got {cell.window_s}")
+    if not 0 <= cell.warmup_s < math.inf:
+        raise CellError(f"warmup_s: expected seconds, 0 or more, got {cell.warmup_s}")
     if cell.in_flight is not None and cell.in_flight < cell.workers:
         raise CellError(
             f"in_flight: {cell.in_flight} cannot be dealt out to {cell.workers} workers"
         )
-    return cell

@@ -145,7 +145,7 @@ class Life:
                 traffic.cancel()
                 await asyncio.wait({traffic})
             try:
-                await workload.teardown(worker)
+                await asyncio.wait_for(workload.teardown(worker), GRACE_S)
             except Exception as another:
                 error.add_note(f"and then, in teardown: {type(another).__name__}: {another}")
             raise

@@ -85,10 +85,10 @@ class Processes:
             process.wait()
 
     def end(self, *, stacks: bool) -> None:
-        """End the processes; on SIGABRT `faulthandler` prints their stacks first."""
-        for process in self._processes:
-            process.send_signal(signal.SIGABRT if stacks else signal.SIGKILL)
+        """End the processes; at SIGUSR1 each shows its stacks."""
         if stacks:
+            for process in self._processes:
+                process.send_signal(signal.SIGUSR1)
             time.sleep(LAST_WORDS_S)
         for process in self._processes:
             process.kill()

@@ -59,7 +59,7 @@ class Workload:
 
     async def run(self, worker: Worker) -> None:
         """Run traffic until `worker.running` is false, counting `worker.operations`."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no run()")
 
     async def teardown(self, worker: Worker) -> None:
         """Close everything that `setup` opened; called whatever happened."""

@@ -15,6 +15,7 @@ def caption(section: Section, study: StudyLine, found: list[Region]) -> str:
     """One paragraph; what a machine could not tell is left out of it."""
     arms = list(dict.fromkeys(curve.key.arm for curve in section.curves))
     points = [point for curve in section.curves for point in curve.points]
+    used = sum(point.runs for point in points)
     left_out = sum(point.left_out for point in points)
     suspect = sum(point.suspect for point in points)
     parts = [
@@ -24,7 +25,7 @@ def caption(section: Section, study: StudyLine, found: list[Region]) -> str:
         wording.plural(max((point.runs for point in points), default=0), "block"),
         oversubscription_text(found),
         f"{wording.plural(left_out, 'invalid run')} left out" if left_out else "",
-        f"{wording.plural(suspect, 'suspect run')} among them" if suspect else "",
+        f"{suspect} of the {wording.plural(used, 'run')} suspect" if suspect else "",
     ]
     return f"{NO_BREAK}· ".join(_whole(part) for part in parts if part)
 
@@ -43,10 +44,17 @@ def machine_text(study: StudyLine) -> str:
         wording.plural(cores, "core") if cores else "",
         wording.plural(cpus, "usable CPU") if cpus and cpus != cores else "",
         f"CPU quota {machine.cpu_quota:g}" if machine.cpu_quota else "",
-        f"virtual machine ({machine.virtualised})" if machine.virtualised else "",
+        _virtual(machine.virtualised),
         machine.kernel or "",
     ]
     return ", ".join(part for part in parts if part)
+
+
+def _virtual(virtualised: str | None) -> str:
+    """That the machine is a virtual one, and of which kind if that is known."""
+    if virtualised is None:
+        return ""
+    return "virtual machine" + f" ({virtualised})" * (virtualised != "unknown")
 
 
 def builds_text(arms: dict[str, Arm]) -> str:

@@ -14,24 +14,27 @@ from scaling.plots.subject import Subject, subject
 from scaling.record import StudyLine
 from scaling.sections import sections
 
-KINDS: dict[str, Callable[[Subject], Sheet]] = {
-    "throughput": throughput.draw,
-    "efficiency": efficiency.draw,
-    "memory": memory.draw,
+# Each kind of figure with the estimate that it cannot be drawn without.
+KINDS: dict[str, tuple[Callable[[Subject], Sheet], str]] = {
+    "throughput": (throughput.draw, "throughput"),
+    "efficiency": (efficiency.draw, "speedup"),
+    "memory": (memory.draw, "memory"),
 }
 
 
 def draw_all(frame: pd.DataFrame, study: StudyLine, folder: Path) -> list[Path]:
     """Draw everything there is to draw into `folder`, which is made; return the files written.
 
-    A section without a single valid run has no figure. Raises `OSError` if it cannot write.
+    What no valid run tells has no figure: speed-up without runs at N = 1, say. Raises `OSError`
+    if it cannot write.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []
     with mpl.rc_context(RC):
         for stem, about in subjects(frame, study).items():
-            for kind, draw in KINDS.items():
-                files += draw(about).save(folder / f"{stem}-{kind}")
+            for kind, (draw, needed) in KINDS.items():
+                if about.has(needed):
+                    files += draw(about).save(folder / f"{stem}-{kind}")
     return files
 
 
@@ -39,8 +42,6 @@ def subjects(frame: pd.DataFrame, study: StudyLine) -> dict[str, Subject]:
     """What there is to draw, by the beginning of its file name; each name once."""
     found: dict[str, Subject] = {}
     for section in sections(frame, study):
-        if not any(point.runs for curve in section.curves for point in curve.points):
-            continue
         stem = f"{slug(section.label)}-{section.sizing}"
         same = sum(name == stem or name.startswith(f"{stem}~") for name in found)
         found[f"{stem}~{same + 1}" if same else stem] = subject(section, study)

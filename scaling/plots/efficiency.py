@@ -10,7 +10,7 @@ def draw(subject: Subject) -> Sheet:
     """The sheet: left, speed-up over N = 1 in the same block; right, the same over N."""
     loops = subject.loops
     ideal = "ideal: N times as fast, efficiency 1"
-    layout = Layout(rows=len(loops), columns=2, panel_in=2.3, labels_everywhere=True)
+    layout = Layout(2 * len(loops), columns=2, panel_in=2.3, labels_everywhere=True)
     sheet = subject.sheet("speed-up and efficiency", ideal, layout)
     curves = subject.section.curves
     fastest = HEAD_ROOM * highest(curves, "speedup")

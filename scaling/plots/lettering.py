@@ -8,6 +8,7 @@ from matplotlib.textpath import TextPath
 from scaling.plots.style import FONT
 
 POINTS_PER_IN = 72
+HINTING = 1.03  # letters that are fitted to pixels come out a little wider than their outlines
 
 
 @cache
@@ -15,7 +16,7 @@ def width_in(text: str, size: float, weight: str = "normal") -> float:
     """The width of a line of text, in inches; `size` in points."""
     font = FontProperties(family=FONT, weight=weight)
     advance = TextPath((0, 0), f"{text}|", size=size, prop=font).get_extents().x1
-    return float(advance) / POINTS_PER_IN
+    return float(advance) * HINTING / POINTS_PER_IN
 
 
 def wrapped(text: str, size: float, room_in: float, weight: str = "normal") -> list[str]:

@@ -1,5 +1,7 @@
 """Memory against N, a panel for each loop, with what every extra worker costs written below."""
 
+from typing import Any
+
 from matplotlib.axes import Axes
 
 from scaling import wording
@@ -7,7 +9,7 @@ from scaling.curves import Curve
 from scaling.plots.lettering import POINTS_PER_IN
 from scaling.plots.panel import HEAD_ROOM, draw_curves, finish, highest
 from scaling.plots.sheet import AXIS_IN, Sheet
-from scaling.plots.style import QUIET
+from scaling.plots.style import INK, QUIET
 from scaling.plots.subject import Subject
 
 LINE_IN = 0.165
@@ -21,14 +23,11 @@ def draw(subject: Subject) -> Sheet:
     layout = subject.a_panel_per_loop(under_in=LINE_IN * (most + (most > 1)) + 0.08)
     sheet = subject.sheet("memory", "", layout)
     top = HEAD_ROOM * highest(subject.section.curves, "memory")
-    panels = [axes for row in sheet.panels for axes in row]
-    for place, (axes, loop) in enumerate(zip(panels, loops, strict=False)):
+    for place, (axes, loop) in enumerate(zip(sheet.all_panels, loops, strict=True)):
         draw_curves(axes, subject, loop, "memory")
         label = _label(subject) if place % layout.columns == 0 else ""
         finish(axes, subject, loop, label, top)
         write_slopes(axes, subject.on(loop), subject.colours)
-    for axes in panels[len(loops) :]:
-        axes.remove()
     return sheet
 
 
@@ -45,22 +44,28 @@ def write_slopes(axes: Axes, curves: list[Curve], colours: dict[str, str]) -> No
         colour = colours[curve.key.arm]
         _write_line(axes, 0, f"{wording.estimate(curve.slope)} {UNIT}", colour)
     elif known:
-        _write_line(axes, 0, UNIT, QUIET)
+        _write_line(axes, 0, UNIT)
     for number, curve in enumerate(known[: len(known) * (len(known) > 1)], start=1):
         told = f"{curve.key.arm} {curve.key.model}: {wording.estimate(curve.slope)}"
         _write_line(axes, number, told, colours[curve.key.arm])
 
 
-def _write_line(axes: Axes, number: int, text: str, colour: str) -> None:
-    down_in = AXIS_IN + LINE_IN * number
+def _write_line(axes: Axes, number: int, text: str, colour: str | None = None) -> None:
+    """A line below the panel; a square of the curve's colour before it, which may be too light
+    to read writing in.
+    """
+    down = -(AXIS_IN + LINE_IN * number) * POINTS_PER_IN
+    place: dict[str, Any] = {"xy": (0, 0), "xycoords": "axes fraction", "va": "top"}
+    if colour is not None:
+        square = place | {"textcoords": "offset points", "xytext": (0, down)}
+        axes.annotate("■", color=colour, fontsize=8.2, **square)
+    indent = 11 if colour is not None else 0
     axes.annotate(
         text,
-        xy=(0, 0),
-        xycoords="axes fraction",
-        xytext=(0, -down_in * POINTS_PER_IN),
+        xytext=(indent, down),
         textcoords="offset points",
-        va="top",
+        color=INK if colour is not None else QUIET,
         fontsize=8.2,
-        color=colour,
         gid="slope",
+        **place,
     )

@@ -28,7 +28,8 @@ def regions(curves: list[Curve], machine: Machine) -> list[Region]:
     reached = {
         point.workers: point.region for curve in curves for point in curve.points if point.region
     }
-    limits = {"cores": machine.physical_cores, "smt": machine.usable_cpus}
+    known = [each for each in (machine.physical_cores, machine.usable_cpus) if each]
+    limits = {"cores": min(known, default=None), "smt": machine.usable_cpus}
     found: list[Region] = []
     for name in NAMES:
         inside = sorted(n for n, region in reached.items() if region == name)

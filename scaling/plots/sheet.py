@@ -5,6 +5,7 @@ look like members of one family. Nothing here touches pyplot, which would keep f
 """
 
 from dataclasses import dataclass
+from itertools import batched, chain
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,11 @@ class Sheet:
     title: str
     description: str
 
+    @property
+    def all_panels(self) -> list[Axes]:
+        """Every panel, row by row."""
+        return list(chain.from_iterable(self.panels))
+
     def save(self, stem: Path) -> list[Path]:
         """Write `stem`.svg and `stem`.png; the same drawing gives the same bytes. Return both."""
         about = {"Title": self.title, "Description": self.description}
@@ -48,11 +54,16 @@ class Sheet:
 class Layout:
     """Panels: how many, how high, how much writing is under each, whether all have y labels."""
 
-    rows: int = 1
-    columns: int = 1
+    panels: int
+    columns: int
     panel_in: float = 2.75
     under_in: float = 0.0
     labels_everywhere: bool = False
+
+    @property
+    def rows(self) -> int:
+        """Rows that the panels fill; the last may be short."""
+        return -(-self.panels // self.columns)
 
 
 def new_sheet(title: str, subtitle: str, key: list[Line2D], caption: str, layout: Layout) -> Sheet:
@@ -101,7 +112,10 @@ def _panels(
             "hspace": between_in / layout.panel_in,
         },
     )
-    return [list(row) for row in grid]
+    for spare in grid.flat[layout.panels :]:
+        spare.remove()
+    kept = list(grid.flat[: layout.panels])
+    return list(map(list, batched(kept, layout.columns, strict=False)))
 
 
 def _write(figure: Figure, lines: list[str], top_in: float, line_in: float, **style: Any) -> None:

@@ -8,6 +8,7 @@ column of 830 px, which is WIDTH_IN at DPI; PNG files hold twice as many pixels.
 from collections.abc import Iterable
 from typing import Any
 
+import matplotlib as mpl
 import seaborn as sns
 from matplotlib.path import Path
 
@@ -25,6 +26,8 @@ _BLUE, _ORANGE, _GREEN, _RED, _PINK, _BROWN, _ROSE, _GREY, _YELLOW, _SKY = sns.c
     "colorblind"
 ).as_hex()
 
+VERSION_LETTERS = "0123456789."
+
 # An arm without its version: the part that an arm plays in the ladder of DESIGN.md.
 ROLES = {
     "t": _BLUE,
@@ -35,7 +38,7 @@ ROLES = {
     "+nogc": _BROWN,
     "+mimalloc+nogc": _PINK,
 }
-SPARE = (_PINK, _BROWN, _SKY, _GREY, _ROSE, _GREEN, _RED, _ORANGE, _BLUE, _YELLOW)
+SPARE = (_PINK, _SKY, _BROWN, _GREEN, _RED, _GREY, _ROSE, _ORANGE, _BLUE, _YELLOW)
 
 MARKERS = {
     "asyncio": "o",
@@ -61,7 +64,14 @@ BAR_MARKER = Path(
     [Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO],
 )
 
-RC: dict[Any, Any] = sns.axes_style("ticks") | {
+# Matplotlib's own defaults first: what a user has in a matplotlibrc is for the user's figures.
+_DEFAULTS = {
+    name: value for name, value in mpl.rcParamsDefault.items() if not name.startswith("backend")
+}
+
+RC: dict[Any, Any] = {
+    **_DEFAULTS,
+    **sns.axes_style("ticks"),
     "font.family": FONT,  # comes with matplotlib: the same letters on every machine
     "font.size": 9.0,
     "axes.titlesize": 10.0,
@@ -70,6 +80,7 @@ RC: dict[Any, Any] = sns.axes_style("ticks") | {
     "ytick.labelsize": 8.5,
     "legend.fontsize": 8.5,
     "text.color": INK,
+    "text.parse_math": False,  # a parameter may have dollar signs in it
     "axes.labelcolor": INK,
     "axes.edgecolor": "#8c8c8c",
     "axes.linewidth": 0.8,
@@ -93,17 +104,23 @@ RC: dict[Any, Any] = sns.axes_style("ticks") | {
 
 
 def arm_colours(arms: Iterable[str]) -> dict[str, str]:
-    """A colour for each arm: that of its role, or a spare one when its role's is taken.
+    """A colour for each arm, in their order: its role's, or a spare one where that is taken.
 
-    The first of two versions in the same role keeps the role's colour.
+    Of several versions in one role the newest has the role's colour.
     """
+    given = list(arms)
     colours: dict[str, str] = {}
-    for arm in arms:
-        role = arm.lstrip("0123456789.")
+    for arm in sorted(given, key=_version, reverse=True):
+        role = arm.lstrip(VERSION_LETTERS)
         wanted = (ROLES.get(role), *SPARE)
         free = (colour for colour in wanted if colour and colour not in colours.values())
         colours[arm] = next(free, _GREY)
-    return colours
+    return {arm: colours[arm] for arm in given}
+
+
+def _version(arm: str) -> tuple[int, ...]:
+    version = arm[: len(arm) - len(arm.lstrip(VERSION_LETTERS))]
+    return tuple(int(part) for part in version.split(".") if part)
 
 
 def marker(loop: str) -> str:

@@ -34,12 +34,16 @@ class Subject:
 
     def a_panel_per_loop(self, under_in: float = 0.0) -> Layout:
         """Panels side by side, as many in a row as a README's width shows well."""
-        columns = min(len(self.loops), MOST_COLUMNS)
-        return Layout(-(-len(self.loops) // columns), columns, under_in=under_in)
+        loops = len(self.loops)
+        return Layout(loops, min(loops, MOST_COLUMNS), under_in=under_in)
 
     def on(self, loop: str) -> list[Curve]:
         """The curves of a loop."""
         return [curve for curve in self.section.curves if curve.key.loop == loop]
+
+    def has(self, what: str) -> bool:
+        """Whether any point of any curve has that estimate."""
+        return any(getattr(p, what).n for curve in self.section.curves for p in curve.points)
 
     def sheet(self, what: str, ideal: str, layout: Layout) -> Sheet:
         """An empty sheet with the section's words on it; `ideal` says what the dashed line is."""

@@ -18,14 +18,11 @@ def draw(subject: Subject) -> Sheet:
     layout = subject.a_panel_per_loop()
     sheet = subject.sheet("throughput", "ideal: N × the median at N = 1", layout)
     top = HEAD_ROOM * highest(subject.section.curves, "throughput")
-    panels = [axes for row in sheet.panels for axes in row]
-    for place, (axes, loop) in enumerate(zip(panels, loops, strict=False)):
+    for place, (axes, loop) in enumerate(zip(sheet.all_panels, loops, strict=True)):
         draw_curves(axes, subject, loop, "throughput")
         draw_ideals(axes, subject.on(loop), subject.colours)
         label = f"{subject.section.operation} / s" if place % layout.columns == 0 else ""
         finish(axes, subject, loop, label, top)
-    for axes in panels[len(loops) :]:
-        axes.remove()
     return sheet
 
 

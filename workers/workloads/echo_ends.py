@@ -83,12 +83,14 @@ class Trips:
 
     async def check(self) -> None:
         """Make one round trip with another protocol in place, which compares the bytes."""
-        comparing = Comparing(self.payload)
+        comparing = Comparing(self.payload, self.connection_lost)
         own = self.transport.get_protocol()
         self.transport.set_protocol(comparing)
-        self.transport.write(self.payload)
-        await comparing.compared
-        self.transport.set_protocol(own)
+        try:
+            self.transport.write(self.payload)
+            await comparing.compared
+        finally:
+            self.transport.set_protocol(own)
 
     async def run(self) -> None:
         """Send the first payload; `came` sends the others."""
@@ -106,8 +108,11 @@ class Trips:
 class Comparing(asyncio.Protocol):
     """Collects one payload and compares it."""
 
-    def __init__(self, payload: bytes) -> None:
+    def __init__(
+        self, payload: bytes, connection_lost: Callable[[Exception | None], None]
+    ) -> None:
         self._payload = payload
+        self._connection_lost = connection_lost
         self._received = bytearray()
         self.compared: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -122,7 +127,8 @@ class Comparing(asyncio.Protocol):
             self.compared.set_exception(WrongEchoError("the echo differs from what was sent"))
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Fail instead of waiting for ever."""
+        """Fail instead of waiting for ever, and let the protocol of the connection know."""
+        self._connection_lost(error)
         if not self.compared.done():
             self.compared.set_exception(error or ConnectionResetError("the echo server hung up"))
 

@@ -104,7 +104,7 @@ class Scrape(Workload):
                 stories = self._news.listed(page)
                 if [story.id for story in stories] != [story.id for story in found]:
                     raise WrongPageError(
-                        f"lists {len(found)} stories, not the {len(stories)} it has"
+                        f"lists {len(found)} stories, not the {len(stories)} that belong there"
                     )
             except FAILURES as error:
                 worker.fail(f"list page {page}: {type(error).__name__}: {error}")

@@ -1,0 +1,138 @@
+"""What cannot be read as a cell, or as a request, gets exit code 2 and one line that says why."""
+
+import json
+
+import pytest
+
+from tests.children import ask, finish
+from workers.cell import KINDS, Cell, CellError, read_cell
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "",
+        "rubbish",
+        "{",
+        "[]",
+        "null",
+        "7",
+        '"echo"',
+        "{}",
+        '{"workload": 7}',
+        "[" * 200_000,
+        '{"workload": "echo", "wrokers": 2}',
+        '{"workload": "echo", "model": "fibres"}',
+    ],
+    ids=lambda text: text[:20],
+)
+def test_child_refuses(document: str) -> None:
+    done = finish(document)
+    assert (done.code, done.printed) == (2, "")
+    assert done.told.startswith("python -m workers: ")
+    assert done.told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help-me"], ["echo"], ["--describe", "--all"], ["--describe", "--workload"]],
+)
+def test_unknown_options_get_the_usage(arguments: list[str]) -> None:
+    done = ask(arguments, "")
+    assert (done.code, done.printed) == (2, "")
+    assert done.told.startswith("usage: python -m workers")
+    assert done.told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"workers": 0}, "workers: expected at least 1, got 0"),
+        ({"workers": -1}, "workers: expected at least 1, got -1"),
+        ({"workers": 1.5}, "workers: expected a whole number, got 1.5"),
+        ({"workers": "2"}, "workers: expected a whole number, got '2'"),
+        ({"workers": True}, "workers: expected a whole number, got True"),
+        ({"ticks": 0}, "ticks: expected at least 1, got 0"),
+        ({"ticks": None}, "ticks: expected a whole number, got None"),
+        ({"window_s": 0}, "window_s: expected seconds above 0, got 0"),
+        ({"window_s": -1}, "window_s: expected seconds above 0, got -1"),
+        ({"window_s": "1"}, "window_s: expected seconds, got '1'"),
+        ({"window_s": float("nan")}, "window_s: expected seconds above 0, got nan"),
+        ({"window_s": float("inf")}, "window_s: expected seconds above 0, got inf"),
+        ({"warmup_s": -0.1}, "warmup_s: expected seconds, 0 or more, got -0.1"),
+        ({"warmup_s": float("inf")}, "warmup_s: expected seconds, 0 or more, got inf"),
+        ({"gc": "no"}, "gc: expected true or false, got 'no'"),
+        ({"parameters": []}, "parameters: expected an object, got []"),
+        ({"services": 3}, "services: expected an object, got 3"),
+        ({"loop": None}, "loop: expected a name, got None"),
+        ({"in_flight": "8"}, "in_flight: expected a whole number or null, got '8'"),
+        ({"in_flight": 1}, "in_flight: 1 cannot be dealt out to 2 workers"),
+        ({"schema": 2}, "the cell has schema 2, this child reads 1"),
+        ({"wrokers": 2}, "unknown key 'wrokers' in the cell; known: "),
+    ],
+    ids=str,
+)
+def test_message_names_key_and_expectation(wrong: dict[str, object], said: str) -> None:
+    with pytest.raises(CellError) as refused:
+        read_cell({"workload": "echo", "workers": 2} | wrong)
+    assert str(refused.value).startswith(said)
+
+
+def test_every_key_is_checked_and_has_a_default_but_one() -> None:
+    cell = read_cell({"workload": "echo"})
+    assert cell == Cell("echo")
+    assert set(KINDS) == set(Cell.__dataclass_fields__)
+
+
+def test_cell_of_the_readme_is_read() -> None:
+    whole = {
+        "schema": 1,
+        "workload": "workers.workloads.echo:Echo",
+        "parameters": {"connections": 8},
+        "loop": "asyncio",
+        "model": "threads",
+        "workers": 2,
+        "in_flight": 16,
+        "warmup_s": 0.3,
+        "window_s": 2,
+        "ticks": 20,
+        "gc": True,
+        "services": {"site": ["http://127.0.0.1:41231"]},
+        "pinning": None,
+        "observer_fd": 5,
+    }
+    assert read_cell(json.loads(json.dumps(whole))).workers == 2
+
+
+@pytest.mark.parametrize(
+    ("cell", "error"),
+    [
+        ({"workload": "ehco"}, "UnknownWorkloadError: unknown workload 'ehco'; there are: "),
+        ({"workload": "json:dumps"}, "UnknownWorkloadError: json has no workload 'dumps'"),
+        ({"workload": "no_such:Thing"}, "ModuleNotFoundError: No module named 'no_such'"),
+        ({"workload": "echo", "loop": "oloop"}, "UnknownLoopError: unknown loop 'oloop'; "),
+        (
+            {"workload": "echo", "parameters": {"conections": 8}},
+            "ParameterError: Echo has no parameter 'conections'; it has: connections, ",
+        ),
+        (
+            {"workload": "echo", "parameters": {"connections": 0}},
+            "ParameterError: Echo.connections: expected at least 1, got 0",
+        ),
+        (
+            {"workload": "echo", "parameters": {"connections": "8"}},
+            "ParameterError: Echo.connections: expected int, got '8'",
+        ),
+        (
+            {"workload": "echo", "parameters": {"api": "sockets"}},
+            "ParameterError: Echo.api: expected one of protocol, buffered, streams, got 'sockets'",
+        ),
+    ],
+    ids=str,
+)
+def test_cell_that_names_what_is_not_there_fails_whole(cell: dict[str, object], error: str) -> None:
+    done = finish(cell)
+    assert done.code == 1
+    assert done.record.failure is not None
+    assert done.record.failure.phase == "import"
+    assert done.record.failure.error.startswith(error)

@@ -1,0 +1,204 @@
+"""However a child ends, its run has an outcome, what it said is kept, and nothing is left of it."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from scaling.child import RUBBISH_KEPT, STDERR_KEPT, Child, Ending, run_child
+from scaling.record import Memory
+from tests.children import QUICK, environment
+
+BOTH = pytest.mark.parametrize("model", ["threads", "processes"])
+
+ENDS = """
+    import ctypes, faulthandler
+
+    Way = Literal["abort", "segfault", "kill", "exit", "hang", "print", "fine"]
+
+    @dataclass
+    class Theirs(Workload):
+        way: Way = parameter("fine", "how to end")
+
+        async def setup(self, worker: Worker) -> None:
+            with open(os.environ["PIDS"], "a") as pids:
+                pids.write(f"{os.getpid()} {os.getppid()}\\n")
+            if self.way == "abort":
+                os.abort()
+            elif self.way == "segfault":
+                fall_over()
+            elif self.way == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            elif self.way == "exit":
+                os._exit(7)
+            elif self.way == "hang":
+                stand_still()
+            elif self.way == "print":
+                sys.stderr.write("begin " + "x" * 1_000_000 + " end\\n")
+
+        async def run(self, worker: Worker) -> None:
+            while worker.running:
+                await asyncio.sleep(0.001)
+                worker.operations += 1
+
+    def fall_over() -> None:
+        faulthandler._sigsegv()
+
+    def stand_still() -> None:
+        time.sleep(3600)
+    """
+
+
+class Runs:
+    """Runs `Theirs` as the driver does, and looks for what is left."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.pids_file = folder / "pids"
+        self.environment = environment(folder, PIDS=str(self.pids_file))
+
+    def __call__(
+        self,
+        way: str,
+        *,
+        limit_s: float | None = None,
+        workload: str = "theirs:Theirs",
+        **more: object,
+    ) -> Ending:
+        cell = {"workload": workload, "parameters": {"way": way}, **QUICK, **more}
+        ending = run_child(Child(sys.executable, self.environment), cell, limit_s=limit_s)
+        assert not [pid for pid in self.pids() if alive(pid)]
+        return ending
+
+    def pids(self) -> set[int]:
+        """Workers, and the host where it is another process."""
+        told = {int(word) for word in self.pids_file.read_text().split()}
+        return told - {os.getpid()}
+
+
+def alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.fixture
+def runs(theirs: Callable[[str], str], tmp_path: Path) -> Runs:
+    theirs(ENDS)
+    return Runs(tmp_path)
+
+
+def test_measured(runs: Runs) -> None:
+    ending = runs("fine", workers=2, model="processes")
+    assert (ending.outcome, ending.exit_code, ending.signal) == ("measured", 0, None)
+    assert ending.record is not None
+    assert ending.raw_record is not None
+    assert ending.raw_record.startswith(b'{"schema": 1, "outcome": "measured"')
+    assert ending.stderr == ""
+    assert len(runs.pids()) == 3
+
+
+@pytest.mark.parametrize(
+    ("way", "number", "said"),
+    [
+        ("abort", signal.SIGABRT, "Fatal Python error: Aborted"),
+        ("segfault", signal.SIGSEGV, "in fall_over"),
+        ("kill", signal.SIGKILL, ""),
+    ],
+)
+def test_signal_is_told(runs: Runs, way: str, number: int, said: str) -> None:
+    ending = runs(way)
+    assert (ending.outcome, ending.exit_code, ending.signal) == ("crashed", None, number)
+    assert ending.record is None
+    assert said in ending.stderr
+
+
+def test_exit_without_a_record_is_a_crash(runs: Runs) -> None:
+    ending = runs("exit")
+    assert (ending.outcome, ending.exit_code, ending.signal) == ("crashed", 7, None)
+
+
+def test_worker_process_that_crashes_fails_the_run(runs: Runs) -> None:
+    ending = runs("segfault", model="processes")
+    assert (ending.outcome, ending.exit_code) == ("failed", 1)
+    assert ending.record is not None
+    assert ending.record.failure is not None
+    assert "worker 0 went away" in ending.record.failure.error
+    assert "in fall_over" in ending.stderr
+
+
+@BOTH
+def test_hang_is_ended_with_the_stacks_of_all_threads(runs: Runs, model: str) -> None:
+    ending = runs("hang", model=model, limit_s={"threads": 2.0, "processes": 3.0}[model])
+    assert (ending.outcome, ending.signal) == ("timed-out", signal.SIGKILL)
+    assert "in stand_still" in ending.stderr
+    assert "in receive_from_all" in ending.stderr
+
+
+def test_child_deaf_to_signals_is_ended(tmp_path: Path) -> None:
+    ending = fake_python(tmp_path, "trap '' USR1; echo $$ > pid; while :; do sleep 1; done", 0.5)
+    assert (ending.outcome, ending.signal) == ("timed-out", signal.SIGKILL)
+    assert not alive(int((tmp_path / "pid").read_text()))
+
+
+def test_what_holds_on_to_the_probe_does_not_hold_up_the_study(tmp_path: Path) -> None:
+    """A process that left the child's session keeps its descriptors, the probe's among them."""
+    script = "(setsid sleep 30 & echo $! > pid)"
+    ending = fake_python(tmp_path, script)
+    assert ending.outcome == "garbled"
+    psutil.Process(int((tmp_path / "pid").read_text())).kill()
+
+
+def test_long_standard_error_is_kept_from_its_end(runs: Runs) -> None:
+    ending = runs("print")
+    assert ending.outcome == "measured"
+    assert len(ending.stderr) == STDERR_KEPT
+    assert ending.stderr.endswith("xxx end\n")
+
+
+def fake_python(folder: Path, script: str, limit_s: float = 30.0) -> Ending:
+    """Run a shell script in Python's place."""
+    python = folder / "python"
+    python.write_text(f"#!/bin/sh\ncd {folder}\n{script}\n")
+    python.chmod(0o755)
+    child = Child(str(python), {"PATH": os.environ["PATH"]})
+    return run_child(child, {"workload": "compute", **QUICK}, limit_s=limit_s)
+
+
+@pytest.mark.parametrize(
+    "rubbish",
+    ["hello", "{}", "[]", '{"schema": 1}', '{"schema": 1, "outcome": "wonderful"}', "\\377\\376"],
+)
+def test_rubbish_is_garbled_and_kept(tmp_path: Path, rubbish: str) -> None:
+    ending = fake_python(tmp_path, f"printf '%b' '{rubbish}'; echo oh >&2")
+    assert (ending.outcome, ending.record, ending.exit_code) == ("garbled", None, 0)
+    assert ending.stderr.startswith("oh\n[standard output] ")
+    assert "\\" in rubbish or ending.stderr.endswith(rubbish)
+
+
+def test_deep_rubbish_is_garbled(tmp_path: Path) -> None:
+    ending = fake_python(tmp_path, "head -c 1000000 /dev/zero | tr '\\0' '['")
+    assert ending.outcome == "garbled"
+    assert ending.stderr == "[standard output] " + "[" * RUBBISH_KEPT
+
+
+def test_nothing_at_all_is_garbled(tmp_path: Path) -> None:
+    ending = fake_python(tmp_path, "")
+    assert (ending.outcome, ending.stderr) == ("garbled", "")
+    assert ending.memory == Memory(samples=0)
+
+
+def test_rubbish_and_a_bad_exit_code_is_a_crash(tmp_path: Path) -> None:
+    ending = fake_python(tmp_path, "echo rubbish; exit 3")
+    assert (ending.outcome, ending.exit_code) == ("crashed", 3)
+
+
+def test_record_of_a_child_that_crashed_afterwards_is_kept(tmp_path: Path) -> None:
+    ending = fake_python(tmp_path, """echo '{"schema": 1, "outcome": "measured"}'; kill -SEGV $$""")
+    assert (ending.outcome, ending.signal) == ("crashed", signal.SIGSEGV)
+    assert ending.record is not None

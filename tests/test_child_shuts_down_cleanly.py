@@ -1,0 +1,110 @@
+"""Every workload, on every loop, under every model, leaves nothing behind and says nothing."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.children import finish, measured
+
+WORKLOADS: list[tuple[str, dict[str, object]]] = [
+    ("compute", {}),
+    ("shared", {}),
+    ("echo", {"api": "protocol"}),
+    ("echo", {"api": "buffered"}),
+    ("echo", {"api": "streams"}),
+    ("stream", {"receiver": "streams"}),
+    ("stream", {"receiver": "protocol"}),
+]
+# What each model can run; uvloop is refused by sub-interpreters, and only threads share.
+CASES = [
+    pytest.param(name, parameters, loop, model, id=f"{name}-{told}-{loop}-{model}")
+    for name, parameters in WORKLOADS
+    for told in ["-".join(map(str, parameters.values())) or "plain"]
+    for loop, model in [
+        ("asyncio", "threads"),
+        ("asyncio", "processes"),
+        ("asyncio", "interpreters"),
+        ("uvloop", "threads"),
+        ("uvloop", "processes"),
+    ]
+    if name != "shared" or model == "threads"
+]
+STRICT = "error"  # a resource that is not closed, a coroutine never awaited: shown on stderr
+
+
+@pytest.mark.parametrize(("workload", "parameters", "loop", "model"), CASES)
+def test_nothing_is_left_open_or_running(
+    workload: str, parameters: dict[str, object], loop: str, model: str
+) -> None:
+    cell = {
+        "workload": workload,
+        "parameters": parameters,
+        "loop": loop,
+        "model": model,
+        "workers": 2,
+    }
+    done = finish(cell, PYTHONWARNINGS=STRICT)
+    assert done.told == ""
+    assert done.code == 0
+    record = done.record
+    assert [worker.pending_tasks for worker in record.workers] == [0, 0]
+    for worker in record.workers:
+        assert worker.ticks.errors[-1] == 0, worker.error_samples
+        assert worker.ticks.operations[-1] > worker.ticks.operations[0]
+
+
+@pytest.mark.parametrize("api", ["protocol", "buffered", "streams"])
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_payloads_of_many_reads_come_back_whole(api: str, loop: str) -> None:
+    parameters = {"api": api, "payload_bytes": 300_001, "connections": 2}
+    done = finish(
+        {"workload": "echo", "parameters": parameters, "loop": loop}, PYTHONWARNINGS=STRICT
+    )
+    assert (done.told, done.code) == ("", 0)
+    (worker,) = done.record.workers
+    assert worker.ticks.operations[-1] > 0
+
+
+def test_a_socket_left_open_would_be_seen(theirs: Callable[[str], str], tmp_path: Path) -> None:
+    workload = theirs(
+        """
+        from workers.workloads.compute import Compute
+        class Theirs(Compute):
+            async def setup(self, worker: Worker) -> None:
+                socket.socket()
+        """
+    )
+    done = finish({"workload": workload}, tmp_path, PYTHONWARNINGS=STRICT)
+    assert "ResourceWarning: unclosed <socket" in done.told
+
+
+def test_a_task_left_running_would_be_seen(theirs: Callable[[str], str], tmp_path: Path) -> None:
+    workload = theirs(
+        """
+        from workers.workloads.compute import Compute
+        class Theirs(Compute):
+            async def setup(self, worker: Worker) -> None:
+                self.task = asyncio.create_task(asyncio.sleep(3600))
+        """
+    )
+    (worker,) = measured({"workload": workload}, tmp_path).workers
+    assert worker.pending_tasks == 1
+
+
+def test_traffic_that_does_not_listen_is_cancelled(
+    theirs: Callable[[str], str], tmp_path: Path
+) -> None:
+    workload = theirs(
+        """
+        import workers.life
+        workers.life.GRACE_S = 0.1
+
+        class Theirs(Workload):
+            async def run(self, worker: Worker) -> None:
+                await asyncio.sleep(3600)
+        """
+    )
+    done = finish({"workload": workload}, tmp_path, PYTHONWARNINGS=STRICT)
+    assert (done.told, done.code) == ("", 0)
+    assert [worker.pending_tasks for worker in done.record.workers] == [0]

@@ -1,0 +1,162 @@
+"""`python -m workers --describe` tells what can be run here, and why the rest cannot."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from scaling.record import Description, ParameterFacts, decode_description
+from tests.children import BEGINNING, FREE_THREADED, ask, measured
+
+NAP = '''
+    print("imported")
+
+    @dataclass
+    class Theirs(Workload):
+        """Naps.
+
+        One operation: one nap."""
+
+        operation = "naps"
+        in_flight = "beds"
+        services = ("site",)
+
+        pause_s: float = parameter(0.001, "how long a nap is, s", at_least=0)
+        beds: int = parameter(2, "naps at a time", at_least=1)
+        kind: Literal["light", "deep"] = parameter("light", "how to nap")
+        alarm: bool = parameter(False, "whether it rings")
+
+        @classmethod
+        def refuses(cls, model: str, loop: str) -> str | None:
+            return "too loud there" if (model, loop) == ("threads", "uvloop") else None
+
+        async def run(self, worker: Worker) -> None:
+            while worker.running:
+                await asyncio.sleep(self.pause_s)
+                worker.operations += 1
+    '''
+
+
+def described(*named: str, folders: tuple[Path, ...] = (), **variables: str) -> Description:
+    arguments = ["--describe", *(word for name in named for word in ("--workload", name))]
+    done = ask(arguments, "", *folders, **variables)
+    assert done.code == 0, done.told
+    return decode_description(done.printed)
+
+
+@pytest.fixture(scope="module")
+def here() -> Description:
+    return described()
+
+
+def test_interpreter_is_the_one_that_runs(here: Description) -> None:
+    python = here.python
+    assert python.version == ".".join(str(part) for part in sys.version_info[:3])
+    assert python.free_threaded == FREE_THREADED
+    assert python.gil_enabled == (not FREE_THREADED)
+    assert python.allocator == ("mimalloc" if FREE_THREADED else "pymalloc")
+    assert ("--disable-gil" in python.config_args) == FREE_THREADED
+    assert here.packages["uvloop"] == here.loops["uvloop"].version
+
+
+def test_no_path_is_told(here: Description) -> None:
+    assert not [argument for argument in here.python.config_args if os.sep in argument]
+
+
+def test_settings_of_the_arm_are_seen() -> None:
+    python = described(PYTHON_GIL="1", PYTHONMALLOC="mimalloc").python
+    assert (python.gil_enabled, python.allocator) == (True, "mimalloc")
+
+
+def test_built_in_workloads_with_their_parameters(here: Description) -> None:
+    assert {"compute", "shared", "echo", "stream", "scrape"} <= set(here.workloads)
+    echo = here.workloads["echo"]
+    assert echo.path == "workers.workloads.echo:Echo"
+    assert (echo.operation, echo.in_flight, echo.refused) == ("round trips", "connections", None)
+    assert echo.parameters["connections"] == ParameterFacts(
+        type="int", default=8, at_least=1, summary="connections per worker, one payload each"
+    )
+    assert echo.parameters["api"].choices == ["protocol", "buffered", "streams"]
+    assert echo.parameters["work_us"].type == "float"
+    for workload in here.workloads.values():
+        assert workload.summary
+        for parameter in workload.parameters.values():
+            assert parameter.summary
+
+
+def test_refusals_are_those_of_a_sub_interpreter_that_tried(here: Description) -> None:
+    assert here.models["interpreters"].refused is None
+    reasons = {
+        (name, refusal.model, refusal.loop): refusal.reason
+        for name, workload in here.workloads.items()
+        for refusal in workload.refusals
+    }
+    assert "uvloop" in reasons["echo", "interpreters", "uvloop"]
+    assert (
+        "does not support loading in subinterpreters" in reasons["echo", "interpreters", "uvloop"]
+    )
+    assert ("echo", "interpreters", "asyncio") not in reasons
+    assert not {model for name, model, _ in reasons if name == "echo"} - {"interpreters"}
+
+
+def test_own_workload_by_module_and_name(theirs: Callable[[str], str], tmp_path: Path) -> None:
+    name = theirs(NAP)
+    nap = described(name, folders=(tmp_path,)).workloads[name]
+    assert (nap.path, nap.summary, nap.operation) == (name, "Naps.", "naps")
+    assert (nap.in_flight, nap.services, nap.finite) == ("beds", ["site"], False)
+    assert [(each.model, each.loop) for each in nap.refusals] == [
+        ("threads", "uvloop"),
+        ("interpreters", "uvloop"),
+    ]
+    assert nap.refusals[0].reason == "too loud there"
+    assert {key: (facts.type, facts.default) for key, facts in nap.parameters.items()} == {
+        "pause_s": ("float", 0.001),
+        "beds": ("int", 2),
+        "kind": ("str", "light"),
+        "alarm": ("bool", False),
+    }
+
+
+def test_own_workload_by_entry_point(theirs: Callable[[str], str], tmp_path: Path) -> None:
+    path = theirs(NAP)
+    about = tmp_path / "nap-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: nap\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[scaling.workloads]\nnap = {path}\n")
+    description = described(folders=(tmp_path,))
+    assert description.packages["nap"] == "1.0"
+    assert description.workloads["nap"].operation == "naps"
+    cell = {"workload": description.workloads["nap"].path, "parameters": {"beds": 1}}
+    assert measured(cell, tmp_path).workers[0].ticks.operations[-1] > 0
+
+
+NONE_OF_THEM = {
+    "lacks": ("import no_such_package", "ModuleNotFoundError: No module named 'no_such_package'"),
+    "raises": ("1 / 0", "ZeroDivisionError: division by zero"),
+    "exits": ("sys.exit('not today')", "SystemExit: not today"),
+    "other": ("Theirs = 7", "UnknownWorkloadError: other has no workload 'Theirs'"),
+    "open": (
+        "@dataclass\nclass Theirs(Workload):\n  size: int",
+        "ParameterError: Theirs.size: a parameter is a bool, int, float, str or Literal",
+    ),
+    "odd": (
+        "@dataclass\nclass Theirs(Workload):\n  sizes: list = parameter((), 'x')",
+        "ParameterError: Theirs.sizes: a parameter is a bool, int, float, str or Literal",
+    ),
+    "short": (
+        "class Theirs(Workload):\n  @classmethod\n  def refuses(cls): return None",
+        "TypeError: Theirs.refuses() takes 1 positional argument but ",
+    ),
+}
+
+
+def test_own_workload_that_is_none_is_refused_with_the_reason(tmp_path: Path) -> None:
+    for module, (source, _) in NONE_OF_THEM.items():
+        (tmp_path / f"{module}.py").write_text(BEGINNING + source)
+    names = [f"{module}:Theirs" for module in NONE_OF_THEM]
+    description = described(*names, folders=(tmp_path,))
+    for name, (_, reason) in zip(names, NONE_OF_THEM.values(), strict=True):
+        assert (description.workloads[name].refused or "").startswith(reason)
+    assert description.workloads["compute"].refused is None

@@ -1,0 +1,101 @@
+"""What disturbed a run is the difference between two readings, less the run's own work."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+import pytest
+
+from scaling import disturbance as module
+from scaling.disturbance import MachineTimes, disturbance
+from scaling.record import Disturbance
+
+BEFORE = MachineTimes(total_s=1_000, idle_s=600, steal_s=10, throttled_s=5.0, load_1m=0.5)
+# 2 CPUs for 4 s: 8 s in all, of which 2 idle and 1 stolen: 5 were worked.
+AFTER = MachineTimes(total_s=1_008, idle_s=602, steal_s=11, throttled_s=5.25, load_1m=1.5)
+
+
+def test_fractions_of_all_cpus() -> None:
+    assert disturbance(BEFORE, AFTER, ours_cpu_s=3.0) == Disturbance(
+        load_1m=1.5, steal_fraction=1 / 8, throttled_s=0.25, other_cpu_fraction=2 / 8
+    )
+
+
+@pytest.mark.parametrize(("ours_cpu_s", "other"), [(0.0, 5 / 8), (5.0, 0.0), (5.01, 0.0)])
+def test_our_own_work_disturbs_nobody(ours_cpu_s: float, other: float) -> None:
+    assert disturbance(BEFORE, AFTER, ours_cpu_s).other_cpu_fraction == other
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [(None, 5.25), (5.0, None), (None, None)],
+)
+def test_what_cannot_be_read_is_blank(before: float | None, after: float | None) -> None:
+    told = disturbance(
+        replace(BEFORE, throttled_s=before), replace(AFTER, throttled_s=after, load_1m=None), 3.0
+    )
+    assert (told.throttled_s, told.load_1m) == (None, None)
+
+
+def test_no_time_between_readings_tells_nothing() -> None:
+    assert disturbance(BEFORE, BEFORE, 0.0) == Disturbance(load_1m=0.5)
+
+
+class LinuxTimes(NamedTuple):
+    """As psutil has them: guest time is counted in user time, and told once more."""
+
+    user: float = 100.0
+    nice: float = 1.0
+    system: float = 50.0
+    idle: float = 800.0
+    iowait: float = 20.0
+    irq: float = 2.0
+    softirq: float = 3.0
+    steal: float = 4.0
+    guest: float = 30.0
+    guest_nice: float = 0.5
+
+
+class OtherTimes(NamedTuple):
+    """As a system has them that knows of no steal."""
+
+    user: float = 100.0
+    system: float = 50.0
+    idle: float = 800.0
+
+
+@pytest.mark.parametrize(
+    ("times", "total_s", "idle_s", "steal_s"),
+    [(LinuxTimes(), 980.0, 820.0, 4.0), (OtherTimes(), 950.0, 800.0, 0.0)],
+)
+def test_machine_times_count_everything_once(
+    monkeypatch: pytest.MonkeyPatch,
+    times: NamedTuple,
+    total_s: float,
+    idle_s: float,
+    steal_s: float,
+) -> None:
+    monkeypatch.setattr(psutil, "cpu_times", lambda: times)
+    now = MachineTimes.now()
+    assert (now.total_s, now.idle_s, now.steal_s) == (total_s, idle_s, steal_s)
+
+
+@pytest.mark.parametrize(
+    ("stat", "throttled_s"),
+    [
+        ("usage_usec 9\nnr_periods 3\nnr_throttled 1\nthrottled_usec 1500000\n", 1.5),
+        ("nr_periods 3\nnr_throttled 1\nthrottled_time 2500000000\n", 2.5),
+        ("usage_usec 9\n", None),
+        ("not a table\n", None),
+        (None, None),
+    ],
+    ids=["v2", "v1", "no-quota", "rubbish", "no-file"],
+)
+def test_throttling_is_read_from_the_control_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stat: str | None, throttled_s: float | None
+) -> None:
+    if stat is not None:
+        (tmp_path / "cpu.stat").write_text(stat)
+    monkeypatch.setattr(module, "cpu_folders", lambda: [tmp_path])
+    assert MachineTimes.now().throttled_s == throttled_s

@@ -1,0 +1,215 @@
+"""An environment holds its pins and nothing else, is made once, and is whole or not there."""
+
+import json
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scaling import environments
+from scaling.environments import Environment, NoWheelError, ensure, ensure_any
+from scaling.errors import ScalingError, UsageError
+from tests.pretend import Uv, answer, interpreter, say_nothing
+
+PINS = """\
+aiohttp==3.14.5 \\
+    --hash=sha256:aa
+    # via asyncio-scaling (pyproject.toml:child)
+colorama==0.4.6 ; sys_platform == 'win32' \\
+    --hash=sha256:bb
+uvloop==0.23.0 \\
+    --hash=sha256:cc
+"""
+
+NO_UVLOOP = answer(
+    stderr="error: No solution found\n"
+    "  cause: Because uvloop==0.23.0 has no wheels with a matching Python ABI tag (e.g., `cp313t`)",
+    code=1,
+)
+UNREACHABLE = answer(
+    stderr="Using Python 3.14.7 environment at: somewhere\n"
+    "error: Failed to fetch: `https://index.example/simple/aiohttp/`\n",
+    code=2,
+)
+
+
+@pytest.fixture(autouse=True)
+def pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Pins of three packages for the groups `child` and `study`, and an empty cache."""
+    folder = tmp_path / "pins"
+    folder.mkdir()
+    for group in ("child", "study"):
+        (folder / f"{group}.txt").write_text(PINS)
+    monkeypatch.setattr(environments, "PINS", folder)
+    monkeypatch.setenv("SCALING_CACHE", str(tmp_path / "cache"))
+    return folder
+
+
+def make_venv(command: str) -> None:
+    """What `uv venv` would do."""
+    python = Path(command.rpartition(" ")[2]) / "bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text("")
+
+
+def uv(*rules: tuple[str, subprocess.CompletedProcess[str] | Callable[[str], object]]) -> Uv:
+    listed = [{"name": "aiohttp", "version": "3.14.5"}, {"name": "uvloop", "version": "0.23.0"}]
+    return Uv(*rules, ("venv ", make_venv), ("pip list", answer(json.dumps(listed))))
+
+
+def made(
+    pretended: Uv, build: str = "3.14t", group: str = "child", extra: Sequence[str] = ()
+) -> Environment:
+    return ensure(interpreter(build), group=group, extra=extra, say=say_nothing, uv=pretended)
+
+
+def kept(tmp_path: Path) -> list[str]:
+    folder = tmp_path / "cache/environments"
+    return [path.name for path in folder.iterdir() if path.suffix != ".lock"]
+
+
+def test_it_has_what_was_pinned_with_hashes_and_wheels_only() -> None:
+    pretended = uv()
+    environment = made(pretended)
+    assert environment.python.is_file()
+    assert environment.packages == {"aiohttp": "3.14.5", "uvloop": "0.23.0"}
+    assert environment.left_out == {}
+    (install,) = [command for command in pretended.commands if "pip install" in command]
+    assert "--require-hashes --no-build" in install
+    assert "--seed" not in pretended.commands[0]
+
+
+def test_it_is_made_once() -> None:
+    first, second = uv(), uv()
+    assert made(first) == made(second)
+    assert second.commands == []
+
+
+def test_where_its_interpreter_was_found_does_not_matter() -> None:
+    binary = Path("/nowhere/python3.14t")
+    first, second = uv(), uv()
+    for origin, pretended in (("PATH", first), ("built", second)):
+        one = interpreter("3.14t", executable=binary, origin=origin)
+        ensure(one, say=say_nothing, uv=pretended)
+    assert first.commands
+    assert second.commands == []
+
+
+@pytest.mark.parametrize("change", ["pins", "version", "extra", "flags", "group"])
+def test_another_one_is_made_when_anything_changes(pinned: Path, change: str) -> None:
+    one = interpreter("3.14t", executable=Path("/nowhere/python3.14t"))
+    before = ensure(one, say=say_nothing, uv=uv())
+    group, extra = "child", []
+    if change == "pins":
+        (pinned / "child.txt").write_text(PINS.replace("0.23.0", "0.24.0"))
+    elif change == "extra":
+        extra = ["redis"]
+    elif change == "group":
+        group = "study"
+    else:
+        one = replace(one, version="3.14.8") if change == "version" else replace(one, pgo=True)
+    after = ensure(one, group=group, extra=extra, say=say_nothing, uv=uv())
+    assert after.python != before.python
+
+
+def test_a_users_own_folder_is_looked_into(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    before = made(uv(), extra=[str(mine)])
+    (mine / "new.py").write_text("")
+    assert made(uv(), extra=[str(mine)]).key != before.key
+
+
+def test_what_a_user_adds_comes_after_the_pins_and_without_hashes() -> None:
+    pretended = uv()
+    made(pretended, extra=["redis>=7"])
+    pins, own = [command for command in pretended.commands if "pip install" in command]
+    assert "--require-hashes" in pins
+    assert own.endswith("-- redis>=7")
+    assert "--require-hashes" not in own
+
+
+def test_what_a_user_adds_in_vain_is_said(tmp_path: Path) -> None:
+    pretended = uv(("no-such-thing", answer(stderr="error: not in the registry", code=1)))
+    with pytest.raises(UsageError, match=r"no-such-thing cannot be installed: .*not in the"):
+        made(pretended, extra=["no-such-thing"])
+    assert kept(tmp_path) == []
+
+
+def uv_for_3_13t(installed: list[str]) -> Uv:
+    """No wheel of uvloop; `installed` gets the text of what is installed without it."""
+
+    def install(command: str) -> object:
+        text = Path(command.rpartition(" ")[2]).read_text()
+        if "uvloop" in text:
+            return NO_UVLOOP
+        if "--dry-run" not in command:
+            installed.append(text)
+        return answer()
+
+    return uv(("pip install", install))
+
+
+def test_a_package_without_a_wheel_is_left_out_and_named() -> None:
+    installed: list[str] = []
+    said: list[str] = []
+    one = interpreter("3.13t", "3.13.5")
+    environment = ensure(one, say=said.append, uv=uv_for_3_13t(installed))
+    assert environment.left_out == {"uvloop": "no wheel for 3.13t"}
+    (text,) = installed
+    assert "aiohttp==3.14.5" in text
+    assert "--hash=sha256:aa" in text
+    assert "colorama==0.4.6 ; sys_platform == 'win32'" in text
+    assert any("left out: uvloop (no wheel for 3.13t)" in line for line in said)
+
+
+def test_it_is_remembered_what_was_left_out() -> None:
+    one = interpreter("3.13t", "3.13.5")
+    first = ensure(one, say=say_nothing, uv=uv_for_3_13t([]))
+    assert ensure(one, say=say_nothing, uv=uv()) == first
+
+
+def test_the_analysis_is_of_no_use_without_a_package(tmp_path: Path) -> None:
+    with pytest.raises(NoWheelError, match=r"uvloop has no wheel for CPython 3\.13t"):
+        made(uv_for_3_13t([]), "3.13t", group="study")
+    assert kept(tmp_path) == []
+
+
+def test_the_analysis_runs_where_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+
+    def pretended(one: object, **options: object) -> Environment:
+        tried.append(one)
+        if len(tried) < 2:
+            raise NoWheelError("no pandas")
+        return Environment(Path("python"), "key", {}, {})
+
+    monkeypatch.setattr(environments, "ensure", pretended)
+    several = [interpreter("3.13t"), interpreter("3.14"), interpreter("3.14t")]
+    assert ensure_any(several, group="study", say=say_nothing) is not None
+    assert tried == several[:2]
+    tried.clear()
+    assert ensure_any([], group="study", say=say_nothing) is None
+
+
+def test_an_index_that_cannot_be_reached_is_no_missing_wheel(tmp_path: Path) -> None:
+    with pytest.raises(ScalingError) as caught:
+        made(uv(("pip install", UNREACHABLE)))
+    assert not isinstance(caught.value, NoWheelError)
+    assert "Failed to fetch: (address)" in str(caught.value)
+    assert "example" not in str(caught.value)
+    assert kept(tmp_path) == []
+
+
+def test_one_whose_interpreter_was_removed_is_made_again() -> None:
+    environment = made(uv())
+    environment.python.unlink()
+    environment.python.symlink_to("/nowhere/python3.14t")
+    assert made(uv()).python.is_file()
+
+
+def test_a_group_without_pins_is_said() -> None:
+    with pytest.raises(UsageError, match=r"no pins for 'chidl', only for child, study\."):
+        made(uv(), group="chidl")

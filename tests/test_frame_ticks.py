@@ -1,0 +1,140 @@
+"""Every figure of a run follows from its ticks as its definition says."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scaling.record import Record, Ticks, WorkerRecord
+from scaling.ticks import FIGURES, jain, measure
+
+S = 1_000_000_000
+
+
+def worker(rate: float, ticks: int = 11, late_ns: int = 0, **changes: Any) -> WorkerRecord:
+    """One second in ten sub-windows, `rate` operations a second, half a core, 3 faults per op."""
+    instants = [S * k // (ticks - 1) for k in range(ticks)]
+    operations = [round(rate * instant / S) for instant in instants]
+    readings: dict[str, Any] = {
+        "instant_ns": instants,
+        "time_ns": [instant + late_ns for instant in instants],
+        "operations": operations,
+        "errors": [0] * ticks,
+        "bytes": [10 * count for count in operations],
+        "cpu_ns": [instant // 2 for instant in instants],
+        "minor_faults": [3 * count for count in operations],
+    }
+    readings |= {name: value for name, value in changes.items() if name in readings}
+    return WorkerRecord(
+        index=0,
+        ticks=Ticks(**readings),
+        busy_from_ns=changes.get("busy_from_ns", -S),
+        busy_until_ns=changes.get("busy_until_ns", 2 * S),
+    )
+
+
+def figures(*workers: WorkerRecord) -> dict[str, float]:
+    record = Record(schema=1, outcome="measured", workers=list(workers))
+    return {name: float(values[0]) for name, values in measure([record]).items()}
+
+
+def test_what_workers_do_is_added_up() -> None:
+    found = figures(worker(100), worker(300))
+    assert found["throughput_per_s"] == pytest.approx(400)
+    assert found["operations"] == 400
+    assert found["bytes_per_s"] == pytest.approx(4000)
+    assert found["window_s"] == pytest.approx(1)
+    assert found["cpu_busy"] == pytest.approx(1.0)
+    assert found["cpu_s_per_op"] == pytest.approx(1.0 / 400)
+    assert found["minor_faults_per_op"] == pytest.approx(3)
+    assert found["fairness"] == pytest.approx(400**2 / (2 * (100**2 + 300**2)))
+    assert found["fairness_min_max"] == pytest.approx(1 / 3)
+    assert found["errors"] == 0
+
+
+def test_operations_before_the_first_tick_do_not_count() -> None:
+    early = worker(100, operations=[5000 + 10 * k for k in range(11)])
+    assert figures(early)["throughput_per_s"] == pytest.approx(100)
+
+
+def test_throughput_goes_by_the_ticks_own_times_not_by_the_schedule() -> None:
+    times = [0, *[S * k // 10 for k in range(1, 10)], 2 * S]  # the last tick came a second late
+    found = figures(worker(100, time_ns=times))
+    assert found["throughput_per_s"] == pytest.approx(50)
+    assert found["lag_max_s"] == pytest.approx(1)
+    assert found["lag_p50_s"] == 0
+
+
+def test_a_tick_before_its_instant_is_early_and_not_negative_lag() -> None:
+    found = figures(worker(100, late_ns=-1_000_000))
+    assert found["early_max_s"] == pytest.approx(0.001)
+    assert found["lag_p50_s"] == found["lag_max_s"] == 0
+
+
+def test_overlap_is_the_share_of_the_counted_time_in_which_all_were_busy() -> None:
+    assert figures(worker(100), worker(100))["overlap"] == 1
+    late_starter = worker(100, busy_from_ns=S // 4)
+    assert figures(worker(100), late_starter)["overlap"] == pytest.approx(0.75)
+    early_leaver = worker(100, busy_until_ns=S // 2)
+    assert figures(early_leaver, late_starter)["overlap"] == pytest.approx(0.25)
+
+
+def test_a_late_tick_of_a_busy_worker_is_overlap_all_the_same() -> None:
+    late = worker(100, late_ns=S // 5)
+    assert figures(worker(100), late)["overlap"] == 1
+
+
+def test_drift_is_the_last_quarter_against_the_rest() -> None:
+    rising = [100 * k for k in range(17)] + [1600 + 120 * k for k in range(1, 5)]
+    found = figures(worker(0, ticks=21, operations=rising))
+    # 20 sub-windows: the last five are 100, 120, 120, 120, 120 against 100
+    assert found["drift"] == pytest.approx(0.16)
+    assert found["drift_error"] < 0.03
+    assert figures(worker(100))["drift"] == pytest.approx(0, abs=1e-9)
+    assert math.isnan(figures(worker(100, ticks=5))["drift"])
+
+
+def test_a_clock_that_stands_still_is_seen() -> None:
+    times = [S * k // 10 for k in range(11)]
+    times[5] = times[4]
+    assert figures(worker(100))["in_order"] == 1
+    assert figures(worker(100, time_ns=times))["in_order"] == 0
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        worker(100, operations=[1, 2, 3]),
+        worker(100, ticks=11, cpu_ns=None, operations=[]),
+        WorkerRecord(index=0),
+    ],
+)
+def test_ticks_that_do_not_fit_together_give_nothing(broken: WorkerRecord) -> None:
+    assert all(math.isnan(value) for value in figures(worker(100), broken).values())
+
+
+def test_a_reading_that_the_system_does_not_give_is_blank_alone() -> None:
+    found = figures(worker(100, cpu_ns=None, minor_faults=[None] * 11))
+    assert math.isnan(found["cpu_s_per_op"])
+    assert math.isnan(found["minor_faults_per_op"])
+    assert found["throughput_per_s"] == pytest.approx(100)
+
+
+def test_runs_of_all_shapes_come_back_in_their_order() -> None:
+    runs = [
+        Record(schema=1, outcome="measured", workers=[worker(rate, ticks)] * n)
+        for rate, ticks, n in ((100, 11, 1), (200, 21, 2), (300, 11, 1), (50, 11, 3))
+    ]
+    found = measure([runs[0], None, *runs[1:]])
+    np.testing.assert_allclose(found["throughput_per_s"], [100, np.nan, 400, 300, 150])
+    assert set(found) == set(FIGURES)
+
+
+@given(st.lists(st.floats(0, 1e9), min_size=1, max_size=20))
+def test_jain_lies_between_one_over_n_and_one(rates: list[float]) -> None:
+    found = float(jain(np.array(rates)))
+    if any(rate > 1e-100 for rate in rates):
+        assert 1 / len(rates) - 1e-9 <= found <= 1 + 1e-9

@@ -1,0 +1,177 @@
+"""A build is the wanted interpreter, in the cache under its name, or an error with the log's end.
+
+The source here is a `configure` that takes no time, and a `make` of the same kind.
+"""
+
+import io
+import os
+import tarfile
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from scaling.errors import ScalingError
+from scaling.interpreters import Interpreter, libraries, parse_build, source
+from scaling.interpreters.build import Step, from_source, work
+from scaling.interpreters.follow import follow
+from tests.pretend import python_script, say_nothing, script
+
+CONFIGURE = """#!/bin/sh
+echo "$@" > flags
+pwd > tree
+"""
+
+
+@pytest.fixture
+def toolchain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A source, and a `make` that installs what `interpreter` below puts into `made`."""
+    archive = tmp_path / "Python-3.14.7.tar.xz"
+    with tarfile.open(archive, "w:xz") as tar:
+        member = tarfile.TarInfo("Python-3.14.7/configure")
+        member.size, member.mode = len(CONFIGURE), 0o755
+        tar.addfile(member, io.BytesIO(CONFIGURE.encode()))
+    script(
+        tmp_path / "bin/make",
+        'if [ "$1" = install ]; then',
+        "  prefix=$(sed 's/.*--prefix=\\([^ ]*\\).*/\\1/' flags)",
+        '  root="${2#DESTDIR=}$prefix"',
+        f'  mkdir -p "$root/bin" && cp {tmp_path}/made/* "$root/bin" && cp flags "$root"',
+        "fi",
+    )
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    monkeypatch.setenv("SCALING_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SCALING_CPYTHON_SOURCE", str(archive))
+    monkeypatch.setattr(source, "SHA256", {"3.14.7": source.sha256(archive)})
+    monkeypatch.setattr(libraries, "require", lambda *, say: None)
+    made(tmp_path)
+    return tmp_path
+
+
+def made(folder: Path, version: str = "3.14.7", **other: object) -> None:
+    """Let the next build produce this."""
+    for name, free_threaded in (("python3.14", False), ("python3.14t", True)):
+        python_script(folder / "made" / name, version, free_threaded=free_threaded, **other)
+
+
+def built(name: str, *, pgo: bool = False) -> Interpreter:
+    return from_source(parse_build(name), pgo=pgo, say=say_nothing)
+
+
+def kept(folder: Path) -> list[str]:
+    cache = folder / "cache/interpreters"
+    return sorted(path.name for path in cache.iterdir() if path.suffix != ".lock")
+
+
+@pytest.mark.parametrize(
+    ("name", "pgo", "folder"),
+    [
+        ("3.14", False, "3.14.7"),
+        ("3.14t", False, "3.14.7t"),
+        ("3.14", True, "3.14.7-pgo"),
+        ("3.14t", True, "3.14.7t-pgo"),
+    ],
+)
+def test_its_folder_says_what_it_is(toolchain: Path, name: str, pgo: bool, folder: str) -> None:
+    interpreter = built(name, pgo=pgo)
+    assert (interpreter.build, interpreter.origin) == (name, "built")
+    assert kept(toolchain) == [folder]
+
+
+def test_both_builds_get_the_same_flags_but_one(toolchain: Path) -> None:
+    def flags(folder: str) -> set[str]:
+        words = (toolchain / "cache/interpreters" / folder / "flags").read_text().split()
+        return {word for word in words if not word.startswith("--prefix=")}
+
+    built("3.14")
+    built("3.14t")
+    assert flags("3.14.7t") - flags("3.14.7") == {"--disable-gil"}
+    assert flags("3.14.7") <= flags("3.14.7t")
+    built("3.14", pgo=True)
+    assert flags("3.14.7-pgo") - flags("3.14.7") == {"--enable-optimizations"}
+
+
+def test_it_is_built_once_and_the_duration_said_before(toolchain: Path) -> None:
+    said: list[str] = []
+    for _ in range(2):
+        from_source(parse_build("3.14t"), pgo=False, say=said.append)
+    assert len([line for line in said if "building CPython 3.14.7t (once): about" in line]) == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [({"version": "3.14.6"}, "built 3.14 3.14.6"), ({"missing": ["_ssl"]}, "without _ssl")],
+)
+def test_what_is_not_as_wanted_is_not_kept(
+    toolchain: Path, wrong: dict[str, str], message: str
+) -> None:
+    made(toolchain, **wrong)
+    with pytest.raises(ScalingError, match=message):
+        built("3.14")
+    assert kept(toolchain) == []
+
+
+def test_a_failure_shows_the_end_of_its_log(toolchain: Path) -> None:
+    lines = "; ".join(f"echo line {number}" for number in range(40))
+    script(toolchain / "bin/make", lines, "echo no zlib.h >&2", "exit 2")
+    with pytest.raises(ScalingError) as caught:
+        built("3.14")
+    message = str(caught.value)
+    log = toolchain / "cache/logs/build-3.14.7.log"
+    assert "building CPython 3.14.7 failed (make -j" in message
+    assert str(log) in message
+    assert message.endswith("    line 39\n    no zlib.h")
+    assert "line 3\n" not in message
+    assert "line 3\n" in log.read_text()
+    assert kept(toolchain) == []
+
+
+def test_a_version_whose_source_is_not_known_is_said(toolchain: Path) -> None:
+    with pytest.raises(ScalingError, match="not 3"):
+        built("3.13")
+
+
+def test_every_tenth_of_the_way_is_said(toolchain: Path) -> None:
+    def counting(lines: int) -> tuple[str, ...]:
+        return ("sh", "-c", f"for i in $(seq {lines}); do echo; done")
+
+    steps = [Step(counting(50), 10, 50), Step(counting(200), 30, 100), Step(counting(1), 0, 1)]
+    ticks: Iterator[float] = (float(number) for number in count())
+    said: list[str] = []
+    work(steps, toolchain, name="it", say=said.append, clock=lambda: next(ticks))
+    assert [line.split(",")[0].strip() for line in said] == [
+        f"it: {percent} %" for percent in range(10, 101, 10)
+    ]
+    assert said[0].endswith("1 s so far")
+
+
+def test_settings_for_another_python_do_not_reach_it(
+    toolchain: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONHOME", "/elsewhere")
+    monkeypatch.setenv("MAKEFLAGS", "-n")
+    log = toolchain / "log"
+    follow(["env"], folder=toolchain, log=log, on_line=lambda: None)
+    assert "PYTHONHOME" not in log.read_text()
+    assert "MAKEFLAGS" not in log.read_text()
+    assert "SCALING_CACHE" in log.read_text()
+
+
+def test_an_interruption_ends_all_that_was_started(toolchain: Path) -> None:
+    fifo = toolchain / "alive"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        # A child and its child hold the pipe's other end for as long as they live.
+        command = ["sh", "-c", f"exec 3>{fifo}; sleep 600 & echo started; wait"]
+
+        def interrupt() -> None:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            follow(command, folder=toolchain, log=toolchain / "log", on_line=interrupt)
+        os.set_blocking(reader, True)
+        assert os.read(reader, 1) == b""
+    finally:
+        os.close(reader)

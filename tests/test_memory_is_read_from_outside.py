@@ -1,0 +1,132 @@
+"""Memory of a run's processes is read by the driver: before traffic, in the window, at its peak."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from scaling.child import Child, run_child
+from scaling.probe import Probe, cpu_s, full_memory, peak_bytes
+from scaling.record import Memory
+from tests.children import QUICK, environment
+
+MIB = 1 << 20
+HUNGRY = """
+    import mmap
+
+    @dataclass
+    class Theirs(Workload):
+        keeps_mib: int = parameter(0, "MiB that stay")
+        drops_mib: int = parameter(0, "MiB that are gone again before the window")
+
+        async def setup(self, worker: Worker) -> None:
+            if self.drops_mib:  # past the allocator, which may keep what it is given back
+                with mmap.mmap(-1, self.drops_mib << 20) as dropped:
+                    for page in range(0, len(dropped), 4096):
+                        dropped[page] = 1
+            self.kept = b"x" * (self.keeps_mib << 20)
+
+        async def run(self, worker: Worker) -> None:
+            while worker.running:
+                await asyncio.sleep(0.001)
+                worker.operations += 1
+    """
+
+
+@pytest.fixture
+def memory_of(theirs: Callable[[str], str], tmp_path: Path) -> Callable[..., Memory]:
+    workload = theirs(HUNGRY)
+
+    def run(**more: object) -> Memory:
+        child = Child(sys.executable, environment(tmp_path))
+        ending = run_child(child, {"workload": workload, **QUICK, **more})
+        assert ending.outcome == "measured", ending.stderr
+        return ending.memory
+
+    return run
+
+
+def mib(memory: Memory) -> dict[str, float]:
+    told = {
+        "baseline": memory.baseline_rss_bytes,
+        "rss": memory.rss_bytes,
+        "pss": memory.pss_bytes,
+        "uss": memory.uss_bytes,
+        "peak": memory.peak_bytes,
+    }
+    return {name: value / MIB for name, value in told.items() if value is not None}
+
+
+@pytest.mark.parametrize("model", ["threads", "processes"])
+def test_figures_fit_together(memory_of: Callable[..., Memory], model: str) -> None:
+    read = mib(memory_of(workers=2, model=model))
+    assert len(read) == 5
+    assert 0 < read["uss"] <= read["pss"] <= read["rss"] <= read["peak"]
+    assert 0 < read["baseline"] <= read["peak"]
+
+
+def test_what_a_workload_keeps_is_seen(memory_of: Callable[..., Memory]) -> None:
+    without, with_it = mib(memory_of()), mib(memory_of(parameters={"keeps_mib": 50}))
+    assert with_it["baseline"] - without["baseline"] == pytest.approx(0, abs=5)
+    for name in ("rss", "pss", "uss", "peak"):
+        assert with_it[name] - without[name] == pytest.approx(50, abs=5)
+
+
+def test_what_is_gone_again_is_in_the_peak_alone(memory_of: Callable[..., Memory]) -> None:
+    read = mib(memory_of(parameters={"drops_mib": 50}))
+    assert read["peak"] - read["rss"] == pytest.approx(50, abs=5)
+
+
+def test_every_process_counts(memory_of: Callable[..., Memory]) -> None:
+    one, three = (
+        mib(memory_of(workers=n, model="processes", parameters={"keeps_mib": 30})) for n in (1, 3)
+    )
+    # Two more of 30 MiB, and of an interpreter each.
+    assert three["uss"] - one["uss"] > 60
+    assert three["rss"] - one["rss"] > 60
+
+
+def test_window_with_samples_has_their_median(memory_of: Callable[..., Memory]) -> None:
+    assert memory_of(window_s=0.1).samples in (0, 1)  # a quarter of a second between samples
+    samples = memory_of(window_s=1.2).samples
+    assert samples is not None
+    assert samples >= 1
+
+
+def test_peak_is_the_processs_own() -> None:
+    peak, rss = peak_bytes(os.getpid()), psutil.Process().memory_info().rss
+    assert peak is not None
+    assert peak >= rss
+    assert peak_bytes(2**22 + 1) is None
+
+
+def test_process_that_is_gone_is_blank() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        here, gone = psutil.Process(), psutil.Process(process.pid)
+    assert cpu_s([gone]) == 0.0
+    assert cpu_s([here, gone]) > 0.0
+    assert full_memory([here, gone]) == {"rss": None, "pss": None, "uss": None, "peak": None}
+
+
+def test_child_is_nodded_at_and_helpers_count() -> None:
+    ours, theirs = socket.socketpair()
+    probe = Probe(ours, helpers_cpu_s=lambda: 1_000.0)
+    probe.start()
+    with theirs:
+        for phase in ("imported", "closed"):
+            message = {"phase": phase, "pids": [os.getpid(), 2**22 + 1]}  # one is gone already
+            theirs.sendall(json.dumps(message).encode() + b"\n")
+            assert theirs.recv(16) == b"{}\n"
+    probe.join()
+    assert set(probe.times) == set(probe.cpu_s) == {"imported", "closed"}
+    assert probe.cpu_s["imported"] > 1_000.0
+    memory = probe.memory(None, None)
+    assert memory.baseline_rss_bytes is not None
+    assert memory.rss_bytes is not None  # of the window's end: there is no sample
+    assert memory.samples == 0

@@ -1,0 +1,154 @@
+"""The noxfile and all that it imports run on Python 3.10 with nox's own dependencies."""
+
+import ast
+import sys
+from pathlib import Path
+
+import nox
+import nox.registry
+import pytest
+
+import noxfile
+from scaling.errors import ScalingError, UsageError
+from scaling.interpreters import VERSIONS
+
+ROOT = Path(__file__).parent.parent
+
+FILES = sorted(
+    [
+        ROOT / "noxfile.py",
+        *(
+            ROOT / "scaling" / f"{name}.py"
+            for name in ("__init__", "cache", "environments", "errors", "uv_tool")
+        ),
+        *(ROOT / "scaling/interpreters").glob("*.py"),
+    ]
+)
+IDS = [str(path.relative_to(ROOT)) for path in FILES]
+
+# nox brings these; `uv` is asked for only where it is there.
+ALLOWED = {"nox", "filelock", "packaging", "platformdirs", "uv", "scaling"}
+NEWER_THAN_3_10 = {"tomllib", "annotationlib", "compression", "pathlib.types"}
+
+
+def imported(tree: ast.Module) -> set[str]:
+    """Dotted names of everything that is imported, in functions too; not for types alone."""
+    for_types = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    ]
+    left_out = {id(inner) for node in for_types for inner in ast.walk(node)}
+    names = set()
+    for node in ast.walk(tree):
+        if id(node) in left_out:
+            continue
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_its_syntax_is_that_of_3_10(path: Path) -> None:
+    ast.parse(path.read_text(), feature_version=(3, 10))
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_annotations_are_not_evaluated(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    annotated = any(isinstance(node, (ast.AnnAssign, ast.FunctionDef)) for node in ast.walk(tree))
+    assert not annotated or "__future__.annotations" in imported(tree)
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_it_imports_only_what_nox_brings(path: Path) -> None:
+    for name in imported(ast.parse(path.read_text())) - {"scaling.frame"}:
+        top = name.partition(".")[0]
+        assert top in ALLOWED or top in sys.stdlib_module_names, name
+        assert top not in NEWER_THAN_3_10, name
+        if top == "scaling":
+            assert any(
+                ROOT.joinpath(*name.split(".")[:depth]).with_suffix(".py") in FILES
+                or ROOT.joinpath(*name.split(".")[:depth], "__init__.py") in FILES
+                for depth in (2, 3)
+            ), name
+
+
+def sessions() -> dict[str, str]:
+    """Name → first line of its explanation."""
+    found = nox.registry.get()
+    return {name: (session.__doc__ or "").partition("\n")[0] for name, session in found.items()}
+
+
+def test_every_version_has_a_session() -> None:
+    assert {f"scale-{version}" for version in VERSIONS} <= set(sessions())
+    assert {"tests", "tests-3.14", "tests-3.14t", "lint", "benchmarks", "build"} <= set(sessions())
+
+
+def test_every_session_is_explained_in_a_line() -> None:
+    for name, line in sessions().items():
+        assert line.endswith("."), name
+        assert len(f"- {name} -> {line}") <= 100, name
+
+
+def test_no_session_asks_nox_for_an_interpreter() -> None:
+    for name, session in nox.registry.get().items():
+        assert session.python is False, name
+    assert nox.options.error_on_missing_interpreters
+
+
+class Session:
+    """As much of a nox session as ours use."""
+
+    def __init__(self, *posargs: str, failing: str = "") -> None:
+        self.posargs = list(posargs)
+        self.failing = failing
+        self.commands: list[str] = []
+        self.environment: dict[str, str] = {}
+
+    def run(self, *command: str, env: dict[str, str] | None = None, external: bool = False) -> None:
+        assert external
+        self.commands.append(" ".join(command))
+        self.environment |= env or {}
+        if self.failing and self.failing in command:
+            raise nox.command.CommandFailed
+
+    def error(self, message: str) -> None:
+        raise SystemExit(message)
+
+
+def test_a_study_runs_on_its_build_and_takes_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {}
+
+    def analysis_python(session: object, build: str, *, pgo: bool) -> str:
+        asked[build] = pgo
+        return "python"
+
+    monkeypatch.setattr(noxfile, "analysis_python", analysis_python)
+    monkeypatch.delenv("SCALING_PGO", raising=False)
+    session = Session("--seconds", "1", "--pgo", "--preset", "default")
+    noxfile.scale("3.13t")(session)  # type: ignore[arg-type]
+    (command,) = session.commands
+    assert command == (
+        "python -m scaling run --arm 3.13t --preset smoke --output results/scale-3.13t"
+        " --seconds 1 --preset default"
+    )
+    assert asked == {"3.13t": True}
+    assert session.environment == {"SCALING_PGO": "1"}
+
+
+def test_the_tests_run_on_both_builds_even_when_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    pythons = {"3.14": "python3.14", "3.14t": "python3.14t"}
+    monkeypatch.setattr(noxfile, "python_for", lambda session, builds, group: pythons)
+    session = Session("-k", "x", failing="python3.14")
+    with pytest.raises(SystemExit, match=r"failed: tests on 3\.14$"):
+        noxfile.run_tests(session, ["3.14", "3.14t"])  # type: ignore[arg-type]
+    assert session.commands == ["python3.14 -m pytest -k x", "python3.14t -m pytest -k x"]
+
+
+@pytest.mark.parametrize("error", [ScalingError, UsageError])
+def test_what_we_foresaw_is_told_without_a_traceback(error: type[ScalingError]) -> None:
+    with pytest.raises(SystemExit, match="no such build"), noxfile.explained(Session()):  # type: ignore[arg-type]
+        raise error("no such build")

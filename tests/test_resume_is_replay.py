@@ -1,0 +1,146 @@
+"""What the journal holds is measured; what the plan holds besides is still to do, and only that."""
+
+from pathlib import Path
+
+import pytest
+
+from scaling.driver import InterruptedStudyError, drive, remaining
+from scaling.identity import cell_key
+from scaling.journal import Journal
+from scaling.options import Options
+from scaling.order import PlannedRun
+from scaling.plan import Plan, make_plan
+from scaling.progress import TimeLeft, in_words
+from scaling.record import Memory, RunLine
+from scaling.study import study_from
+from scaling.topology import Topology
+from tests.describing import description
+
+TWO_CORES = Topology(logical_cpus=2, physical_cores=2)
+
+
+class Told:
+    """A display that remembers."""
+
+    def __init__(self) -> None:
+        self.began: tuple[int, int] | None = None
+        self.figures: list[str] = []
+        self.left_s: list[float] = []
+        self.ended = False
+
+    def begin(self, total: int, done: int) -> None:
+        self.began = (total, done)
+
+    def running(self, run: str, left_s: float) -> None:
+        self.left_s.append(left_s)
+
+    def finished(self, run: str, figure: str, left_s: float) -> None:
+        self.figures.append(figure)
+
+    def note(self, text: str) -> None:
+        raise AssertionError(text)
+
+    def end(self) -> None:
+        self.ended = True
+
+
+class Pretended:
+    """Runs nothing; stops like Ctrl-C before run number `stop_at`."""
+
+    def __init__(self, stop_at: int | None = None) -> None:
+        self.done: list[PlannedRun] = []
+        self._stop_at = stop_at
+
+    def __call__(self, run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
+        if len(self.done) == self._stop_at:
+            raise KeyboardInterrupt
+        self.done.append(run)
+        line = RunLine(
+            cell=run.cell,
+            outcome="crashed",
+            block=run.block,
+            position=run.position,
+            attempt=attempt,
+            elapsed_s=4.0,
+            signal=11,
+            memory=Memory(),
+        )
+        return line, None
+
+
+@pytest.fixture
+def plan() -> Plan:
+    options = Options(workload=("echo,compute",), workers=("1,2",), blocks=2, seconds=1.0)
+    study = study_from(options, running_build="3.14t")
+    return make_plan(study, {"3.14t": description()}, TWO_CORES)
+
+
+def keys(runs: list[PlannedRun]) -> list[tuple[int, str]]:
+    return [(run.block, cell_key(run.cell)) for run in runs]
+
+
+def test_an_interrupted_study_goes_on_with_what_is_missing(plan: Plan, tmp_path: Path) -> None:
+    first, second = Pretended(stop_at=3), Pretended()
+    with Journal(tmp_path / "journal.jsonl") as journal:
+        with pytest.raises(InterruptedStudyError, match=r"3 of \d+ runs.*same command"):
+            drive(plan, journal, first, Told())
+    with Journal(tmp_path / "journal.jsonl") as journal:
+        told = Told()
+        drive(plan, journal, second, told)
+        assert told.began == (len(plan.runs), 3)
+    assert keys(first.done) + keys(second.done) == keys(plan.runs)
+
+
+def test_a_complete_study_has_nothing_to_do(plan: Plan, tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal.jsonl") as journal:
+        drive(plan, journal, Pretended(), Told())
+        assert remaining(plan.runs, journal.runs) == []
+        again = Pretended()
+        drive(plan, journal, again, Told())
+    assert again.done == []
+
+
+def test_a_record_is_on_disk_before_the_next_run_starts(plan: Plan, tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    lines_seen = []
+
+    class Looking(Pretended):
+        def __call__(self, run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
+            lines_seen.append(path.read_bytes().count(b"\n"))
+            return super().__call__(run, attempt)
+
+    with Journal(path) as journal:
+        drive(plan, journal, Looking(), Told())
+    assert lines_seen == list(range(len(plan.runs)))
+
+
+def test_failed_runs_are_told_and_do_not_stop_the_study(plan: Plan, tmp_path: Path) -> None:
+    told = Told()
+    with Journal(tmp_path / "journal.jsonl") as journal:
+        drive(plan, journal, Pretended(), told)
+    assert told.figures == ["crashed: ended by signal 11"] * len(plan.runs)
+    assert told.ended
+
+
+def test_time_left_is_learnt_from_the_runs(plan: Plan, tmp_path: Path) -> None:
+    told = Told()
+    with Journal(tmp_path / "journal.jsonl") as journal:
+        drive(plan, journal, Pretended(), told)
+    runs = len(plan.runs)
+    # Every run took 4 s, and after the first one that is known.
+    assert told.left_s[1:] == pytest.approx([4.0 * (runs - done) for done in range(1, runs)])
+
+
+def test_time_left_before_the_first_run_is_the_estimate() -> None:
+    left = TimeLeft(overhead_s=1.0)
+    assert left.of(inside_s=20.0, runs=10) == 30.0
+    left.measured(elapsed_s=2.5, inside_s=2.0)
+    assert left.of(inside_s=20.0, runs=10) == 25.0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(-1, "0 s"), (59.4, "59 s"), (59.6, "1 min 00 s"), (200, "3 min 20 s"), (7500, "2 h 05 min")],
+)
+def test_durations_are_told_in_words(seconds: float, words: str) -> None:
+    assert in_words(seconds) == words

@@ -1,0 +1,125 @@
+"""One command measures, writes down, tabulates and draws; killed, it goes on where it stopped."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+import scaling as package
+from scaling.frame import read_journal
+from tests.commands import BUILD, scaling, start, stop_after
+
+SMALL = [
+    *("run", "--arm", BUILD, "--workload", "compute,echo", "--loop", "asyncio"),
+    *("--workers", "1,2", "--blocks", "2", "--seconds", "0.2"),
+]
+RUNS = 2 * 2 * 2
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which a small study was really measured, without a terminal."""
+    folder = tmp_path_factory.mktemp("study")
+    done = scaling(*SMALL, "--output", "out", state=folder)
+    assert done.returncode == 0, done.stderr
+    (folder / "printed").write_text(done.stdout)
+    return folder
+
+
+def test_it_leaves_journal_tables_and_plots(measured: Path) -> None:
+    out = measured / "out"
+    assert (out / "journal.jsonl").read_bytes().count(b"\n") == 1 + RUNS
+    assert "echo" in (out / "tables.md").read_text()
+    assert (out / "summary.csv").read_text().count("\n") == 1 + 2 * 2
+    for name in ("compute", "echo"):
+        for kind in ("throughput", "efficiency", "memory"):
+            for suffix in ("svg", "png"):
+                assert (out / "plots" / f"{name}-weak-{kind}.{suffix}").stat().st_size > 1000
+
+
+def test_every_run_is_measured_as_it_should_be(measured: Path) -> None:
+    frame = package.load(measured / "out")
+    assert len(frame) == RUNS
+    assert frame["valid"].all(), frame[["workload", "workers", "reasons", "details"]].to_string()
+    assert (frame["operations"] > 0).all()
+    assert (frame["errors"] == 0).all()
+    assert (frame["overlap"] == 1.0).all()
+    assert set(frame["gil_enabled"]) == {not BUILD.endswith("t")}
+    assert (frame["rss_bytes"] > frame["baseline_rss_bytes"] * 0.9).all()
+    assert (frame["peak_bytes"] >= frame["rss_bytes"]).all()
+
+
+def test_a_line_is_printed_for_each_run_where_there_is_no_terminal(measured: Path) -> None:
+    printed = (measured / "printed").read_text().splitlines()
+    lines = [line for line in printed if line.startswith("[")]
+    assert len(lines) == RUNS
+    assert all(" left" in line and "/s" in line for line in lines)
+
+
+def test_plots_are_drawn_again_from_the_journal_alone(measured: Path) -> None:
+    again = measured / "again"
+    done = scaling("plot", "out", "--output", str(again), state=measured)
+    assert done.returncode == 0, done.stderr
+    drawn = {path.name: path.read_bytes() for path in again.glob("*.svg")}
+    first = {path.name: path.read_bytes() for path in (measured / "out" / "plots").glob("*.svg")}
+    assert drawn == first
+    assert drawn
+
+
+def test_a_complete_study_is_not_measured_into_again(measured: Path) -> None:
+    before = (measured / "out" / "journal.jsonl").read_bytes()
+    done = scaling(*SMALL, "--output", "out", state=measured)
+    assert done.returncode == 0, done.stderr
+    assert "complete" in done.stdout
+    assert (measured / "out" / "journal.jsonl").read_bytes() == before
+    assert read_journal(measured / "out-2").frame["valid"].all()
+
+
+@pytest.mark.parametrize(
+    ("how", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)], ids=["kill", "int"]
+)
+def test_a_stopped_study_goes_on(how: signal.Signals, code: int, tmp_path: Path) -> None:
+    process = start(*SMALL, "--output", "out", state=tmp_path)
+    rest = stop_after(process, 3, how)
+    assert process.returncode == code
+    if how == signal.SIGINT:
+        assert "same command" in rest
+        assert "Traceback" not in rest
+    journal = tmp_path / "out" / "journal.jsonl"
+    kept = journal.read_bytes()
+    assert kept.count(b'"kind":"run"') >= 3
+    done = scaling(*SMALL, "--output", "out", state=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "going on with" in done.stdout
+    assert journal.read_bytes().startswith(kept[: kept.rfind(b"\n") + 1])
+    frame = package.load(tmp_path / "out")
+    assert len(frame) == RUNS
+    assert not frame.duplicated(["block", "workload", "workers"]).any()
+
+
+def test_a_workload_of_ones_own_is_measured(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import asyncio\n"
+        "from dataclasses import dataclass\n"
+        "from workers import Worker, Workload, parameter\n"
+        "@dataclass\n"
+        "class Nap(Workload):\n"
+        '    """Naps."""\n'
+        '    operation = "naps"\n'
+        '    pause_s: float = parameter(0.001, "how long a nap is, s")\n'
+        "    async def run(self, worker: Worker) -> None:\n"
+        "        while worker.running:\n"
+        "            await asyncio.sleep(self.pause_s)\n"
+        "            worker.operations += 1\n"
+    )
+    done = scaling(
+        *("run", "--arm", BUILD, "--workload", "mine:Nap", "--path", ".", "--workers", "1"),
+        *("--loop", "asyncio"),
+        *("--blocks", "1", "--seconds", "0.2", "--set", "mine:Nap.pause_s=0.002"),
+        *("--output", "out"),
+        state=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "naps/s" in done.stdout
+    (operations,) = package.load(tmp_path / "out")["operations"]
+    assert 0 < operations <= 100  # no more naps of 2 ms fit into 0.2 s

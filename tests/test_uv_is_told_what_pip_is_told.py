@@ -1,0 +1,76 @@
+"""Where pip is set to a mirror, uv uses the same one, unless it was told something itself."""
+
+from pathlib import Path
+
+import pytest
+
+from scaling import uv_tool
+from scaling.errors import ScalingError
+from scaling.uv_tool import from_pip, pip_files
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    machine, user = tmp_path / "machine", tmp_path / "user"
+    machine.write_text("[global]\nindex-url = https://machine.example/simple\ncert = /ca.pem\n")
+    user.write_text("[global]\nindex-url = https://user.example/simple?a=%20b\n")
+    return [machine, user]
+
+
+def test_the_last_file_wins_and_the_rest_stays(files: list[Path]) -> None:
+    assert from_pip({}, files) == {
+        "UV_DEFAULT_INDEX": "https://user.example/simple?a=%20b",
+        "SSL_CERT_FILE": "/ca.pem",
+    }
+
+
+def test_a_variable_of_pip_wins_over_its_files(files: list[Path]) -> None:
+    given = {"PIP_INDEX_URL": "https://here.example/simple"}
+    assert from_pip(given, files)["UV_DEFAULT_INDEX"] == "https://here.example/simple"
+
+
+@pytest.mark.parametrize("name", ["UV_DEFAULT_INDEX", "UV_INDEX_URL"])
+def test_what_uv_was_told_is_left_alone(files: list[Path], name: str) -> None:
+    assert set(from_pip({name: "https://own.example"}, files)) == {"SSL_CERT_FILE"}
+
+
+def test_several_indexes_on_several_lines(tmp_path: Path) -> None:
+    (tmp_path / "pip.conf").write_text(
+        "[install]\nextra-index-url =\n    https://a\n    https://b\n"
+    )
+    assert from_pip({}, [tmp_path / "pip.conf"]) == {"UV_INDEX": "https://a https://b"}
+
+
+def test_nothing_to_say(tmp_path: Path) -> None:
+    (tmp_path / "broken").write_text("no section = x")
+    assert from_pip({}, [tmp_path / "gone"]) == {}
+    assert from_pip({}, [tmp_path / "broken"]) == {}
+
+
+def test_a_file_that_pip_was_given_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/own/pip.conf")
+    assert pip_files()[-1] == Path("/own/pip.conf")
+
+
+def test_uv_is_run_with_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = tmp_path / "uv"
+    program.write_text('#!/bin/sh\necho "$1 $UV_DEFAULT_INDEX $ADDED"\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(uv_tool, "binary", lambda: str(program))
+    monkeypatch.setenv("PIP_INDEX_URL", "https://here.example/simple")
+    monkeypatch.delenv("UV_DEFAULT_INDEX", raising=False)
+    monkeypatch.delenv("UV_INDEX_URL", raising=False)
+    answer = uv_tool.run(["list"], ADDED="1")
+    assert answer.stdout == "list https://here.example/simple 1\n"
+
+
+def test_without_uv_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    import uv
+
+    def gone() -> str:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(uv, "find_uv_bin", gone)
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(ScalingError, match="pip install uv"):
+        uv_tool.binary()
