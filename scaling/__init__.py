@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from scaling.frame import load as load
+    from scaling.frame.frame import load as load
 
 __all__ = ["__version__", "load"]
 
@@ -20,7 +20,7 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> object:
     """Import `load`, and pandas with it, at its first use."""
     if name == "load":
-        from scaling import frame
+        from scaling.frame import frame
 
         return frame.load
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

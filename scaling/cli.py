@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from scaling.errors import ScalingError, UsageError
-from scaling.options import Options
+from scaling.study.options import Options
 
 if TYPE_CHECKING:
     from scaling.prepare import Wanted
@@ -139,7 +139,7 @@ def plan(
     """Print what a study would run, what it cannot run and why, and how long it would take."""
     said = locals()
     from scaling.conduct import prepared
-    from scaling.plan_print import PlanView
+    from scaling.plan.view import PlanView
 
     with prepared(_options(said), _wanted(said), _say) as ready:
         Console().print(PlanView(ready.plan))
@@ -167,8 +167,8 @@ def run(
     """Measure a study, or go on with an interrupted one; then print its tables and draw it."""
     said = locals()
     from scaling.conduct import measure, prepared
-    from scaling.plan_print import one_line
-    from scaling.progress import display
+    from scaling.driver.progress import display
+    from scaling.plan.view import one_line
     from scaling.tell import tell
 
     console = Console()
@@ -195,6 +195,6 @@ def plot(
 def interpreters() -> None:
     """List the interpreters that are there: version, GIL or not, where from, how built."""
     from scaling.interpreters import survey
-    from scaling.interpreters_table import interpreters_table
+    from scaling.interpreters.table import interpreters_table
 
     Console().print(interpreters_table(survey()))

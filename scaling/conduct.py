@@ -9,20 +9,20 @@ from pathlib import Path
 
 from scaling.cache import Say
 from scaling.child_path import workers_path, workers_source_hash
-from scaling.driver import drive, remaining
+from scaling.driver.driver import drive, remaining
+from scaling.driver.execute import Executor, PreparedArm
+from scaling.driver.progress import Display
+from scaling.driver.services import Services
 from scaling.environments import pins_sha256
-from scaling.execute import Executor, PreparedArm
-from scaling.folder import choose
-from scaling.head import head
-from scaling.machine import describe_machine
-from scaling.options import Options
-from scaling.plan import Plan, make_plan
+from scaling.journal.folder import choose
+from scaling.journal.head import head
+from scaling.journal.record import Line
+from scaling.machine.machine import describe_machine
+from scaling.machine.topology import Topology, read_topology
+from scaling.plan.plan import Plan, make_plan
 from scaling.prepare import Wanted, prepare
-from scaling.progress import Display
-from scaling.record import Line
-from scaling.services import Services
-from scaling.study import study_from
-from scaling.topology import Topology, read_topology
+from scaling.study.options import Options
+from scaling.study.study import study_from
 
 RESULTS = Path("results")
 

@@ -10,9 +10,9 @@ import msgspec
 from scaling import environments, interpreters
 from scaling.arms import Arm, parse_arm
 from scaling.cache import Say
+from scaling.driver.execute import PreparedArm, child_environment
 from scaling.errors import ScalingError
-from scaling.execute import PreparedArm, child_environment
-from scaling.record import Description, decode_description
+from scaling.journal.record import Description, decode_description
 
 DESCRIBE_LIMIT_S = 120.0
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from rich.console import Console
 
 from scaling.errors import ScalingError
-from scaling.frame import Journal, read_journal
-from scaling.tables import Results
+from scaling.frame.frame import Journal, read_journal
+from scaling.tables.tables import Results
 
 PLOTS = "plots"
 
@@ -19,7 +19,7 @@ def tell(folder: Path, console: Console) -> None:
         UsageError: there is no journal that could be read.
         ScalingError: the plots cannot be written.
     """
-    from scaling.export import markdown, write_csv
+    from scaling.tables.export import markdown, write_csv
 
     journal = _read(folder, console)
     console.print(Results(journal.frame, journal.study))

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 
-from scaling.estimate import Estimate
+from scaling.analysis.estimate import Estimate
 
 BLANK = "–"
 DIGITS = 3  # more than the noise of a run ever bears out

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scaling.record import Record, decode_record
+from scaling.journal.record import Record, decode_record
 
 ROOT = Path(__file__).parent.parent
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from scaling.record import (
+from scaling.journal.record import (
     SCHEMA,
     Description,
     Offer,

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from scaling.record import (
+from scaling.journal.record import (
     Arm,
     Cell,
     Disturbance,

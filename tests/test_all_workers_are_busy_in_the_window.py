@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scaling.record import Record
+from scaling.journal.record import Record
 from tests.children import measured
 
 SLOW_START = """

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scaling.record import Record
+from scaling.journal.record import Record
 from tests.children import FREE_THREADED, measured
 
 ECHO = {"workload": "echo", "window_s": 0.3, "warmup_s": 0.1}

@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from scaling.child import RUBBISH_KEPT, STDERR_KEPT, Child, Ending, run_child
-from scaling.record import Memory
+from scaling.driver.child import RUBBISH_KEPT, STDERR_KEPT, Child, Ending, run_child
+from scaling.journal.record import Memory
 from tests.children import QUICK, environment
 
 BOTH = pytest.mark.parametrize("model", ["threads", "processes"])

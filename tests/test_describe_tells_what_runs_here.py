@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scaling.record import Description, ParameterFacts, decode_description
+from scaling.journal.record import Description, ParameterFacts, decode_description
 from tests.children import BEGINNING, FREE_THREADED, ask, measured
 
 NAP = '''

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaling import wording
-from scaling.estimate import Estimate, median
+from scaling.analysis.estimate import Estimate, median
 
 SEED = 20261120
 STUDIES = 4000

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scaling.record import Failure
+from scaling.journal.record import Failure
 from tests.children import finish, measured
 
 MODELS = pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])

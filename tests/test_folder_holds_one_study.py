@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from scaling.errors import UsageError
-from scaling.folder import Chosen, choose
-from scaling.identity import identity_of
-from scaling.journal import FILE_NAME
-from scaling.record import Line, RunLine, StudyLine, encode_line
+from scaling.journal.folder import Chosen, choose
+from scaling.journal.identity import identity_of
+from scaling.journal.journal import FILE_NAME
+from scaling.journal.record import Line, RunLine, StudyLine, encode_line
 from tests.fabricate import Made, journal, study_line
 
 MADE = Made(workers=(1, 2), blocks=2)

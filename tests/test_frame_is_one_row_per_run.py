@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 import scaling
-from scaling.columns import COLUMNS, columns_markdown
-from scaling.frame import read_journal
-from scaling.labels import labels, short_labels, slug
-from scaling.record import CeilingLine, RunLine
+from scaling.frame.columns import COLUMNS, columns_markdown
+from scaling.frame.frame import read_journal
+from scaling.frame.labels import labels, short_labels, slug
+from scaling.journal.record import CeilingLine, RunLine
 from tests.fabricate import Made, journal, with_, write
 
 MADE = Made(loops=("asyncio", "uvloop"), workers=(1, 2), blocks=2)

@@ -7,8 +7,8 @@ import pytest
 
 import scaling
 from scaling.errors import UsageError
-from scaling.frame import JournalWarning, read_journal
-from scaling.record import encode_line
+from scaling.frame.frame import JournalWarning, read_journal
+from scaling.journal.record import encode_line
 from tests.fabricate import Made, journal
 
 LINES = [encode_line(line) for line in journal(Made(workers=(1, 2), blocks=2, ticks=2))]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.record import Record, Ticks, WorkerRecord
-from scaling.ticks import FIGURES, jain, measure
+from scaling.frame.ticks import FIGURES, jain, measure
+from scaling.journal.record import Record, Ticks, WorkerRecord
 
 S = 1_000_000_000
 

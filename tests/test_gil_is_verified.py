@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scaling.record import GilStates
+from scaling.journal.record import GilStates
 from tests.children import FREE_THREADED, finish, measured
 
 # An extension that says nothing about the GIL, as most do: a free-threaded build turns it on.

@@ -13,8 +13,8 @@ import pytest
 
 import scaling
 from scaling.errors import ScalingError
-from scaling.journal import FILE_NAME, Journal
-from scaling.record import Line, RunLine, SetAsideLine, StudyLine, decode_line, encode_line
+from scaling.journal.journal import FILE_NAME, Journal
+from scaling.journal.record import Line, RunLine, SetAsideLine, StudyLine, decode_line, encode_line
 from tests.children import PATIENCE_S, environment
 from tests.fabricate import Made, journal
 
@@ -164,7 +164,7 @@ def test_killed_writer_loses_no_line_that_it_had_written(path: Path) -> None:
     writer = """
 import sys
 from pathlib import Path
-from scaling.journal import Journal
+from scaling.journal.journal import Journal
 from tests.fabricate import Made, journal
 
 with Journal(Path(sys.argv[1])) as opened:

@@ -9,8 +9,8 @@ import psutil
 import pytest
 
 from scaling.errors import UsageError
-from scaling.journal import FILE_NAME, Journal
-from scaling.record import encode_line
+from scaling.journal.journal import FILE_NAME, Journal
+from scaling.journal.record import encode_line
 from tests.children import environment
 from tests.fabricate import Made, journal
 
@@ -30,7 +30,7 @@ def another(path: Path, then: str) -> str:
     program = f"""
 import os, sys
 from pathlib import Path
-from scaling.journal import Journal
+from scaling.journal.journal import Journal
 with Journal(Path(sys.argv[1])):
     {then}
 """

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from scaling.errors import ScalingError
-from scaling.machine import describe_machine, machine_id, virtualised
-from scaling.topology import read_topology
+from scaling.machine.machine import describe_machine, machine_id, virtualised
+from scaling.machine.topology import read_topology
 
 
 def test_the_id_is_made_once_and_kept(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from scaling.child import Child, run_child
-from scaling.probe import Probe, cpu_s, full_memory, peak_bytes
-from scaling.record import Memory
+from scaling.driver.child import Child, run_child
+from scaling.driver.probe import Probe, cpu_s, full_memory, peak_bytes
+from scaling.journal.record import Memory
 from tests.children import QUICK, environment
 
 MIB = 1 << 20

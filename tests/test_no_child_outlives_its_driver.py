@@ -41,7 +41,7 @@ LONG = """
     """
 DRIVER = """
 import json, os, sys
-from scaling.child import Child, run_child
+from scaling.driver.child import Child, run_child
 
 environment = dict(os.environ)
 run_child(Child(sys.executable, environment), json.loads(sys.argv[1]))

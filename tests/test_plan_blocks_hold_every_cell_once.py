@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from scaling.identity import cell_key
-from scaling.order import in_blocks
-from scaling.record import Cell
+from scaling.journal.identity import cell_key
+from scaling.journal.record import Cell
+from scaling.plan.order import in_blocks
 
 CELLS = [
     Cell(workload=workload, loop=loop, arm=arm, model="threads", workers=workers)

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.options import Options
-from scaling.plan import Plan, make_plan
-from scaling.study import study_from
-from scaling.study_file import read_study
-from scaling.topology import Topology
+from scaling.machine.topology import Topology
+from scaling.plan.plan import Plan, make_plan
+from scaling.study.file import read_study
+from scaling.study.options import Options
+from scaling.study.study import study_from
 from tests.describing import description
 from workers.cell import Cell as ChildCell
 from workers.cell import read_cell

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import pytest
 
 from scaling.errors import UsageError
-from scaling.options import Options
-from scaling.plan import Plan, make_plan
-from scaling.plan_table import plan_table
-from scaling.record import Description, WorkloadFacts
-from scaling.study import study_from
-from scaling.study_file import read_study
-from scaling.topology import Topology
+from scaling.journal.record import Description, WorkloadFacts
+from scaling.machine.topology import Topology
+from scaling.plan.plan import Plan, make_plan
+from scaling.plan.table import plan_table
+from scaling.study.file import read_study
+from scaling.study.options import Options
+from scaling.study.study import study_from
 from tests.describing import ECHO, WORKLOADS, description
 
 TOPOLOGY = Topology(logical_cpus=2, physical_cores=2)

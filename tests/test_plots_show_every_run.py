@@ -16,15 +16,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
-from scaling.curves import Curve
-from scaling.frame import Journal, read_journal
+from scaling.analysis.curves import Curve
+from scaling.frame.frame import Journal, read_journal
+from scaling.frame.ticks import Floats
+from scaling.journal.record import Machine, RunLine
 from scaling.plots import draw_all
 from scaling.plots.draw import KINDS, subjects
 from scaling.plots.regions import Region, regions
 from scaling.plots.sheet import Sheet
 from scaling.plots.style import MARKERS, RC, arm_colours
-from scaling.record import Machine, RunLine
-from scaling.ticks import Floats
 from tests.fabricate import Made, journal, with_, write
 
 

@@ -1,4 +1,4 @@
-"""The shapes in `scaling.record` are what is written, what is read, and what a child prints."""
+"""The shapes of the record are what is written, what is read, and what a child prints."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from scaling.record import (
+from scaling.journal.record import (
     CeilingLine,
     Line,
     Record,

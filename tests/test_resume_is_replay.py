@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from scaling.driver import InterruptedStudyError, drive, remaining
-from scaling.identity import cell_key
-from scaling.journal import Journal
-from scaling.options import Options
-from scaling.order import PlannedRun
-from scaling.plan import Plan, make_plan
-from scaling.progress import TimeLeft, in_words
-from scaling.record import Memory, RunLine
-from scaling.study import study_from
-from scaling.topology import Topology
+from scaling.driver.driver import InterruptedStudyError, drive, remaining
+from scaling.driver.progress import TimeLeft, in_words
+from scaling.journal.identity import cell_key
+from scaling.journal.journal import Journal
+from scaling.journal.record import Memory, RunLine
+from scaling.machine.topology import Topology
+from scaling.plan.order import PlannedRun
+from scaling.plan.plan import Plan, make_plan
+from scaling.study.options import Options
+from scaling.study.study import study_from
 from tests.describing import description
 
 TWO_CORES = Topology(logical_cpus=2, physical_cores=2)
@@ -81,9 +81,9 @@ def keys(runs: list[PlannedRun]) -> list[tuple[int, str]]:
 
 def test_an_interrupted_study_goes_on_with_what_is_missing(plan: Plan, tmp_path: Path) -> None:
     first, second = Pretended(stop_at=3), Pretended()
-    with Journal(tmp_path / "journal.jsonl") as journal:
-        with pytest.raises(InterruptedStudyError, match=r"3 of \d+ runs.*same command"):
-            drive(plan, journal, first, Told())
+    stopped = pytest.raises(InterruptedStudyError, match=r"3 of \d+ runs.*same command")
+    with Journal(tmp_path / "journal.jsonl") as journal, stopped:
+        drive(plan, journal, first, Told())
     with Journal(tmp_path / "journal.jsonl") as journal:
         told = Told()
         drive(plan, journal, second, told)

@@ -18,7 +18,7 @@ def test_pandas_is_not_imported_with_it() -> None:
 
 
 def test_load_is_there_when_asked_for() -> None:
-    from scaling import frame
+    from scaling.frame import frame
 
     assert scaling.load is frame.load
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
+from scaling.driver.service_process import ServiceError, ServiceProcess, Usage
+from scaling.driver.services import Services
 from scaling.errors import ScalingError, UsageError
-from scaling.record import ServiceUse
-from scaling.service_process import ServiceError, ServiceProcess, Usage
-from scaling.services import Services
+from scaling.journal.record import ServiceUse
 from tests.site_at_work import LIMIT_S, environment, fetch, gone
 from workers.site.pages import list_page
 from workers.site.stories import News
@@ -121,7 +121,7 @@ def test_one_that_does_not_start_says_why(code: str, why: str) -> None:
 
 def test_one_that_stays_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     before = children()
-    monkeypatch.setattr("scaling.service_process.READY_S", 0.1)
+    monkeypatch.setattr("scaling.driver.service_process.READY_S", 0.1)
     with pytest.raises(ServiceError, match=r"not ready after 0\.1 s"):
         ServiceProcess([sys.executable, "-c", "import sys; sys.stdin.read()"], environment())
     assert children() <= before
@@ -140,7 +140,7 @@ def test_bad_parameters_are_told_in_a_line(services: Services) -> None:
 def test_a_killed_driver_takes_its_helpers_along() -> None:
     driver_code = f"""
 import sys, time
-from scaling.services import Services
+from scaling.driver.services import Services
 services = Services(sys.executable, {environment()!r})
 print(services.need("site", {SMALL!r}), flush=True)
 time.sleep({LIMIT_S})

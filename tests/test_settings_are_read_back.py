@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from scaling.record import ProcessFacts, Record
+from scaling.journal.record import ProcessFacts, Record
 from tests.children import FREE_THREADED, measured
 
 MODELS = pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])

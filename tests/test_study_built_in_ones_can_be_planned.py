@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from scaling.options import Options
-from scaling.plan import make_plan
-from scaling.plan_table import plan_table
-from scaling.record import Description, decode_description
-from scaling.study import DEFAULT_STUDY, study_from
-from scaling.study_file import built_in_studies
-from scaling.topology import Topology
+from scaling.journal.record import Description, decode_description
+from scaling.machine.topology import Topology
+from scaling.plan.plan import make_plan
+from scaling.plan.table import plan_table
+from scaling.study.file import built_in_studies
+from scaling.study.options import Options
+from scaling.study.study import DEFAULT_STUDY, study_from
 
 
 @pytest.fixture(scope="module")

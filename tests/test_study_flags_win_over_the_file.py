@@ -3,10 +3,10 @@
 import pytest
 
 from scaling.errors import UsageError
-from scaling.options import Options
-from scaling.presets import PRESETS
-from scaling.study import Study, study_from
-from scaling.study_file import WorkloadEntry, read_study
+from scaling.study.file import WorkloadEntry, read_study
+from scaling.study.options import Options
+from scaling.study.presets import PRESETS
+from scaling.study.study import Study, study_from
 
 FILE = """
 preset = "smoke"

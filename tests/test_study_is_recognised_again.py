@@ -5,10 +5,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from scaling.identity import Identity, cell_key, identity, identity_of
-from scaling.options import Options
-from scaling.plan import make_plan
-from scaling.record import (
+from scaling.journal.identity import Identity, cell_key, identity, identity_of
+from scaling.journal.record import (
     SCHEMA,
     Arm,
     Cell,
@@ -19,9 +17,11 @@ from scaling.record import (
     decode_line,
     encode_line,
 )
-from scaling.study import study_from
-from scaling.study_file import read_study
-from scaling.topology import Topology
+from scaling.machine.topology import Topology
+from scaling.plan.plan import make_plan
+from scaling.study.file import read_study
+from scaling.study.options import Options
+from scaling.study.study import study_from
 from tests.describing import description
 
 TWO_CORES = Topology(logical_cpus=2, physical_cores=2)

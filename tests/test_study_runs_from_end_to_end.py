@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import scaling as package
-from scaling.frame import read_journal
+from scaling.frame.frame import read_journal
 from tests.commands import BUILD, scaling, start, stop_after
 
 SMALL = [

@@ -6,10 +6,10 @@ import pytest
 
 from scaling.errors import UsageError
 from scaling.names import nearest
-from scaling.options import Options
-from scaling.settle import settle
-from scaling.study import Study, study_from
-from scaling.study_file import built_in_studies, load_study_file, read_study
+from scaling.study.file import built_in_studies, load_study_file, read_study
+from scaling.study.options import Options
+from scaling.study.settle import settle
+from scaling.study.study import Study, study_from
 from tests.describing import ECHO, description
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from scaling.cgroup import cpu_folders, cpu_quota
-from scaling.topology import parse_cpus, read_topology
+from scaling.machine.cgroup import cpu_folders, cpu_quota
+from scaling.machine.topology import parse_cpus, read_topology
 
 MOUNT_V2 = "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
 MOUNT_V1 = "33 32 0:30 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.topology import Topology, default_worker_counts
+from scaling.machine.topology import Topology, default_worker_counts
 
 
 def machine(

@@ -8,7 +8,8 @@ import pytest
 
 import scaling
 from scaling.arms import ReadBack
-from scaling.record import (
+from scaling.frame.validity import CHECKS, Expectation, expectation
+from scaling.journal.record import (
     Failure,
     GilStates,
     Record,
@@ -16,7 +17,6 @@ from scaling.record import (
     Ticks,
     WorkerRecord,
 )
-from scaling.validity import CHECKS, Expectation, expectation
 from tests.fabricate import Made, arm, journal, with_, write
 
 type Change = Callable[[RunLine], RunLine]

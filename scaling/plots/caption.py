@@ -3,9 +3,9 @@
 from collections import defaultdict
 
 from scaling import wording
+from scaling.analysis.sections import Section
+from scaling.journal.record import Arm, StudyLine
 from scaling.plots.regions import Region
-from scaling.record import Arm, StudyLine
-from scaling.sections import Section
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 UNBROKEN = 60  # letters

@@ -6,13 +6,13 @@ from pathlib import Path
 import matplotlib as mpl
 import pandas as pd
 
-from scaling.labels import slug
+from scaling.analysis.sections import sections
+from scaling.frame.labels import slug
+from scaling.journal.record import StudyLine
 from scaling.plots import efficiency, memory, throughput
 from scaling.plots.sheet import Sheet
 from scaling.plots.style import RC
 from scaling.plots.subject import Subject, subject
-from scaling.record import StudyLine
-from scaling.sections import sections
 
 # Each kind of figure with the estimate that it cannot be drawn without.
 KINDS: dict[str, tuple[Callable[[Subject], Sheet], str]] = {

@@ -5,7 +5,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from scaling import wording
-from scaling.curves import Curve
+from scaling.analysis.curves import Curve
 from scaling.plots.lettering import POINTS_PER_IN
 from scaling.plots.panel import HEAD_ROOM, draw_curves, finish, highest
 from scaling.plots.sheet import AXIS_IN, Sheet

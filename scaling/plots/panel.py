@@ -5,8 +5,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import offset_copy
 
-from scaling.curves import Curve
-from scaling.estimate import Estimate
+from scaling.analysis.curves import Curve
+from scaling.analysis.estimate import Estimate
 from scaling.plots.regions import draw_regions
 from scaling.plots.style import INK, line, marker
 from scaling.plots.subject import Subject

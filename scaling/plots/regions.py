@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from scaling.curves import Curve
+from scaling.analysis.curves import Curve
+from scaling.journal.record import Machine
 from scaling.plots.lettering import width_in
 from scaling.plots.style import QUIET, REGION_SHADES
-from scaling.record import Machine
 
 NAMES = {"cores": "cores", "smt": "SMT siblings", "oversubscribed": "oversubscribed"}
 SHORT_NAMES = {"SMT siblings": "SMT", "oversubscribed": "oversub."}

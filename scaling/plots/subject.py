@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from scaling import wording
-from scaling.curves import Curve
+from scaling.analysis.curves import Curve
+from scaling.analysis.sections import Section
+from scaling.journal.record import StudyLine
 from scaling.plots.caption import caption
 from scaling.plots.regions import Region, regions
 from scaling.plots.sheet import Layout, Sheet, key_entries, new_sheet
 from scaling.plots.style import arm_colours
-from scaling.record import StudyLine
-from scaling.sections import Section
 
 SIZINGS = {
     "weak": "weak sizing: the same work in flight for each worker",

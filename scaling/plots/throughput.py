@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.axes import Axes
 
-from scaling.curves import Curve
+from scaling.analysis.curves import Curve
 from scaling.plots.panel import HEAD_ROOM, draw_curves, finish, highest
 from scaling.plots.sheet import Sheet
 from scaling.plots.style import IDEAL_LINE

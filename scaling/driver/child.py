@@ -1,0 +1,178 @@
+"""One run of one child: started afresh, observed, bounded in time, its outcome told anyhow."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+import msgspec
+import psutil
+
+from scaling.driver.disturbance import disturbance
+from scaling.driver.probe import Probe
+from scaling.journal.reading import UNREADABLE
+from scaling.journal.record import Disturbance, Memory, Outcome, Record, decode_record
+
+# Beyond warm-up and window: starting up with many workers, GIL-bound loops that are slow to stop.
+# The child's own limits per phase are shorter, so that it can say itself which phase hangs.
+LIMIT_S = 200.0
+LAST_WORDS_S = 1.0  # for the stacks of a child that hangs to be written, and for its end
+STDERR_KEPT = 20_000  # bytes, from the end: tracebacks stand there
+RUBBISH_KEPT = 2_000  # bytes, from the beginning: what it is shows there
+
+
+@dataclass(frozen=True)
+class Child:
+    """How to start a child: its interpreter and its environment variables."""
+
+    python: str
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended, and what was seen of it from outside."""
+
+    outcome: Outcome
+    elapsed_s: float
+    record: Record | None = None
+    raw_record: bytes | None = None
+    stderr: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+    memory: Memory = field(default_factory=Memory)
+    disturbance: Disturbance = field(default_factory=Disturbance)
+
+
+def run_child(
+    child: Child,
+    cell: Mapping[str, Any],
+    *,
+    limit_s: float | None = None,
+    helpers_cpu_s: Callable[[], float] = lambda: 0.0,
+) -> Ending:
+    """Run one cell in a fresh process tree; never raises for what the child does.
+
+    `limit_s` bounds the run; by default it is its own warm-up and window, and ample time more.
+    `helpers_cpu_s` tells the CPU time of the services so far, which is no disturbance.
+    """
+    if limit_s is None:
+        limit_s = cell["warmup_s"] + cell["window_s"] + LIMIT_S
+    ours, theirs = socket.socketpair()
+    probe = Probe(ours, helpers_cpu_s)
+    started = time.monotonic()
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = subprocess.Popen(
+            [child.python, "-m", "workers"],
+            stdin=subprocess.PIPE,
+            stdout=out,
+            stderr=err,
+            env=dict(child.environment),
+            pass_fds=(theirs.fileno(),),
+            start_new_session=True,  # Ctrl-C is the driver's; and the whole tree can be ended
+        )
+        document = msgspec.json.encode({**cell, "observer_fd": theirs.fileno()})
+        theirs.close()
+        probe.start()
+        try:
+            timed_out = not _feed_and_wait(process, document, limit_s)
+        finally:
+            end_tree(process)
+            probe.join()
+        elapsed_s = time.monotonic() - started
+        printed, told = _tail(out, None), _tail(err, STDERR_KEPT)
+    record = None
+    with contextlib.suppress(*UNREADABLE):
+        record = decode_record(printed)
+    code = process.returncode
+    instants = record.instants_ns if record else None
+    return Ending(
+        outcome=_outcome(record, code, timed_out=timed_out),
+        elapsed_s=elapsed_s,
+        record=record,
+        raw_record=printed if record else None,
+        stderr=(told if record else _blamed(told, printed)).decode(errors="replace"),
+        exit_code=code if code >= 0 else None,
+        signal=-code if code < 0 else None,
+        memory=probe.memory(
+            instants.opened if instants else None, instants.closed if instants else None
+        ),
+        disturbance=_disturbance(probe),
+    )
+
+
+def _feed_and_wait(process: subprocess.Popen[bytes], document: bytes, limit_s: float) -> bool:
+    """Hand over the cell and wait; False if the child had to be asked where it hangs."""
+    if process.stdin:
+        with contextlib.suppress(BrokenPipeError), process.stdin as stdin:
+            stdin.write(document)
+    try:
+        process.wait(limit_s)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError):
+            # `workers` answers with the stacks of all threads, in each of its processes. (At
+            # SIGABRT a free-threaded build shows but one thread's.)
+            os.killpg(process.pid, signal.SIGUSR1)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(LAST_WORDS_S)
+        return False
+    return True
+
+
+def end_tree(process: subprocess.Popen[bytes]) -> None:
+    """End a process that leads its session, and everything that it started, before returning."""
+    left = True
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):  # all are gone
+        left = False
+    process.wait()
+    deadline = time.monotonic() + LAST_WORDS_S
+    while left and _in_group(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def _in_group(group: int) -> bool:
+    """Whether a process of the group still runs; one that waits to be reaped does not."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(OSError, psutil.Error):
+            if os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE:
+                return True
+    return False
+
+
+def _outcome(record: Record | None, code: int, *, timed_out: bool) -> Outcome:
+    if timed_out:
+        return "timed-out"
+    if record is not None and record.outcome == "failed":
+        return "failed"
+    if code != 0:
+        return "crashed"
+    return "measured" if record is not None else "garbled"
+
+
+def _tail(file: IO[bytes], most_bytes: int | None) -> bytes:
+    """The last bytes of a file, all of them for None."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0 if most_bytes is None else max(0, size - most_bytes))
+    return file.read()
+
+
+def _blamed(told: bytes, rubbish: bytes) -> bytes:
+    """Keep what stood on standard output instead of a record beside standard error."""
+    if not rubbish.strip():
+        return told
+    return told + b"[standard output] " + rubbish[:RUBBISH_KEPT]
+
+
+def _disturbance(probe: Probe) -> Disturbance:
+    if {"imported", "closed"} <= set(probe.times):
+        ours = probe.cpu_s["closed"] - probe.cpu_s["imported"]
+        return disturbance(probe.times["imported"], probe.times["closed"], ours)
+    return Disturbance()

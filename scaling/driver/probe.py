@@ -1,0 +1,170 @@
+"""Memory and CPU time of a run's processes, read from outside while it runs.
+
+Nothing samples inside the child: under the GIL it would be starved, without it it would compete.
+The child tells its phases over a socket and waits for a nod where an exact reading belongs.
+"""
+
+import contextlib
+import json
+import select
+import socket
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from scaling.driver.disturbance import MachineTimes
+from scaling.journal.record import Memory
+
+SAMPLE_EVERY_S = 0.25  # a reading costs the driver some 20 µs a process
+
+
+@dataclass
+class Sample:
+    """RSS of all processes of a run at an instant (monotonic ns)."""
+
+    at_ns: int
+    rss_bytes: int
+
+
+class Probe:
+    """Watches one run from its imports to the end of its window."""
+
+    def __init__(
+        self, observed: socket.socket, helpers_cpu_s: Callable[[], float] = lambda: 0.0
+    ) -> None:
+        """Listen at `observed`; `helpers_cpu_s` tells the CPU time of services so far."""
+        self._socket = observed
+        self._helpers_cpu_s = helpers_cpu_s
+        self._processes: list[psutil.Process] = []
+        self._samples: list[Sample] = []
+        self._baseline_bytes: int | None = None
+        self._full: dict[str, int | None] = {}
+        self.times: dict[str, MachineTimes] = {}
+        self.cpu_s: dict[str, float] = {}
+        self._thread = threading.Thread(target=self._watch, name="probe", daemon=True)
+
+    def start(self) -> None:
+        """Watch in a thread of the driver until the child hangs up."""
+        self._thread.start()
+
+    def join(self) -> None:
+        """Wait for the last reading; the child is gone, if not all that it started."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # somebody else may hold the other end open
+        self._thread.join()
+        self._socket.close()
+
+    def memory(self, opened_ns: int | None, closed_ns: int | None) -> Memory:
+        """Bytes: before traffic; median RSS in the window; PSS, USS, peak at its end.
+
+        A window too short to hold a sample has the reading at its end instead.
+        """
+        inside = [
+            sample.rss_bytes
+            for sample in self._samples
+            if opened_ns and closed_ns and opened_ns <= sample.at_ns <= closed_ns
+        ]
+        return Memory(
+            baseline_rss_bytes=self._baseline_bytes,
+            rss_bytes=round(statistics.median(inside)) if inside else self._full.get("rss"),
+            pss_bytes=self._full.get("pss"),
+            uss_bytes=self._full.get("uss"),
+            peak_bytes=self._full.get("peak"),
+            samples=len(inside),
+        )
+
+    def _watch(self) -> None:
+        received = b""
+        while True:
+            readable, _, _ = select.select([self._socket], [], [], SAMPLE_EVERY_S)
+            if not readable:
+                self._sample()
+                continue
+            try:
+                chunk = self._socket.recv(4096)
+            except ConnectionError:
+                return
+            if not chunk:
+                return
+            received += chunk
+            while b"\n" in received:
+                text, _, received = received.partition(b"\n")
+                try:
+                    self._phase(**json.loads(text))
+                    self._socket.sendall(b"{}\n")
+                except ConnectionError:
+                    return
+
+    def _phase(self, phase: str, pids: list[int]) -> None:
+        if phase == "imported":
+            self._processes = []
+            for pid in pids:
+                with contextlib.suppress(psutil.Error):  # gone already
+                    self._processes.append(psutil.Process(pid))
+            self._baseline_bytes = self._rss()
+        elif phase == "closed":
+            self._full = full_memory(self._processes)
+        self.times[phase] = MachineTimes.now()
+        self.cpu_s[phase] = cpu_s(self._processes) + self._helpers_cpu_s()
+
+    def _sample(self) -> None:
+        rss = self._rss()
+        if rss is not None:
+            self._samples.append(Sample(time.monotonic_ns(), rss))
+
+    def _rss(self) -> int | None:
+        try:
+            return sum(each.memory_info().rss for each in self._processes) or None
+        except psutil.Error:
+            return None
+
+
+def cpu_s(processes: list[psutil.Process]) -> float:
+    """CPU seconds that these processes have used so far; one that is gone counts nothing."""
+    total = 0.0
+    for process in processes:
+        try:
+            times = process.cpu_times()
+        except psutil.Error:
+            continue
+        total += times.user + times.system
+    return total
+
+
+def full_memory(processes: list[psutil.Process]) -> dict[str, int | None]:
+    """RSS, PSS, USS and peak RSS of these processes in bytes, added up; None where unreadable.
+
+    Added-up RSS counts pages that processes share once for each; PSS does not. The peak is
+    `VmHWM` of each (`ru_maxrss` would inherit the driver's own peak over exec).
+    """
+    totals: dict[str, int | None] = dict.fromkeys(("rss", "pss", "uss", "peak"), 0)
+    for process in processes:
+        try:
+            information = process.memory_full_info()
+        except psutil.Error:
+            return dict.fromkeys(totals)
+        readings = {
+            "rss": information.rss,
+            "pss": getattr(information, "pss", None),
+            "uss": getattr(information, "uss", None),
+            "peak": peak_bytes(process.pid),
+        }
+        for name, value in readings.items():
+            so_far = totals[name]
+            totals[name] = None if so_far is None or value is None else so_far + value
+    return totals
+
+
+def peak_bytes(pid: int) -> int | None:
+    """Peak RSS of a process (`VmHWM`); None where the system does not tell."""
+    try:
+        with Path(f"/proc/{pid}/status").open(encoding="ascii") as status:
+            told = next(line for line in status if line.startswith("VmHWM:"))
+    except (OSError, StopIteration):
+        return None
+    return int(told.split()[1]) * 1024

@@ -1,0 +1,1 @@
+"""The append-only file of everything that was run, and the shapes of what it holds."""

@@ -1,0 +1,61 @@
+"""Which folder a study is written to: a new one, or one whose study it goes on with."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from scaling.journal.identity import identity_of
+from scaling.journal.journal import FILE_NAME, Journal
+from scaling.journal.record import RunLine, StudyLine
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """An open journal and why it is this one; `notes` are for the user."""
+
+    journal: Journal
+    resumed: bool
+    notes: list[str]
+
+
+def choose(output: Path, head: StudyLine, is_complete: Callable[[list[RunLine]], bool]) -> Chosen:
+    """Open the journal in `output`, or in `output`-2, -3, … if that holds something else.
+
+    A journal is gone on with if it is of the same study on the same machine with the same builds
+    and pins, and not complete. The new ones get `head` as their first line.
+
+    Raises:
+        UsageError: a folder that cannot be written, a journal of a newer schema, or one that is
+            being written at this moment.
+    """
+    notes: list[str] = []
+    folder, number = output, 1
+    while True:
+        journal = Journal(folder / FILE_NAME)
+        reason = _reason_against(journal, head, is_complete)
+        if reason is None:
+            break
+        journal.close()
+        number += 1
+        following = output.with_name(f"{output.name}-{number}")
+        notes.append(f"{folder} is left as it is ({reason}); going to {following}")
+        folder = following
+    resumed = journal.head is not None
+    if not resumed:
+        journal.append(head)
+    return Chosen(journal, resumed, notes)
+
+
+def _reason_against(
+    journal: Journal, head: StudyLine, is_complete: Callable[[list[RunLine]], bool]
+) -> str | None:
+    if journal.head is None:
+        published = journal.path.with_name(journal.path.name + ".gz")
+        return "it holds a published study" if published.exists() else None
+    if journal.head.fingerprint != head.fingerprint:
+        return (
+            f"not the same: {'; '.join(identity_of(head).differences(identity_of(journal.head)))}"
+        )
+    if is_complete(journal.runs):
+        return "that study is complete"
+    return None

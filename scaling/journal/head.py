@@ -1,0 +1,56 @@
+"""The first line of a journal: what is asked, on which machine, of which builds."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from scaling import __version__
+from scaling.driver.execute import PreparedArm
+from scaling.journal.identity import identity
+from scaling.journal.record import SCHEMA, Arm, Environment, Machine, StudyLine, WorkloadNote
+from scaling.plan.plan import Plan
+
+
+def head(
+    plan: Plan,
+    arms: Mapping[str, PreparedArm],
+    machine: Machine,
+    *,
+    pins: str,
+    workers_source: str,
+) -> StudyLine:
+    """Describe a study about to be run; `pins` and `workers_source` are digests."""
+    study = plan.study.document
+    told = {
+        name: Arm(
+            build=prepared.arm.build.name,
+            settings=list(prepared.arm.settings),
+            origin=prepared.origin,
+            description=Environment(
+                python=prepared.description.python, packages=prepared.description.packages
+            ),
+        )
+        for name, prepared in arms.items()
+    }
+    same = identity(
+        study=study, machine=machine, arms=told, pins=pins, workers_source=workers_source
+    )
+    return StudyLine(
+        schema=SCHEMA,
+        name=plan.study.name,
+        machine=machine,
+        study=study,
+        seed=plan.study.seed,
+        blocks=plan.study.blocks,
+        arms=told,
+        workloads={
+            name: WorkloadNote(
+                operation=facts.operation, summary=facts.summary, in_flight=facts.in_flight
+            )
+            for name, facts in plan.workloads.items()
+        },
+        pins=pins,
+        workers_source=workers_source,
+        fingerprint=same.fingerprint,
+        scaling=__version__,
+        started_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+    )

@@ -1,0 +1,116 @@
+"""When two things are the same: a cell by its key, a study by what it asks and where it runs."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import msgspec
+
+from scaling.journal.record import Arm, Cell, Machine, StudyLine
+
+# What must not have changed on a machine for its runs to be comparable. Its memory is not in it:
+# the kernel's figure may differ a little from one boot to the next.
+MACHINE_KEYS = (
+    "id",
+    "cpu_model",
+    "physical_cores",
+    "logical_cpus",
+    "usable_cpus",
+    "cpu_quota",
+    "kernel",
+    "libc",
+)
+
+
+def canonical(value: object) -> str:
+    """One text for one value: JSON with sorted keys and no spaces."""
+    return json.dumps(
+        msgspec.to_builtins(value, str_keys=True), sort_keys=True, separators=(",", ":")
+    )
+
+
+def cell_key(cell: Cell) -> str:
+    """What a cell is known by. The region is left out: it follows from the machine."""
+    fields = msgspec.structs.asdict(cell)
+    del fields["region"]
+    return canonical(fields)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """All that must be the same for a journal to be gone on with.
+
+    `study` is the settled study, `pins` and `workers_source` are digests of the children's
+    requirements and of the source of `workers`.
+    """
+
+    study: Mapping[str, Any]
+    machine: Mapping[str, Any]
+    builds: Mapping[str, Any]
+    pins: str | None
+    workers_source: str | None
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of all of it, in hexadecimal."""
+        return hashlib.sha256(canonical(asdict(self)).encode()).hexdigest()
+
+    def differences(self, other: "Identity") -> tuple[str, ...]:
+        """What is not the same as in `other`, in words for a message; empty if all is."""
+        words = {
+            "study": "the study",
+            "machine": "the machine",
+            "builds": "the builds",
+            "pins": "the pinned packages",
+            "workers_source": "the source of the workers",
+        }
+        ours, theirs = asdict(self), asdict(other)
+        return tuple(
+            _in_detail(word, ours[name], theirs[name])
+            for name, word in words.items()
+            if canonical(ours[name]) != canonical(theirs[name])
+        )
+
+
+def identity(
+    *,
+    study: Mapping[str, Any],
+    machine: Machine,
+    arms: Mapping[str, Arm],
+    pins: str | None,
+    workers_source: str | None,
+) -> Identity:
+    """The identity of a study about to be run, or of one from a journal (`identity_of`)."""
+    facts = msgspec.structs.asdict(machine)
+    return Identity(
+        study=study,
+        machine={key: facts[key] for key in MACHINE_KEYS},
+        builds={name: msgspec.to_builtins(arm) for name, arm in arms.items()},
+        pins=pins,
+        workers_source=workers_source,
+    )
+
+
+def identity_of(line: StudyLine) -> Identity:
+    """The identity of the study that a journal's first line tells of."""
+    return identity(
+        study=line.study,
+        machine=line.machine,
+        arms=line.arms,
+        pins=line.pins,
+        workers_source=line.workers_source,
+    )
+
+
+def _in_detail(word: str, ours: object, theirs: object) -> str:
+    """`the study (seed, blocks)`: the keys that differ, where there are any."""
+    if not isinstance(ours, Mapping) or not isinstance(theirs, Mapping):
+        return word
+    keys = [
+        str(key)
+        for key in {**ours, **theirs}
+        if canonical(ours.get(key)) != canonical(theirs.get(key))
+    ]
+    return f"{word} ({', '.join(keys)})"

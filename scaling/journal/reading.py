@@ -1,0 +1,117 @@
+"""Lines of a journal file, one after the other: plain or gzipped, whole or cut short.
+
+A journal may have been cut off by a power failure at any byte, and may come from someone else. The
+first line decides whether we can read it at all; after that, what cannot be read is skipped and
+told, and never stops us from reading the rest.
+"""
+
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from scaling.errors import UsageError
+from scaling.journal.record import SCHEMA, Line, StudyLine, decode_head, decode_line
+
+NAMES = ("journal.jsonl", "journal.jsonl.gz")
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+GZIP = 16 + zlib.MAX_WBITS  # what zlib calls a gzip header
+CHUNK_BYTES = 1 << 18
+START = "begin one with: scaling run --output DIR"
+
+
+def find_journal(path: Path) -> Path:
+    """The journal file that `path` means: itself, or the one in that folder.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if path.is_file():
+        return path
+    if not path.exists():
+        raise UsageError(f"{path}: no such file or folder; {START}")
+    for name in NAMES:
+        if (path / name).is_file():
+            return path / name
+    raise UsageError(f"{path}: no {NAMES[0]} in this folder; {START}")
+
+
+def read_lines(path: Path, note: Callable[[str], None]) -> Iterator[Line]:
+    """Every line of the journal at `path` that we know, the study line first.
+
+    A last line without its end is passed over in silence: that is how an interrupted writer leaves
+    it. `note` is told of anything else that is skipped, by line number.
+
+    Raises:
+        UsageError: empty, not a journal, two journals in one, or written by a newer version.
+    """
+    lines = _raw_lines(path)
+    first = next(lines, b"")
+    if not first.strip():
+        raise UsageError(f"{path}: the journal is empty; start the study again in another folder")
+    yield _study_line(path, first)
+    for number, raw in enumerate(lines, start=2):
+        try:
+            line = decode_line(raw)
+        except UNREADABLE as error:
+            if raw.endswith(b"\n") and raw.strip():
+                note(f"{path}: line {number} skipped: {error}")
+            continue
+        if isinstance(line, StudyLine):
+            raise UsageError(
+                f"{path}: a second study begins at line {number}; keep each in a file of its own"
+            )
+        if line is not None:
+            yield line
+
+
+def _study_line(path: Path, raw: bytes) -> StudyLine:
+    try:
+        head = decode_head(raw)
+    except UNREADABLE:
+        raise UsageError(
+            f"{path}: not a journal of scaling, its first line does not describe a study; "
+            f"give the folder that a run wrote, or its {NAMES[0]}"
+        ) from None
+    if head.schema is not None and head.schema > SCHEMA:
+        raise UsageError(
+            f"{path} was written by a newer scaling (journal schema {head.schema}, this one reads "
+            f"{SCHEMA}): upgrade with: pip install --upgrade asyncio-scaling"
+        )
+    try:
+        line = decode_line(raw)
+    except UNREADABLE as error:
+        raise UsageError(f"{path}: the first line cannot be read: {error}") from None
+    if not isinstance(line, StudyLine):
+        raise UsageError(
+            f"{path}: the study line is missing (the first line is of kind {head.kind!r}); "
+            "its arms are not known without it"
+        )
+    return line
+
+
+def _raw_lines(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            yield from _unpacked_lines(file) if path.suffix == ".gz" else file
+    except (OSError, zlib.error) as error:
+        raise UsageError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
+
+
+def _unpacked_lines(file: BinaryIO) -> Iterator[bytes]:
+    """Lines of a gzipped file; one that was cut short gives all that is left of it.
+
+    (`gzip.open` would throw the last good part away with its `EOFError`.)
+    """
+    unpacker, torn = zlib.decompressobj(wbits=GZIP), b""
+    while packed := file.read(CHUNK_BYTES):
+        while packed:
+            *whole, torn = (torn + unpacker.decompress(packed)).split(b"\n")
+            yield from (line + b"\n" for line in whole)
+            packed = unpacker.unused_data
+            if unpacker.eof:  # files may be joined end to end
+                unpacker = zlib.decompressobj(wbits=GZIP)
+    if torn:
+        yield torn

@@ -1,0 +1,1 @@
+"""The machine: its topology, its limits, and how it is described."""

@@ -1,0 +1,156 @@
+"""The machine's cores: physical, SMT siblings, NUMA nodes, efficiency cores, and what we may use.
+
+Read from `/proc` and `/sys` under a root that is passed in, so that tests can build machines they
+do not have. Elsewhere than on Linux psutil tells the counts and the rest is blank (None or empty).
+"""
+
+import os
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from scaling.journal.record import Region
+from scaling.machine.cgroup import cpu_quota
+
+CPUS = "sys/devices/system/cpu"
+
+# Where the kernel does not list efficiency cores by themselves (Intel's cpu_atom), they are those
+# of far less capacity than the largest: 0.45 of it on an Apple M1, where merely slower cores of a
+# "prime" design have 0.75 and more.
+EFFICIENCY_CAPACITY = 0.6
+
+# Keys under which /proc/cpuinfo names the processor: x86, a Raspberry Pi, older ARM, POWER.
+MODEL_KEYS = ("model name", "Model", "Hardware", "cpu")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topology:
+    """What there is and what this process may use of it.
+
+    `cores` has the logical CPUs of each physical core (empty: cannot be read), `numa_nodes` those
+    of each node. `affinity` are the CPUs that we may run on (None: the system has no such mask),
+    `cpu_quota` the CPUs' worth of time that a container grants (None: no limit).
+    """
+
+    logical_cpus: int
+    physical_cores: int | None = None
+    cores: tuple[tuple[int, ...], ...] = ()
+    numa_nodes: tuple[tuple[int, ...], ...] = ()
+    efficiency_cpus: tuple[int, ...] = ()
+    affinity: tuple[int, ...] | None = None
+    cpu_quota: float | None = None
+    cpu_model: str | None = None
+
+    @property
+    def usable_logical(self) -> float:
+        """Logical CPUs that can be busy at once: affinity and quota, whichever is less."""
+        count = self.logical_cpus if self.affinity is None else len(self.affinity)
+        return count if self.cpu_quota is None else min(count, self.cpu_quota)
+
+    @property
+    def usable_cpus(self) -> int:
+        """The same in whole CPUs, at least one."""
+        return max(1, int(self.usable_logical))
+
+    @property
+    def usable_cores(self) -> float:
+        """Distinct physical cores among them."""
+        if self.cores and self.affinity is not None:
+            ours = set(self.affinity)
+            count = sum(not ours.isdisjoint(core) for core in self.cores)
+        else:
+            count = self.physical_cores or self.logical_cpus
+        return min(count, self.usable_logical)
+
+    def region(self, workers: int) -> Region:
+        """The region of a worker count: a core each, a sibling each, or sharing CPUs."""
+        if workers <= self.usable_cores:
+            return "cores"
+        return "smt" if workers <= self.usable_logical else "oversubscribed"
+
+
+def default_worker_counts(topology: Topology) -> tuple[int, ...]:
+    """Worker counts that show a machine's curve.
+
+    Powers of two up to the physical cores, all of those, all siblings, and twice that: 1, 2, 4 on
+    2 cores; 1, 2, 4, 6, 12, 24 on 6 cores with SMT.
+    """
+    cores = max(1, int(topology.usable_cores))
+    powers = {2**power for power in range(cores.bit_length())}
+    logical = topology.usable_cpus
+    return tuple(sorted(powers | {cores, logical, 2 * logical}))
+
+
+def read_topology(root: Path = Path("/"), *, affinity: Collection[int] | None = None) -> Topology:
+    """Read the topology under `root`; `affinity` is this process's own mask unless given."""
+    if affinity is None and hasattr(os, "sched_getaffinity"):
+        affinity = os.sched_getaffinity(0)
+    online = parse_cpus(_line(root / CPUS / "online"))
+    cores = _cores(root, online)
+    return Topology(
+        logical_cpus=len(online) or psutil.cpu_count() or 1,
+        physical_cores=len(cores) or psutil.cpu_count(logical=False),
+        cores=cores,
+        numa_nodes=_numa_nodes(root),
+        efficiency_cpus=_efficiency_cpus(root, online),
+        affinity=None if affinity is None else tuple(sorted(affinity)),
+        cpu_quota=cpu_quota(root),
+        cpu_model=_cpu_model(root),
+    )
+
+
+def parse_cpus(text: str) -> tuple[int, ...]:
+    """The CPUs in a kernel list such as `0-3,8`; empty for anything that is none."""
+    cpus: set[int] = set()
+    try:
+        for part in filter(None, text.strip().split(",")):
+            first, _, last = part.partition("-")
+            cpus.update(range(int(first), int(last or first) + 1))
+    except ValueError:
+        return ()
+    return tuple(sorted(cpus))
+
+
+def _cores(root: Path, online: Iterable[int]) -> tuple[tuple[int, ...], ...]:
+    cores = set()
+    for cpu in online:
+        folder = root / CPUS / f"cpu{cpu}" / "topology"
+        # The second is the first's name before Linux 5.3 (Documentation/ABI/stable/sysfs-devices…).
+        siblings = _line(folder / "core_cpus_list") or _line(folder / "thread_siblings_list")
+        cores.add(parse_cpus(siblings))
+    return () if () in cores else tuple(sorted(cores))
+
+
+def _numa_nodes(root: Path) -> tuple[tuple[int, ...], ...]:
+    folder = root / "sys/devices/system/node"
+    lists = (parse_cpus(_line(node / "cpulist")) for node in folder.glob("node[0-9]*"))
+    return tuple(sorted(cpus for cpus in lists if cpus))  # a node may be memory alone
+
+
+def _efficiency_cpus(root: Path, online: Iterable[int]) -> tuple[int, ...]:
+    listed = parse_cpus(_line(root / "sys/devices/cpu_atom/cpus"))
+    if listed:
+        return listed
+    capacities = {cpu: _line(root / CPUS / f"cpu{cpu}" / "cpu_capacity") for cpu in online}
+    known = {cpu: int(text) for cpu, text in capacities.items() if text.isdecimal()}
+    limit = EFFICIENCY_CAPACITY * max(known.values(), default=0)
+    return tuple(sorted(cpu for cpu, capacity in known.items() if capacity < limit))
+
+
+def _cpu_model(root: Path) -> str | None:
+    try:
+        text = (root / "proc/cpuinfo").read_text(errors="replace")
+    except OSError:
+        return None
+    pairs = (line.partition(":") for line in text.splitlines())
+    values = {key.strip(): value.strip() for key, _, value in pairs}
+    return next((values[key] for key in MODEL_KEYS if values.get(key)), None)
+
+
+def _line(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,1 @@
+"""Which runs a study has, in what order, at what cost, and what cannot be run and why."""

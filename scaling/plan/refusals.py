@@ -1,0 +1,43 @@
+"""What a study cannot have: told in the plan with its reason, not found out as a crash."""
+
+from dataclasses import dataclass
+
+from scaling.journal.record import Description
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """Cells that cannot be run, at whatever number of workers, and the reason."""
+
+    workload: str
+    loop: str
+    arm: str
+    model: str
+    sizing: str
+    reason: str
+
+
+def refusal(
+    description: Description, *, workload: str, model: str, loop: str, sizing: str
+) -> str | None:
+    """Why the environment described cannot run this; None where it can."""
+    facts = description.workloads.get(workload)
+    if facts is None:
+        return "this build's environment does not have the workload"
+    if facts.refused is not None:
+        return facts.refused
+    for what, name, offers in (
+        ("model", model, description.models),
+        ("loop", loop, description.loops),
+    ):
+        if name not in offers:
+            return f"this build's environment does not have the {what} {name}"
+        reason = offers[name].refused
+        if reason is not None:
+            return reason
+    for each in facts.refusals:
+        if (each.model, each.loop) == (model, loop):
+            return each.reason
+    if sizing == "strong" and facts.in_flight is None:
+        return "strong sizing deals out work in flight, and this workload has no parameter for it"
+    return None

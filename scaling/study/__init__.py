@@ -1,0 +1,1 @@
+"""What is asked: a study file and the command line, checked and filled in."""

@@ -1,0 +1,108 @@
+"""The figures of a study as rows for other programs, and as Markdown for people's texts."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from scaling import wording
+from scaling.analysis.estimate import Estimate
+from scaling.analysis.sections import Section, blemishes, sections
+from scaling.journal.record import StudyLine
+from scaling.tables.measures import MARKS, SUSPECT, curve_name, measures, notes
+
+SLOPE = "mib_per_extra_worker"
+
+
+def summary(frame: pd.DataFrame, study: StudyLine) -> pd.DataFrame:
+    """One row per cell: what it is, how many runs, and each figure with its bounds.
+
+    A figure takes five columns: its name for the median, then the name with `_low`, `_high`, `_n`
+    (values it rests on) and `_method` (how the bounds were made). Units are in the names.
+    """
+    rows = []
+    for section in sections(frame, study):
+        for curve in section.curves:
+            key = curve.key
+            for point in curve.points:
+                row: dict[str, object] = {
+                    "study": key.study,
+                    "workload": key.workload,
+                    "parameters": key.parameters,
+                    "sizing": key.sizing,
+                    "loop": key.loop,
+                    "arm": key.arm,
+                    "model": key.model,
+                    "workers": point.workers,
+                    "region": point.region,
+                    "operation": section.operation,
+                    "runs": point.runs,
+                    "suspect": point.suspect,
+                    "left_out": point.left_out,
+                    "memory_kind": curve.memory_kind,
+                }
+                for measure in measures(section):
+                    row |= _columns(measure.column, measure.of(point))
+                rows.append(row | _columns(SLOPE, curve.slope))
+    return pd.DataFrame(rows)
+
+
+def _columns(name: str, value: Estimate) -> dict[str, object]:
+    return {
+        name: value.point,
+        f"{name}_low": value.low,
+        f"{name}_high": value.high,
+        f"{name}_n": value.n,
+        f"{name}_method": value.method,
+    }
+
+
+def write_csv(frame: pd.DataFrame, study: StudyLine, path: Path) -> Path:
+    """Write `summary` as CSV. Raises `OSError` as any writing does."""
+    summary(frame, study).to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
+    return path
+
+
+def markdown(frame: pd.DataFrame, study: StudyLine) -> str:
+    """All tables as Markdown, the runs that were left out or marked at the end."""
+    parts = [_section(section) for section in sections(frame, study)]
+    found = blemishes(frame)
+    if found:
+        lines = ["### Runs that are not simply valid", ""]
+        lines += ["| | runs | cell | reasons | first detail |", "| --- | ---: | --- | --- | --- |"]
+        lines += [
+            _line([each.validity, str(each.runs), each.cell, each.reasons, _safe(each.detail)])
+            for each in found
+        ]
+        lines += ["", "Invalid runs are in no figure."]
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def _section(section: Section) -> str:
+    shown = measures(section)
+    headings = ["curve", "N", "runs", *(measure.heading for measure in shown)]
+    lines = [f"### {section.title}", ""]
+    lines += [_line(headings), _line(["---", *["---:"] * (len(headings) - 1)])]
+    for curve in section.curves:
+        for point in curve.points:
+            marked = f"{point.workers}{MARKS.get(point.region or '', '')}".replace("*", r"\*")
+            runs = f"{point.runs}{SUSPECT if point.suspect else ''}"
+            figures = [wording.estimate(measure.of(point)) for measure in shown]
+            lines.append(_line([curve_name(curve), marked, runs, *figures]))
+    slopes = [
+        f"- {curve_name(curve)}: {wording.estimate(curve.slope)} MiB {curve.memory_kind} "
+        "per extra worker"
+        for curve in section.curves
+        if curve.slope.n
+    ]
+    told = " ".join(notes(section)).replace("*", r"\*")
+    return "\n".join([*lines, "", *slopes, "", told] if slopes else [*lines, "", told])
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _safe(text: str) -> str:
+    """Text from outside, kept from breaking the table it stands in."""
+    return text.replace("|", r"\|").replace("\n", " ")
