@@ -7,7 +7,7 @@ from typing import NamedTuple
 import psutil
 import pytest
 
-from scaling import disturbance as module
+from scaling.driver import disturbance as module
 from scaling.driver.disturbance import MachineTimes, disturbance
 from scaling.journal.record import Disturbance
 
