@@ -195,6 +195,6 @@ def plot(
 def interpreters() -> None:
     """List the interpreters that are there: version, GIL or not, where from, how built."""
     from scaling.interpreters import survey
-    from scaling.interpreters.table import interpreters_table
+    from scaling.tables.interpreters import interpreters_table
 
     Console().print(interpreters_table(survey()))

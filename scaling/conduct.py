@@ -1,5 +1,6 @@
 """A study from its options to its journal: prepared, planned, measured."""
 
+import os
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping
@@ -7,13 +8,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from scaling.arms import Arm
 from scaling.cache import Say
 from scaling.child_path import workers_path, workers_source_hash
 from scaling.driver.driver import drive, remaining
-from scaling.driver.execute import Executor, PreparedArm
+from scaling.driver.execute import Executor, PreparedArm, child_environment
 from scaling.driver.progress import Display
 from scaling.driver.services import Services
 from scaling.environments import pins_sha256
+from scaling.frame.judging import judge_of
 from scaling.journal.folder import choose
 from scaling.journal.head import head
 from scaling.journal.record import Line
@@ -76,8 +79,11 @@ def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
     first = head(
         plan, arms, machine, pins=pins_sha256("child"), workers_source=workers_source_hash()
     )
+    judge = judge_of(first)
     chosen = choose(
-        output or RESULTS / plan.study.name, first, lambda runs: not remaining(plan.runs, runs)
+        output or RESULTS / plan.study.name,
+        first,
+        lambda runs: not remaining(plan.runs, runs, judge),
     )
     folder = chosen.journal.path.parent
     with chosen.journal as journal, _services(ready) as services:
@@ -87,20 +93,22 @@ def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
             display.note(f"going on with {folder}: {len(journal.runs)} runs are measured already")
         else:
             _measure_ceilings(ready, services, journal.append)
-        drive(plan, journal, Executor(plan, arms, services), display)
+        drive(plan, journal, Executor(plan, arms, services), judge, display)
     return folder
 
 
 def _services(ready: Prepared) -> Services:
-    """Helpers on one build for all arms, so that they are no part of what is compared.
+    """Helpers on one build, without any arm's settings, so that they are no part of the comparison.
 
     A build with the GIL is the quicker one for a single process.
     """
     arms = list(ready.arms.values())
     chosen = next((arm for arm in arms if not arm.arm.build.free_threaded), arms[0])
+    search_path = chosen.environment["PYTHONPATH"].split(os.pathsep)
+    environment = child_environment(Arm(chosen.arm.build), search_path)
     most = max(cell.workers for cell in ready.plan.cells)
     processes = -(-most // WORKERS_PER_SITE_PROCESS)
-    return Services(chosen.python, chosen.environment, processes=processes)
+    return Services(chosen.python, environment, processes=processes)
 
 
 def _measure_ceilings(ready: Prepared, services: Services, write: Callable[[Line], None]) -> None:

@@ -15,6 +15,7 @@ from scaling.plan.plan import Plan, make_plan
 from scaling.study.options import Options
 from scaling.study.study import study_from
 from tests.describing import description
+from tests.fabricate import Made, study_line
 
 TWO_CORES = Topology(logical_cpus=2, physical_cores=2)
 
@@ -75,6 +76,13 @@ def plan() -> Plan:
     return make_plan(study, {"3.14t": description()}, TWO_CORES)
 
 
+def opened(path: Path) -> Journal:
+    journal = Journal(path)
+    if journal.head is None:
+        journal.append(study_line(Made()))
+    return journal
+
+
 def keys(runs: list[PlannedRun]) -> list[tuple[int, str]]:
     return [(run.block, cell_key(run.cell)) for run in runs]
 
@@ -82,9 +90,9 @@ def keys(runs: list[PlannedRun]) -> list[tuple[int, str]]:
 def test_an_interrupted_study_goes_on_with_what_is_missing(plan: Plan, tmp_path: Path) -> None:
     first, second = Pretended(stop_at=3), Pretended()
     stopped = pytest.raises(InterruptedStudyError, match=r"3 of \d+ runs.*same command")
-    with Journal(tmp_path / "journal.jsonl") as journal, stopped:
+    with opened(tmp_path / "journal.jsonl") as journal, stopped:
         drive(plan, journal, first, Told())
-    with Journal(tmp_path / "journal.jsonl") as journal:
+    with opened(tmp_path / "journal.jsonl") as journal:
         told = Told()
         drive(plan, journal, second, told)
         assert told.began == (len(plan.runs), 3)
@@ -92,7 +100,7 @@ def test_an_interrupted_study_goes_on_with_what_is_missing(plan: Plan, tmp_path:
 
 
 def test_a_complete_study_has_nothing_to_do(plan: Plan, tmp_path: Path) -> None:
-    with Journal(tmp_path / "journal.jsonl") as journal:
+    with opened(tmp_path / "journal.jsonl") as journal:
         drive(plan, journal, Pretended(), Told())
         assert remaining(plan.runs, journal.runs) == []
         again = Pretended()
@@ -109,14 +117,14 @@ def test_a_record_is_on_disk_before_the_next_run_starts(plan: Plan, tmp_path: Pa
             lines_seen.append(path.read_bytes().count(b"\n"))
             return super().__call__(run, attempt)
 
-    with Journal(path) as journal:
+    with opened(path) as journal:
         drive(plan, journal, Looking(), Told())
-    assert lines_seen == list(range(len(plan.runs)))
+    assert lines_seen == list(range(1, len(plan.runs) + 1))
 
 
 def test_failed_runs_are_told_and_do_not_stop_the_study(plan: Plan, tmp_path: Path) -> None:
     told = Told()
-    with Journal(tmp_path / "journal.jsonl") as journal:
+    with opened(tmp_path / "journal.jsonl") as journal:
         drive(plan, journal, Pretended(), told)
     assert told.figures == ["crashed: ended by signal 11"] * len(plan.runs)
     assert told.ended
@@ -124,7 +132,7 @@ def test_failed_runs_are_told_and_do_not_stop_the_study(plan: Plan, tmp_path: Pa
 
 def test_time_left_is_learnt_from_the_runs(plan: Plan, tmp_path: Path) -> None:
     told = Told()
-    with Journal(tmp_path / "journal.jsonl") as journal:
+    with opened(tmp_path / "journal.jsonl") as journal:
         drive(plan, journal, Pretended(), told)
     runs = len(plan.runs)
     # Every run took 4 s, and after the first one that is known.

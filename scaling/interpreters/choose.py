@@ -111,15 +111,20 @@ def _found(builds: Sequence[Build], *, pgo: bool, say: Say) -> dict[str, Interpr
 
 
 def _from_uv(builds: Sequence[Build], *, pgo: bool, say: Say) -> dict[str, Interpreter]:
+    if chosen := _in_uvs_store(builds, pgo=pgo):
+        return chosen  # only where uv alone is allowed: else it has been found already
     try:
         download(builds, say=say)
     except ScalingError as reason:
         say(f"  {reason}")
         raise
-    chosen = select((one for one in survey(builds) if one.origin == "uv"), builds, pgo=pgo)
-    if chosen is None:
-        raise ScalingError("what uv installed does not fit together")
-    return chosen
+    if chosen := _in_uvs_store(builds, pgo=pgo):
+        return chosen
+    raise ScalingError("what uv installed does not fit together")
+
+
+def _in_uvs_store(builds: Sequence[Build], *, pgo: bool) -> dict[str, Interpreter] | None:
+    return select((one for one in survey(builds) if one.origin == "uv"), builds, pgo=pgo)
 
 
 def _built(builds: Sequence[Build], *, pgo: bool, say: Say) -> dict[str, Interpreter]:
