@@ -1,4 +1,4 @@
-"""The command line: `scaling plan`, `run`, `plot`, `interpreters`."""
+"""The command line: `scaling plan`, `run`, `plot`, `compare`, `interpreters`, `doctor`."""
 
 import sys
 from pathlib import Path
@@ -52,6 +52,13 @@ PresetOption = Annotated[
 ]
 BlocksOption = Annotated[int | None, typer.Option(help="How often every cell is run.")]
 SeedOption = Annotated[int | None, typer.Option(help="Seed of the order of the runs.")]
+ControlsOption = Annotated[
+    bool | None,
+    typer.Option(help="Run the controls (compute, shared), too, where the study has none."),
+]
+PinOption = Annotated[
+    bool | None, typer.Option(help="Give each worker a CPU of its own: cores, then siblings.")
+]
 PathOption = Annotated[
     list[Path] | None, typer.Option(help="A folder that your own workload is imported from.")
 ]
@@ -98,6 +105,8 @@ def _options(said: dict[str, Any]) -> Options:
         preset=said["preset"],
         blocks=said["blocks"],
         seed=said["seed"],
+        controls=said["controls"],
+        pin=said["pin"],
     )
 
 
@@ -132,6 +141,8 @@ def plan(
     preset: PresetOption = None,
     blocks: BlocksOption = None,
     seed: SeedOption = None,
+    controls: ControlsOption = None,
+    pin: PinOption = None,
     path: PathOption = None,
     with_: WithOption = None,
     pgo: PgoOption = False,
@@ -159,6 +170,8 @@ def run(
     preset: PresetOption = None,
     blocks: BlocksOption = None,
     seed: SeedOption = None,
+    controls: ControlsOption = None,
+    pin: PinOption = None,
     path: PathOption = None,
     with_: WithOption = None,
     pgo: PgoOption = False,
@@ -192,9 +205,35 @@ def plot(
 
 
 @app.command()
+def compare(
+    results: Annotated[list[Path], typer.Argument(help="Studies' folders; the first is earliest.")],
+    output: Annotated[
+        Path | None, typer.Option(help="Folder for tables and plots (beside a single journal).")
+    ] = None,
+) -> None:
+    """Hold arms and models of a study against each other, or later studies against the first."""
+    from scaling.compare import compare
+
+    compare(results, output, Console())
+
+
+@app.command()
 def interpreters() -> None:
     """List the interpreters that are there: version, GIL or not, where from, how built."""
     from scaling.interpreters import survey
     from scaling.tables.interpreters import interpreters_table
 
     Console().print(interpreters_table(survey()))
+
+
+@app.command()
+def doctor() -> None:
+    """Look at this machine and say what will disturb the figures, and what to do about it."""
+    from scaling.machine.doctor import examine, gravest
+    from scaling.machine.doctor_view import report
+    from scaling.machine.patient import look
+
+    found = examine(look())
+    Console().print(report(found))
+    if gravest(found) == "stop":
+        raise SystemExit(1)

@@ -19,13 +19,33 @@ def tell(folder: Path, console: Console) -> None:
         UsageError: there is no journal that could be read.
         ScalingError: the plots cannot be written.
     """
-    from scaling.tables.export import markdown, write_csv
+    tell_journal(read(folder, console), folder, console)
 
-    journal = _read(folder, console)
-    console.print(Results(journal.frame, journal.study))
-    _try_writing(lambda: write_csv(journal.frame, journal.study, folder / "summary.csv"))
-    text = markdown(journal.frame, journal.study)
-    _try_writing(lambda: (folder / "tables.md").write_text(text, encoding="utf-8"))
+
+def tell_journal(journal: Journal, folder: Path, console: Console) -> None:
+    """The same for a journal that was read, with everything written into `folder`.
+
+    Where there are several arms or models, they are compared, too.
+
+    Raises:
+        ScalingError: something cannot be written.
+    """
+    from scaling.tables.comparison import chapters
+    from scaling.tables.comparison_rows import comparison_rows
+    from scaling.tables.comparison_view import Comparison, comparison_markdown
+    from scaling.tables.export import markdown, write_csv, write_rows
+
+    frame, study = journal.frame, journal.study
+    console.print(Results(frame, study))
+    try_writing(lambda: folder.mkdir(parents=True, exist_ok=True))
+    try_writing(lambda: write_csv(frame, study, folder / "summary.csv"))
+    text = markdown(frame, study)
+    if compared := chapters(frame, study):
+        console.print(Comparison(chapters(frame, study, alone=False)))
+        text = f"{comparison_markdown(compared)}\n\n{text}"
+        rows = comparison_rows(frame, study)
+        try_writing(lambda: write_rows(rows, folder / "comparison.csv"))
+    try_writing(lambda: (folder / "tables.md").write_text(text, encoding="utf-8"))
     _draw(journal, folder / PLOTS, console)
 
 
@@ -36,11 +56,12 @@ def draw(results: Path, output: Path | None, console: Console) -> None:
         UsageError: there is no journal that could be read.
         ScalingError: the plots cannot be written.
     """
-    journal = _read(results, console)
+    journal = read(results, console)
     _draw(journal, output or journal.path.parent / PLOTS, console)
 
 
-def _read(results: Path, console: Console) -> Journal:
+def read(results: Path, console: Console) -> Journal:
+    """The journal, with what was skipped in it told. Raises `UsageError` as `read_journal` does."""
     journal = read_journal(results)
     for note in journal.notes:
         console.print(note, markup=False, highlight=False, soft_wrap=True)
@@ -50,7 +71,7 @@ def _read(results: Path, console: Console) -> Journal:
 def _draw(journal: Journal, folder: Path, console: Console) -> None:
     from scaling.plots import draw_all
 
-    files = _try_writing(lambda: draw_all(journal.frame, journal.study, folder))
+    files = try_writing(lambda: draw_all(journal.frame, journal.study, folder))
     pictures = sum(file.suffix == ".svg" for file in files)
     console.print(
         f"journal: {journal.path}\n{pictures} plots, as SVG and PNG: {folder}",
@@ -60,7 +81,8 @@ def _draw(journal: Journal, folder: Path, console: Console) -> None:
     )
 
 
-def _try_writing[T](write: Callable[[], T]) -> T:
+def try_writing[T](write: Callable[[], T]) -> T:
+    """Write something. Raises `ScalingError` for what the system says against it."""
     try:
         return write()
     except OSError as error:

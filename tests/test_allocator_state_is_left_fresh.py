@@ -8,8 +8,6 @@ window may free one.
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from scaling.journal.record import Record
 from tests.children import FREE_THREADED, measured
 
@@ -27,9 +25,8 @@ def faults_per_operation(record: Record) -> float:
     return (last - first) / (worker.ticks.operations[-1] - worker.ticks.operations[0])
 
 
-@pytest.mark.parametrize("model", ["threads", "processes"])
-def test_fresh_child(model: str) -> None:
-    faults = faults_per_operation(measured(ECHO | {"model": model}))
+def test_fresh_child() -> None:
+    faults = faults_per_operation(measured(ECHO))
     assert faults < FEW if FREE_THREADED else faults >= 1
 
 

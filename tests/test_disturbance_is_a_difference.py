@@ -99,3 +99,37 @@ def test_throttling_is_read_from_the_control_group(
         (tmp_path / "cpu.stat").write_text(stat)
     monkeypatch.setattr(module, "cpu_folders", lambda: [tmp_path])
     assert MachineTimes.now().throttled_s == throttled_s
+
+
+def test_a_clock_step_is_how_far_the_clocks_moved_apart() -> None:
+    before = replace(BEFORE, clock_offset_s=1_000.0)
+    stepped = disturbance(before, replace(AFTER, clock_offset_s=999.25), 3.0)
+    assert stepped.clock_step_s == -0.75
+    assert disturbance(before, replace(before, clock_offset_s=1_002.0), 0.0).clock_step_s == 2.0
+    assert disturbance(BEFORE, replace(AFTER, clock_offset_s=1.0), 3.0).clock_step_s is None
+
+
+def test_a_reading_of_both_clocks_that_was_interrupted_is_not_used() -> None:
+    """Five readings; while the third is taken something comes between, for as long as 0.3 s."""
+    now_ns, readings = 0, 0
+
+    def monotonic() -> int:
+        nonlocal now_ns, readings
+        now_ns += 100
+        readings += 1
+        return now_ns
+
+    def wall() -> int:
+        nonlocal now_ns
+        now_ns += 300_000_000 if readings in (1, 5) else 100
+        return now_ns + 7_000_000_000
+
+    assert module.clock_offset_s(wall, monotonic) == pytest.approx(7.0, abs=1e-6)
+
+
+def test_the_real_clocks_do_not_part_between_two_readings() -> None:
+    assert disturbance(
+        replace(BEFORE, clock_offset_s=module.clock_offset_s()),
+        replace(AFTER, clock_offset_s=module.clock_offset_s()),
+        3.0,
+    ).clock_step_s == pytest.approx(0, abs=0.005)

@@ -94,7 +94,7 @@ def test_flags_are_typed_by_the_description_and_sweep() -> None:
 @pytest.mark.parametrize("flags", [("echo.connections=1,4", "echo.connections=1"), ()])
 def test_a_cell_that_is_asked_for_twice_is_there_once(flags: tuple[str, ...]) -> None:
     text = "[[workloads]]\nname = 'echo'\n[[workloads]]\nname = 'echo'"
-    options = Options(workers=("1,2,2",), set=flags)
+    options = Options(workers=("1,2,2",), set=flags, controls=False)
     study = study_from(
         options, running_build="3.14t", load_file=lambda name: read_study(text, name)
     )
@@ -105,7 +105,7 @@ def test_a_cell_that_is_asked_for_twice_is_there_once(flags: tuple[str, ...]) ->
 def test_a_whole_number_in_a_file_is_one_for_a_parameter_that_takes_fractions() -> None:
     text = "[[workloads]]\nname = 'echo'\nparameters = { work_us = 10 }"
     study = study_from(
-        Options(workers=("1",)),
+        Options(workers=("1",), controls=False),
         running_build="3.14t",
         load_file=lambda name: read_study(text, name),
     )

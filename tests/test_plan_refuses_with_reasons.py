@@ -22,7 +22,7 @@ def plan(
 ) -> Plan:
     arms = arms or {"3.14t": description()}
     study = study_from(
-        options or Options(arm=tuple(arms)),
+        options or Options(arm=tuple(arms), controls=False),
         running_build="3.14t",
         load_file=lambda name: read_study(text, f"{name}.toml"),
     )

@@ -27,6 +27,7 @@ class Told:
         self.began: tuple[int, int] | None = None
         self.figures: list[str] = []
         self.left_s: list[float] = []
+        self.invalids: list[tuple[str, bool]] = []
         self.ended = False
 
     def begin(self, total: int, done: int) -> None:
@@ -37,6 +38,9 @@ class Told:
 
     def finished(self, run: str, figure: str, left_s: float) -> None:
         self.figures.append(figure)
+
+    def invalid(self, reason: str, *, again: bool) -> None:
+        self.invalids.append((reason, again))
 
     def note(self, text: str) -> None:
         raise AssertionError(text)
@@ -50,12 +54,14 @@ class Pretended:
 
     def __init__(self, stop_at: int | None = None) -> None:
         self.done: list[PlannedRun] = []
+        self.attempts: list[int] = []
         self._stop_at = stop_at
 
     def __call__(self, run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
         if len(self.done) == self._stop_at:
             raise KeyboardInterrupt
         self.done.append(run)
+        self.attempts.append(attempt)
         line = RunLine(
             cell=run.cell,
             outcome="crashed",
@@ -69,9 +75,17 @@ class Pretended:
         return line, None
 
 
+def believes(line: RunLine) -> str | None:
+    """A judge who finds nothing wrong, whatever the run."""
+    del line
+    return None
+
+
 @pytest.fixture
 def plan() -> Plan:
-    options = Options(workload=("echo,compute",), workers=("1,2",), blocks=2, seconds=1.0)
+    options = Options(
+        workload=("echo,compute",), workers=("1,2",), blocks=2, seconds=1.0, controls=False
+    )
     study = study_from(options, running_build="3.14t")
     return make_plan(study, {"3.14t": description()}, TWO_CORES)
 
@@ -91,20 +105,20 @@ def test_an_interrupted_study_goes_on_with_what_is_missing(plan: Plan, tmp_path:
     first, second = Pretended(stop_at=3), Pretended()
     stopped = pytest.raises(InterruptedStudyError, match=r"3 of \d+ runs.*same command")
     with opened(tmp_path / "journal.jsonl") as journal, stopped:
-        drive(plan, journal, first, Told())
+        drive(plan, journal, first, believes, Told())
     with opened(tmp_path / "journal.jsonl") as journal:
         told = Told()
-        drive(plan, journal, second, told)
+        drive(plan, journal, second, believes, told)
         assert told.began == (len(plan.runs), 3)
     assert keys(first.done) + keys(second.done) == keys(plan.runs)
 
 
 def test_a_complete_study_has_nothing_to_do(plan: Plan, tmp_path: Path) -> None:
     with opened(tmp_path / "journal.jsonl") as journal:
-        drive(plan, journal, Pretended(), Told())
-        assert remaining(plan.runs, journal.runs) == []
+        drive(plan, journal, Pretended(), believes, Told())
+        assert remaining(plan.runs, journal.runs, believes) == []
         again = Pretended()
-        drive(plan, journal, again, Told())
+        drive(plan, journal, again, believes, Told())
     assert again.done == []
 
 
@@ -118,14 +132,14 @@ def test_a_record_is_on_disk_before_the_next_run_starts(plan: Plan, tmp_path: Pa
             return super().__call__(run, attempt)
 
     with opened(path) as journal:
-        drive(plan, journal, Looking(), Told())
+        drive(plan, journal, Looking(), believes, Told())
     assert lines_seen == list(range(1, len(plan.runs) + 1))
 
 
 def test_failed_runs_are_told_and_do_not_stop_the_study(plan: Plan, tmp_path: Path) -> None:
     told = Told()
     with opened(tmp_path / "journal.jsonl") as journal:
-        drive(plan, journal, Pretended(), told)
+        drive(plan, journal, Pretended(), believes, told)
     assert told.figures == ["crashed: ended by signal 11"] * len(plan.runs)
     assert told.ended
 
@@ -133,7 +147,7 @@ def test_failed_runs_are_told_and_do_not_stop_the_study(plan: Plan, tmp_path: Pa
 def test_time_left_is_learnt_from_the_runs(plan: Plan, tmp_path: Path) -> None:
     told = Told()
     with opened(tmp_path / "journal.jsonl") as journal:
-        drive(plan, journal, Pretended(), told)
+        drive(plan, journal, Pretended(), believes, told)
     runs = len(plan.runs)
     # Every run took 4 s, and after the first one that is known.
     assert told.left_s[1:] == pytest.approx([4.0 * (runs - done) for done in range(1, runs)])

@@ -12,6 +12,7 @@ from tests.commands import BUILD, scaling, start, stop_after
 SMALL = [
     *("run", "--arm", BUILD, "--workload", "compute,echo", "--loop", "asyncio"),
     *("--workers", "1,2", "--blocks", "2", "--seconds", "0.2"),
+    "--no-controls",
 ]
 RUNS = 2 * 2 * 2
 
@@ -114,7 +115,7 @@ def test_a_workload_of_ones_own_is_measured(tmp_path: Path) -> None:
     )
     done = scaling(
         *("run", "--arm", BUILD, "--workload", "mine:Nap", "--path", ".", "--workers", "1"),
-        *("--loop", "asyncio"),
+        *("--loop", "asyncio", "--no-controls"),
         *("--blocks", "1", "--seconds", "0.2", "--set", "mine:Nap.pause_s=0.002"),
         *("--output", "out"),
         state=tmp_path,
@@ -123,3 +124,19 @@ def test_a_workload_of_ones_own_is_measured(tmp_path: Path) -> None:
     assert "naps/s" in done.stdout
     (operations,) = package.load(tmp_path / "out")["operations"]
     assert 0 < operations <= 100  # no more naps of 2 ms fit into 0.2 s
+
+
+def test_a_study_is_pinned_and_has_its_controls_if_nothing_else_is_said(tmp_path: Path) -> None:
+    done = scaling(
+        *("run", "--arm", BUILD, "--workload", "echo", "--loop", "asyncio", "--workers", "2"),
+        *("--blocks", "1", "--seconds", "0.3", "--pin", "--output", "out"),
+        state=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Controls left out" not in done.stdout
+    journal = read_journal(tmp_path / "out")
+    assert journal.study.study["pin"] is True
+    ran = {(row.workload, row.workers) for row in journal.frame.itertuples()}
+    assert ran == {("echo", 2), *((name, n) for name in ("compute", "shared") for n in (1, 2))}
+    assert journal.frame["valid"].all(), journal.frame[["workload", "details"]].to_string()
+    assert '"pinning":[[' in (tmp_path / "out" / "journal.jsonl").read_text()

@@ -124,6 +124,19 @@ def clock_goes_back(run: RunLine) -> RunLine:
     return of_ticks(run, back)
 
 
+def pinned(found: list[int] | None) -> Change:
+    """Both workers were to be pinned; the second was `found` elsewhere, or did not say."""
+
+    def change(run: RunLine) -> RunLine:
+        on = {0: [0], 1: found}
+        told = of_workers(
+            run, lambda worker: msgspec.structs.replace(worker, cpus=on[worker.index])
+        )
+        return with_(told, cell__pinning=[[0], [1]])
+
+    return change
+
+
 def no_ticks(run: RunLine) -> RunLine:
     return of_ticks(run, lambda _: Ticks())
 
@@ -168,6 +181,8 @@ FAULTS: list[tuple[str, str, Change, str]] = [
         lambda run: with_(run, record__loop__name="uvloop"),
         "loop: uvloop, the arm asks for asyncio",
     ),
+    ("settings-lost", "invalid", pinned([0, 1]), "worker 1 was on CPUs [0, 1], pinned to [1]"),
+    ("settings-lost", "invalid", pinned(None), "worker 1 did not say which CPUs it was on"),
     ("not-all-busy", "invalid", starts_late, "busy for 95"),
     ("not-all-busy", "invalid", one_idle, "1 worker(s) finished no operation"),
     ("not-steady", "suspect", slows_down, "ran -20.0% against the rest"),
@@ -188,6 +203,18 @@ FAULTS: list[tuple[str, str, Change, str]] = [
     ),
     ("clock-stepped", "invalid", ticks_early, "ms before its instant"),
     ("clock-stepped", "invalid", clock_goes_back, "not later than the one before"),
+    (
+        "clock-stepped",
+        "invalid",
+        lambda run: with_(run, disturbance__clock_step_s=-0.5),
+        "went -500 ms against the monotonic one",
+    ),
+    (
+        "clock-stepped",
+        "invalid",
+        lambda run: with_(run, disturbance__clock_step_s=3600.0),
+        "the machine slept",
+    ),
     ("garbled", "invalid", no_ticks, "do not fit together"),
     ("failed", "invalid", gives_up, "setup: OSError: no such host"),
     (
@@ -251,6 +278,20 @@ def test_what_a_machine_cannot_tell_is_no_fault(tmp_path: Path) -> None:
         return with_(quiet, disturbance__other_cpu_fraction=None)
 
     assert judged(tmp_path, blank)[0]["validity"] == "valid"
+
+
+def test_a_clock_that_is_merely_slewed_has_not_stepped(tmp_path: Path) -> None:
+    """NTP may move a clock by 500 µs a second; these runs took 3 s."""
+    slewed = judged(tmp_path, lambda run: with_(run, disturbance__clock_step_s=0.0064))
+    assert slewed[0]["validity"] == "valid"
+    stepped = judged(tmp_path, lambda run: with_(run, disturbance__clock_step_s=0.0066))
+    assert stepped[0]["reasons"] == ("clock-stepped",)
+
+
+def test_workers_on_the_cpus_that_they_were_pinned_to_are_as_they_should_be(
+    tmp_path: Path,
+) -> None:
+    assert judged(tmp_path, pinned([1]))[0]["validity"] == "valid"
 
 
 def test_an_arm_promises_what_its_name_says() -> None:

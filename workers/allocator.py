@@ -2,7 +2,6 @@
 
 import os
 import sys
-import tempfile
 
 # What `sys._debugmallocstats()` prints first, by allocator (Objects/obmalloc.c).
 SIGNS = {b"Medium block threshold": "mimalloc", b"num pools": "pymalloc"}
@@ -14,14 +13,17 @@ def allocator() -> str:
     The statistics go to the C-level standard error, which is diverted meanwhile; call it when
     no other thread has anything to say.
     """
-    with tempfile.TemporaryFile() as diverted:
-        kept = os.dup(2)
-        os.dup2(diverted.fileno(), 2)
-        try:
-            sys._debugmallocstats()
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)
-        diverted.seek(0)
-        head = diverted.read(4096)
+    # A pipe, since `tempfile` would cost every child more than 1 MiB.
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)  # what does not fit into it is not needed
+    kept = os.dup(2)
+    os.dup2(writing, 2)
+    try:
+        sys._debugmallocstats()
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(writing)
+    head = os.read(reading, 4096)
+    os.close(reading)
     return next((name for sign, name in SIGNS.items() if sign in head), "malloc")

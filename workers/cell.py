@@ -1,6 +1,7 @@
 """The cell as the child reads it: one JSON document that says what to measure."""
 
 import math
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -96,3 +97,16 @@ def _check(cell: Cell) -> None:
         raise CellError(
             f"in_flight: {cell.in_flight} cannot be dealt out to {cell.workers} workers"
         )
+    if cell.pinning is not None:
+        _check_pinning(cell.pinning, cell.workers)
+
+
+def _check_pinning(pinning: list[Any], workers: int) -> None:
+    if not hasattr(os, "sched_setaffinity"):
+        raise CellError("pinning: this system does not let a program choose its CPUs")
+    lists = [each for each in pinning if isinstance(each, list) and each]
+    if len(lists) != len(pinning) or len(lists) != workers:
+        raise CellError(f"pinning: expected a list of CPUs for each of {workers} workers")
+    for cpu in (cpu for each in lists for cpu in each):
+        if type(cpu) is not int or cpu < 0:
+            raise CellError(f"pinning: expected numbers of CPUs, got {cpu!r}")

@@ -5,6 +5,7 @@ The same in a thread, a process or a sub-interpreter: orders come and reports go
 
 import asyncio
 import contextlib
+import os
 import socket
 import time
 import traceback
@@ -88,6 +89,8 @@ class Life:
     def live(self) -> dict[str, Any]:
         """Run from import to the closed loop; return the worker's part of the record."""
         cell = self._cell
+        if cell.pinning is not None:
+            os.sched_setaffinity(0, cell.pinning[self.index])  # 0: this thread, and no other
         workload = load(cell)
         if cell.in_flight is not None and workload.in_flight is not None:
             setattr(workload, workload.in_flight, cell.share(self.index))
@@ -103,6 +106,7 @@ class Life:
         return report | {
             "index": self.index,
             "in_flight": cell.share(self.index),
+            "cpus": None if cell.pinning is None else sorted(os.sched_getaffinity(0)),
             "loop_class": loop_class,
             "loop_version": loop_version(cell.loop),
             "facts": workload.facts(),

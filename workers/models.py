@@ -85,12 +85,11 @@ class Processes:
             process.wait()
 
     def end(self, *, stacks: bool) -> None:
-        """End the processes; at SIGUSR1 each shows its stacks."""
-        if stacks:
-            for process in self._processes:
-                process.send_signal(signal.SIGUSR1)
-            time.sleep(LAST_WORDS_S)
+        """End the processes; at SIGUSR1 each shows its stacks, one after the other."""
         for process in self._processes:
+            if stacks:
+                process.send_signal(signal.SIGUSR1)
+                time.sleep(LAST_WORDS_S / len(self._processes))
             process.kill()
             process.wait()
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import signal
 import socket
 import subprocess
 import tempfile
@@ -12,17 +11,16 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 import msgspec
-import psutil
 
 from scaling.driver.disturbance import disturbance
 from scaling.driver.probe import Probe
+from scaling.driver.tree import ask_for_stacks, end_tree
 from scaling.journal.reading import UNREADABLE
 from scaling.journal.record import Disturbance, Memory, Outcome, Record, decode_record
 
 # Beyond warm-up and window: starting up with many workers, GIL-bound loops that are slow to stop.
 # The child's own limits per phase are shorter, so that it can say itself which phase hangs.
 LIMIT_S = 200.0
-LAST_WORDS_S = 1.0  # for the stacks of a child that hangs to be written, and for its end
 STDERR_KEPT = 20_000  # bytes, from the end: tracebacks stand there
 RUBBISH_KEPT = 2_000  # bytes, from the beginning: what it is shows there
 
@@ -115,36 +113,9 @@ def _feed_and_wait(process: subprocess.Popen[bytes], document: bytes, limit_s: f
     try:
         process.wait(limit_s)
     except subprocess.TimeoutExpired:
-        with contextlib.suppress(ProcessLookupError):
-            # `workers` answers with the stacks of all threads, in each of its processes. (At
-            # SIGABRT a free-threaded build shows but one thread's.)
-            os.killpg(process.pid, signal.SIGUSR1)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(LAST_WORDS_S)
+        ask_for_stacks(process)
         return False
     return True
-
-
-def end_tree(process: subprocess.Popen[bytes]) -> None:
-    """End a process that leads its session, and everything that it started, before returning."""
-    left = True
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):  # all are gone
-        left = False
-    process.wait()
-    deadline = time.monotonic() + LAST_WORDS_S
-    while left and _in_group(process.pid) and time.monotonic() < deadline:
-        time.sleep(0.01)
-
-
-def _in_group(group: int) -> bool:
-    """Whether a process of the group still runs; one that waits to be reaped does not."""
-    for process in psutil.process_iter():
-        with contextlib.suppress(OSError, psutil.Error):
-            if os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE:
-                return True
-    return False
 
 
 def _outcome(record: Record | None, code: int, *, timed_out: bool) -> Outcome:

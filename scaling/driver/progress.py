@@ -22,6 +22,9 @@ class Display(Protocol):
     def finished(self, run: str, figure: str, left_s: float) -> None:
         """A run has ended with this figure."""
 
+    def invalid(self, reason: str, *, again: bool) -> None:
+        """The run just finished cannot be believed; `again`: it will be done once more."""
+
     def note(self, text: str) -> None:
         """Something that the user should know."""
 
@@ -53,6 +56,11 @@ class PlainLines:
         self._done += 1
         self._print(f"[{self._done}/{self._total}] {run}: {figure} · {in_words(left_s)} left")
 
+    def invalid(self, reason: str, *, again: bool) -> None:
+        """Print the reason below the run, and count one more run to come."""
+        self._total += again
+        self._print(f"  {invalid_in_words(reason, again=again)}")
+
     def note(self, text: str) -> None:
         """Print it."""
         self._print(text)
@@ -70,6 +78,7 @@ class LiveLine:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._figure = ""
+        self._total = 0
         self._progress = Progress(
             BarColumn(bar_width=20),
             MofNCompleteColumn(),
@@ -82,6 +91,7 @@ class LiveLine:
 
     def begin(self, total: int, done: int) -> None:
         """Draw the empty bar."""
+        self._total = total
         self._task = self._progress.add_task("", total=total, completed=done)
         self._progress.start()
 
@@ -95,6 +105,14 @@ class LiveLine:
         if self._task is not None:
             self._progress.advance(self._task)
         self._show(f"{in_words(left_s)} left · {run}: {figure}")
+
+    def invalid(self, reason: str, *, again: bool) -> None:
+        """Show the reason as the last figure; the bar gets longer by a run to come."""
+        self._figure = f" · last: {invalid_in_words(reason, again=again)}"
+        if self._task is not None and again:
+            self._total += 1
+            self._progress.update(self._task, total=self._total)
+        self._progress.refresh()
 
     def note(self, text: str) -> None:
         """Print it above the line."""
@@ -131,6 +149,11 @@ class TimeLeft:
         """Seconds that `runs` runs with `inside_s` of warm-up and window in all will take."""
         each = self._overheads_s / self._measured if self._measured else self._estimate_s
         return inside_s + runs * each
+
+
+def invalid_in_words(reason: str, *, again: bool) -> str:
+    """`to be run again at the end: throttled`; or that it was, and is no better."""
+    return f"to be run again at the end: {reason}" if again else f"invalid again, kept so: {reason}"
 
 
 def in_words(seconds: float) -> str:

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from scaling.arms import ReadBack, parse_arm
 from scaling.errors import UsageError
-from scaling.journal.record import Arm, ProcessFacts, RunLine
+from scaling.journal.record import Arm, ProcessFacts, RunLine, WorkerRecord
 
 type Validity = Literal["valid", "suspect", "invalid"]
 
@@ -29,6 +29,8 @@ MOST_ERRORS = (
 MOST_EARLY_S = (
     0.005  # uvloop's timers count whole ms and may fire up to 1 early; the rest is a step
 )
+MOST_STEP_S = 0.005  # between wall and monotonic clock; what reading both cannot explain
+MOST_SLEW = 500e-6  # s/s: what NTP may speed a clock up by, where only one of the two is slewed
 DRIFT = 0.05  # the last quarter weighs a fourth: this moves the mean by 1.25 %, inside the margin
 DRIFT_ERRORS = 3.0  # standard errors; chance alone passes it in 0.3 % of runs
 
@@ -142,9 +144,22 @@ def settings_lost(run: RunLine, expected: Expectation, _: Figures) -> Finding | 
         )
         if wrong:
             return Finding("settings-lost", "invalid", wrong)
+    for worker in run.record.workers if run.record else ():
+        if run.cell.pinning is not None and (wrong := _moved(worker, run.cell.pinning)):
+            return Finding("settings-lost", "invalid", wrong)
     loop = run.record.loop if run.record else None
     if loop is not None and (wrong := _differs("loop", loop.name, run.cell.loop)):
         return Finding("settings-lost", "invalid", wrong)
+    return None
+
+
+def _moved(worker: WorkerRecord, pinning: list[list[int]]) -> str | None:
+    """What is wrong with the CPUs that a pinned worker was on."""
+    asked = pinning[worker.index] if worker.index < len(pinning) else []
+    if worker.cpus is None:
+        return f"worker {worker.index} did not say which CPUs it was on"
+    if worker.cpus != asked:
+        return f"worker {worker.index} was on CPUs {worker.cpus}, pinned to {asked}"
     return None
 
 
@@ -171,13 +186,17 @@ def not_all_busy(_: RunLine, __: Expectation, figures: Figures) -> Finding | Non
     return None
 
 
-def clock_stepped(_: RunLine, __: Expectation, figures: Figures) -> Finding | None:
-    """A clock stood still, went back, or ran ahead of the schedule."""
+def clock_stepped(run: RunLine, _: Expectation, figures: Figures) -> Finding | None:
+    """A clock stood still, went back, or ran ahead of the schedule, or two of them parted."""
     if not figures.in_order:
         return Finding("clock-stepped", "invalid", "a tick is not later than the one before it")
     if figures.early_max_s > MOST_EARLY_S:
         detail = f"a tick ran {figures.early_max_s * 1000:.0f} ms before its instant"
         return Finding("clock-stepped", "invalid", detail)
+    step_s = run.disturbance.clock_step_s or 0.0
+    if abs(step_s) > MOST_STEP_S + MOST_SLEW * (run.elapsed_s or 0.0):
+        detail = f"the wall clock went {step_s * 1000:+.0f} ms against the monotonic one"
+        return Finding("clock-stepped", "invalid", f"{detail} (set, or the machine slept)")
     return None
 
 

@@ -94,7 +94,10 @@ class Instants(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One worker's part of a record. `process` is None where the top one holds (threads)."""
+    """One worker's part of a record. `process` is None where the top one holds (threads).
+
+    `cpus` are those that the worker found itself on, where it was pinned.
+    """
 
     index: int
     ticks: Ticks = Ticks()
@@ -102,6 +105,7 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True):
     in_flight: int | None = None
     busy_from_ns: int | None = None
     busy_until_ns: int | None = None
+    cpus: list[int] | None = None
     errors: int = 0
     error_samples: list[str] = []
     pending_tasks: int = 0
@@ -206,7 +210,10 @@ class Description(Environment, frozen=True, kw_only=True):
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """One point of the study, as the journal names it. `parameters` are all of the workload's."""
+    """One point of the study, as the journal names it. `parameters` are all of the workload's.
+
+    `pinning` has the CPUs of each worker; None leaves that to the kernel.
+    """
 
     workload: str
     parameters: dict[str, ParameterValue] = {}
@@ -216,6 +223,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     workers: int
     sizing: str = "weak"
     region: Region | None = None
+    pinning: list[list[int]] | None = None
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
@@ -226,6 +234,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     physical_cores: int | None = None
     logical_cpus: int | None = None
     usable_cpus: int | None = None
+    efficiency_cpus: int | None = None
+    numa_nodes: int | None = None
     cpu_quota: float | None = None
     memory_bytes: float | None = None
     kernel: str | None = None
@@ -281,12 +291,16 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Disturbance(msgspec.Struct, frozen=True, kw_only=True):
-    """What the machine did besides during a run. Fractions are of all CPUs' time."""
+    """What the machine did besides during a run. Fractions are of all CPUs' time.
+
+    `clock_step_s` is how far wall clock and monotonic clock moved apart meanwhile.
+    """
 
     load_1m: float | None = None
     steal_fraction: float | None = None
     throttled_s: float | None = None
     other_cpu_fraction: float | None = None
+    clock_step_s: float | None = None
 
 
 class ServiceUse(msgspec.Struct, frozen=True, kw_only=True):

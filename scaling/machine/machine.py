@@ -53,6 +53,8 @@ def describe_machine(
         physical_cores=topology.physical_cores,
         logical_cpus=topology.logical_cpus,
         usable_cpus=topology.usable_cpus,
+        efficiency_cpus=len(topology.efficiency_cpus),
+        numa_nodes=len(topology.numa_nodes) or None,
         cpu_quota=topology.cpu_quota,
         memory_bytes=psutil.virtual_memory().total,
         kernel=f"{platform.system()} {platform.release()}".strip() or None,

@@ -1,16 +1,18 @@
 """The plan: which cells a study has, which it cannot have and why, in what order, at what cost."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from scaling.arms import parse_arm
 from scaling.errors import UsageError
 from scaling.journal.identity import cell_key
 from scaling.journal.record import SCHEMA, Cell, Description, ParameterValue, WorkloadFacts
+from scaling.machine.pinning import cpu_order, pinning
 from scaling.machine.topology import Topology, default_worker_counts
 from scaling.plan.order import PlannedRun, in_blocks
 from scaling.plan.refusals import Refused, refusal
+from scaling.study.controls import with_controls
 from scaling.study.file import WorkloadEntry
 from scaling.study.settle import facts_of, settle
 from scaling.study.study import Study
@@ -22,10 +24,15 @@ EXPECTED_OVERHEAD_S = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A settled study's cells. `workloads` has the facts of each workload of the study, by name."""
+    """A settled study's cells. `workloads` has the facts of each workload of the study, by name.
+
+    The first `asked` of the cells are what the study asks for; the others are the controls that
+    were added to it.
+    """
 
     study: Study
     cells: tuple[Cell, ...]
+    asked: int
     refused: tuple[Refused, ...]
     workloads: Mapping[str, WorkloadFacts]
 
@@ -77,16 +84,17 @@ class Plan:
             "window_s": self.study.window_s,
             "ticks": ticks,
             "services": {name: list(urls) for name, urls in (services or {}).items()},
+            "pinning": cell.pinning,
             **parse_arm(cell.arm).cell_fields,
         }
 
     def require_cells(self) -> None:
-        """Make sure that there is something to run.
+        """Make sure that something of what was asked for can be run.
 
         Raises:
             UsageError: every cell is refused; says the reasons.
         """
-        if not self.cells:
+        if not self.asked:
             reasons = "; ".join(dict.fromkeys(each.reason for each in self.refused))
             raise UsageError(f"nothing of this study can be run here: {reasons}")
 
@@ -101,11 +109,30 @@ def make_plan(study: Study, descriptions: Mapping[str, Description], topology: T
     `descriptions` has the `--describe` document of each arm's environment, by the arm's name.
 
     Raises:
-        UsageError: a name that no arm knows, or a parameter that does not fit.
+        UsageError: a name that no arm knows, a parameter that does not fit, or workers that are to
+            be pinned where they cannot be.
     """
-    study = settle(study, descriptions, default_worker_counts(topology))
-    cells: dict[str, Cell] = {}
-    refused: dict[Refused, None] = {}
+    asked = settle(study, descriptions, default_worker_counts(topology))
+    study = with_controls(asked, descriptions, topology.usable_cores)
+    order = cpu_order(topology) if study.pin else ()
+    found = list(_every(study, descriptions, topology, order))
+    own = _distinct(_every(asked, descriptions, topology, order))
+    return Plan(
+        study=study,
+        cells=_distinct(found),
+        asked=len(own),
+        refused=tuple(dict.fromkeys(each for each in found if isinstance(each, Refused))),
+        workloads={entry.name: facts_of(entry.name, descriptions) for entry in study.workloads},
+    )
+
+
+def _every(
+    study: Study,
+    descriptions: Mapping[str, Description],
+    topology: Topology,
+    order: tuple[int, ...],
+) -> Iterator[Cell | Refused]:
+    """All cells of a settled study and what it cannot have; `order`: of the CPUs to pin to."""
     for entry in study.workloads:
         for arm, model, loop, sizing in itertools.product(
             study.arms, entry.models or (), entry.loops or (), entry.sizing or ()
@@ -113,18 +140,22 @@ def make_plan(study: Study, descriptions: Mapping[str, Description], topology: T
             place = {"workload": entry.name, "model": model, "loop": loop, "sizing": sizing}
             reason = refusal(descriptions[arm], **place)
             if reason is not None:
-                refused[Refused(**place, arm=arm, reason=reason)] = None
+                yield Refused(**place, arm=arm, reason=reason)
                 continue
             for parameters, workers in itertools.product(_sweep(entry), entry.workers or ()):
-                region = topology.region(workers)
-                cell = Cell(**place, arm=arm, parameters=parameters, workers=workers, region=region)
-                cells.setdefault(cell_key(cell), cell)
-    return Plan(
-        study=study,
-        cells=tuple(cells.values()),
-        refused=tuple(refused),
-        workloads={entry.name: facts_of(entry.name, descriptions) for entry in study.workloads},
-    )
+                yield Cell(
+                    **place,
+                    arm=arm,
+                    parameters=parameters,
+                    workers=workers,
+                    region=topology.region(workers),
+                    pinning=pinning(order, workers) if order else None,
+                )
+
+
+def _distinct(found: Iterable[Cell | Refused]) -> tuple[Cell, ...]:
+    """The cells, each once, in the order in which they first come."""
+    return tuple({cell_key(each): each for each in found if isinstance(each, Cell)}.values())
 
 
 def _sweep(entry: WorkloadEntry) -> Iterator[dict[str, ParameterValue]]:

@@ -7,6 +7,7 @@ from rich.text import Text
 from scaling.driver.progress import in_words
 from scaling.plan.plan import Plan
 from scaling.plan.table import plan_table
+from scaling.study.controls import is_control
 from scaling.wording import plural
 
 
@@ -19,6 +20,19 @@ def one_line(plan: Plan) -> str:
         f"{plural(table.runs, 'run')} of {table.run_s:.1f} s, about {in_words(table.total_s)}"
         f"{refused}"
     )
+
+
+def controls_line(plan: Plan) -> str:
+    """What the plan does to find out whether its figures can be believed."""
+    if not plan.study.controls:
+        return "controls left out: nothing will show whether machine and builds behave"
+    added = dict.fromkeys(cell.workload for cell in plan.cells[plan.asked :])
+    if added:
+        cells = plural(len(plan.cells) - plan.asked, "cell")
+        return f"{cells} of these are controls ({', '.join(added)}); --no-controls leaves them out"
+    if any(is_control(cell.workload, cell.parameters) for cell in plan.cells):
+        return "the controls are among these"
+    return "no controls: they tell nothing without two cores"
 
 
 class PlanView:
@@ -51,6 +65,9 @@ class PlanView:
             arms = ", ".join(refused.arms)
             what = f"{refused.workload} · {refused.loop} · {arms} · {refused.model}"
             yield Text(f"  {what}: {refused.reason}")
+        yield Text(f"\n{controls_line(self._plan)}", style="dim")
+        if self._plan.study.pin:
+            yield Text("each worker is pinned to a CPU of its own", style="dim")
         yield Text(
             f"\n{one_line(self._plan)}, {table.in_windows:.0%} of it in windows", style="bold"
         )

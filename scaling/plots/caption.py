@@ -11,19 +11,21 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 UNBROKEN = 60  # letters
 
 
-def caption(section: Section, study: StudyLine, found: list[Region]) -> str:
-    """One paragraph; what a machine could not tell is left out of it."""
+def caption(section: Section, study: StudyLine, found: list[Region], warning: str = "") -> str:
+    """One paragraph, a `warning` first; what a machine could not tell is left out of it."""
     arms = list(dict.fromkeys(curve.key.arm for curve in section.curves))
     points = [point for curve in section.curves for point in curve.points]
     used = sum(point.runs for point in points)
     left_out = sum(point.left_out for point in points)
     suspect = sum(point.suspect for point in points)
     parts = [
+        warning,
         machine_text(study),
         builds_text({name: study.arms[name] for name in arms if name in study.arms}),
         study.started_at[:10] if study.started_at else "",
         wording.plural(max((point.runs for point in points), default=0), "block"),
         oversubscription_text(found),
+        "each worker pinned to a CPU" if study.study.get("pin") else "",
         f"{wording.plural(left_out, 'invalid run')} left out" if left_out else "",
         f"{suspect} of the {wording.plural(used, 'run')} suspect" if suspect else "",
     ]

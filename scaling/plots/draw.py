@@ -1,15 +1,19 @@
 """All figures of a study: a file for each workload variant, sizing and kind, as SVG and PNG."""
 
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib as mpl
 import pandas as pd
 
-from scaling.analysis.sections import sections
+from scaling.analysis.alike import unlike
+from scaling.analysis.comparison import Compared, compare_ways
+from scaling.analysis.controls import verdict
+from scaling.analysis.sections import Section, sections
 from scaling.frame.labels import slug
 from scaling.journal.record import StudyLine
-from scaling.plots import efficiency, memory, throughput
+from scaling.plots import efficiency, ladder, memory, throughput, trade
 from scaling.plots.sheet import Sheet
 from scaling.plots.style import RC
 from scaling.plots.subject import Subject, subject
@@ -19,6 +23,12 @@ KINDS: dict[str, tuple[Callable[[Subject], Sheet], str]] = {
     "throughput": (throughput.draw, "throughput"),
     "efficiency": (efficiency.draw, "speedup"),
     "memory": (memory.draw, "memory"),
+}
+
+# Figures that hold arms or models against each other, and what they cannot be drawn without.
+COMPARING: dict[str, tuple[Callable[[Subject], Sheet], Callable[[Subject], bool]]] = {
+    "ladder": (ladder.draw, ladder.is_there),
+    "trade": (trade.draw, trade.is_there),
 }
 
 
@@ -35,14 +45,37 @@ def draw_all(frame: pd.DataFrame, study: StudyLine, folder: Path) -> list[Path]:
             for kind, (draw, needed) in KINDS.items():
                 if about.has(needed):
                     files += draw(about).save(folder / f"{stem}-{kind}")
+            for kind, (draw, is_there) in COMPARING.items():
+                if is_there(about):
+                    files += draw(about).save(folder / f"{stem}-{kind}")
     return files
 
 
 def subjects(frame: pd.DataFrame, study: StudyLine) -> dict[str, Subject]:
     """What there is to draw, by the beginning of its file name; each name once."""
     found: dict[str, Subject] = {}
+    warning = " ".join(filter(None, [verdict(frame, study).warning, *_unlike(study)]))
+    comparisons: dict[Variant, list[Compared]] = defaultdict(list)
+    for each in compare_ways(frame, study):
+        comparisons[_variant(each.runs.section)].append(each)
     for section in sections(frame, study):
         stem = f"{slug(section.label)}-{section.sizing}"
         same = sum(name == stem or name.startswith(f"{stem}~") for name in found)
-        found[f"{stem}~{same + 1}" if same else stem] = subject(section, study)
+        found[f"{stem}~{same + 1}" if same else stem] = subject(
+            section, study, warning, comparisons[_variant(section)]
+        )
     return found
+
+
+type Variant = tuple[str, str, str]
+
+
+def _variant(section: Section) -> Variant:
+    key = section.curves[0].key
+    return key.workload, key.parameters, key.sizing
+
+
+def _unlike(study: StudyLine) -> list[str]:
+    """That builds differ in more than what is compared; in what, the tables say in full."""
+    facts = [each.fact for each in unlike(study)]
+    return [f"builds differ in {', '.join(facts)}, too"] if facts else []

@@ -25,13 +25,14 @@ def draw(subject: Subject) -> Sheet:
     top = HEAD_ROOM * highest(subject.section.curves, "memory")
     for place, (axes, loop) in enumerate(zip(sheet.all_panels, loops, strict=True)):
         draw_curves(axes, subject, loop, "memory")
-        label = _label(subject) if place % layout.columns == 0 else ""
+        label = axis_label(subject) if place % layout.columns == 0 else ""
         finish(axes, subject, loop, label, top)
         write_slopes(axes, subject.on(loop), subject.colours)
     return sheet
 
 
-def _label(subject: Subject) -> str:
+def axis_label(subject: Subject) -> str:
+    """What a memory axis shows."""
     kinds = {curve.memory_kind for curve in subject.section.curves}
     return f"{kinds.pop()}, MiB" if len(kinds) == 1 else "MiB (RSS; of processes PSS)"
 

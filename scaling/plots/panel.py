@@ -16,14 +16,17 @@ DOTS_ASIDE = 4.5  # points of print right of the median
 LABEL_GAP_IN = 0.17  # two numbers nearer than that on the N axis run into one
 
 
-def draw_curves(axes: Axes, subject: Subject, loop: str, what: str) -> None:
+def draw_curves(
+    axes: Axes, subject: Subject, loop: str, what: str, model: str | None = None
+) -> None:
     """Every curve of a loop: its runs as faint dots, the medians joined, a bar from low to high.
 
-    `what` names both the estimates of a `Point` and the runs behind them in `Curve.values`.
+    Of one `model` only, if one is named. `what` names both the estimates of a `Point` and the
+    runs behind them in `Curve.values`.
     Dots stand a few points of print beside their median, which would hide them; their data are
     at N. Lines are not moved: beside its ideal a steep line would look worse than it is.
     """
-    for curve in subject.on(loop):
+    for curve in subject.on(loop, model):
         _draw_curve(axes, curve, subject.colours[curve.key.arm], what)
 
 

@@ -158,14 +158,14 @@ def _key_rows(key: list[Line2D]) -> list[list[Line2D]]:
 
 
 def key_entries(
-    colours: dict[str, str], models: list[str], spread: str, ideal: str
+    colours: dict[str, str], models: list[str], spread: str, ideal: str, dots: str = "one run"
 ) -> list[Line2D]:
     """What colours, lines, dots and bars stand for. Models are told where there are several."""
     entries = [Line2D([], [], color=colour, lw=2.2, label=arm) for arm, colour in colours.items()]
     if len(models) > 1:
         entries += [Line2D([], [], color=QUIET, lw=1.6, ls=line(m), label=m) for m in models]
-    dot = Line2D([], [], color=FAINT, marker="o", ls="", ms=4, label="one run")
-    entries.append(dot)
+    if dots:
+        entries.append(Line2D([], [], color=FAINT, marker="o", ls="", ms=4, label=dots))
     if spread:
         bar = Line2D([], [], color=QUIET, marker=BAR_MARKER, mfc="none", ms=8, mew=1.1, ls="")
         bar.set_label(f"median with {spread}")

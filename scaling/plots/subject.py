@@ -1,10 +1,14 @@
 """What a figure is about: one section of the study, and what all its figures have in common."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from matplotlib.lines import Line2D
+
 from scaling import wording
+from scaling.analysis.comparison import Compared
 from scaling.analysis.curves import Curve
-from scaling.analysis.sections import Section
+from scaling.analysis.sections import MODELS, Section
 from scaling.journal.record import StudyLine
 from scaling.plots.caption import caption
 from scaling.plots.regions import Region, regions
@@ -15,17 +19,24 @@ SIZINGS = {
     "weak": "weak sizing: the same work in flight for each worker",
     "strong": "strong sizing: the same work in flight in total",
 }
+MOST_CURVES = 6  # in one panel, that can still be told apart
 MOST_COLUMNS = 3  # panels side by side that a README's width still shows well
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A section with its study: curves by loop, colours by arm, borders by machine."""
+    """A section with its study: curves by loop, colours by arm, borders by machine.
+
+    `warning` is what the figures must not be seen without, if there is anything; `comparisons`
+    are of the same section, one for each loop that has any.
+    """
 
     section: Section
     study: StudyLine
     colours: dict[str, str]
     regions: list[Region]
+    warning: str = ""
+    comparisons: tuple[Compared, ...] = ()
 
     @property
     def loops(self) -> list[str]:
@@ -37,35 +48,74 @@ class Subject:
         loops = len(self.loops)
         return Layout(loops, min(loops, MOST_COLUMNS), under_in=under_in)
 
-    def on(self, loop: str) -> list[Curve]:
-        """The curves of a loop."""
-        return [curve for curve in self.section.curves if curve.key.loop == loop]
+    @property
+    def is_crowded(self) -> bool:
+        """Whether a loop's curves are too many for a panel, and a panel for each model helps."""
+        models = {curve.key.model for curve in self.section.curves}
+        return len(models) > 1 and max(len(self.on(loop)) for loop in self.loops) > MOST_CURVES
+
+    @property
+    def models(self) -> list[str]:
+        """The models that were run, in order."""
+        found = {curve.key.model for curve in self.section.curves}
+        return [model for model in MODELS if model in found] + sorted(found - set(MODELS))
+
+    def on(self, loop: str, model: str | None = None) -> list[Curve]:
+        """The curves of a loop, of one model if one is named."""
+        curves = [curve for curve in self.section.curves if curve.key.loop == loop]
+        return [curve for curve in curves if model in (None, curve.key.model)]
 
     def has(self, what: str) -> bool:
         """Whether any point of any curve has that estimate."""
         return any(getattr(p, what).n for curve in self.section.curves for p in curve.points)
 
-    def sheet(self, what: str, ideal: str, layout: Layout) -> Sheet:
-        """An empty sheet with the section's words on it; `ideal` says what the dashed line is."""
-        curves = self.section.curves
+    def sheet(
+        self,
+        what: str,
+        ideal: str,
+        layout: Layout,
+        shown: list[Curve] | None = None,
+        *,
+        dots: str = "one run",
+        also: Iterable[Line2D] = (),
+    ) -> Sheet:
+        """An empty sheet with the section's words on it; `ideal` says what the dashed line is.
+
+        The key tells of the curves that are `shown`, by default all, of what a dot is, if there
+        are any, and of what is `also` drawn.
+        """
+        curves = self.section.curves if shown is None else shown
         arms = list(dict.fromkeys(curve.key.arm for curve in curves))
         models = list(dict.fromkeys(curve.key.model for curve in curves))
         spread = wording.spread(point.throughput for curve in curves for point in curve.points)
+        colours = {arm: self.colours[arm] for arm in arms}
         return new_sheet(
             f"{self.section.label}: {what}",
             f"{SIZINGS.get(self.section.sizing, self.section.sizing)} · "
             f"{listed(models)} · {listed(self.loops)}",
-            key_entries({arm: self.colours[arm] for arm in arms}, models, spread, ideal),
-            caption(self.section, self.study, self.regions),
+            [*key_entries(colours, models, spread, ideal, dots), *also],
+            caption(self.section, self.study, self.regions, self.warning),
             layout,
         )
 
 
-def subject(section: Section, study: StudyLine) -> Subject:
-    """What the figures of a section need, worked out once."""
+def subject(
+    section: Section,
+    study: StudyLine,
+    warning: str = "",
+    comparisons: Iterable[Compared] = (),
+) -> Subject:
+    """What the figures of a section need, worked out once; `warning` begins their captions."""
     drawn = {curve.key.arm for curve in section.curves}
     arms = [arm for arm in study.arms if arm in drawn] + sorted(drawn - set(study.arms))
-    return Subject(section, study, arm_colours(arms), regions(section.curves, study.machine))
+    return Subject(
+        section,
+        study,
+        arm_colours(arms),
+        regions(section.curves, study.machine),
+        warning,
+        tuple(comparisons),
+    )
 
 
 def listed(words: list[str]) -> str:

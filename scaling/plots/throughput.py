@@ -1,19 +1,28 @@
-"""Throughput against N, a panel for each loop, with the line that perfect scaling would follow."""
+"""Throughput against N, a panel for each loop, with the line that perfect scaling would follow.
+
+Where arms and models are many, each model has a panel of its own, and what N processes reach at
+best stands in all of them: the ceiling that the others are judged against.
+"""
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from scaling.analysis.curves import Curve
+from scaling.analysis.rivals import ceiling
 from scaling.plots.panel import HEAD_ROOM, draw_curves, finish, highest
-from scaling.plots.sheet import Sheet
-from scaling.plots.style import IDEAL_LINE
+from scaling.plots.sheet import Layout, Sheet
+from scaling.plots.style import FAINT, IDEAL_LINE
 from scaling.plots.subject import Subject
 
+CEILING = "ceiling: N processes on the fastest arm with the GIL"
 ALIKE = 0.05  # ideal lines whose N = 1 differ by less would lie on each other: one is drawn
 
 
 def draw(subject: Subject) -> Sheet:
     """The sheet; its panels have the same y axis, so loops can be compared."""
+    if subject.is_crowded:
+        return _draw_models(subject)
     loops = subject.loops
     layout = subject.a_panel_per_loop()
     sheet = subject.sheet("throughput", "ideal: N × the median at N = 1", layout)
@@ -24,6 +33,34 @@ def draw(subject: Subject) -> Sheet:
         label = f"{subject.section.operation} / s" if place % layout.columns == 0 else ""
         finish(axes, subject, loop, label, top)
     return sheet
+
+
+def _draw_models(subject: Subject) -> Sheet:
+    """A row for each loop, a column for each model."""
+    loops, models = subject.loops, subject.models
+    layout = Layout(len(loops) * len(models), len(models))
+    has_ceiling = "processes" in models
+    broad = [Line2D([], [], color=FAINT, lw=6, alpha=0.7, label=CEILING)] if has_ceiling else []
+    sheet = subject.sheet("throughput", "ideal: N × the median at N = 1", layout, also=broad)
+    top = HEAD_ROOM * highest(subject.section.curves, "throughput")
+    for row, loop in zip(sheet.panels, loops, strict=True):
+        for place, (axes, model) in enumerate(zip(row, models, strict=True)):
+            draw_ceiling(axes, subject, loop)
+            draw_curves(axes, subject, loop, "throughput", model)
+            draw_ideals(axes, subject.on(loop, model), subject.colours)
+            label = f"{subject.section.operation} / s" if place == 0 else ""
+            finish(axes, subject, f"{loop}: {model}", label, top)
+    return sheet
+
+
+def draw_ceiling(axes: Axes, subject: Subject, loop: str) -> None:
+    """A broad grey line through the medians of the best processes at each N."""
+    for compared in subject.comparisons:
+        if compared.runs.loop == loop:
+            ways = ceiling(compared.runs)
+            medians = [compared.runs.estimate(way, "throughput", "").point for way in ways]
+            ns = [way.workers for way in ways]
+            axes.plot(ns, medians, color=FAINT, lw=6, alpha=0.7, zorder=1.5, gid="ceiling")
 
 
 def draw_ideals(axes: Axes, curves: list[Curve], colours: dict[str, str]) -> None:

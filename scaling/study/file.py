@@ -41,6 +41,8 @@ class StudyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     loops: tuple[str, ...] | None = None
     workers: tuple[int, ...] | None = None
     sizing: tuple[str, ...] | None = None
+    controls: bool | None = None
+    pin: bool | None = None
     workloads: tuple[WorkloadEntry, ...] | None = None
 
 

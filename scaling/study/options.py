@@ -13,8 +13,10 @@ from scaling.study.file import StudyFile
 FLAGS = {
     "arms": "--arm",
     "blocks": "--blocks",
+    "controls": "--controls",
     "loops": "--loop",
     "models": "--model",
+    "pin": "--pin",
     "preset": "--preset",
     "seed": "--seed",
     "sizing": "--sizing",
@@ -43,6 +45,8 @@ class Options:
     preset: str | None = None
     blocks: int | None = None
     seed: int | None = None
+    controls: bool | None = None
+    pin: bool | None = None
 
     @property
     def workload_names(self) -> tuple[str, ...]:
@@ -60,6 +64,8 @@ class Options:
             blocks=self.blocks,
             window_s=self.seconds,
             seed=self.seed,
+            controls=self.controls,
+            pin=self.pin,
             arms=listed(self.arm, FLAGS["arms"]),
             models=listed(self.model, FLAGS["models"]),
             loops=listed(self.loop, FLAGS["loops"]),

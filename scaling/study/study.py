@@ -32,7 +32,9 @@ type Loader = Callable[[str], StudyFile]
 class Study(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked.
 
-    `workers` is None where the machine's topology decides. `source` names the study file, for
+    `workers` is None where the machine's topology decides. `controls`: the control workloads are
+    run, too, where the study itself does not ask for them (`scaling.study.controls`); `pin`: every
+    worker gets a CPU of its own. `source` names the study file, for
     messages, and `overrides` are what `--set` said; both are gone once the study is settled.
     """
 
@@ -43,6 +45,8 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     loops: tuple[str, ...] = ("asyncio",)
     workers: tuple[int, ...] | None = None
     sizing: tuple[str, ...] = ("weak",)
+    controls: bool = True
+    pin: bool = False
     preset: str
     blocks: int
     window_s: float

@@ -5,6 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from scaling import wording
+from scaling.analysis.controls import verdict
 from scaling.analysis.estimate import Estimate
 from scaling.analysis.sections import Section, blemishes, sections
 from scaling.journal.record import StudyLine
@@ -20,6 +21,7 @@ def summary(frame: pd.DataFrame, study: StudyLine) -> pd.DataFrame:
     (values it rests on) and `_method` (how the bounds were made). Units are in the names.
     """
     rows = []
+    controls = verdict(frame, study).status
     for section in sections(frame, study):
         for curve in section.curves:
             key = curve.key
@@ -39,6 +41,7 @@ def summary(frame: pd.DataFrame, study: StudyLine) -> pd.DataFrame:
                     "suspect": point.suspect,
                     "left_out": point.left_out,
                     "memory_kind": curve.memory_kind,
+                    "controls": controls,
                 }
                 for measure in measures(section):
                     row |= _columns(measure.column, measure.of(point))
@@ -58,13 +61,20 @@ def _columns(name: str, value: Estimate) -> dict[str, object]:
 
 def write_csv(frame: pd.DataFrame, study: StudyLine, path: Path) -> Path:
     """Write `summary` as CSV. Raises `OSError` as any writing does."""
-    summary(frame, study).to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
+    return write_rows(summary(frame, study), path)
+
+
+def write_rows(rows: pd.DataFrame, path: Path) -> Path:
+    """Write a table as CSV, with more digits than count. Raises `OSError`."""
+    rows.to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
     return path
 
 
 def markdown(frame: pd.DataFrame, study: StudyLine) -> str:
     """All tables as Markdown, the runs that were left out or marked at the end."""
-    parts = [_section(section) for section in sections(frame, study)]
+    warning = verdict(frame, study).text
+    parts = [f"**{_safe(warning)}**"] if warning else []
+    parts += [_section(section) for section in sections(frame, study)]
     found = blemishes(frame)
     if found:
         lines = ["### Runs that are not simply valid", ""]

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scaling import wording
+from scaling.analysis.controls import verdict
 from scaling.analysis.curves import Curve, Point
 from scaling.analysis.estimate import Estimate
 from scaling.analysis.sections import Blemish, Section, blemishes, sections
@@ -21,6 +22,7 @@ from scaling.journal.record import StudyLine
 from scaling.tables.measures import MARKS, SUSPECT, Measure, curve_name, measures, notes
 
 CELLS_TOLD = 3  # of each kind of fault; Markdown has them all
+VERDICT_STYLES = {"void": "bold red", "missing": "yellow", "left out": "yellow"}
 WIDE = 120  # characters from which a terminal has room for the extra columns
 
 
@@ -34,6 +36,9 @@ class Results:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """One table per section, then what was left out or marked, and why."""
         del console
+        behaved = verdict(self._frame, self._study)
+        if behaved.text:
+            yield Text(f"{behaved.text}\n", VERDICT_STYLES[behaved.status])
         for section in sections(self._frame, self._study):
             shown = [m for m in measures(section) if options.max_width >= WIDE or not m.extra]
             yield Text(section.title, "bold")

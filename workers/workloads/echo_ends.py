@@ -108,9 +108,7 @@ class Trips:
 class Comparing(asyncio.Protocol):
     """Collects one payload and compares it."""
 
-    def __init__(
-        self, payload: bytes, connection_lost: Callable[[Exception | None], None]
-    ) -> None:
+    def __init__(self, payload: bytes, connection_lost: Callable[[Exception | None], None]) -> None:
         self._payload = payload
         self._connection_lost = connection_lost
         self._received = bytearray()

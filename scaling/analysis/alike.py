@@ -1,0 +1,93 @@
+"""Arms whose builds differ in more than the thing compared: found, so that no table hides it.
+
+Two builds with another compiler or OpenSSL differ by more than the GIL, and their ratio says
+nothing about it (PITFALLS.md, 3). What an arm is meant to differ in is passed over: having the GIL
+or not, the allocator that comes with it, and the version where two versions are compared.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from scaling.journal.record import Arm, Environment, StudyLine
+
+MEANT = frozenset({"--disable-gil"})
+
+
+@dataclass(frozen=True, slots=True)
+class Unlike:
+    """One fact in which arms differ: each of its values, with the arms that have it."""
+
+    fact: str
+    values: dict[str, list[str]]
+
+    def __str__(self) -> str:
+        """`OpenSSL: 3.0.19 (3.14), 3.5.1 (3.14t)`."""
+        told = (f"{value} ({', '.join(arms)})" for value, arms in self.values.items())
+        return f"{self.fact}: {', '.join(told)}"
+
+
+def unlike(study: StudyLine) -> list[Unlike]:
+    """Everything that the study's arms differ in and should not.
+
+    A value that a machine could not tell is not compared; an arm of which nothing is known is
+    told, since nothing can be said for it.
+    """
+    known = {name: arm.description for name, arm in study.arms.items() if arm.description}
+    found = [_compared(fact, of, known) for fact, of in FACTS.items()]
+    found += [_version(minor, arms) for minor, arms in _by_minor(study.arms).items()]
+    packages = sorted({name for each in known.values() for name in each.packages})
+    found += [_compared(name, _package(name), known) for name in packages]
+    differing = [each for each in found if len(each.values) > 1]
+    blank = [name for name in study.arms if name not in known]
+    if blank and len(study.arms) > 1:
+        differing.append(Unlike("build", {"not known": blank}))
+    return differing
+
+
+def _options(environment: Environment) -> str:
+    options = sorted(set(environment.python.config_args) - MEANT)
+    return " ".join(options) or "none"
+
+
+def _switch(value: bool | None) -> str | None:
+    return None if value is None else ("off", "on")[value]
+
+
+FACTS: dict[str, Callable[[Environment], str | None]] = {
+    "compiler": lambda each: each.python.compiler,
+    "PGO": lambda each: _switch(each.python.pgo),
+    "LTO": lambda each: _switch(each.python.lto),
+    "OpenSSL": lambda each: each.python.openssl,
+    "libc": lambda each: each.python.libc,
+    "configure options": _options,
+}
+
+
+def _package(name: str) -> Callable[[Environment], str | None]:
+    return lambda each: each.packages.get(name, "absent")
+
+
+def _compared(
+    fact: str, of: Callable[[Environment], str | None], arms: Mapping[str, Environment]
+) -> Unlike:
+    values: dict[str, list[str]] = defaultdict(list)
+    for name, environment in arms.items():
+        value = of(environment)
+        if value is not None:
+            values[value].append(name)
+    return Unlike(fact, dict(values))
+
+
+def _by_minor(arms: Mapping[str, Arm]) -> dict[str, dict[str, Environment]]:
+    """Arms by `3.14`: their versions should agree to the last digit."""
+    found: dict[str, dict[str, Environment]] = defaultdict(dict)
+    for name, arm in arms.items():
+        if arm.description is not None:
+            minor = ".".join(arm.description.python.version.split(".")[:2])
+            found[minor][name] = arm.description
+    return found
+
+
+def _version(minor: str, arms: Mapping[str, Environment]) -> Unlike:
+    return _compared(f"version of {minor}", lambda each: each.python.version, arms)

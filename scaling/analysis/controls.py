@@ -1,0 +1,154 @@
+"""The study's controls judged: do machine and builds behave as they must?
+
+`compute` shares nothing: without the GIL it must gain with every core, with the GIL it must not.
+`shared`, an attribute written by all, must gain on neither. A control fails only when its whole
+interval (or range) lies on the wrong side of the limit, and then the study is void: what disturbs
+the simplest workload there is disturbs all others, too.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import pandas as pd
+
+from scaling import wording
+from scaling.analysis.curves import Curve, Point, curves
+from scaling.analysis.estimate import Estimate
+from scaling.frame.validity import expectation
+from scaling.journal.record import Machine, StudyLine
+from scaling.study.controls import CONTROLS, COUNTS, MODEL, is_control
+
+# Free-threaded `compute` reaches 1.9 and more at N = 2 where the cores are real and idle. What a
+# further core must add at least, as a share of the first: 0.6 leaves room for processors that clock
+# lower with every busy core, and is far from the 0.3 of an SMT sibling sold as a core.
+LEAST_GAIN = 0.6
+MOST_WITH_GIL = 1.15  # one runs at a time; the rest is noise and what runs outside the GIL
+MOST_SHARED = 1.10  # every write moves the cache line to another core: no gain at all
+FEWEST_FOR_PROOF = 2  # a single run has no range, and proves nothing
+
+type Status = Literal["sound", "void", "missing", "left out"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One control at one N on one curve: its speed-up, and what it must be.
+
+    One of `least` and `most` is None.
+    """
+
+    control: str
+    loop: str
+    arm: str
+    workers: int
+    speedup: Estimate
+    least: float | None = None
+    most: float | None = None
+
+    @property
+    def fails(self) -> bool:
+        """Whether all of the interval is on the wrong side."""
+        if self.speedup.n < FEWEST_FOR_PROOF:
+            return False
+        if self.least is not None:
+            return self.speedup.high < self.least
+        return self.most is not None and self.speedup.low > self.most
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is anything to judge; one run that is off can be chance."""
+        if self.speedup.n >= FEWEST_FOR_PROOF:
+            return True
+        point = self.speedup.point
+        inside = point >= self.least if self.least is not None else point <= (self.most or 0.0)
+        return bool(self.speedup.n and inside)
+
+    @property
+    def text(self) -> str:
+        """What was found and what was expected."""
+        expected = f"at most {self.most:g}" if self.least is None else f"at least {self.least:g}"
+        found = f"{wording.estimate(self.speedup)} times N = 1"
+        where = f"{self.control} · {self.loop} · {self.arm} at N = {self.workers}"
+        return f"{where}: {found if self.speedup.n else 'no valid run'}, expected {expected}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the controls say of a study, with reasons unless it is sound."""
+
+    status: Status
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The line for the top of every output; empty where there is nothing to warn of."""
+        reasons = "; ".join(self.reasons)
+        return {
+            "sound": "",
+            "void": f"VOID: the controls do not behave, so no figure of this study can be "
+            f"believed: {reasons}",
+            "missing": f"Controls missing: {reasons}",
+            "left out": "Controls left out: nothing shows whether machine and builds behave",
+        }[self.status]
+
+    @property
+    def warning(self) -> str:
+        """The same where room is short: in full only if the study is void."""
+        return {"sound": "", "void": self.text}.get(self.status, f"controls {self.status}")
+
+
+def verdict(frame: pd.DataFrame, study: StudyLine) -> Verdict:
+    """Judge the controls among the runs of a study (a frame of `scaling.load`)."""
+    found = list(outcomes(frame, study))
+    failed = [each.text for each in found if each.fails]
+    if failed:
+        return Verdict("void", tuple(failed))
+    missing = [each.text for each in found if not each.is_known]
+    judged = {(each.control, each.arm) for each in found}
+    missing += [
+        f"{control} on {arm}"
+        for arm in study.arms
+        for control in CONTROLS
+        if (control, arm) not in judged
+    ]
+    if not missing:
+        return Verdict("sound")
+    if not found and study.study.get("controls") is False:
+        return Verdict("left out")
+    return Verdict("missing", tuple(missing))
+
+
+def outcomes(frame: pd.DataFrame, study: StudyLine) -> Iterator[Outcome]:
+    """Every control of the study at every N that tells something."""
+    runs = frame[frame["workload"].isin(list(CONTROLS)) & (frame["model"] == MODEL)]
+    for curve in curves(runs):
+        key = curve.key
+        if key.arm in study.arms and is_control(key.workload, json.loads(key.parameters)):
+            for point in curve.points:
+                yield from _outcomes(curve, point, study)
+
+
+def _outcomes(curve: Curve, point: Point, study: StudyLine) -> Iterator[Outcome]:
+    key, n = curve.key, point.workers
+    reads_back = expectation(study.arms[key.arm]).reads_back
+    two = n == max(COUNTS)
+    if reads_back is None or n < 2:
+        return
+    least = most = None
+    if key.workload == "shared":
+        most = MOST_SHARED if two else None
+    elif reads_back.gil_enabled:
+        most = MOST_WITH_GIL if two else None
+    elif _has_a_core_each(point, study.machine):
+        least = 1 + LEAST_GAIN * (n - 1)
+    if least is not None or most is not None:
+        yield Outcome(key.workload, key.loop, key.arm, n, point.speedup, least, most)
+
+
+def _has_a_core_each(point: Point, machine: Machine) -> bool:
+    """Whether each worker can have a core, and not an efficiency core."""
+    if point.region != "cores":
+        return False
+    full = (machine.physical_cores or point.workers) - (machine.efficiency_cpus or 0)
+    return point.workers <= full

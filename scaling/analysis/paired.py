@@ -1,0 +1,155 @@
+"""The values of one section and loop as block × (arm, model, N): the basis of every ratio.
+
+Two ways of running the same work are compared inside a block, between runs made close together;
+the median is taken of those ratios, never a ratio of medians. Invalid runs have no value.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from scaling.analysis.curves import MIB, Curve
+from scaling.analysis.estimate import Estimate, median
+from scaling.analysis.sections import Section, sections
+from scaling.journal.record import StudyLine
+
+type Floats = npt.NDArray[np.float64]
+type Measure = Literal["throughput", "cpu_s_per_op", "memory"]
+
+RATIO = "×"
+SUBJECT = ["workload", "parameters", "sizing", "loop"]
+WAY = ["arm", "model", "workers"]
+
+
+class Way(NamedTuple):
+    """One way to run a section's work: on which arm, under which model, with N workers."""
+
+    arm: str
+    model: str
+    workers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """The runs of one section on one loop. `values` are arrays (blocks × ways), NaN for no value.
+
+    Throughput is in operations/s, CPU time in s per operation, memory in MiB. `columns` says
+    where a way stands; `curves` are the same runs as curves, in the section's order.
+    """
+
+    section: Section
+    loop: str
+    curves: list[Curve]
+    columns: dict[Way, int]
+    values: dict[Measure, Floats]
+
+    @property
+    def title(self) -> str:
+        """What it is about: workload, sizing and loop."""
+        return f"{self.section.title} · {self.loop}"
+
+    @property
+    def arms(self) -> list[str]:
+        """The arms, in the study's order."""
+        return list(dict.fromkeys(curve.key.arm for curve in self.curves))
+
+    @property
+    def workers(self) -> list[int]:
+        """Every N that has a run, ascending."""
+        return sorted({n for curve in self.curves for n in curve.workers})
+
+    @property
+    def telling_n(self) -> int:
+        """The N to speak of where there is room for one: the largest with a core per worker."""
+        points = [point for curve in self.curves for point in curve.points]
+        on_cores = [point.workers for point in points if point.region == "cores"]
+        return max(on_cores, default=max(self.workers))
+
+    def of(self, way: Way, measure: Measure) -> Floats:
+        """The values of a way, shape (blocks,); all NaN where it was not measured."""
+        table = self.values[measure]
+        if way not in self.columns:
+            return np.full(len(table), np.nan)
+        return table[:, self.columns[way]]
+
+    def estimate(self, way: Way, measure: Measure, unit: str) -> Estimate:
+        """The median of a way's values."""
+        return median(self.of(way, measure), unit)
+
+    def ratios(self, over: Way, under: Way, measure: Measure) -> Floats:
+        """One way's values over another's, block by block, shape (blocks,)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = self.of(over, measure) / self.of(under, measure)
+        return np.where(np.isfinite(ratio), ratio, np.nan)
+
+    def ratio(self, over: Way, under: Way, measure: Measure) -> Estimate:
+        """The median of `ratios`."""
+        return median(self.ratios(over, under, measure), RATIO)
+
+    def measured(self, ways: Iterable[Way]) -> list[Way]:
+        """Those of the ways that have a valid run."""
+        return [way for way in ways if np.isfinite(self.of(way, "throughput")).any()]
+
+    def fastest(self, ways: Iterable[Way]) -> Way | None:
+        """The way with the highest median throughput; None where none was measured."""
+
+        def speed(way: Way) -> float:
+            return float(np.nanmedian(self.of(way, "throughput")))
+
+        return max(self.measured(ways), key=speed, default=None)
+
+    def memory_kind(self, way: Way) -> str:
+        """RSS or PSS: what the memory of a way is measured as."""
+        kinds = {_name(curve): curve.memory_kind for curve in self.curves}
+        return kinds.get((way.arm, way.model), "RSS")
+
+
+def paired(frame: pd.DataFrame, study: StudyLine) -> list[Paired]:
+    """The runs of one study, for each of its sections and loops, in the sections' order."""
+    groups = {
+        tuple(map(str, names)): runs
+        for names, runs in frame.groupby(SUBJECT, observed=True, sort=False)
+    }
+    found = []
+    for section in sections(frame, study):
+        for loop in dict.fromkeys(curve.key.loop for curve in section.curves):
+            members = [curve for curve in section.curves if curve.key.loop == loop]
+            key = members[0].key
+            runs = groups[key.workload, key.parameters, key.sizing, loop]
+            found.append(_paired(section, loop, members, runs))
+    return found
+
+
+def _paired(section: Section, loop: str, members: list[Curve], runs: pd.DataFrame) -> Paired:
+    valid = runs[runs["valid"]].drop_duplicates(["block", *WAY], keep="last")
+    ways = valid[WAY].drop_duplicates()
+    columns = {
+        Way(str(arm), str(model), int(workers)): place
+        for place, (arm, model, workers) in enumerate(ways.itertuples(index=False, name=None))
+    }
+    names = valid[WAY].itertuples(index=False, name=None)
+    column = [columns[Way(str(arm), str(model), int(n))] for arm, model, n in names]
+    blocks, row = np.unique(valid["block"].to_numpy(), return_inverse=True)
+
+    def table(values: Floats) -> Floats:
+        grid = np.full((len(blocks), len(columns)), np.nan)
+        grid[row, column] = values
+        return grid
+
+    divided = {_name(curve) for curve in members if curve.memory_kind == "PSS"}
+    kinds = np.array([(way.arm, way.model) in divided for way in columns], dtype=np.bool_)
+    rss, pss = (table(valid[name].to_numpy(np.float64)) for name in ("rss_bytes", "pss_bytes"))
+    values: dict[Measure, Floats] = {
+        "throughput": table(valid["throughput_per_s"].to_numpy(np.float64)),
+        "cpu_s_per_op": table(valid["cpu_s_per_op"].to_numpy(np.float64)),
+        "memory": np.where(kinds, pss, rss) / MIB,
+    }
+    return Paired(section, loop, members, columns, values)
+
+
+def _name(curve: Curve) -> tuple[str, str]:
+    return curve.key.arm, curve.key.model

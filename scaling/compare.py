@@ -1,0 +1,78 @@
+"""`scaling compare`: arms and models of a study against each other, or one study against another.
+
+From journals alone. A study is told as after its run, comparison and all; of several studies the
+later ones are held against the first, cell by cell, and each one's own comparison follows.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from scaling.analysis.across import across
+from scaling.errors import UsageError
+from scaling.frame.frame import Journal
+from scaling.tables.comparison import Chapter, across_chapters, chapters
+from scaling.tables.comparison_view import Comparison, comparison_markdown
+from scaling.tell import read, tell_journal, try_writing
+
+FILE_NAME = "comparison.md"
+
+
+def compare(results: Sequence[Path], output: Path | None, console: Console) -> None:
+    """Print the comparison of the studies in `results`, and write it.
+
+    One study's tables and plots go to `output`, by default beside its journal. Several are only
+    printed unless there is an `output`: a file with the words and tables then, and a folder with
+    the tables and plots of each study.
+
+    Raises:
+        UsageError: a journal cannot be read, or one was named twice.
+        ScalingError: something cannot be written.
+    """
+    journals = [read(path, console) for path in results]
+    if len(journals) == 1:
+        (journal,) = journals
+        tell_journal(journal, output or journal.path.parent, console)
+        return
+    paths = [journal.path.resolve() for journal in journals]
+    if len(set(paths)) < len(paths):
+        raise UsageError("a study was named twice; it cannot be held against itself")
+    told = _several(journals)
+    console.print(Comparison(told))
+    if output is not None:
+        text = comparison_markdown(told) + "\n"
+        try_writing(lambda: output.mkdir(parents=True, exist_ok=True))
+        try_writing(lambda: (output / FILE_NAME).write_text(text, encoding="utf-8"))
+        quiet = Console(quiet=True)
+        for name, journal in zip(_names(journals), journals, strict=True):
+            tell_journal(journal, output / name, quiet)
+        console.print(
+            f"written: {output}, with a folder for each study", markup=False, highlight=False,
+            soft_wrap=True,
+        )  # fmt: skip
+
+
+def _several(journals: list[Journal]) -> list[Chapter]:
+    """The later studies over the first, then each study's own comparison."""
+    first, *later = journals
+    names = _names(journals)
+    told: list[Chapter] = []
+    for name, journal in zip(names[1:], later, strict=True):
+        found = across((first.frame, first.study), (journal.frame, journal.study))
+        told += across_chapters(found, names[0], name)
+    for name, journal in zip(names, journals, strict=True):
+        own = chapters(journal.frame, journal.study)
+        if own:
+            told += [Chapter(f"The study {name}", []), *own]
+    return told
+
+
+def _names(journals: list[Journal]) -> list[str]:
+    """What the studies are called: their folders' names, numbered where two have the same."""
+    names: list[str] = []
+    for journal in journals:
+        name = journal.path.resolve().parent.name or journal.study.name
+        same = sum(each == name or each.startswith(f"{name} #") for each in names)
+        names.append(f"{name} #{same + 1}" if same else name)
+    return names

@@ -1,0 +1,79 @@
+"""The control workloads: what every study runs to find out whether its figures can be believed.
+
+`compute` shares nothing and must scale where there is no GIL; `shared` has an attribute that all
+workers write and must not. What they show is judged in `scaling.analysis.controls`.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from scaling.journal.record import Description, ParameterValue
+from scaling.study.file import WorkloadEntry
+from scaling.study.study import Study
+
+# Each control with the parameters that make it one; the others are as the workload has them.
+CONTROLS: Mapping[str, Mapping[str, ParameterValue]] = {
+    "compute": {},
+    "shared": {"sharing": "attribute-write"},
+}
+MODEL = "threads"  # the model whose scaling depends on the GIL and on what is shared
+LOOP = "asyncio"  # the loop has no part in either control: one is enough
+SIZING = "weak"
+COUNTS = (1, 2)  # two workers tell, and a study that asks for more of them has more told
+FEWEST_CORES = 2  # nothing can scale on less
+
+
+def is_control(workload: str, parameters: Mapping[str, object]) -> bool:
+    """Whether a workload with these parameters is one of the controls."""
+    wanted = CONTROLS.get(workload)
+    return wanted is not None and all(parameters.get(key) == wanted[key] for key in wanted)
+
+
+def with_controls(
+    study: Study, descriptions: Mapping[str, Description], usable_cores: float
+) -> Study:
+    """The settled study with the controls that it lacks, each as an entry of its own.
+
+    None are added where the study says so, and where the machine has one core: nothing can be
+    told there.
+    """
+    if not study.controls or usable_cores < FEWEST_CORES:
+        return study
+    offered = {name for each in descriptions.values() for name in each.workloads}
+    lacking = [
+        _entry(name, descriptions)
+        for name in CONTROLS
+        if name in offered and not any(_holds(entry, name) for entry in study.workloads)
+    ]
+    return msgspec.structs.replace(study, workloads=(*study.workloads, *lacking))
+
+
+def _holds(entry: WorkloadEntry, name: str) -> bool:
+    """Whether a settled entry runs the control `name` anyway, on whatever loop."""
+    swept = all(
+        value in entry.parameters.get(parameter, ()) for parameter, value in CONTROLS[name].items()
+    )
+    return (
+        entry.name == name
+        and swept
+        and MODEL in (entry.models or ())
+        and SIZING in (entry.sizing or ())
+        and set(COUNTS) <= set(entry.workers or ())
+    )
+
+
+def _entry(name: str, descriptions: Mapping[str, Description]) -> WorkloadEntry:
+    known = [each.workloads[name] for each in descriptions.values() if name in each.workloads]
+    facts = next((each for each in known if each.refused is None), known[0])
+    defaults = {parameter: each.default for parameter, each in facts.parameters.items()}
+    return WorkloadEntry(
+        name=name,
+        parameters={
+            parameter: [value] for parameter, value in (defaults | dict(CONTROLS[name])).items()
+        },
+        loops=(LOOP,),
+        models=(MODEL,),
+        workers=COUNTS,
+        sizing=(SIZING,),
+    )

@@ -1,0 +1,84 @@
+"""Chapters shown: by rich on a terminal, as Markdown in a file."""
+
+from collections.abc import Iterator
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from scaling import wording
+from scaling.tables.comparison import Cell, Chapter, Grid
+
+
+class Comparison:
+    """Chapters to be printed by rich; every table fits 80 columns without a figure cut."""
+
+    def __init__(self, chapters: list[Chapter]) -> None:
+        self._chapters = chapters
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Heading, words, tables, for each chapter."""
+        del console, options
+        for chapter in self._chapters:
+            yield Text(chapter.title, "bold")
+            for sentence in chapter.words:
+                yield Padding(Text(sentence), (0, 0, 0, 2))
+            for grid in chapter.grids:
+                yield from _grid(grid)
+            yield Text()
+
+
+def _grid(grid: Grid) -> Iterator[Text | Table]:
+    if grid.title:
+        yield Text(f"\n{grid.title}", "italic")
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for place, heading in enumerate(grid.headings):
+        table.add_column(
+            heading, justify="left" if place < grid.words else "right", overflow="fold"
+        )
+    for row in grid.rows:
+        table.add_row(*map(_cell, row))
+    yield table
+    if grid.note:
+        yield Text(grid.note, "dim")
+
+
+def _cell(cell: Cell) -> Text:
+    """An estimate: the median above, its range or interval below."""
+    if isinstance(cell, str):
+        return Text(cell)
+    beside = wording.bounds(cell)
+    text = Text(wording.number(cell.point))
+    return text.append(f"\n{beside}", "dim") if beside else text
+
+
+def comparison_markdown(chapters: list[Chapter]) -> str:
+    """The same as Markdown; empty if there is no chapter."""
+    return "\n\n".join(_markdown(chapter) for chapter in chapters)
+
+
+def _markdown(chapter: Chapter) -> str:
+    parts = [f"### {chapter.title}"]
+    if chapter.words:
+        parts.append("\n".join(f"- {_safe(sentence)}" for sentence in chapter.words))
+    for grid in chapter.grids:
+        if grid.title:
+            parts.append(f"**{grid.title}**")
+        rules = ["---" if place < grid.words else "---:" for place in range(len(grid.headings))]
+        rows = [[_inline(cell) for cell in row] for row in grid.rows]
+        parts.append("\n".join(f"| {' | '.join(row)} |" for row in [grid.headings, rules, *rows]))
+        if grid.note:
+            parts.append(grid.note)
+    return "\n\n".join(parts)
+
+
+def _inline(cell: Cell) -> str:
+    if isinstance(cell, str):
+        return _safe(cell.replace("\n", " · "))
+    return wording.estimate(cell)
+
+
+def _safe(text: str) -> str:
+    """Text from outside, kept from breaking the table or the list it stands in."""
+    return text.replace("|", r"\|").replace("\n", " ")

@@ -1,0 +1,38 @@
+"""`python -m tests.benchmarks [--quick] [name …]`: run the benchmarks, print a line per figure."""
+
+import argparse
+import platform
+import sys
+import sysconfig
+
+from tests.benchmarks import against_bare_loop, memory_of_host, start_of_child, two_workers
+from tests.benchmarks.figure import Effort
+
+BENCHMARKS = {
+    "bare": against_bare_loop,
+    "workers": two_workers,
+    "start": start_of_child,
+    "memory": memory_of_host,
+}
+
+
+def main() -> None:
+    """Run what was asked for; the exit code tells only whether something broke."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter runs")
+    parser.add_argument("names", nargs="*", metavar="name", help=", ".join(BENCHMARKS))
+    asked = parser.parse_args()
+    unknown = set(asked.names) - set(BENCHMARKS)
+    if unknown:
+        parser.error(f"no benchmark {min(unknown)!r}; there are: {', '.join(BENCHMARKS)}")
+    effort = Effort.quick() if asked.quick else Effort()
+    free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+    kind = "free-threaded" if free_threaded else "with the GIL"
+    print(f"CPython {platform.python_version()}, {kind}", file=sys.stderr)
+    for name in asked.names or BENCHMARKS:
+        for figure in BENCHMARKS[name].figures(effort, free_threaded=free_threaded):
+            print(figure, flush=True)
+
+
+if __name__ == "__main__":
+    main()

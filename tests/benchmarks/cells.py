@@ -1,0 +1,63 @@
+"""Runs one cell as the driver does, with the interpreter that runs the benchmarks."""
+
+import math
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scaling.driver.child import Child, Ending, run_child
+from scaling.journal.record import Record
+from tests.benchmarks.bare_loop import WARMUP_S
+from tests.children import environment
+
+
+@dataclass(frozen=True)
+class Run:
+    """A measured run: how it ended, its record, and the monotonic ns at which it was asked for."""
+
+    ending: Ending
+    record: Record
+    asked_ns: int
+
+    @property
+    def throughput_per_s(self) -> float:
+        """Operations a second: the workers' added up, each between its own first and last tick."""
+        total = 0.0
+        for worker in self.record.workers:
+            ticks = worker.ticks
+            operations = ticks.operations[-1] - ticks.operations[0]
+            total += operations * 1e9 / (ticks.time_ns[-1] - ticks.time_ns[0])
+        return total
+
+    @property
+    def cpu_ns_per_operation(self) -> float:
+        """CPU time of an operation, over all workers; NaN where the system does not tell."""
+        cpu_ns = operations = 0
+        for worker in self.record.workers:
+            first, *_, last = worker.ticks.cpu_ns or [None, None]
+            if first is None or last is None:
+                return math.nan
+            cpu_ns += last - first
+            operations += worker.ticks.operations[-1] - worker.ticks.operations[0]
+        return cpu_ns / operations
+
+    @property
+    def start_s(self) -> float:
+        """From asking for the child to its window, less the warm-up."""
+        opened_ns = self.record.instants_ns.opened
+        assert opened_ns is not None
+        return (opened_ns - self.asked_ns) / 1e9 - WARMUP_S
+
+
+def run(
+    workload: str, window_s: float, *, settings: Mapping[str, str] | None = None, **more: Any
+) -> Run:
+    """Measure a cell with these environment variables; all but a measured run is an error here."""
+    asked_ns = time.monotonic_ns()
+    cell = {"workload": workload, "warmup_s": WARMUP_S, "window_s": window_s, "ticks": 20, **more}
+    ending = run_child(Child(sys.executable, environment(**(settings or {}))), cell)
+    if ending.outcome != "measured" or ending.record is None:
+        raise SystemExit(f"{workload}: {ending.outcome}\n{ending.stderr}")
+    return Run(ending, ending.record, asked_ns)
