@@ -55,29 +55,35 @@ def python_for(session: nox.Session, builds: Sequence[str], group: str) -> dict[
         }
 
 
-def analysis_python(session: nox.Session, build: str, *, pgo: bool) -> str:
-    """The Python that runs the study of `build`: that build's, if it has wheels for pandas."""
+def analysis_python(session: nox.Session, builds: Sequence[str], *, pgo: bool) -> str:
+    """The Python that runs a study of `builds`: the first one's that has wheels for pandas."""
     with explained(session):
-        own = interpreters.ensure([build], pgo=pgo, say=say)[build]
-        say(f"{build}: CPython {own.version}, {own.origin}, {own.flags}")
+        own = interpreters.ensure(builds, pgo=pgo, say=say)
+        for name, one in own.items():
+            say(f"{name}: CPython {one.version}, {one.origin}, {one.flags}")
         others = interpreters.survey([interpreters.parse_build(name) for name in ANALYSIS])
-        made = environments.ensure_any([own, *others], group="study", say=say)
+        made = environments.ensure_any([*own.values(), *others], group="study", say=say)
         if made is None:
             one = interpreters.ensure(["3.14"], say=say)["3.14"]
             made = environments.ensure(one, group="study", say=say)
         return str(made.python)
 
 
+def run_study(session: nox.Session, builds: Sequence[str], arguments: Sequence[str]) -> None:
+    """Run a study in an environment of one of `builds`; what stands after -- comes last and wins."""
+    options = [option for option in session.posargs if option != "--pgo"]
+    pgo = "--pgo" in session.posargs or os.environ.get("SCALING_PGO") == "1"
+    python = analysis_python(session, builds, pgo=pgo)
+    command = [python, "-m", "scaling", "run", *arguments, *options]
+    session.run(*command, env={"SCALING_PGO": "1" if pgo else "0"}, external=True)
+
+
 def scale(build: str) -> Callable[[nox.Session], None]:
     """The session that runs the study on `build`."""
 
     def session_of(session: nox.Session) -> None:
-        options = [option for option in session.posargs if option != "--pgo"]
-        pgo = "--pgo" in session.posargs or os.environ.get("SCALING_PGO") == "1"
-        python = analysis_python(session, build, pgo=pgo)
-        command = [python, "-m", "scaling", "run", "--arm", build, "--preset", "smoke"]
-        command += ["--output", f"results/scale-{build}", *options]
-        session.run(*command, env={"SCALING_PGO": "1" if pgo else "0"}, external=True)
+        output = f"results/scale-{build}"
+        run_study(session, [build], ["--arm", build, "--preset", "smoke", "--output", output])
 
     session_of.__doc__ = (
         f"Measure and plot how asyncio scales on {build} (options of `scaling run` after --)."
@@ -99,6 +105,19 @@ def run_all(session: nox.Session, commands: Mapping[str, Sequence[str]]) -> None
             failed.append(name)
     if failed:
         session.error(f"failed: {', '.join(failed)}")
+
+
+@nox.session(python=False, default=False)
+def compare(session: nox.Session) -> None:
+    """Compare GIL and no GIL, threads, processes and sub-interpreters, in one go (options after --)."""
+    run_study(session, TESTED, ["--study", "compare", "--output", "results/compare"])
+
+
+@nox.session(python=False, default=False)
+def doctor(session: nox.Session) -> None:
+    """Say what on this machine will disturb the figures, and what to do about it."""
+    python = analysis_python(session, ["3.14t"], pgo=False)
+    session.run(python, "-m", "scaling", "doctor", *session.posargs, external=True)
 
 
 def run_tests(session: nox.Session, builds: Sequence[str]) -> None:

@@ -140,7 +140,8 @@ def full_memory(processes: list[psutil.Process]) -> dict[str, int | None]:
     """RSS, PSS, USS and peak RSS of these processes in bytes, added up; None where unreadable.
 
     Added-up RSS counts pages that processes share once for each; PSS does not. The peak is
-    `VmHWM` of each (`ru_maxrss` would inherit the driver's own peak over exec).
+    `VmHWM` of each (`ru_maxrss` would inherit the driver's own peak over exec). The kernel keeps
+    it with less care than RSS, some pages behind, so it is at least the RSS just read.
     """
     totals: dict[str, int | None] = dict.fromkeys(("rss", "pss", "uss", "peak"), 0)
     for process in processes:
@@ -152,12 +153,16 @@ def full_memory(processes: list[psutil.Process]) -> dict[str, int | None]:
             "rss": information.rss,
             "pss": getattr(information, "pss", None),
             "uss": getattr(information, "uss", None),
-            "peak": peak_bytes(process.pid),
+            "peak": _at_least(peak_bytes(process.pid), information.rss),
         }
         for name, value in readings.items():
             so_far = totals[name]
             totals[name] = None if so_far is None or value is None else so_far + value
     return totals
+
+
+def _at_least(peak: int | None, rss: int) -> int | None:
+    return None if peak is None else max(peak, rss)
 
 
 def peak_bytes(pid: int) -> int | None:

@@ -135,7 +135,7 @@ def _every(
     """All cells of a settled study and what it cannot have; `order`: of the CPUs to pin to."""
     for entry in study.workloads:
         for arm, model, loop, sizing in itertools.product(
-            study.arms, entry.models or (), entry.loops or (), entry.sizing or ()
+            entry.arms or (), entry.models or (), entry.loops or (), entry.sizing or ()
         ):
             place = {"workload": entry.name, "model": model, "loop": loop, "sizing": sizing}
             reason = refusal(descriptions[arm], **place)

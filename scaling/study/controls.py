@@ -4,7 +4,7 @@
 workers write and must not. What they show is judged in `scaling.analysis.controls`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -42,28 +42,31 @@ def with_controls(
         return study
     offered = {name for each in descriptions.values() for name in each.workloads}
     lacking = [
-        _entry(name, descriptions)
+        _entry(name, descriptions, study.arms)
         for name in CONTROLS
-        if name in offered and not any(_holds(entry, name) for entry in study.workloads)
+        if name in offered and not any(_holds(entry, name, study.arms) for entry in study.workloads)
     ]
     return msgspec.structs.replace(study, workloads=(*study.workloads, *lacking))
 
 
-def _holds(entry: WorkloadEntry, name: str) -> bool:
-    """Whether a settled entry runs the control `name` anyway, on whatever loop."""
+def _holds(entry: WorkloadEntry, name: str, arms: Collection[str]) -> bool:
+    """Whether a settled entry runs the control `name` on all arms anyway, on whatever loop."""
     swept = all(
         value in entry.parameters.get(parameter, ()) for parameter, value in CONTROLS[name].items()
     )
     return (
         entry.name == name
         and swept
+        and set(arms) <= set(entry.arms or ())
         and MODEL in (entry.models or ())
         and SIZING in (entry.sizing or ())
         and set(COUNTS) <= set(entry.workers or ())
     )
 
 
-def _entry(name: str, descriptions: Mapping[str, Description]) -> WorkloadEntry:
+def _entry(
+    name: str, descriptions: Mapping[str, Description], arms: tuple[str, ...]
+) -> WorkloadEntry:
     known = [each.workloads[name] for each in descriptions.values() if name in each.workloads]
     facts = next((each for each in known if each.refused is None), known[0])
     defaults = {parameter: each.default for parameter, each in facts.parameters.items()}
@@ -72,6 +75,7 @@ def _entry(name: str, descriptions: Mapping[str, Description]) -> WorkloadEntry:
         parameters={
             parameter: [value] for parameter, value in (defaults | dict(CONTROLS[name])).items()
         },
+        arms=arms,
         loops=(LOOP,),
         models=(MODEL,),
         workers=COUNTS,

@@ -21,6 +21,7 @@ class WorkloadEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     name: str
     parameters: dict[str, Any] = {}
+    arms: tuple[str, ...] | None = None
     loops: tuple[str, ...] | None = None
     models: tuple[str, ...] | None = None
     workers: tuple[int, ...] | None = None

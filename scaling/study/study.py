@@ -6,7 +6,7 @@ environments can run.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from scaling.study.presets import DEFAULT_PRESET, PRESETS
 DEFAULT_STUDY = "scale"
 
 # The lists that a workload's entry may override, and the command line above it.
-ENTRY_LISTS = ("loops", "models", "workers", "sizing")
+ENTRY_LISTS = ("arms", "loops", "models", "workers", "sizing")
 
 type Loader = Callable[[str], StudyFile]
 
@@ -78,11 +78,18 @@ def study_from(
     file = checked(load_file(asked), _keys_of(source))
     flags = checked(options.as_file(), FLAGS.__getitem__)
     said = _said(file, flags)
-    said["arms"] = tuple(arm.name for arm in parse_arms(said.get("arms", (running_build,))))
+    said["arms"] = _named(said.get("arms", (running_build,)))
     said["workloads"] = _workloads(file, flags, options.workload_names, source)
+    for entry in said["workloads"]:  # an arm that only one workload names is an arm of the study
+        said["arms"] = tuple(dict.fromkeys([*said["arms"], *(entry.arms or ())]))
     said["name"] = _name(file, source, said["arms"])
     overrides = tuple(map(parse_override, options.set))
     return Study(**said, source=source, overrides=overrides)
+
+
+def _named(arms: Iterable[str]) -> tuple[str, ...]:
+    """The arms by their own names, each once."""
+    return tuple(arm.name for arm in parse_arms(arms))
 
 
 def _keys_of(place: str) -> Callable[[str], str]:
@@ -123,7 +130,11 @@ def _workloads(
     if not entries:
         raise UsageError(f"{source}: no workload: add a [[workloads]] entry or say --workload NAME")
     won = {key: None for key in ENTRY_LISTS if getattr(flags, key) is not None}
-    return tuple(msgspec.structs.replace(entry, **won) for entry in entries)
+    entries = [msgspec.structs.replace(entry, **won) for entry in entries]
+    return tuple(
+        msgspec.structs.replace(entry, arms=_named(entry.arms)) if entry.arms else entry
+        for entry in entries
+    )
 
 
 def _name(file: StudyFile, source: str, arms: Sequence[str]) -> str:
