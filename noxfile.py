@@ -70,7 +70,7 @@ def analysis_python(session: nox.Session, builds: Sequence[str], *, pgo: bool) -
 
 
 def run_study(session: nox.Session, builds: Sequence[str], arguments: Sequence[str]) -> None:
-    """Run a study in an environment of one of `builds`; what stands after -- comes last and wins."""
+    """Run a study of `builds`; options after -- come last and win."""
     options = [option for option in session.posargs if option != "--pgo"]
     pgo = "--pgo" in session.posargs or os.environ.get("SCALING_PGO") == "1"
     python = analysis_python(session, builds, pgo=pgo)
@@ -109,7 +109,7 @@ def run_all(session: nox.Session, commands: Mapping[str, Sequence[str]]) -> None
 
 @nox.session(python=False, default=False)
 def compare(session: nox.Session) -> None:
-    """Compare GIL and no GIL, threads, processes and sub-interpreters, in one go (options after --)."""
+    """Compare GIL and no GIL, threads, processes, sub-interpreters in one go (options after --)."""
     run_study(session, TESTED, ["--study", "compare", "--output", "results/compare"])
 
 
