@@ -1,10 +1,10 @@
 """The positive control: pure Python that shares nothing."""
 
-import asyncio
 from dataclasses import dataclass
+from functools import partial
 
 from workers import Worker, Workload, parameter
-from workers.workloads.turns import turns
+from workers.workloads.turns import call_back, turns
 
 
 @dataclass
@@ -21,14 +21,4 @@ class Compute(Workload):
 
     async def run(self, worker: Worker) -> None:
         """Call back again and again until stopped."""
-        call_soon = asyncio.get_running_loop().call_soon
-        iterations = self.iterations
-
-        def callback() -> None:
-            turns(iterations)
-            worker.operations += 1
-            if worker.running:
-                call_soon(callback)
-
-        call_soon(callback)
-        await worker.stopped()
+        await call_back(worker, partial(turns, self.iterations))

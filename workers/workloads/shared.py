@@ -1,12 +1,13 @@
 """The negative control: the same pure Python, on something that all workers share."""
 
-import asyncio
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from workers import Worker, Workload, parameter
+from workers.workloads.turns import call_back
 
 Sharing = Literal["nothing", "global", "value", "attribute-read", "attribute-write", "lock"]
 
@@ -45,17 +46,7 @@ class Shared(Workload):
 
     async def run(self, worker: Worker) -> None:
         """Call back again and again until stopped."""
-        call_soon = asyncio.get_running_loop().call_soon
-        rung, iterations = RUNGS[self.sharing], self.iterations
-
-        def callback() -> None:
-            rung(iterations)
-            worker.operations += 1
-            if worker.running:
-                call_soon(callback)
-
-        call_soon(callback)
-        await worker.stopped()
+        await call_back(worker, partial(RUNGS[self.sharing], self.iterations))
 
 
 def _nothing(count: int) -> None:

@@ -4,6 +4,11 @@ Work is counted, not timed: spinning until a clock says so would count another w
 the GIL as one's own work.
 """
 
+import asyncio
+from collections.abc import Callable
+
+from workers import Worker
+
 # About one microsecond on the machines of 2025 (3.14, x86-64 at 3–5 GHz); nominal, so that
 # "100 µs of work" means the same instructions on every arm.
 TURNS_PER_US = 30
@@ -20,3 +25,17 @@ def turns(count: int) -> int:
 def turns_of(work_us: float) -> int:
     """Turns that stand for `work_us` nominal microseconds."""
     return round(work_us * TURNS_PER_US)
+
+
+async def call_back(worker: Worker, work: Callable[[], object]) -> None:
+    """Do `work` in one callback after the other until stopped; each is an operation."""
+    call_soon = asyncio.get_running_loop().call_soon
+
+    def callback() -> None:
+        work()
+        worker.operations += 1
+        if worker.running:
+            call_soon(callback)
+
+    call_soon(callback)
+    await worker.stopped()
