@@ -48,7 +48,11 @@ type Variants = Mapping[str, Sequence[Mapping[str, ParameterValue]]]
 
 @dataclass(frozen=True)
 class Made:
-    """What to fabricate. `noise` is the relative standard deviation of a run's throughput."""
+    """What to fabricate. `noise` is the relative standard deviation of a run's throughput.
+
+    `speeds` gives what an (arm, model, N) does, in multiples of the workload's rate, in place of
+    the crude model; `tick_noise` is the unevenness of a worker's ticks.
+    """
 
     name: str = "made"
     variants: Variants = field(default_factory=lambda: {"echo": [{"payload_bytes": 1024}]})
@@ -63,6 +67,8 @@ class Made:
     ticks: int = 20
     window_s: float = 2.0
     noise: float = 0.015
+    tick_noise: float = 0.02
+    speeds: Mapping[tuple[str, str, int], float] = field(default_factory=dict)
     seed: int = 1
 
 
@@ -185,7 +191,9 @@ def run_line(
 ) -> RunLine:
     """One measured run of the cell without fault."""
     rate = RATES_PER_S.get(cell.workload, 1000.0) * LOOP_FACTORS.get(cell.loop, 1.0)
-    rate *= ARM_FACTORS.get(cell.arm, 1.0) * speedup(cell, made) * rng.gauss(1, made.noise)
+    modelled = ARM_FACTORS.get(cell.arm, 1.0) * speedup(cell, made)
+    rate *= made.speeds.get((cell.arm, cell.model, cell.workers), modelled)
+    rate *= rng.gauss(1, made.noise)
     workers = [worker(made, cell, rng, index, rate / cell.workers) for index in range(cell.workers)]
     free, mimalloc = is_free(cell.arm), "mimalloc" in cell.arm or "t" in cell.arm.split("+")[0]
     process = ProcessFacts(
@@ -255,7 +263,7 @@ def worker(made: Made, cell: Cell, rng: random.Random, index: int, rate: float) 
     operations: list[int] = []
     for time in times:
         gained = rate * (time - previous) / 1e9 if operations else 0.0
-        done += max(1.0, gained * rng.gauss(1, 0.02))
+        done += max(1.0, gained * rng.gauss(1, made.tick_noise))
         operations.append(round(done))
         previous = time
     share = min(1.0, made.logical / cell.workers)  # of a core

@@ -12,6 +12,7 @@ from typing import IO, Any
 
 import msgspec
 
+from scaling.driver.discreet import without_paths
 from scaling.driver.disturbance import disturbance
 from scaling.driver.probe import Probe
 from scaling.driver.tree import ask_for_stacks, end_tree
@@ -85,6 +86,7 @@ def run_child(
             probe.join()
         elapsed_s = time.monotonic() - started
         printed, told = _tail(out, None), _tail(err, STDERR_KEPT)
+    printed = without_paths(printed, child.environment)
     record = None
     with contextlib.suppress(*UNREADABLE):
         record = decode_record(printed)
@@ -95,7 +97,7 @@ def run_child(
         elapsed_s=elapsed_s,
         record=record,
         raw_record=printed if record else None,
-        stderr=(told if record else _blamed(told, printed)).decode(errors="replace"),
+        stderr=_kept(told if record else _blamed(told, printed), child.environment),
         exit_code=code if code >= 0 else None,
         signal=-code if code < 0 else None,
         memory=probe.memory(
@@ -140,6 +142,10 @@ def _blamed(told: bytes, rubbish: bytes) -> bytes:
     if not rubbish.strip():
         return told
     return told + b"[standard output] " + rubbish[:RUBBISH_KEPT]
+
+
+def _kept(told: bytes, environment: Mapping[str, str]) -> str:
+    return without_paths(told, environment).decode(errors="replace")
 
 
 def _disturbance(probe: Probe) -> Disturbance:

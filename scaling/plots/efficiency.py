@@ -1,7 +1,9 @@
-"""Speed-up and efficiency side by side: how much of each worker is left.
+"""Speed-up and efficiency side by side, a row for each loop: how much of each worker is left.
 
-A row for each loop, and for each model where the curves are too many for one.
+Where the curves are too many for that, efficiency alone, each model in a panel of its own.
 """
+
+from matplotlib.axes import Axes
 
 from scaling.plots.panel import HEAD_ROOM, draw_curves, finish, highest
 from scaling.plots.sheet import Layout, Sheet
@@ -11,25 +13,44 @@ from scaling.plots.subject import Subject
 
 def draw(subject: Subject) -> Sheet:
     """The sheet: left, speed-up over N = 1 in the same block; right, the same over N."""
-    rows = [
-        (loop, model)
-        for loop in subject.loops
-        for model in (subject.models if subject.is_crowded else [None])
-    ]
+    if subject.is_crowded:
+        return _draw_models(subject)
+    loops = subject.loops
     ideal = "ideal: N times as fast, efficiency 1"
-    layout = Layout(2 * len(rows), columns=2, panel_in=2.3, labels_everywhere=True)
+    layout = Layout(2 * len(loops), columns=2, panel_in=2.3, labels_everywhere=True)
     sheet = subject.sheet("speed-up and efficiency", ideal, layout)
-    curves = subject.section.curves
-    fastest = HEAD_ROOM * highest(curves, "speedup")
-    best = HEAD_ROOM * max(1.0, highest(curves, "efficiency"))
-    last = max(n for curve in curves for n in curve.workers)
-    for (left, right), (loop, model) in zip(sheet.panels, rows, strict=True):
-        name = f"{loop}, {model}" if model else loop
-        draw_curves(left, subject, loop, "speedup", model)
-        draw_curves(right, subject, loop, "efficiency", model)
-        for axes, at_last in ((left, last), (right, 1)):
-            ends = [1, last], [1, at_last]
-            axes.plot(*ends, color=QUIET, lw=1.0, ls=IDEAL_LINE, zorder=2, gid="ideal")
-        finish(left, subject, f"{name}: speed-up", "throughput ÷ that at N = 1", fastest)
-        finish(right, subject, f"{name}: efficiency", "speed-up ÷ N", best)
+    fastest = HEAD_ROOM * highest(subject.section.curves, "speedup")
+    best = _best(subject)
+    for (left, right), loop in zip(sheet.panels, loops, strict=True):
+        draw_curves(left, subject, loop, "speedup")
+        draw_curves(right, subject, loop, "efficiency")
+        _draw_ideal(left, subject, rises=True)
+        _draw_ideal(right, subject, rises=False)
+        finish(left, subject, f"{loop}: speed-up", "throughput ÷ that at N = 1", fastest)
+        finish(right, subject, f"{loop}: efficiency", "speed-up ÷ N", best)
     return sheet
+
+
+def _draw_models(subject: Subject) -> Sheet:
+    """A row for each loop, a column for each model."""
+    loops, models = subject.loops, subject.models
+    layout = Layout(len(loops) * len(models), len(models), panel_in=2.3)
+    sheet = subject.sheet("efficiency", "ideal: efficiency 1", layout)
+    best = _best(subject)
+    for row, loop in zip(sheet.panels, loops, strict=True):
+        for place, (axes, model) in enumerate(zip(row, models, strict=True)):
+            draw_curves(axes, subject, loop, "efficiency", model)
+            _draw_ideal(axes, subject, rises=False)
+            label = "speed-up ÷ N" if place == 0 else ""
+            finish(axes, subject, f"{loop}: {model}", label, best)
+    return sheet
+
+
+def _best(subject: Subject) -> float:
+    return HEAD_ROOM * max(1.0, highest(subject.section.curves, "efficiency"))
+
+
+def _draw_ideal(axes: Axes, subject: Subject, *, rises: bool) -> None:
+    last = max(n for curve in subject.section.curves for n in curve.workers)
+    ends = [1, last if rises else 1]
+    axes.plot([1, last], ends, color=QUIET, lw=1.0, ls=IDEAL_LINE, zorder=2, gid="ideal")

@@ -80,9 +80,10 @@ def _panel(axes: Axes, ladder: Ladder, subject: Subject, loop: str) -> None:
     for place, step in enumerate(ladder.steps):
         colour = subject.colours[step.after.arm]
         _bar(axes, place, level, step.factor, step.values, colour)
-        names.append(f"{step.name.replace(' and ', ' and\n')}")
+        names.append(step.name.replace(" and ", " and\n"))
         after = level * step.factor.point
-        axes.plot([place, place + 1], [after, after], color=QUIET, lw=0.7, zorder=1)
+        if len(ladder.steps) > 1:
+            axes.plot([place, place + 1], [after, after], color=QUIET, lw=0.7, zorder=1)
         level = after
     if len(ladder.steps) > 1:
         values = np.prod([step.values for step in ladder.steps], axis=0)

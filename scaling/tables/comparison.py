@@ -88,18 +88,22 @@ def _ladder_grids(ladders: list[Ladder]) -> list[Grid]:
     for names, group in groupby(ladders, rungs):
         members = list(group)
         headings = ["N", f"{names[-1]} over {names[0]}"]
-        headings += [f"= {step.name}" if not i else f"× {step.name}"
-                     for i, step in enumerate(members[0].steps)]  # fmt: skip
+        steps = [step.name for step in members[0].steps]
+        title = f"What freed the speed of threads: {' → '.join(names)}"
+        if len(steps) > 1:
+            headings += [f"= {steps[0]}", *(f"× {name}" for name in steps[1:]), "product"]
+        else:
+            title += f" ({steps[0]})"
         rows: list[list[Cell]] = []
         for ladder in members:
             factors = [step.factor for step in ladder.steps]
             product = wording.number(ladder.product) + ("" if ladder.multiplies_out else " !")
-            rows.append([str(ladder.workers), ladder.headline, *factors, product])
+            whole: list[Cell] = [*factors, product] if len(factors) > 1 else []
+            rows.append([str(ladder.workers), ladder.headline, *whole])
         note = ""
         if not all(ladder.multiplies_out for ladder in members):
             note = "! the medians do not multiply to the headline: factors vary between blocks"
-        title = f"What freed the speed of threads: {' → '.join(names)}"
-        grids.append(Grid(title, [*headings, "product"], rows, note=note))
+        grids.append(Grid(title, headings, rows, note=note))
     return grids
 
 
@@ -111,7 +115,7 @@ def _rival_grids(rivalries: list[Rivalry]) -> list[Grid]:
         for r in rivalries
     ]
     kinds = {" over ".join(dict.fromkeys(r.memory_kinds)) for r in rivalries}
-    note = f"Memory is {' or '.join(sorted(kinds))}; of several arms the fastest is taken."
+    note = f"Memory is {' or '.join(sorted(kinds))}. Of several arms, the one over is the fastest."
     headings = ["N", "ours", "over", "throughput", "CPU per op", "memory"]
     return [Grid("Over as many processes", headings, rows, words=3, note=note)]
 

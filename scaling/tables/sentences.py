@@ -55,8 +55,7 @@ def held_against(rivalry: Rivalry) -> str:
     chosen = ""
     if len(rivalry.among) > 1:
         chosen = f" (the better of {' and '.join(way.arm for way in rivalry.among)})"
-    told = f"{workers(ours)} on {ours.arm} do {spoken(rivalry.throughput)} times what "
-    told += f"{workers(theirs)} on {theirs.arm} do{chosen}"
+    told = f"{doing(ours)} {spoken(rivalry.throughput)} times what {doing(theirs)}{chosen}"
     besides = [
         f"{spoken(value)} times the {noun}"
         for value, noun in (
@@ -76,8 +75,8 @@ def even(found: BreakEven) -> str:
         ratio = found.ratios[found.at]
         range_only = "" if ratio.coverage else f" (by the {wording.spread([ratio])})"
         told = f"Break-even at N = {found.at}{range_only}: "
-        threads = workers(Way(found.arm, "threads", found.at))
-        told += f"{threads} on {found.arm} do {spoken(ratio)} times what {single} does."
+        threads = doing(Way(found.arm, "threads", found.at))
+        told += f"{threads} {spoken(ratio)} times what {single} does."
         before = [n for n in found.undecided if n < found.at]
         after = [n for n, value in found.ratios.items() if n > found.at and side(value) <= 0]
         if before:
@@ -129,6 +128,11 @@ def basis(values: list[Estimate]) -> str:
     few = any(value.coverage is None for value in values if value.n)
     warning = ": too few for a verdict" if few else ""
     return f"In brackets the {spread}, ratios paired inside blocks{warning}."
+
+
+def doing(way: Way) -> str:
+    """`1 thread on 3.14t does`, `2 processes on 3.14 do`."""
+    return f"{workers(way)} on {way.arm} {'does' if way.workers == 1 else 'do'}"
 
 
 def workers(way: Way) -> str:
