@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from scaling.analysis.estimate import Estimate
 
 BLANK = "–"
+ROUNDED_AWAY = 1e-12  # no figure is that small; what is comes of floats that cancel out
 DIGITS = 3  # more than the noise of a run ever bears out
 SMALLEST = 1e-4  # below, leading zeros are hard to count
 
@@ -14,7 +15,7 @@ def number(value: float) -> str:
     """Three significant digits, thousands apart: 65300 → `65,300`, 0.01234 → `0.0123`."""
     if not math.isfinite(value):
         return BLANK
-    if value == 0:
+    if abs(value) < ROUNDED_AWAY:
         return "0"
     rounded = float(f"{value:.{DIGITS - 1}e}")
     if abs(rounded) < SMALLEST:
