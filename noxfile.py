@@ -75,7 +75,15 @@ def run_study(session: nox.Session, builds: Sequence[str], arguments: Sequence[s
     pgo = "--pgo" in session.posargs or os.environ.get("SCALING_PGO") == "1"
     python = analysis_python(session, builds, pgo=pgo)
     command = [python, "-m", "scaling", "run", *arguments, *options]
-    session.run(*command, env={"SCALING_PGO": "1" if pgo else "0"}, external=True)
+    # Ctrl-C is for the study, which ends its child and says how far it has come; nox would kill it
+    # after half a second.
+    session.run(
+        *command,
+        env={"SCALING_PGO": "1" if pgo else "0"},
+        external=True,
+        interrupt_timeout=20,
+        terminate_timeout=10,
+    )
 
 
 def scale(build: str) -> Callable[[nox.Session], None]:
@@ -83,7 +91,9 @@ def scale(build: str) -> Callable[[nox.Session], None]:
 
     def session_of(session: nox.Session) -> None:
         output = f"results/scale-{build}"
-        run_study(session, [build], ["--arm", build, "--preset", "smoke", "--output", output])
+        named = any(option.startswith("--arm") for option in session.posargs)
+        arm = [] if named else ["--arm", build]  # it may be 3.14t+gil
+        run_study(session, [build], [*arm, "--preset", "smoke", "--output", output])
 
     session_of.__doc__ = (
         f"Measure and plot how asyncio scales on {build} (options of `scaling run` after --)."

@@ -18,8 +18,21 @@ OLDEST_MIMALLOC_MINOR = 13
 
 # What the user's shell may say to Python or to an allocator must not reach a child: it would change
 # an arm behind its name (PYTHON_GIL, PYTHONMALLOC), or what is imported (PYTHONPATH), or which of
-# its states glibc's malloc is in (MALLOC_*, GLIBC_TUNABLES).
-SCRUBBED_PREFIXES = ("PYTHON", "MALLOC_", "MIMALLOC_", "GLIBC_TUNABLES")
+# its states glibc's malloc is in (MALLOC_*, GLIBC_TUNABLES), or put another allocator in its place
+# (LD_PRELOAD), or take aiohttp's and its packages' C code away (*_NO_EXTENSIONS).
+SCRUBBED_PREFIXES = (
+    "PYTHON",
+    "MALLOC_",
+    "MIMALLOC_",
+    "GLIBC_TUNABLES",
+    "LD_PRELOAD",
+    "DYLD_INSERT_LIBRARIES",
+    "AIOHTTP_NO_EXTENSIONS",
+    "FROZENLIST_NO_EXTENSIONS",
+    "MULTIDICT_NO_EXTENSIONS",
+    "PROPCACHE_NO_EXTENSIONS",
+    "YARL_NO_EXTENSIONS",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import platformdirs
@@ -30,12 +31,19 @@ def folder() -> Path:
     )
 
 
-def make_whole(destination: Path, fill: Callable[[Path], Path], *, say: Say) -> None:
+def make_whole(
+    destination: Path,
+    fill: Callable[[Path], Path],
+    *,
+    say: Say,
+    whole: Callable[[Path], bool] = Path.exists,
+) -> None:
     """Make the folder (or file) `destination` once, whole or not at all.
 
     `fill` is given an empty temporary folder and returns the path inside it that is to become
     `destination`. One process at a time does this; another that wants the same waits for it and
-    then finds it made. What an interrupted process left behind is removed by the next one.
+    then finds it made. What an interrupted process left behind is removed by the next one, and
+    so is a folder that is there but not `whole` any more.
 
     Raises:
         ScalingError: the cache folder cannot be written.
@@ -54,7 +62,8 @@ def make_whole(destination: Path, fill: Callable[[Path], Path], *, say: Say) -> 
             "Set SCALING_CACHE to a folder that can."
         ) from error
     try:
-        if not destination.exists():
+        if not whole(destination):
+            shutil.rmtree(destination, ignore_errors=True)
             _fill_and_move(destination, fill)
     finally:
         lock.release()
@@ -64,8 +73,22 @@ def _fill_and_move(destination: Path, fill: Callable[[Path], Path]) -> None:
     prefix = f".{destination.name}~"
     for stale in destination.parent.glob(f"{prefix}*"):
         shutil.rmtree(stale, ignore_errors=True)
-    temporary = Path(tempfile.mkdtemp(prefix=prefix, dir=destination.parent))
+    with _told_of(destination):
+        temporary = Path(tempfile.mkdtemp(prefix=prefix, dir=destination.parent))
     try:
-        fill(temporary).rename(destination)
+        made = fill(temporary)
+        with _told_of(destination):
+            made.rename(destination)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def _told_of(destination: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ScalingError(
+            f"{destination.name} cannot be put into the cache folder {destination.parent} "
+            f"({error.strerror}). When that is mended, run the same command again."
+        ) from error

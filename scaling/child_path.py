@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from scaling.errors import ScalingError
 
+NO_CODE = ("__pycache__", "node_modules", "site-packages")
 NOT_SOURCE = shutil.ignore_patterns("__pycache__")
 
 
@@ -47,13 +49,28 @@ def workers_path(folder: Path | None = None) -> Iterator[Path]:
         yield Path(temporary)
 
 
-def workers_source_hash(folder: Path | None = None) -> str:
-    """SHA-256 over the files of `workers`: what did the measuring is part of a study."""
-    root = folder or workers_folder()
+def workers_source_hash(folder: Path | None = None, own_code: Sequence[str] = ()) -> str:
+    """SHA-256 over the code of the workloads: what did the measuring is part of a study.
+
+    That is the package `workers`, and the Python files in a user's own folders. Two studies of
+    which one was edited in between are two studies.
+    """
     digest = hashlib.sha256()
-    for path in sorted(root.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
+    sources = [(folder or workers_folder(), ""), *((Path(own), ".py") for own in own_code)]
+    for root, ending in sources:
+        for path in _files(root, ending):
             content = path.read_bytes()
             digest.update(f"{path.relative_to(root).as_posix()}\0{len(content)}\0".encode())
             digest.update(content)
     return digest.hexdigest()
+
+
+def _files(root: Path, ending: str) -> Iterator[Path]:
+    """The files below a folder in one order, environments and caches left out."""
+    for folder, below, names in os.walk(root):
+        below[:] = sorted(
+            name for name in below if name not in NO_CODE and not name.startswith(".")
+        )
+        for name in sorted(names):
+            if name.endswith(ending):
+                yield Path(folder, name)

@@ -110,7 +110,7 @@ def _options(said: dict[str, Any]) -> Options:
     )
 
 
-def _wanted(said: dict[str, Any]) -> Wanted:
+def _wanted(said: dict[str, Any]) -> "Wanted":
     from scaling.prepare import Wanted
 
     paths = [str(_folder(path)) for path in said["path"] or ()]

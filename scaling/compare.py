@@ -42,8 +42,9 @@ def compare(results: Sequence[Path], output: Path | None, console: Console) -> N
     console.print(Comparison(told))
     if output is not None:
         text = comparison_markdown(told) + "\n"
-        try_writing(lambda: output.mkdir(parents=True, exist_ok=True))
-        try_writing(lambda: (output / FILE_NAME).write_text(text, encoding="utf-8"))
+        file = output / FILE_NAME
+        try_writing(output, lambda: output.mkdir(parents=True, exist_ok=True))
+        try_writing(file, lambda: file.write_text(text, encoding="utf-8"))
         quiet = Console(quiet=True)
         for name, journal in zip(_names(journals), journals, strict=True):
             tell_journal(journal, output / name, quiet)

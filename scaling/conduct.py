@@ -14,6 +14,7 @@ from scaling.child_path import workers_path, workers_source_hash
 from scaling.driver.driver import drive, remaining
 from scaling.driver.execute import Executor, PreparedArm, child_environment
 from scaling.driver.progress import Display
+from scaling.driver.service_process import ServiceError
 from scaling.driver.services import Services
 from scaling.environments import pins_sha256
 from scaling.frame.judging import judge_of
@@ -36,11 +37,15 @@ WORKERS_PER_SITE_PROCESS = 8
 
 @dataclass(frozen=True)
 class Prepared:
-    """A study that can be run: its plan, and the arms it is run on."""
+    """A study that can be run: its plan, and the arms it is run on.
+
+    `workers_source` stands for the code of the workloads, a user's own included.
+    """
 
     plan: Plan
     arms: Mapping[str, PreparedArm]
     topology: Topology
+    workers_source: str
 
 
 def running_build() -> str:
@@ -64,7 +69,7 @@ def prepared(options: Options, wanted: Wanted, say: Say) -> Iterator[Prepared]:
         topology = read_topology()
         plan = make_plan(study, {name: arm.description for name, arm in arms.items()}, topology)
         plan.require_cells()
-        yield Prepared(plan, arms, topology)
+        yield Prepared(plan, arms, topology, workers_source_hash(own_code=wanted.paths))
 
 
 def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
@@ -77,7 +82,7 @@ def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
     plan, arms = ready.plan, ready.arms
     machine = describe_machine(ready.topology)
     first = head(
-        plan, arms, machine, pins=pins_sha256("child"), workers_source=workers_source_hash()
+        plan, arms, machine, pins=pins_sha256("child"), workers_source=ready.workers_source
     )
     judge = judge_of(first)
     chosen = choose(
@@ -91,8 +96,8 @@ def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
             display.note(note)
         if chosen.resumed:
             display.note(f"going on with {folder}: {len(journal.runs)} runs are measured already")
-        else:
-            _measure_ceilings(ready, services, journal.append)
+        if not journal.ceilings:
+            _measure_ceilings(ready, services, journal.append, display.note)
         drive(plan, journal, Executor(plan, arms, services), judge, display)
     return folder
 
@@ -111,7 +116,9 @@ def _services(ready: Prepared) -> Services:
     return Services(chosen.python, environment, processes=processes)
 
 
-def _measure_ceilings(ready: Prepared, services: Services, write: Callable[[Line], None]) -> None:
+def _measure_ceilings(
+    ready: Prepared, services: Services, write: Callable[[Line], None], note: Callable[[str], None]
+) -> None:
     """Find out what each helper can deliver with nothing but a counter before it."""
     measured = set()
     for cell in ready.plan.cells:
@@ -119,4 +126,7 @@ def _measure_ceilings(ready: Prepared, services: Services, write: Callable[[Line
             key = (name, *services.need(name, cell.parameters))
             if key not in measured:
                 measured.add(key)
-                write(services.ceiling(name, cell.parameters))
+                try:
+                    write(services.ceiling(name, cell.parameters))
+                except ServiceError as error:  # costs the figure, not the study
+                    note(str(error))

@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -70,8 +69,6 @@ def ensure(
     pins = pins_file(group)
     key = _key(interpreter, pins, extra)
     destination = cache.folder() / "environments" / f"{interpreter.build}-{group}-{key}"
-    if destination.exists() and not _python(destination).exists():
-        shutil.rmtree(destination)  # its interpreter has been removed and has come back since
 
     def fill(temporary: Path) -> Path:
         say(f"making the environment {group!r} for CPython {interpreter.build} (once)")
@@ -91,7 +88,10 @@ def ensure(
         (folder / "environment.json").write_text(json.dumps(document), encoding="utf-8")
         return folder
 
-    cache.make_whole(destination, fill, say=say)
+    def whole(folder: Path) -> bool:  # else its interpreter has been removed, and has come back
+        return _python(folder).exists()
+
+    cache.make_whole(destination, fill, say=say, whole=whole)
     document = json.loads((destination / "environment.json").read_text(encoding="utf-8"))
     return Environment(_python(destination), key, document["packages"], document["left_out"])
 
@@ -128,12 +128,12 @@ def _install_pins(
     uv: Uv, install: Sequence[str], pins: Path, build: str, temporary: Path
 ) -> dict[str, str]:
     """Install everything in `pins` that has a wheel; return what has none, and why."""
-    answer = uv([*install, *PINNED, "-r", str(pins)])
-    if answer.returncode == 0:
+    together = uv([*install, *PINNED, "-r", str(pins)])
+    if together.returncode == 0:
         return {}
-    missing = _without_wheel(answer)
+    missing = _without_wheel(together)
     if not missing:
-        _must(answer, f"the packages of {pins.stem!r}")
+        _must(together, f"the packages of {pins.stem!r}")
     if pins.stem not in MAY_LACK:
         raise NoWheelError(f"{missing} has no wheel for CPython {build}")
     # uv names one package at a time, so each is tried alone; the pins are complete, so no
@@ -149,7 +149,9 @@ def _install_pins(
             left_out[name] = f"no wheel for {build}"
         else:
             _must(answer, name)
-    if kept and left_out:
+    if not left_out:  # each alone can be had: what was wrong with all of them is not known
+        _must(together, f"the packages of {pins.stem!r}")
+    if kept:
         alone.write_text("".join(kept), encoding="utf-8")
         _must(uv([*install, *PINNED, "--no-deps", "-r", str(alone)]), "the packages")
     return left_out

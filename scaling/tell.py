@@ -37,15 +37,16 @@ def tell_journal(journal: Journal, folder: Path, console: Console) -> None:
 
     frame, study = journal.frame, journal.study
     console.print(Results(frame, study))
-    try_writing(lambda: folder.mkdir(parents=True, exist_ok=True))
-    try_writing(lambda: write_csv(frame, study, folder / "summary.csv"))
-    text = markdown(frame, study)
-    if compared := chapters(frame, study):
-        console.print(Comparison(chapters(frame, study, alone=False)))
-        text = f"{comparison_markdown(compared)}\n\n{text}"
-        rows = comparison_rows(frame, study)
-        try_writing(lambda: write_rows(rows, folder / "comparison.csv"))
-    try_writing(lambda: (folder / "tables.md").write_text(text, encoding="utf-8"))
+    try_writing(folder, lambda: folder.mkdir(parents=True, exist_ok=True))
+    summary = folder / "summary.csv"
+    try_writing(summary, lambda: write_csv(frame, study, summary))
+    compared = chapters(frame, study, alone=False)
+    if compared:
+        console.print(Comparison(compared))
+        rows, ratios = comparison_rows(frame, study), folder / "comparison.csv"
+        try_writing(ratios, lambda: write_rows(rows, ratios))
+    text, tables = markdown(frame, study, comparison_markdown(compared)), folder / "tables.md"
+    try_writing(tables, lambda: tables.write_text(text, encoding="utf-8"))
     _draw(journal, folder / PLOTS, console)
 
 
@@ -71,7 +72,11 @@ def read(results: Path, console: Console) -> Journal:
 def _draw(journal: Journal, folder: Path, console: Console) -> None:
     from scaling.plots import draw_all
 
-    files = try_writing(lambda: draw_all(journal.frame, journal.study, folder))
+    files = try_writing(
+        folder,
+        lambda: draw_all(journal.frame, journal.study, folder, journal.ceilings),
+        again="scaling plot",
+    )
     pictures = sum(file.suffix == ".svg" for file in files)
     console.print(
         f"journal: {journal.path}\n{pictures} plots, as SVG and PNG: {folder}",
@@ -81,12 +86,16 @@ def _draw(journal: Journal, folder: Path, console: Console) -> None:
     )
 
 
-def try_writing[T](write: Callable[[], T]) -> T:
-    """Write something. Raises `ScalingError` for what the system says against it."""
+def try_writing[T](path: Path, write: Callable[[], T], again: str = "scaling compare") -> T:
+    """Write something; `path` and the command that writes it `again` are for the message.
+
+    Raises:
+        ScalingError: the system says something against it.
+    """
     try:
         return write()
     except OSError as error:
         raise ScalingError(
-            f"{error.filename} cannot be written ({error.strerror}); the journal is whole. "
-            f"`scaling plot` draws it again"
+            f"{error.filename or path} cannot be written ({error.strerror or error}); the journal "
+            f"is whole. `{again}` writes it again"
         ) from None

@@ -7,6 +7,7 @@ by each further core), so that a test can say what must come out.
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -82,14 +83,12 @@ def journal(made: Made, change: Callable[[RunLine], RunLine] | None = None) -> l
     """The study line and one run per cell and block, in a seeded random order."""
     rng = random.Random(made.seed)
     lines: list[Line] = [study_line(made)]
-    position = 0
     for block in range(made.blocks):
         cells = list(cells_of(made))
         rng.shuffle(cells)
-        for cell in cells:
+        for position, cell in enumerate(cells):
             run = run_line(made, cell, rng, block=block, position=position)
             lines.append(change(run) if change else run)
-            position += 1
     return lines
 
 
@@ -167,7 +166,7 @@ def study_line(made: Made) -> StudyLine:
             for name in made.variants
         },
         scaling="0.1.0",
-        started_at="2026-11-20T18:30:00Z",
+        started_at=f"{STARTED_AT:%Y-%m-%dT%H:%M:%SZ}",
     )
 
 
@@ -227,7 +226,7 @@ def run_line(
         outcome="measured",
         block=block,
         position=position,
-        at=f"2026-11-20T18:{30 + position // 60 % 30:02}:{position % 60:02}Z",
+        at=f"{STARTED_AT + timedelta(hours=block, seconds=position):%Y-%m-%dT%H:%M:%SZ}",
         elapsed_s=made.window_s + 1.0,
         record=record,
         exit_code=0,
@@ -250,6 +249,7 @@ def run_line(
     )
 
 
+STARTED_AT = datetime(2026, 11, 20, 18, 30, tzinfo=UTC)
 STARTED_NS = 7_000_000_000_000
 
 

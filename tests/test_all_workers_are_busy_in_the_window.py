@@ -4,10 +4,14 @@ import itertools
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from scaling.journal.record import Record
+from scaling.frame.ticks import measure
+from scaling.frame.validity import Expectation, Figures, not_all_busy
+from scaling.journal.record import Record, RunLine
 from tests.children import measured
+from tests.fabricate import Made, journal
 
 SLOW_START = """
     from workers.workloads.compute import Compute
@@ -33,6 +37,24 @@ RAMPS = """
 
         async def teardown(self, worker: Worker) -> None:
             worker.operations += 1_000_000
+    """
+# The second worker stands still for most of the window: its loop blocked, or waiting for nothing.
+STALLS = """
+    @dataclass
+    class Theirs(Workload):
+        blocks: bool = parameter(False, "whether its loop stands still, too")
+
+        async def run(self, worker: Worker) -> None:
+            until = time.monotonic() + 0.2
+            while worker.running:
+                await asyncio.sleep(0.001)
+                worker.operations += 1
+                if worker.index == 1 and time.monotonic() > until:
+                    until += 3600
+                    if self.blocks:
+                        time.sleep(0.8)
+                    else:
+                        await asyncio.sleep(0.8)
     """
 MODELS = pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
 
@@ -89,6 +111,34 @@ def test_only_what_is_done_in_the_window_counts(
     (worker,) = measured({"workload": theirs(RAMPS), "model": model}, tmp_path).workers
     first, last = worker.ticks.operations[0], worker.ticks.operations[-1]
     assert 11_000_000 < first < last < 12_000_000
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+@MODELS
+def test_worker_that_stalls_makes_the_run_invalid(
+    theirs: Callable[[str], str], tmp_path: Path, model: str, blocks: bool
+) -> None:
+    cell = {
+        "workload": theirs(STALLS),
+        "parameters": {"blocks": blocks},
+        "workers": 2,
+        "model": model,
+        "window_s": 1.2,
+        "ticks": 20,
+    }
+    stalled = measured(cell, tmp_path)
+    assert findings(stalled) == ["not-all-busy"]
+    busy_alone = msgspec.structs.replace(stalled, workers=stalled.workers[:1])
+    assert findings(busy_alone) == []
+
+
+def findings(record: Record) -> list[str]:
+    """Whether the check has something to say against a run."""
+    columns = measure([record])
+    figures = Figures(*(float(columns[name][0]) for name in Figures.__match_args__))
+    (line, *_) = (line for line in journal(Made(workers=(1,))) if isinstance(line, RunLine))
+    found = not_all_busy(line, Expectation(), figures)
+    return [found.word] if found else []
 
 
 def test_milestones_are_in_order() -> None:

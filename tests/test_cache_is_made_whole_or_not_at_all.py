@@ -1,5 +1,7 @@
 """What is kept in the cache was made once and whole, whoever was interrupted or came second."""
 
+import errno
+import os
 import signal
 import subprocess
 import sys
@@ -52,6 +54,30 @@ def test_what_was_interrupted_leaves_nothing(destination: Path, fault: type[Base
     assert left_in(destination.parent) == []
     make_whole(destination, filled("whole"), say=say_nothing)
     assert (destination / "text").read_text() == "whole"
+
+
+def test_what_cannot_be_moved_into_place_is_said(
+    destination: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "rename", full)
+    with pytest.raises(ScalingError, match=r"\(No space left on device\)\. .*same command again"):
+        make_whole(destination, filled("whole"), say=say_nothing)
+    assert left_in(destination.parent) == []
+
+
+def test_what_is_whole_no_more_is_made_again(destination: Path) -> None:
+    make_whole(destination, filled("first"), say=say_nothing)
+    (destination / "text").unlink()
+
+    def has_text(folder: Path) -> bool:
+        return (folder / "text").exists()
+
+    for text in ("second", "third"):
+        make_whole(destination, filled(text), say=say_nothing, whole=has_text)
+    assert (destination / "text").read_text() == "second"
 
 
 def test_who_was_killed_is_tidied_up_after(destination: Path) -> None:

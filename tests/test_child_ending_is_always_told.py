@@ -1,5 +1,6 @@
 """However a child ends, its run has an outcome, what it said is kept, and nothing is left of it."""
 
+import errno
 import os
 import signal
 import sys
@@ -185,6 +186,131 @@ def test_deep_rubbish_is_garbled(tmp_path: Path) -> None:
     ending = fake_python(tmp_path, "head -c 1000000 /dev/zero | tr '\\0' '['")
     assert ending.outcome == "garbled"
     assert ending.stderr == "[standard output] " + "[" * RUBBISH_KEPT
+
+
+def test_record_of_a_child_that_hangs_afterwards_stays_measured(tmp_path: Path) -> None:
+    script = """echo '{"schema": 1, "outcome": "measured"}'; while :; do sleep 1; done"""
+    ending = fake_python(tmp_path, script, 0.5)
+    assert (ending.outcome, ending.signal) == ("measured", signal.SIGUSR1)
+
+
+CLINGS = """
+    import threading
+
+    @dataclass
+    class Theirs(Workload):
+        way: Literal["waits", "deaf", "blocks", "executor", "thread"] = parameter("waits", "how")
+
+        async def run(self, worker: Worker) -> None:
+            while worker.running:
+                await asyncio.sleep(0.001)
+                worker.operations += 1
+
+        async def teardown(self, worker: Worker) -> None:
+            if self.way == "waits":
+                await asyncio.sleep(3600)
+            elif self.way == "deaf":
+                while True:
+                    try:
+                        await asyncio.sleep(3600)
+                    except asyncio.CancelledError:
+                        pass
+            elif self.way == "blocks":
+                time.sleep(3600)
+            elif self.way == "executor":
+                asyncio.get_running_loop().run_in_executor(None, time.sleep, 3600)
+            else:
+                threading.Thread(target=time.sleep, args=(3600,)).start()
+    """
+
+
+# Read by every interpreter as it starts; a sub-interpreter has no host.
+IMPATIENT = """\
+import contextlib
+import workers.life
+workers.life.GRACE_S = 0.2
+with contextlib.suppress(ImportError):
+    import workers.host
+    workers.host.GRACE_S, workers.host.CLOSING_S = 0.2, 1.5
+"""
+
+
+@pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
+@pytest.mark.parametrize(
+    ("way", "pending", "hung"),
+    [
+        ("waits", 1, False),
+        ("deaf", 0, True),
+        ("blocks", 0, True),
+        ("executor", 0, True),
+        ("thread", 0, False),
+    ],
+)
+def test_what_hangs_while_closing_takes_no_figure_with_it(
+    theirs: Callable[[str], str], tmp_path: Path, model: str, way: str, pending: int, hung: bool
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(IMPATIENT)
+    cell = {"workload": theirs(CLINGS), "parameters": {"way": way}, "model": model, **QUICK}
+    child = Child(sys.executable, environment(tmp_path))
+    ending = run_child(child, {**cell, "workers": 2})
+    assert ending.record is not None
+    assert (ending.outcome, ending.exit_code) == ("measured", 0), ending.record.failure
+    for worker in ending.record.workers:
+        assert worker.ticks.operations[-1] > worker.ticks.operations[0]
+        assert (worker.pending_tasks, worker.hung) == (pending, hung)
+
+
+def test_interpreter_that_is_not_there_is_a_crash(tmp_path: Path) -> None:
+    before = psutil.Process().num_fds()
+    child = Child(str(tmp_path / "no-python"), {})
+    ending = run_child(child, {"workload": "compute", **QUICK})
+    assert (ending.outcome, ending.record) == ("crashed", None)
+    assert ending.stderr == "the child cannot be run: No such file or directory"
+    assert psutil.Process().num_fds() == before
+
+
+def test_disk_that_is_full_is_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    before = psutil.Process().num_fds()
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    ending = run_child(Child(sys.executable, {}), {"workload": "compute", **QUICK})
+    assert (ending.outcome, ending.stderr[-23:]) == ("crashed", "No space left on device")
+    assert psutil.Process().num_fds() == before
+
+
+STARTS = """
+    import subprocess
+
+    @dataclass
+    class Theirs(Workload):
+        async def setup(self, worker: Worker) -> None:
+            hungry = "kept = b'x' * (50 << 20); print(flush=True); import time; time.sleep(3600)"
+            command = [sys.executable, "-c", hungry]
+            own = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
+            own.stdout.readline()
+            with open(os.environ["PIDS"], "a") as pids:
+                pids.write(f"{own.pid}\\n")
+
+        async def run(self, worker: Worker) -> None:
+            while worker.running:
+                await asyncio.sleep(0.001)
+                worker.operations += 1
+    """
+
+
+@BOTH
+def test_what_a_workload_starts_is_counted_and_ended(
+    theirs: Callable[[str], str], tmp_path: Path, model: str
+) -> None:
+    theirs(STARTS)
+    ending = Runs(tmp_path)("", model=model, parameters={}, workers=2)  # looks for what is left
+    assert ending.outcome == "measured"
+    for figure in (ending.memory.rss_bytes, ending.memory.pss_bytes, ending.memory.peak_bytes):
+        assert figure is not None
+        assert figure > 100 << 20
+    assert (ending.memory.baseline_rss_bytes or 0) < 100 << 20
 
 
 def test_nothing_at_all_is_garbled(tmp_path: Path) -> None:

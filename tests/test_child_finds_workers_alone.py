@@ -82,3 +82,15 @@ def test_its_hash_does_not_change_by_running(package: Path) -> None:
     (package / "__pycache__").mkdir()
     (package / "__pycache__/a.cpython-314.pyc").write_bytes(b"compiled")
     assert workers_source_hash(package) == before
+
+
+def test_ones_own_code_is_part_of_it(package: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    (mine / ".venv/lib").mkdir(parents=True)
+    (mine / "nap.py").write_text("one")
+    without, before = workers_source_hash(package), workers_source_hash(package, [str(mine)])
+    (mine / ".venv/lib/other.py").write_text("not mine")
+    (mine / "notes.txt").write_text("no code")
+    assert workers_source_hash(package, [str(mine)]) == before
+    (mine / "nap.py").write_text("two")
+    assert len({without, before, workers_source_hash(package, [str(mine)])}) == 3

@@ -8,8 +8,12 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from scaling.analysis.across import across
+from scaling.analysis.comparison import compare_ways
 from scaling.analysis.controls import Verdict, verdict
-from scaling.frame.frame import Journal, read_journal
+from scaling.analysis.paired import paired
+from scaling.errors import UsageError
+from scaling.frame.frame import Journal, load, read_journal
 from scaling.journal.record import ParameterFacts, ParameterValue, RunLine, StudyLine
 from scaling.machine.topology import Topology
 from scaling.plan.plan import Plan, make_plan
@@ -18,8 +22,11 @@ from scaling.plots.draw import subjects
 from scaling.study.controls import CONTROLS
 from scaling.study.options import Options
 from scaling.study.study import study_from
+from scaling.tables.comparison import across_chapters
+from scaling.tables.comparison_rows import comparison_rows
 from scaling.tables.export import markdown, summary
 from scaling.tables.tables import Results
+from scaling.tell import tell
 from tests.describing import WORKLOADS, description
 from tests.fabricate import Made, Variants, journal, write
 
@@ -109,20 +116,55 @@ def test_a_control_that_fails_makes_the_study_void_and_is_named(
 
 @pytest.mark.parametrize(
     ("workload", "arm", "speedup"),
-    [("compute", "3.14t", 1.595), ("compute", "3.14", 1.145), ("shared", "3.14t", 1.095)],
+    [("compute", "3.14t", 1.595), ("compute", "3.14", 1.135), ("shared", "3.14t", 1.085)],
 )
 def test_a_control_fails_only_when_its_whole_range_is_outside(
     workload: str, arm: str, speedup: float, tmp_path: Path
 ) -> None:
-    """Its blocks lie at 1, 1.01 and 1.02 of this: some on either side of the limit."""
+    """Its blocks lie at 1, 1.01 and 1.02 of this: one on the wrong side of the limit."""
     assert judged(tmp_path, GOOD | {(workload, arm, 2): speedup}).status == "sound"
 
 
-def test_one_run_proves_nothing_and_is_called_missing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("workload", "arm"), [("compute", "3.14"), ("shared", "3.14t")])
+def test_a_median_far_outside_with_one_run_inside_is_undecided(
+    workload: str, arm: str, tmp_path: Path
+) -> None:
+    made = Made(variants=VARIANTS, arms=("3.14", "3.14t"), cores=4, logical=4)
+    inside = scaled(GOOD)
+    outside = scaled(GOOD | {(workload, arm, 2): 1.9})
+    lines = journal(made, lambda run: (outside if run.block else inside)(run))
+    read = read_journal(write(lines, tmp_path / "journal.jsonl"))
+    found = verdict(read.frame, read.study)
+    assert found.status == "undecided"
+    (reason,) = found.reasons
+    assert reason.startswith(f"{workload} · asyncio · {arm} at N = 2: 1.9")
+    assert found.warning == "controls undecided"
+    assert markdown(read.frame, read.study).startswith("**Controls undecided")
+    printed = io.StringIO()
+    Console(file=printed, width=100).print(Results(read.frame, read.study))
+    assert printed.getvalue().startswith("Controls undecided")
+
+
+def test_what_is_missing_is_told_with_what_is_undecided(tmp_path: Path) -> None:
+    made = Made(variants={"compute": [{"iterations": 1}]}, workers=(1, 2), blocks=1)
+    found = judged(tmp_path, GOOD | {("compute", "3.14t", 2): 1.2}, made)
+    assert found.status == "undecided"
+    assert found.reasons[1:] == ("missing: shared on 3.14t",)
+
+
+def test_several_studies_are_not_judged_as_one(tmp_path: Path) -> None:
+    read = study(tmp_path, GOOD)
+    frame = load([tmp_path, tmp_path])
+    for judge in (verdict, paired, compare_ways):
+        with pytest.raises(UsageError, match="the runs of 2 studies"):
+            judge(frame, read.study)
+
+
+def test_one_run_proves_nothing_and_is_called_undecided(tmp_path: Path) -> None:
     made = Made(variants=VARIANTS, workers=(1, 2), blocks=1)
     assert judged(tmp_path, GOOD, made).status == "sound"
     found = judged(tmp_path, GOOD | {("compute", "3.14t", 2): 1.2}, made)
-    assert found.status == "missing"
+    assert found.status == "undecided"
     assert "compute · asyncio · 3.14t at N = 2" in found.text
 
 
@@ -174,6 +216,15 @@ def test_void_stands_at_the_top_of_every_output(tmp_path: Path) -> None:
     assert printed.getvalue().startswith("VOID: ")
     assert markdown(read.frame, read.study).startswith("**VOID: ")
     assert set(summary(read.frame, read.study)["controls"]) == {"void"}
+    assert set(comparison_rows(read.frame, read.study)["controls"]) == {"void"}
+    twice = [(read.frame, read.study)] * 2
+    opening, *_ = across_chapters(across(*twice), "then", "now")
+    warned = [words.partition(": the controls")[0] for words in opening.words[:2]]
+    assert warned == ["then: VOID", "now: VOID"]
+    tell(tmp_path, Console(quiet=True))
+    written = (tmp_path / "tables.md").read_text()
+    assert written.startswith("**VOID: ")
+    assert written.count("VOID") == 1
     for about in subjects(read.frame, read.study).values():
         sheet = about.sheet("throughput", "", about.a_panel_per_loop())
         assert ". VOID: the controls do not behave" in sheet.description.replace("\xa0", " ")

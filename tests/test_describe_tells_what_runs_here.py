@@ -101,6 +101,48 @@ def test_refusals_are_those_of_a_sub_interpreter_that_tried(here: Description) -
     assert not {model for name, model, _ in reasons if name == "echo"} - {"interpreters"}
 
 
+def test_a_parser_that_a_sub_interpreter_refuses_is_no_reason_against_the_others(
+    here: Description,
+) -> None:
+    refused = [
+        (each.loop, each.parameters)
+        for each in here.workloads["scrape"].refusals
+        if each.model == "interpreters" and each.loop == "asyncio"
+    ]
+    assert refused == [("asyncio", {"parser": "lexbor"})]
+    for refusal in here.workloads["scrape"].refusals:
+        assert refusal.model == "interpreters"
+
+
+PICKY = """
+    @dataclass
+    class Theirs(Workload):
+        way: Literal["one", "two", "three"] = parameter("one", "which way")
+        size: Literal["small", "large"] = parameter("small", "how large")
+
+        def load(self) -> None:
+            if self.way != "two":
+                raise ImportError(f"no {self.way}")
+    """
+
+
+def test_own_workload_is_refused_with_the_choices_that_cannot_be_loaded(
+    theirs: Callable[[str], str], tmp_path: Path
+) -> None:
+    name = theirs(PICKY)
+    picky = described(name, folders=(tmp_path,)).workloads[name]
+    assert picky.refused is None
+    here = [each for each in picky.refusals if (each.model, each.loop) == ("threads", "asyncio")]
+    assert [(each.reason, each.parameters) for each in here] == [
+        ("ImportError: no one", {"way": "one"}),
+        ("ImportError: no three", {"way": "three"}),
+    ]
+    (tmp_path / "theirs.py").write_text(
+        (tmp_path / "theirs.py").read_text().replace('!= "two"', '!= ""')
+    )
+    assert described(name, folders=(tmp_path,)).workloads[name].refused == "ImportError: no one"
+
+
 def test_own_workload_by_module_and_name(theirs: Callable[[str], str], tmp_path: Path) -> None:
     name = theirs(NAP)
     nap = described(name, folders=(tmp_path,)).workloads[name]

@@ -165,6 +165,15 @@ def test_a_package_without_a_wheel_is_left_out_and_named() -> None:
     assert any("left out: uvloop (no wheel for 3.13t)" in line for line in said)
 
 
+def test_pins_that_cannot_be_had_together_make_no_environment(tmp_path: Path) -> None:
+    def install(command: str) -> object:
+        return answer() if "--dry-run" in command else NO_UVLOOP
+
+    with pytest.raises(ScalingError, match=r"'child' cannot be installed: .*has no wheels"):
+        made(uv(("pip install", install)))
+    assert kept(tmp_path) == []
+
+
 def test_it_is_remembered_what_was_left_out() -> None:
     one = interpreter("3.13t", "3.13.5")
     first = ensure(one, say=say_nothing, uv=uv_for_3_13t([]))

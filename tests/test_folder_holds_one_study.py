@@ -127,6 +127,7 @@ def test_folder_of_a_published_study_is_not_written_to(
     found = chosen(head())
     assert found.journal.path.parent == tmp_path / "study-2"
     assert "it holds a published study" in found.notes[0]
+    assert [path.name for path in (tmp_path / "study").iterdir()] == [f"{FILE_NAME}.gz"]
 
 
 def test_folder_in_use_is_an_error_and_no_reason_to_begin_another(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_parameters_are_all_there_with_sorted_keys(tmp_path: Path) -> None:
 
 def test_a_run_that_was_not_measured_has_a_row_without_figures(tmp_path: Path) -> None:
     def crash(run: RunLine) -> RunLine:
-        if run.position:
+        if run.block or run.position:
             return run
         return with_(run, outcome="crashed", record=None, signal=11, stderr="boom\n")
 
@@ -76,6 +76,29 @@ def test_a_run_that_was_not_measured_has_a_row_without_figures(tmp_path: Path) -
     assert row["details"] == ("signal 11; boom",)
     assert pd.isna(row["throughput_per_s"])
     assert pd.isna(row["gil_enabled"])
+
+
+@pytest.mark.parametrize(
+    ("model", "threads"), [("threads", 3), ("processes", 9), ("interpreters", 3)]
+)
+def test_os_threads_are_counted_once_for_each_process(
+    tmp_path: Path, model: str, threads: int
+) -> None:
+    def tells_of_itself(run: RunLine) -> RunLine:
+        assert run.record is not None
+        each = None if model == "threads" else run.record.process
+        workers = [with_(worker, process=each) for worker in run.record.workers]
+        return with_(run, record__workers=workers)
+
+    made = Made(models=(model,), workers=(2,), blocks=1)
+    frame = scaling.load(write(journal(made, tells_of_itself), tmp_path / "j.jsonl"))
+    assert frame["os_threads"].tolist() == [threads]
+
+
+def test_a_run_has_a_place_in_its_block(folder: Path) -> None:
+    frame = scaling.load(folder)
+    assert [group["position"].tolist() for _, group in frame.groupby("block")] == [[0, 1, 2, 3]] * 2
+    assert frame["at"].is_monotonic_increasing
 
 
 def test_several_journals_make_one_frame_and_stay_apart(folder: Path, tmp_path: Path) -> None:

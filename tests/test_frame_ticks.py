@@ -87,6 +87,46 @@ def test_a_late_tick_of_a_busy_worker_is_overlap_all_the_same() -> None:
     assert figures(worker(100), late)["overlap"] == 1
 
 
+def stalling(rate: float, stall: range, **changes: Any) -> WorkerRecord:
+    """As `worker`, in 20 sub-windows, of which those in `stall` go without operations."""
+    operations = [0]
+    for k in range(20):
+        operations.append(operations[-1] + (0 if k in stall else round(rate / 20)))
+    busy = [sum(k not in stall for k in range(done)) for done in range(21)]
+    cpu_ns = [S // 40 * done for done in busy]
+    return worker(rate, 21, **({"operations": operations, "cpu_ns": cpu_ns} | changes))
+
+
+def test_a_worker_that_stalls_is_not_busy() -> None:
+    stalled = stalling(1000, range(2, 20))
+    assert figures(worker(1000, 21), stalled)["overlap"] == pytest.approx(0.1)
+    assert figures(stalling(1000, range(6, 13)))["overlap"] == pytest.approx(0.65)
+    assert figures(stalling(1000, range(2, 20), cpu_ns=None))["overlap"] == pytest.approx(0.1)
+
+
+def test_a_worker_whose_loop_is_blocked_is_not_busy() -> None:
+    """Its ticks come when it is free again, all at once; it did 50 operations before."""
+    times = [0, *[S * 9 // 10 + k * 10_000 for k in range(18)], S * 95 // 100, S]
+    operations = [0, *[50] * 18, 100, 150]
+    cpu_ns = [S // 1000 * count // 2 for count in operations]
+    blocked = worker(1000, 21, time_ns=times, operations=operations, cpu_ns=cpu_ns)
+    assert figures(worker(1000, 21), blocked)["overlap"] == pytest.approx(0.15, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    "busy",
+    [
+        stalling(1000, range(2, 20), cpu_ns=[S // 40 * k for k in range(21)]),  # one long operation
+        stalling(1000, range(2, 6)),  # a short pause
+        stalling(40, range(8, 14)),  # few operations: such gaps are usual
+        stalling(20, range(1, 20)),  # one operation, at the very beginning
+        worker(1000, 21, operations=[k // 2 * 100 for k in range(21)]),  # in bursts
+    ],
+)
+def test_a_worker_that_waits_for_its_turn_is_busy(busy: WorkerRecord) -> None:
+    assert figures(worker(1000, 21), busy)["overlap"] == 1
+
+
 def test_drift_is_the_last_quarter_against_the_rest() -> None:
     rising = [100 * k for k in range(17)] + [1600 + 120 * k for k in range(1, 5)]
     found = figures(worker(0, ticks=21, operations=rising))

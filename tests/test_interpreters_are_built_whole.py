@@ -79,6 +79,17 @@ def test_its_folder_says_what_it_is(toolchain: Path, name: str, pgo: bool, folde
     assert kept(toolchain) == [folder]
 
 
+def test_a_source_that_cannot_be_unpacked_is_said(
+    toolchain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = tmp_path / "Python-3.14.7.tar.xz"
+    archive.write_bytes(b"no archive")
+    monkeypatch.setattr(source, "SHA256", {"3.14.7": source.sha256(archive)})
+    with pytest.raises(ScalingError, match=r"cannot be unpacked .*same command again"):
+        built("3.14t")
+    assert kept(tmp_path) == []
+
+
 def test_both_builds_get_the_same_flags_but_one(toolchain: Path) -> None:
     def flags(folder: str) -> set[str]:
         words = (toolchain / "cache/interpreters" / folder / "flags").read_text().split()

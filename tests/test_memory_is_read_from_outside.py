@@ -130,3 +130,19 @@ def test_child_is_nodded_at_and_helpers_count() -> None:
     assert memory.baseline_rss_bytes is not None
     assert memory.rss_bytes is not None  # of the window's end: there is no sample
     assert memory.samples == 0
+
+
+def test_child_is_nodded_at_whatever_goes_wrong_with_a_reading() -> None:
+    def broken() -> float:
+        raise ZeroDivisionError
+
+    ours, theirs = socket.socketpair()
+    probe = Probe(ours, helpers_cpu_s=broken)
+    probe.start()
+    with theirs:
+        theirs.settimeout(30)
+        for message in ({"phase": "imported", "pids": [os.getpid()]}, {"stage": 7}):
+            theirs.sendall(json.dumps(message).encode() + b"\n")
+            assert theirs.recv(16) == b"{}\n"
+    probe.join()
+    assert (probe.times, probe.cpu_s) == ({}, {})

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
+import msgspec
 import pytest
 
 from scaling.errors import UsageError
-from scaling.journal.record import Description, WorkloadFacts
+from scaling.journal.record import Description, Refusal, WorkloadFacts
 from scaling.machine.topology import Topology
 from scaling.plan.plan import Plan, make_plan
 from scaling.plan.table import plan_table
@@ -58,6 +59,24 @@ def test_a_workload_refuses_one_model_on_one_loop_and_keeps_the_rest() -> None:
         )
         for workers in (1, 2)
     }
+
+
+def test_one_value_of_a_parameter_is_refused_and_the_others_run() -> None:
+    refused = Refusal(
+        model="interpreters", loop="asyncio", reason="no module", parameters={"api": "protocol"}
+    )
+    picky = msgspec.structs.replace(ECHO, refusals=[refused])
+    made = plan(
+        "models = ['threads', 'interpreters']\nworkers = [1]\n[[workloads]]\nname = 'echo'\n"
+        "parameters = { api = ['protocol', 'streams'] }",
+        {"3.14t": description(workloads=WORKLOADS | {"echo": picky})},
+    )
+    assert list(reasons(made).values()) == ["api=protocol: no module"]
+    assert [(cell.model, cell.parameters["api"]) for cell in made.cells] == [
+        ("threads", "protocol"),
+        ("threads", "streams"),
+        ("interpreters", "streams"),
+    ]
 
 
 def test_a_loop_or_model_missing_in_one_arm_is_refused_there_alone() -> None:

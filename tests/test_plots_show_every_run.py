@@ -19,13 +19,13 @@ from matplotlib.text import Text
 from scaling.analysis.curves import Curve
 from scaling.frame.frame import Journal, read_journal
 from scaling.frame.ticks import Floats
-from scaling.journal.record import Machine, RunLine
+from scaling.journal.record import CeilingLine, Line, Machine, Memory, RunLine
 from scaling.plots import draw_all
 from scaling.plots.draw import KINDS, subjects
 from scaling.plots.regions import Region, regions
 from scaling.plots.sheet import Sheet
 from scaling.plots.style import MARKERS, RC, arm_colours
-from tests.fabricate import Made, journal, with_, write
+from tests.fabricate import Made, Variants, journal, with_, write
 
 
 def studied(tmp_path: Path, made: Made, change: Any = None) -> Journal:
@@ -48,6 +48,14 @@ def runs_in(axes: Axes) -> list[tuple[float, float]]:
     )
 
 
+def small_print(sheet: Sheet) -> str:
+    return sheet.description.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def key_of(sheet: Sheet) -> list[str]:
+    return [text.get_text() for legend in sheet.figure.legends for text in legend.get_texts()]
+
+
 def x_of(line: Line2D) -> Floats:
     return np.asarray(line.get_xdata(), dtype=float)
 
@@ -61,7 +69,7 @@ def lines_in(axes: Axes, gid: str) -> list[Line2D]:
 
 
 def crash_one(run: RunLine) -> RunLine:
-    if run.position != 4:
+    if (run.block, run.position) != (0, 1):
         return run
     return with_(run, outcome="crashed", record=None, exit_code=1)
 
@@ -81,7 +89,7 @@ def test_every_valid_run_is_a_dot_at_its_place(tmp_path: Path) -> None:
     assert len(runs_in(asyncio)) + len(runs_in(uvloop)) == 17
     assert asyncio.get_ylim() == uvloop.get_ylim()
     assert asyncio.get_ylabel() == "round trips / s"
-    assert "1 invalid run left out" in sheet.description.replace("\N{NO-BREAK SPACE}", " ")
+    assert "1 invalid run left out" in small_print(sheet)
 
 
 def test_the_line_joins_the_medians_and_bars_are_the_bounds(tmp_path: Path) -> None:
@@ -92,6 +100,59 @@ def test_the_line_joins_the_medians_and_bars_are_the_bounds(tmp_path: Path) -> N
     np.testing.assert_allclose(y_of(joined), [p.throughput.point for p in curve.points])
     ends = [segment[:, 1] for segment in stems.get_segments()]
     np.testing.assert_allclose(ends, [(p.throughput.low, p.throughput.high) for p in curve.points])
+
+
+def test_the_key_tells_of_the_bars_that_are_drawn(tmp_path: Path) -> None:
+    def forgets(run: RunLine) -> RunLine:
+        return with_(run, memory=Memory()) if run.block < 3 else run
+
+    study = studied(tmp_path, Made(blocks=8), forgets)
+    interval = "median with 95 % interval over 8 blocks"
+    assert interval in key_of(drawn(study, "throughput")[0])
+    assert interval in key_of(drawn(study, "efficiency")[0])
+    assert "median with range of 5 runs" in key_of(drawn(study, "memory")[0])
+
+
+def test_the_small_print_has_the_blocks_that_were_asked_for(tmp_path: Path) -> None:
+    def told(lines: list[Line]) -> str:
+        study = read_journal(write(lines, tmp_path / "journal.jsonl"))
+        return small_print(drawn(study, "throughput")[0])
+
+    whole = journal(Made(blocks=4))
+    assert "· 4 blocks ·" in told(whole)
+    assert "· 4 blocks, fewer where runs were left out ·" in told(
+        journal(Made(blocks=4), crash_one)
+    )
+    assert "· 4 blocks, fewer where runs are missing ·" in told(whole[:-1])
+    gone_on_with = [with_(whole[0], blocks=3), *whole[1:]]
+    assert "· 4 blocks ·" in told(gone_on_with)
+
+
+def test_the_small_print_names_what_bends_a_curve(tmp_path: Path) -> None:
+    head, *runs = journal(Made(cores=8, logical=16, blocks=1))
+    plain = read_journal(write([head, *runs], tmp_path / "plain.jsonl"))
+    told = small_print(drawn(plain, "throughput")[0])
+    for word in ("NUMA", "efficiency", "unknown"):
+        assert word not in told
+    facts = {"numa_nodes": 2, "efficiency_cpus": 4, "usable_cpus": 12}
+    uneven = with_(head, **{f"machine__{name}": value for name, value in facts.items()})
+    study = read_journal(write([uneven, *runs], tmp_path / "uneven.jsonl"))
+    told = small_print(drawn(study, "throughput")[0])
+    assert "12 usable CPUs, other programs' use of them unknown" in told
+    assert "2 NUMA nodes, 4 efficiency CPUs" in told
+
+
+def test_the_small_print_has_the_ceiling_of_a_service_that_was_used(tmp_path: Path) -> None:
+    variants: Variants = {"echo": [{}], "scrape": [{"delay_ms": 0}]}
+    study = studied(tmp_path, Made(variants=variants, blocks=1))
+    one = [CeilingLine(service="site", requests_per_s=14_231.0)]
+    two = [*one, CeilingLine(service="site", requests_per_s=9_004.0), CeilingLine(service="site")]
+    for ceilings, told in ((one, "14,200"), (two, "9,000–14,200")):
+        echo, scrape = subjects(study.frame, study.study, ceilings).values()
+        with mpl.rc_context(RC):
+            texts = [small_print(KINDS["memory"][0](about)) for about in (echo, scrape)]
+        assert "ceiling" not in texts[0]
+        assert f"· site ceiling {told} requests/s" in texts[1]
 
 
 def test_the_ideal_is_n_times_the_median_at_one(tmp_path: Path) -> None:
@@ -143,7 +204,7 @@ def test_borders_stand_where_the_hardware_ends(tmp_path: Path) -> None:
     } == {"smt": 8.5, "oversubscribed": 16.5}
     words = [text.get_text() for text in axes.texts]
     assert words == ["cores", "SMT siblings", "oversubscribed"]
-    told = sheet.description.replace("\N{NO-BREAK SPACE}", " ")
+    told = small_print(sheet)
     assert "N above 16 is oversubscribed on this machine" in told
     blind = regions(curves, Machine(id="a machine that cannot tell its cores"))
     assert blind == [

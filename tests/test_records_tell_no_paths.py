@@ -1,6 +1,8 @@
 """What a run leaves in a journal names files by what they are, not by where they are here."""
 
+import json
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -54,16 +56,63 @@ def test_failure_is_told_without_folders(
         ("http://127.0.0.1:8000/item?id=7 in stories/s", None),
         ('{"class": "asyncio.unix_events", "a": [1, 2]}', None),
         ("\xff\xfe", None),
+        ("/v/lib/python3.14/site-packages/p/q.py:7: UserWarning: no", "p/q.py:7: UserWarning: no"),
+        (
+            "cannot import name 'a' from 'b' (/home/x/b.py)",
+            "cannot import name 'a' from 'b' (b.py)",
+        ),
+        ("bad (/v/lib/python3.14/site-packages/c.so)", "bad (c.so)"),
+        ("GET (/item?id=7)", None),
+        ("'/code' is no file, /coder/x neither", "'.' is no file, /coder/x neither"),
+        (r"gone:\n/other/list.txt", r"gone:\nlist.txt"),
     ],
 )
 def test_only_paths_are_shortened(said: str, shown: str | None) -> None:
     data = said.encode("latin-1")
     expected = data if shown is None else shown.encode()
-    assert without_paths(data, {"PYTHONPATH": "/code:/other/"}) == expected
+    assert without_paths(data, ["/code", "/other/", "", ".", "/"]) == expected
 
 
 def test_users_folder_is_a_tilde(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ada")
-    assert without_paths(b"no /home/ada/data/x.csv", {}) == b"no ~/data/x.csv"
+    assert without_paths(b"no /home/ada/data/x.csv", []) == b"no ~/data/x.csv"
+    assert without_paths(b"no '/home/ada', no /home/adam", []) == b"no '~', no /home/adam"
+    assert without_paths(b"no /home/ada/data/x.csv", ["/home"]) == b"no ~/data/x.csv"
     monkeypatch.setenv("HOME", "/")
-    assert without_paths(b"no /data/x.csv", {}) == b"no /data/x.csv"
+    assert without_paths(b"no /data/x.csv", []) == b"no /data/x.csv"
+
+
+def test_a_folder_is_known_however_json_writes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/zoë")
+    for said in ("no '/home/zoë/x.csv'", 'File "/home/zoë/y.py", line 3', "in (/home/zoë/z.so)"):
+        shown = without_paths(json.dumps(said).encode(), [])
+        assert "zo" not in json.loads(shown)
+        assert shown == without_paths(json.dumps(said, ensure_ascii=False).encode(), [])
+
+
+TELLS = """
+    import tempfile, warnings
+
+    @dataclass
+    class Theirs(Workload):
+        async def setup(self, worker: Worker) -> None:
+            warnings.warn("old")
+            folders = [sys.prefix, sys.executable, os.getcwd(), tempfile.gettempdir()]
+            raise ValueError(f"{folders} {os.environ['SCALING_CACHE']}/x")
+    """
+
+
+def test_nothing_that_a_child_is_made_of_is_named(
+    theirs: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "cäche"
+    folder.mkdir()
+    monkeypatch.setenv("SCALING_CACHE", str(folder))
+    variables = environment(tmp_path, SCALING_CACHE=str(folder))
+    ending = run_child(Child(sys.executable, variables), {"workload": theirs(TELLS), **QUICK})
+    assert ending.record is not None
+    assert ending.record.failure is not None
+    assert "theirs.py:" in ending.stderr
+    for said in (ending.record.failure.error, ending.record.failure.traceback, ending.stderr):
+        for path in (sys.prefix, Path.cwd(), folder, tempfile.gettempdir(), tmp_path):
+            assert str(path) not in said

@@ -3,10 +3,13 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
 
 import psutil
 import pytest
 
+from scaling.driver.helped import Helped
 from scaling.driver.service_process import ServiceError, ServiceProcess, Usage
 from scaling.driver.services import Services
 from scaling.errors import ScalingError, UsageError
@@ -67,6 +70,32 @@ def test_a_run_is_told_urls_and_use(services: Services) -> None:
     assert 0 < used.busy_fraction < 1.5
     with services.during([], SMALL) as helped:
         assert (helped.urls, helped.cpu_s(), helped.use()) == ({}, 0.0, {})
+
+
+@dataclass
+class AtWork:
+    """A helper that has used these CPU seconds, one reading after the other."""
+
+    cpu_s: Iterator[float]
+    urls: tuple[str, ...] = ()
+
+    def usage(self) -> Usage:
+        return Usage(1, next(self.cpu_s))
+
+
+@pytest.mark.parametrize(("processes", "busy"), [(1, 0.8), (4, 0.2)])
+def test_how_busy_it_is_is_told_of_one_of_its_processes(
+    monkeypatch: pytest.MonkeyPatch, processes: int, busy: float
+) -> None:
+    now_s = iter([0.0, 1.0, 3.0, 9.0])
+    monkeypatch.setattr("scaling.driver.helped.time.monotonic", lambda: next(now_s))
+    at_work = AtWork(iter([0.0, 0.1, 1.7, 1.8]))
+    helped = Helped({"site": cast(ServiceProcess, at_work)}, processes)
+    for _ in range(4):
+        helped.read()
+    used = helped.use()["site"]
+    assert used.busy_fraction == pytest.approx(busy)
+    assert used.cpu_s == pytest.approx(1.8)
 
 
 def test_what_it_can_deliver_is_measured(services: Services) -> None:

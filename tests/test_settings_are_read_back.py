@@ -1,5 +1,6 @@
 """A setting that was asked for is read back from inside every process that it was asked for."""
 
+import platform
 from collections.abc import Iterator
 
 import pytest
@@ -24,6 +25,8 @@ def cell(model: str, **more: object) -> dict[str, object]:
 @MODELS
 def test_nothing_asked_nothing_changed(model: str) -> None:
     for process in processes(measured(cell(model)), model):
+        assert process.version == platform.python_version()
+        assert process.free_threaded == FREE_THREADED
         assert process.allocator == ("mimalloc" if FREE_THREADED else "pymalloc")
         assert process.gc_enabled
         assert not process.debug
@@ -77,3 +80,11 @@ def test_os_threads_are_counted() -> None:
     few, many = (measured(cell("threads", workers=n)).process.os_threads for n in (1, 4))
     assert few is not None
     assert many == few + 3
+
+
+@pytest.mark.parametrize("model", ["processes", "interpreters"])
+def test_os_threads_are_told_by_each_process_once(model: str) -> None:
+    """A sub-interpreter has none of its own: it would tell those of the process that it is in."""
+    host, *workers = (process.os_threads for process in processes(measured(cell(model)), model))
+    assert host is not None
+    assert (workers == [None, None]) == (model == "interpreters")

@@ -8,12 +8,15 @@ import pytest
 
 import scaling
 from scaling.arms import ReadBack
-from scaling.frame.validity import CHECKS, Expectation, expectation
+from scaling.frame.validity import CHECKS, Expectation, expectation, other_build
 from scaling.journal.record import (
     Failure,
     GilStates,
+    ProcessFacts,
+    PythonFacts,
     Record,
     RunLine,
+    ServiceUse,
     Ticks,
     WorkerRecord,
 )
@@ -52,6 +55,10 @@ def flips(run: RunLine) -> RunLine:
 def never_was_free(run: RunLine) -> RunLine:
     states = GilStates(started=True, imported=True, opened=True, closed=True)
     return with_(run, record__process__gil=states)
+
+
+def of_another_build(run: RunLine) -> RunLine:
+    return with_(run, record__process__version="3.14.6")
 
 
 def flips_in_a_worker(run: RunLine) -> RunLine:
@@ -151,6 +158,7 @@ FAULTS: list[tuple[str, str, Change, str]] = [
     ("gil-flipped", "invalid", flips, "by importing _bad"),
     ("gil-flipped", "invalid", flips_in_a_worker, "by importing _bad"),
     ("settings-lost", "invalid", never_was_free, "GIL: on, the arm asks for off"),
+    ("settings-lost", "invalid", of_another_build, "Python: 3.14.6, the arm asks for 3.14.7"),
     (
         "settings-lost",
         "invalid",
@@ -200,6 +208,12 @@ FAULTS: list[tuple[str, str, Change, str]] = [
         "suspect",
         lambda run: with_(run, disturbance__other_cpu_fraction=0.25),
         "0.5 of 2 CPUs",
+    ),
+    (
+        "service-busy",
+        "suspect",
+        lambda run: with_(run, services={"site": ServiceUse(busy_fraction=0.8)}),
+        "the site was busy for 80% of a core",
     ),
     ("clock-stepped", "invalid", ticks_early, "ms before its instant"),
     ("clock-stepped", "invalid", clock_goes_back, "not later than the one before"),
@@ -272,6 +286,29 @@ def test_others_may_work_on_cores_that_the_workers_do_not_need(tmp_path: Path) -
     assert found == {1: (), 8: ("machine-busy",)}
 
 
+@pytest.mark.parametrize(("usable", "reasons"), [(8, ("machine-busy",)), (2, ())])
+def test_others_are_not_judged_where_some_cpus_are_not_ours(
+    tmp_path: Path, usable: int, reasons: tuple[str, ...]
+) -> None:
+    """An affinity mask or a quota: whether they were at work on our CPUs cannot be told."""
+
+    def found(change: Change) -> object:
+        head, *runs = journal(Made(workers=(2,), cores=8, logical=8, blocks=1), change)
+        lines = [with_(head, machine__usable_cpus=usable), *runs]
+        return scaling.load(write(lines, tmp_path / "journal.jsonl"))["reasons"].tolist()
+
+    assert found(lambda run: with_(run, disturbance__other_cpu_fraction=0.9)) == [reasons]
+    assert found(lambda run: with_(run, disturbance__steal_fraction=0.05)) == [("machine-busy",)]
+
+
+@pytest.mark.parametrize("busy", [0.7, None])
+def test_a_service_with_time_to_spare_is_no_fault(tmp_path: Path, busy: float | None) -> None:
+    rows = judged(
+        tmp_path, lambda run: with_(run, services={"site": ServiceUse(busy_fraction=busy)})
+    )
+    assert rows[0]["validity"] == "valid"
+
+
 def test_what_a_machine_cannot_tell_is_no_fault(tmp_path: Path) -> None:
     def blank(run: RunLine) -> RunLine:
         quiet = with_(run, disturbance__steal_fraction=None, disturbance__throttled_s=None)
@@ -301,7 +338,35 @@ def test_an_arm_promises_what_its_name_says() -> None:
         ("3.14t+gil", True, "mimalloc", True),
         ("3.14t+nogc", False, "mimalloc", False),
     ):
-        assert expectation(arm(name), 2) == Expectation(ReadBack(gil, allocator, collector), 2)
+        promised = expectation(arm(name), 2)
+        description = arm(name).description
+        assert description is not None
+        assert promised == Expectation(
+            ReadBack(gil, allocator, collector), 2, python=description.python
+        )
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        ({"version": "3.14.6"}, "Python: 3.14.6, the arm asks for 3.14.7"),
+        ({"free_threaded": False}, "free-threaded build: off, the arm asks for on"),
+        (
+            {"context_aware_warnings": 0},
+            "context_aware_warnings: off, the arm asks for on",
+        ),
+        ({}, None),
+        ({"version": None, "free_threaded": None}, None),  # a journal of old
+    ],
+)
+def test_a_process_of_another_build_is_not_the_arms(
+    found: dict[str, object], told: str | None
+) -> None:
+    free = {"version": "3.14.7", "free_threaded": True, "context_aware_warnings": 1}
+    process = msgspec.convert(free | found, ProcessFacts)
+    python = PythonFacts(version="3.14.7", free_threaded=True, context_aware_warnings=1)
+    assert other_build(process, python) == told
+    assert other_build(process, None) is None
 
 
 def test_a_run_of_an_arm_that_nobody_knows_is_not_believed(tmp_path: Path) -> None:

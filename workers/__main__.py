@@ -13,6 +13,7 @@ import json  # noqa: E402
 import os  # noqa: E402
 import signal  # noqa: E402
 import sys  # noqa: E402
+import threading  # noqa: E402
 from typing import Any  # noqa: E402
 
 USAGE = "usage: python -m workers < cell.json   or   python -m workers --describe [--workload M:N]"
@@ -65,7 +66,7 @@ if __name__ == "__main__":
     code = main(sys.argv[1:])
     sys.stdout.flush()
     sys.stderr.flush()
-    # A worker that hangs is a daemon thread; interpreter shutdown must not wait for its loop.
-    if code == 1:
+    # Interpreter shutdown must not wait for a worker that hangs, nor for threads of a workload's.
+    if code == 1 or threading.active_count() > 1:
         os._exit(code)
     sys.exit(code)

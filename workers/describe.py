@@ -1,6 +1,5 @@
 """What can be run here: asked once in each child environment, so that `scaling` need not guess."""
 
-import importlib
 import os
 import platform
 import sys
@@ -14,7 +13,8 @@ from workers.gil import gil_enabled
 from workers.loops import LOOPS, load_loop, loop_version
 from workers.models import MODELS, refusal
 from workers.naming import BUILT_IN, load_workload
-from workers.workload import Workload, build, parameters_of
+from workers.refusals import in_isolation, load_choices, refusals
+from workers.workload import parameters_of
 
 ENTRY_POINTS = "scaling.workloads"
 
@@ -31,7 +31,7 @@ def describe(named: list[str]) -> dict[str, Any]:
     found = {entry.name: entry.value for entry in metadata.entry_points(group=ENTRY_POINTS)}
     paths = BUILT_IN | found | {name: name for name in named}
     can_isolate = models["interpreters"]["refused"] is None
-    isolated_loops = {name: _refused_in_isolation(f"import {LOOPS[name].module}") for name in LOOPS}
+    isolated_loops = {name: in_isolation([f"import {LOOPS[name].module}"])[0] for name in LOOPS}
     return {
         "schema": SCHEMA,
         "python": python,
@@ -57,6 +57,8 @@ def _python() -> dict[str, Any]:
         "openssl": _openssl(),
         "allocator": allocator(),
         "gil_enabled": gil_enabled(),
+        "thread_inherit_context": getattr(sys.flags, "thread_inherit_context", None),
+        "context_aware_warnings": getattr(sys.flags, "context_aware_warnings", None),
     }
 
 
@@ -87,7 +89,7 @@ def _loop(name: str) -> dict[str, Any]:
 def _workload(path: str, loops: list[str], isolated_loops: dict[str, str | None]) -> dict[str, Any]:
     try:
         workload = load_workload(path)
-        build(workload, {}).load()
+        loaded = load_choices(workload)
         return {
             "path": path,
             "summary": (workload.__doc__ or "").strip().partition("\n")[0],
@@ -96,43 +98,8 @@ def _workload(path: str, loops: list[str], isolated_loops: dict[str, str | None]
             "in_flight": workload.in_flight,
             "services": list(workload.services),
             "refused": None,
-            "refusals": _refusals(path, workload, loops, isolated_loops),
+            "refusals": refusals(path, workload, loops, loaded, isolated_loops),
             "parameters": parameters_of(workload),
         }
     except (Exception, SystemExit) as error:  # whatever a user's code raises is its refusal
         return {"path": path, "summary": "", "refused": f"{type(error).__name__}: {error}"}
-
-
-def _refusals(
-    path: str, workload: type[Workload], loops: list[str], isolated_loops: dict[str, str | None]
-) -> list[dict[str, str]]:
-    isolated = None
-    if isolated_loops and not any(workload.refuses("interpreters", loop) for loop in loops):
-        isolated = _refused_in_isolation(
-            f"from workers.naming import load_workload; from workers.workload import build; "
-            f"build(load_workload({path!r}), {{}}).load()"
-        )
-    refusals = []
-    for model in MODELS:
-        for loop in loops:
-            reason = workload.refuses(model, loop)
-            if reason is None and model == "interpreters":
-                reason = isolated_loops.get(loop) or isolated
-            if reason is not None:
-                refusals.append({"model": model, "loop": loop, "reason": reason})
-    return refusals
-
-
-def _refused_in_isolation(code: str) -> str | None:
-    """Really try the imports in a sub-interpreter; return why it refused, None if it did not."""
-    if sys.version_info < (3, 14):
-        return None
-    interpreters = importlib.import_module("concurrent.interpreters")
-    interpreter = interpreters.create()
-    try:
-        interpreter.exec(f"import sys; sys.path[:] = {sys.path!r}\n{code}")
-    except interpreters.ExecutionFailed as error:
-        return f"refused by a sub-interpreter: {error.excinfo.msg}"
-    finally:
-        interpreter.close()
-    return None

@@ -11,7 +11,7 @@ from typing import Any
 
 from workers.cell import SCHEMA, Cell, CellError
 from workers.gil import GilWatch
-from workers.life import failure_of, load
+from workers.life import GRACE_S, failure_of, load
 from workers.line import Line, Message, line_pair, receive_from_all
 from workers.models import MODELS, refusal
 from workers.observer import Observer
@@ -20,6 +20,7 @@ from workers.window import schedule
 
 LEAD_S = 0.02  # from publishing the schedule to its first instant: every loop must hear of it
 LIMIT_S = 60.0  # beyond what a phase takes by itself; a worker silent for longer is hung
+CLOSING_S = 2 * GRACE_S  # for a teardown, which has its own limit, and a loop
 
 
 class WorkerFailedError(Exception):
@@ -90,9 +91,20 @@ class Host:
         self._observer.phase("closed", pids)
         self._phase = "stop"
         self._order({"do": "stop"})
-        reports = self._await("report")
-        self._crew.join()
-        return [message["report"] for message in reports]
+        reports = [message["report"] for message in self._await("report")]
+        self._phase = "closing"
+        return self._close(reports)
+
+    def _close(self, reports: list[Message]) -> list[Message]:
+        """Wait for the workers to be gone; add what is known then. The figures are complete."""
+        closed = self._hear(CLOSING_S, all_of_them=False)
+        self._instants_ns["report"] = time.monotonic_ns()
+        self._crew.join(GRACE_S if len(closed) == len(self._lines) else 0.0)
+        left: Message = {"pending_tasks": 0, "hung": True}
+        return [
+            report | (closed[line]["report"] | {"hung": False} if line in closed else left)
+            for line, report in zip(self._lines, reports, strict=True)
+        ]
 
     def _order(self, order: Message) -> None:
         for line in self._lines:
@@ -102,12 +114,17 @@ class Host:
 
     def _await(self, expected: str, takes_s: float = 0.0) -> list[Message]:
         """Wait for one message from each worker; note the instant at which the last has come."""
-        heard = receive_from_all(self._lines, takes_s + LIMIT_S, self._observer.descriptor)
+        heard = self._hear(takes_s + LIMIT_S)
+        self._instants_ns[expected] = time.monotonic_ns()
+        return [heard[line] for line in self._lines]
+
+    def _hear(self, limit_s: float, *, all_of_them: bool = True) -> dict[Line, Message]:
+        watched = self._observer.descriptor
+        heard = receive_from_all(self._lines, limit_s, watched, all_of_them=all_of_them)
         for message in heard.values():
             if message["is"] == "failed":
                 raise WorkerFailedError(message["failure"])
-        self._instants_ns[expected] = time.monotonic_ns()
-        return [heard[line] for line in self._lines]
+        return heard
 
     def _record(
         self,

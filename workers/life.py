@@ -9,7 +9,7 @@ import os
 import socket
 import time
 import traceback
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Coroutine
 from typing import Any
 
 from workers.cell import Cell
@@ -22,7 +22,7 @@ from workers.window import Ticks, take_ticks
 from workers.worker import Worker
 from workers.workload import Workload, build
 
-GRACE_S = 5.0  # for operations in flight to end by themselves once the worker was told to stop
+GRACE_S = 5.0  # for operations in flight to end once told to stop; for a teardown; for a loop
 
 
 class RefusedError(ValueError):
@@ -52,7 +52,7 @@ def work(descriptor: int) -> None:
     try:
         assignment = line.receive()
         life = Life(line, Cell(**assignment["cell"]), assignment["index"])
-        line.send({"is": "report", "report": life.live()})
+        line.send({"is": "closed", "report": life.live()})
     except BaseException as error:
         phase, index = (life.phase, life.index) if life else ("start", None)
         with contextlib.suppress(ConnectionError):  # unless the host itself is gone
@@ -87,7 +87,10 @@ class Life:
             self._readback = Readback(watch)
 
     def live(self) -> dict[str, Any]:
-        """Run from import to the closed loop; return the worker's part of the record."""
+        """Run from import to the closed loop; return what is known of the worker only then.
+
+        All else has been reported before: whatever hangs while closing takes no figure with it.
+        """
         cell = self._cell
         if cell.pinning is not None:
             os.sched_setaffinity(0, cell.pinning[self.index])  # 0: this thread, and no other
@@ -100,20 +103,27 @@ class Life:
         self._line.receive()
         worker = Worker(self.index, cell.workers, cell.services)
         with asyncio.Runner(loop_factory=load_loop(cell.loop)) as runner:
-            loop = runner.get_loop()
-            loop_class = f"{type(loop).__module__}.{type(loop).__qualname__}"
-            report = runner.run(self._live(workload, worker))
-        return report | {
+            pending = runner.run(self._live(workload, worker))
+        return {
+            "pending_tasks": pending,
+            "errors": worker.errors,
+            "error_samples": worker.error_samples,
+        }
+
+    def _report(self, workload: Workload, worker: Worker) -> dict[str, Any]:
+        cell, loop = self._cell, asyncio.get_running_loop()
+        return {
             "index": self.index,
             "in_flight": cell.share(self.index),
             "cpus": None if cell.pinning is None else sorted(os.sched_getaffinity(0)),
-            "loop_class": loop_class,
+            "loop_class": f"{type(loop).__module__}.{type(loop).__qualname__}",
             "loop_version": loop_version(cell.loop),
             "facts": workload.facts(),
             "ticks": self._ticks.columns,
             "errors": worker.errors,
             "error_samples": worker.error_samples,
-            "process": self._read_back(debug=report["debug"]),
+            "process": self._read_back(debug=loop.get_debug()),
+            "debug": loop.get_debug(),
         }
 
     def _read_back(self, *, debug: bool) -> dict[str, Any] | None:
@@ -121,7 +131,8 @@ class Life:
             return None
         return self._readback.result(debug=debug, whole_process=self._cell.model == "processes")
 
-    async def _live(self, workload: Workload, worker: Worker) -> dict[str, Any]:
+    async def _live(self, workload: Workload, worker: Worker) -> int:
+        """Do all that belongs on the loop; return how many tasks are left running."""
         loop = asyncio.get_running_loop()
         # A callback that raises is an error of this worker, not a line in a log.
         loop.set_exception_handler(lambda _, context: worker.fail(_told(context)))
@@ -147,20 +158,17 @@ class Life:
             worker.stop()
             if traffic is not None and not traffic.done():
                 traffic.cancel()
-                await asyncio.wait({traffic})
+                await asyncio.wait({traffic}, timeout=GRACE_S)
             try:
-                await asyncio.wait_for(workload.teardown(worker), GRACE_S)
+                await _within_grace(workload.teardown(worker))
             except Exception as another:
                 error.add_note(f"and then, in teardown: {type(another).__name__}: {another}")
             raise
+        busy = {"busy_from_ns": busy_from_ns, "busy_until_ns": busy_until_ns}
+        self._line.send({"is": "report", "report": self._report(workload, worker) | busy})
         self.phase = "teardown"
-        await workload.teardown(worker)
-        return {
-            "busy_from_ns": busy_from_ns,
-            "busy_until_ns": busy_until_ns,
-            "pending_tasks": len(asyncio.all_tasks() - {asyncio.current_task()}),
-            "debug": loop.get_debug(),
-        }
+        await _within_grace(workload.teardown(worker))
+        return len(asyncio.all_tasks() - {asyncio.current_task()})
 
     async def _ask(self, message: Message, traffic: asyncio.Task[None]) -> Message:
         self._line.send(message)
@@ -196,9 +204,17 @@ async def _end(traffic: asyncio.Task[None]) -> None:
     await asyncio.wait({traffic}, timeout=GRACE_S)
     if not traffic.done():
         traffic.cancel()
-        await asyncio.wait({traffic})
-    if not traffic.cancelled():
+        await asyncio.wait({traffic}, timeout=GRACE_S)
+    if traffic.done() and not traffic.cancelled():
         traffic.result()
+
+
+async def _within_grace(closing: Coroutine[Any, Any, None]) -> None:
+    """Wait for what closes things, but not for ever: what hangs is left pending."""
+    task = asyncio.create_task(closing)
+    await asyncio.wait({task}, timeout=GRACE_S)
+    if task.done():
+        task.result()
 
 
 def _told(context: dict[str, Any]) -> str:

@@ -31,6 +31,11 @@ class Line:
         """Return the descriptor, for selectors."""
         return self._socket.fileno()
 
+    @property
+    def has_more(self) -> bool:
+        """Whether another message has come in together with the last one."""
+        return b"\n" in self._received
+
     def close(self) -> None:
         """Close this end."""
         self._socket.close()
@@ -102,11 +107,12 @@ def line_pair() -> tuple[Line, socket.socket]:
 
 
 def receive_from_all(
-    lines: Iterable[Line], limit_s: float, watched: int | None = None
+    lines: Iterable[Line], limit_s: float, watched: int | None = None, *, all_of_them: bool = True
 ) -> dict[Line, Message]:
     """Wait until every line has brought one message, or one of them that its worker failed.
 
     `watched` is a descriptor whose hanging up means that nobody waits for the answer any more.
+    Unless `all_of_them` are needed, what has come within `limit_s` is good enough.
 
     Raises:
         TimeoutError: not all came within `limit_s`.
@@ -114,30 +120,36 @@ def receive_from_all(
         BrokenPipeError: the watcher is gone.
     """
     deadline = time.monotonic() + limit_s
+    waiting = dict(enumerate(lines))
     messages: dict[Line, Message] = {}
     with selectors.DefaultSelector() as selector:
-        waiting = 0
-        for line in lines:
-            selector.register(line, selectors.EVENT_READ, (waiting, line))
-            waiting += 1
+        for index, line in waiting.items():
+            selector.register(line, selectors.EVENT_READ, index)
         if watched is not None:
             selector.register(watched, selectors.EVENT_READ)
-        while len(messages) < waiting:
+        ready = [index for index, line in waiting.items() if line.has_more]
+        while True:
+            for index in ready:
+                message = _taken(waiting[index], index)
+                if message is not None:
+                    line = waiting.pop(index)
+                    messages[line] = message
+                    selector.unregister(line)
+                    if message["is"] == "failed":  # the others may wait for ever for its worker
+                        return messages
             left_s = deadline - time.monotonic()
+            if not waiting or (left_s <= 0 and not all_of_them):
+                return messages
             if left_s <= 0:
-                raise TimeoutError(f"{waiting - len(messages)} of {waiting} workers are silent")
-            for key, _ in selector.select(left_s):
-                if key.data is None:
-                    raise BrokenPipeError("the driver is gone")
-                index, line = key.data
-                try:
-                    message = line.take()
-                except LineClosedError:
-                    raise LineClosedError(f"worker {index} went away without a word") from None
-                if message is None:
-                    continue
-                messages[line] = message
-                selector.unregister(line)
-                if message["is"] == "failed":  # the others may wait for ever for what has failed
-                    return messages
-    return messages
+                silent = f"{len(waiting)} of {len(waiting) + len(messages)} workers are silent"
+                raise TimeoutError(silent)
+            ready = [key.data for key, _ in selector.select(left_s)]
+            if None in ready:
+                raise BrokenPipeError("the driver is gone")
+
+
+def _taken(line: Line, index: int) -> Message | None:
+    try:
+        return line.take()
+    except LineClosedError:
+        raise LineClosedError(f"worker {index} went away without a word") from None

@@ -25,8 +25,8 @@ class Crew(Protocol):
     def start(self, descriptors: list[int]) -> list[int]:
         """Start one worker for each descriptor; return the processes that are the workers'."""
 
-    def join(self) -> None:
-        """Wait until all workers are gone."""
+    def join(self, limit_s: float) -> None:
+        """Wait until all workers are gone, `limit_s` at most; processes that stay are ended."""
 
     def end(self, *, stacks: bool) -> None:
         """Give up on workers of a run that failed; `stacks`: show first where each one is.
@@ -52,10 +52,11 @@ class Threads:
             thread.start()
         return []
 
-    def join(self) -> None:
+    def join(self, limit_s: float) -> None:
         """Wait for the threads."""
+        deadline = time.monotonic() + limit_s
         for thread in self._threads:
-            thread.join()
+            thread.join(max(0.0, deadline - time.monotonic()))
 
     def end(self, *, stacks: bool) -> None:
         """Show where the threads are, if asked to."""
@@ -79,10 +80,17 @@ class Processes:
             os.close(descriptor)
         return [process.pid for process in self._processes]
 
-    def join(self) -> None:
-        """Wait for the processes."""
+    def join(self, limit_s: float) -> None:
+        """Wait for the processes, and end those that stay."""
+        import subprocess
+
+        deadline = time.monotonic() + limit_s
         for process in self._processes:
-            process.wait()
+            try:
+                process.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
     def end(self, *, stacks: bool) -> None:
         """End the processes; at SIGUSR1 each shows its stacks, one after the other."""

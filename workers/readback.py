@@ -1,4 +1,4 @@
-"""What the measured process says of itself: GIL, allocator, collector, context, threads.
+"""What the measured process says of itself: build, GIL, allocator, collector, context, threads.
 
 Settings are passed in by environment variables and options; whether they arrived is read back
 here, from the running interpreter, at the moments that matter.
@@ -72,13 +72,15 @@ class Readback:
     def result(self, *, debug: bool, whole_process: bool = True) -> dict[str, Any]:
         """Everything noted, for the record; `debug` is asyncio's debug mode as the loops saw it.
 
-        A sub-interpreter is not the `whole_process`: the allocator is the process's, and reading
-        it diverts standard error, which two at once must not do.
+        A sub-interpreter is not the `whole_process`: allocator and OS threads are the process's,
+        and reading the allocator diverts standard error, which two at once must not do.
         """
         collections, pause_ns, cpu_ns = (
             closed - opened for opened, closed in zip(self._opened, self._closed, strict=True)
         )
         return {
+            "version": sys.version.split(maxsplit=1)[0],
+            "free_threaded": "free-threading" in sys.version,  # `sysconfig` would cost memory
             "gil": self._gil | {"enabled_by": self._gil_watch.enabled_by},
             "allocator": allocator() if whole_process else None,
             "gc_enabled": gc.isenabled(),
@@ -88,7 +90,7 @@ class Readback:
             "context_items": len(contextvars.copy_context()),
             "thread_inherit_context": getattr(sys.flags, "thread_inherit_context", None),
             "context_aware_warnings": getattr(sys.flags, "context_aware_warnings", None),
-            "os_threads": self._os_threads,
+            "os_threads": self._os_threads if whole_process else None,
             "debug": debug,
         }
 

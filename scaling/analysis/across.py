@@ -4,8 +4,9 @@ Their runs were not made in the same blocks, so nothing pairs them, and what cha
 thing in question is told with the figures.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pandas as pd
 
@@ -18,55 +19,103 @@ from scaling.journal.record import StudyLine
 
 type Study = tuple[pd.DataFrame, StudyLine]
 
-# What a study may be asked differently without any cell of it being measured differently.
-HARMLESS = frozenset({"name", "preset", "blocks", "seed", "arms", "workloads", "workers"})
+# What a study may be asked differently without any cell of it being measured differently. With
+# strong sizing the largest N of a workload is no such thing: it decides what is in flight.
+HARMLESS = frozenset(
+    {"name", "preset", "blocks", "seed", "arms", "workloads", "models", "loops", "sizing"}
+    | {"workers"}
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One cell, `then` and `now`; ratios are now over then, unpaired."""
+    """One cell, `then` and `now`; ratios are now over then, unpaired.
+
+    `memory` is blank where one study has PSS and the other RSS, as `memory_kinds` says.
+    """
 
     section: Section
-    key: Key
-    workers: int
-    then: Estimate
-    now: Estimate
+    curve: Curve
+    then: Point
+    now: Point
     throughput: Estimate
     memory: Estimate
+    memory_kinds: tuple[str, str]
+
+    @property
+    def workers(self) -> int:
+        """N, the same in both."""
+        return self.now.workers
+
+    @property
+    def name(self) -> str:
+        """Section, curve and N."""
+        return _name(self.section, self.curve, self.now)
+
+    @property
+    def is_across_states(self) -> bool:
+        """Whether its runs were made in another allocator state than then."""
+        states = {self.then.allocator_state, self.now.allocator_state}
+        return len(states - {None}) > 1
 
 
 @dataclass(frozen=True, slots=True)
 class Across:
-    """Two studies: the cells they share, how many they do not, and what else is not the same."""
+    """Two studies: the cells they share, how many they do not, and what else is not the same.
 
+    `invalid_then` and `invalid_now` name the cells of both in which one has no valid run.
+    """
+
+    then: Study
+    now: Study
     changes: list[Change]
     only_then: int
     only_now: int
+    invalid_then: tuple[str, ...]
+    invalid_now: tuple[str, ...]
     differences: tuple[str, ...]
+
+    @property
+    def is_backwards(self) -> bool:
+        """Whether the study called the earlier one was begun after the other."""
+        began = [study.started_at for _, study in (self.then, self.now)]
+        return None not in began and began != sorted(map(str, began))
 
 
 def across(then: Study, now: Study) -> Across:
     """Hold one study against an earlier one, in the later one's order."""
     before = {_cell(each): each for each in _cells(then)}
     after = {_cell(each): each for each in _cells(now)}
-    changes = [
-        _change(before[cell], here)
-        for cell, here in after.items()
-        if cell in before and before[cell][2].throughput.n and here[2].throughput.n
-    ]
-    differences = _asked(now[1]).differences(_asked(then[1]))
+    both = [(before[cell], here) for cell, here in after.items() if cell in before]
     return Across(
-        changes,
-        sum(cell not in after for cell in before),
-        sum(cell not in before for cell in after),
-        differences,
+        then,
+        now,
+        [_change(was, here) for was, here in both if _is_measured(was) and _is_measured(here)],
+        only_then=sum(cell not in after for cell in before),
+        only_now=sum(cell not in before for cell in after),
+        invalid_then=tuple(_name(*here) for was, here in both if not _is_measured(was)),
+        invalid_now=tuple(_name(*here) for _, here in both if not _is_measured(here)),
+        differences=_asked(now[1]).differences(_asked(then[1])),
     )
 
 
 def _asked(study: StudyLine) -> Identity:
     same = identity_of(study)
     asked = {name: value for name, value in same.study.items() if name not in HARMLESS}
+    if largest := _dealt_out_over(same.study):
+        asked["workers"] = largest
     return replace(same, study=asked)
+
+
+def _dealt_out_over(study: Mapping[str, Any]) -> dict[str, int]:
+    """The largest N of each workload that has strong sizing, as a settled study names them."""
+    entries = study.get("workloads") or []
+    strong = {entry["name"] for entry in entries if "strong" in (entry.get("sizing") or ())}
+    largest: dict[str, int] = {}
+    for entry in entries:
+        if (name := entry["name"]) in strong:
+            largest[name] = max([largest.get(name, 1), *(entry.get("workers") or ())])
+    return largest
 
 
 type Place = tuple[Section, Curve, Point]
@@ -84,6 +133,16 @@ def _cell(place: Place) -> tuple[Key, int]:
     return replace(curve.key, study=""), point.workers
 
 
+def _is_measured(place: Place) -> bool:
+    return place[2].throughput.n > 0
+
+
+def _name(section: Section, curve: Curve, point: Point) -> str:
+    key = curve.key
+    who = f"{key.loop} · {key.arm} · {key.model}"
+    return f"{section.label} · {key.sizing} · {who} · N = {point.workers}"
+
+
 def _change(then: Place, now: Place) -> Change:
     section, curve, point = now
     _, curve_then, point_then = then
@@ -93,12 +152,14 @@ def _change(then: Place, now: Place) -> Change:
         theirs = curve_then.values[what][:, curve_then.workers.index(point.workers)]
         return unpaired.ratio(ours, theirs)
 
+    kinds = curve_then.memory_kind, curve.memory_kind
+    alike = kinds[0] == kinds[1]
     return Change(
         section,
-        curve.key,
-        point.workers,
-        then=point_then.throughput,
-        now=point.throughput,
+        curve,
+        then=point_then,
+        now=point,
         throughput=ratio("throughput"),
-        memory=ratio("memory"),
+        memory=ratio("memory") if alike else unpaired.ratio([], []),
+        memory_kinds=kinds,
     )

@@ -3,7 +3,8 @@
 `compute` shares nothing: without the GIL it must gain with every core, with the GIL it must not.
 `shared`, an attribute written by all, must gain on neither. A control fails only when its whole
 interval (or range) lies on the wrong side of the limit, and then the study is void: what disturbs
-the simplest workload there is disturbs all others, too.
+the simplest workload there is disturbs all others, too. It is sound only if its median lies on the
+right side; in between, it is undecided.
 """
 
 import json
@@ -14,7 +15,7 @@ from typing import Literal
 import pandas as pd
 
 from scaling import wording
-from scaling.analysis.curves import Curve, Point, curves
+from scaling.analysis.curves import Curve, Point, curves, require_one_study
 from scaling.analysis.estimate import Estimate
 from scaling.frame.validity import expectation
 from scaling.journal.record import Machine, StudyLine
@@ -28,7 +29,7 @@ MOST_WITH_GIL = 1.15  # one runs at a time; the rest is noise and what runs outs
 MOST_SHARED = 1.10  # every write moves the cache line to another core: no gain at all
 FEWEST_FOR_PROOF = 2  # a single run has no range, and proves nothing
 
-type Status = Literal["sound", "void", "missing", "left out"]
+type Status = Literal["sound", "void", "undecided", "missing", "left out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +57,10 @@ class Outcome:
         return self.most is not None and self.speedup.low > self.most
 
     @property
-    def is_known(self) -> bool:
-        """Whether there is anything to judge; one run that is off can be chance."""
-        if self.speedup.n >= FEWEST_FOR_PROOF:
-            return True
+    def holds(self) -> bool:
+        """Whether the median is on the right side."""
         point = self.speedup.point
-        inside = point >= self.least if self.least is not None else point <= (self.most or 0.0)
-        return bool(self.speedup.n and inside)
+        return point >= self.least if self.least is not None else point <= (self.most or 0.0)
 
     @property
     def text(self) -> str:
@@ -88,6 +86,8 @@ class Verdict:
             "sound": "",
             "void": f"VOID: the controls do not behave, so no figure of this study can be "
             f"believed: {reasons}",
+            "undecided": f"Controls undecided, so no figure of this study can be trusted yet: "
+            f"{reasons}",
             "missing": f"Controls missing: {reasons}",
             "left out": "Controls left out: nothing shows whether machine and builds behave",
         }[self.status]
@@ -99,12 +99,18 @@ class Verdict:
 
 
 def verdict(frame: pd.DataFrame, study: StudyLine) -> Verdict:
-    """Judge the controls among the runs of a study (a frame of `scaling.load`)."""
+    """Judge the controls among the runs of a study (a frame of `scaling.load`).
+
+    Raises:
+        UsageError: the frame holds several studies.
+    """
+    require_one_study(frame)
     found = list(outcomes(frame, study))
     failed = [each.text for each in found if each.fails]
     if failed:
         return Verdict("void", tuple(failed))
-    missing = [each.text for each in found if not each.is_known]
+    undecided = [each.text for each in found if each.speedup.n and not each.holds]
+    missing = [each.text for each in found if not each.speedup.n]
     judged = {(each.control, each.arm) for each in found}
     missing += [
         f"{control} on {arm}"
@@ -112,6 +118,8 @@ def verdict(frame: pd.DataFrame, study: StudyLine) -> Verdict:
         for control in CONTROLS
         if (control, arm) not in judged
     ]
+    if undecided:
+        return Verdict("undecided", (*undecided, *(f"missing: {each}" for each in missing)))
     if not missing:
         return Verdict("sound")
     if not found and study.study.get("controls") is False:

@@ -5,6 +5,7 @@ replication: ratios are taken inside a block, between runs made close together, 
 their median taken. Tables and plots both draw on this and work out nothing themselves.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from scaling.analysis.estimate import Estimate, median
+from scaling.errors import UsageError
 
 CURVE = ("study", "workload", "parameters", "sizing", "loop", "arm", "model")
 MIB = 1024.0 * 1024.0
@@ -39,14 +41,18 @@ class Point:
     """One cell: N workers, and every figure of it over the blocks in which it was valid.
 
     `speedup` is throughput over that of N = 1 in the same block, `efficiency` is that over N.
-    `suspect` of the `runs` are marked so; `left_out` were invalid and are in no figure.
+    `suspect` of the `runs` are marked so, `again` were made at the end of the study because the
+    first attempt was invalid; `left_out` were invalid and are in no figure. `allocator_state` is
+    that of the runs; None for mimalloc, which has no states, and where faults are not known.
     """
 
     workers: int
     region: str | None
     runs: int
     suspect: int
+    again: int
     left_out: int
+    allocator_state: str | None
     throughput: Estimate
     speedup: Estimate
     efficiency: Estimate
@@ -112,6 +118,7 @@ def _curve(key: Key, runs: pd.DataFrame) -> Curve:
     }
     used = _counts(valid, workers)
     suspect = _counts(valid[valid["validity"] == "suspect"], workers)
+    again = _counts(valid[valid["attempt"] > 1], workers)
     left_out = _counts(runs[~runs["valid"]], workers)
     points = [
         Point(
@@ -119,13 +126,36 @@ def _curve(key: Key, runs: pd.DataFrame) -> Curve:
             region=regions[column] if isinstance(regions[column], str) else None,
             runs=int(used[column]),
             suspect=int(suspect[column]),
+            again=int(again[column]),
             left_out=int(left_out[column]),
+            allocator_state=_state(valid[valid["workers"] == n]),
             **{name: median(table[:, column], unit) for name, (table, unit) in grids.items()},
         )
         for column, n in enumerate(workers)
     ]
     values = {name: grids[name][0] for name in ("throughput", "speedup", "efficiency", "memory")}
     return Curve(key, points, _slope(memory / MIB, workers), kind, values)
+
+
+def require_one_study(frame: pd.DataFrame) -> None:
+    """Make sure that a frame's blocks are those of one study, so that they pair what they hold.
+
+    Raises:
+        UsageError: it holds more than one.
+    """
+    names = list(dict.fromkeys(map(str, frame["study"])))
+    if len(names) > 1:
+        raise UsageError(
+            f"these are the runs of {len(names)} studies ({', '.join(names)}), whose blocks do not "
+            f"pair: take one study at a time, or `scaling compare` for one against another"
+        )
+
+
+def _state(runs: pd.DataFrame) -> str | None:
+    """The allocator state of a cell's valid runs; those in another state than most are invalid."""
+    states = runs["allocator_state"][runs["allocator"] != "mimalloc"].dropna()
+    found = Counter(map(str, states)).most_common(1)
+    return found[0][0] if found else None
 
 
 def _counts(runs: pd.DataFrame, workers: Integers) -> Integers:

@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from scaling.analysis.curves import MIB, Curve
+from scaling.analysis.curves import MIB, Curve, Point, require_one_study
 from scaling.analysis.estimate import Estimate, median
 from scaling.analysis.sections import Section, sections
 from scaling.journal.record import StudyLine
 
 type Floats = npt.NDArray[np.float64]
-type Measure = Literal["throughput", "cpu_s_per_op", "memory"]
+type Measure = Literal["throughput", "cpu_s_per_op", "PSS", "RSS"]
 
 RATIO = "×"
 SUBJECT = ["workload", "parameters", "sizing", "loop"]
@@ -37,8 +37,8 @@ class Way(NamedTuple):
 class Paired:
     """The runs of one section on one loop. `values` are arrays (blocks × ways), NaN for no value.
 
-    Throughput is in operations/s, CPU time in s per operation, memory in MiB. `columns` says
-    where a way stands; `curves` are the same runs as curves, in the section's order.
+    Throughput is in operations/s, CPU time in s per operation, memory (PSS and RSS) in MiB.
+    `columns` says where a way stands; `curves` are the same runs as curves, in the section's order.
     """
 
     section: Section
@@ -102,14 +102,28 @@ class Paired:
 
         return max(self.measured(ways), key=speed, default=None)
 
-    def memory_kind(self, way: Way) -> str:
-        """RSS or PSS: what the memory of a way is measured as."""
-        kinds = {_name(curve): curve.memory_kind for curve in self.curves}
-        return kinds.get((way.arm, way.model), "RSS")
+    def memory_ratio(self, over: Way, under: Way) -> tuple[str, Estimate]:
+        """One way's memory over another's and its kind: PSS, or RSS where either has no PSS."""
+        pss = self.ratio(over, under, "PSS")
+        return ("PSS", pss) if pss.n else ("RSS", self.ratio(over, under, "RSS"))
+
+    def point(self, way: Way) -> Point | None:
+        """The point of a curve that a way is; None where it was not run."""
+        points = {
+            Way(curve.key.arm, curve.key.model, point.workers): point
+            for curve in self.curves
+            for point in curve.points
+        }
+        return points.get(way)
 
 
 def paired(frame: pd.DataFrame, study: StudyLine) -> list[Paired]:
-    """The runs of one study, for each of its sections and loops, in the sections' order."""
+    """The runs of one study, for each of its sections and loops, in the sections' order.
+
+    Raises:
+        UsageError: the frame holds several studies.
+    """
+    require_one_study(frame)
     groups = {
         tuple(map(str, names)): runs
         for names, runs in frame.groupby(SUBJECT, observed=True, sort=False)
@@ -140,16 +154,10 @@ def _paired(section: Section, loop: str, members: list[Curve], runs: pd.DataFram
         grid[row, column] = values
         return grid
 
-    divided = {_name(curve) for curve in members if curve.memory_kind == "PSS"}
-    kinds = np.array([(way.arm, way.model) in divided for way in columns], dtype=np.bool_)
-    rss, pss = (table(valid[name].to_numpy(np.float64)) for name in ("rss_bytes", "pss_bytes"))
     values: dict[Measure, Floats] = {
         "throughput": table(valid["throughput_per_s"].to_numpy(np.float64)),
         "cpu_s_per_op": table(valid["cpu_s_per_op"].to_numpy(np.float64)),
-        "memory": np.where(kinds, pss, rss) / MIB,
+        "PSS": table(valid["pss_bytes"].to_numpy(np.float64) / MIB),
+        "RSS": table(valid["rss_bytes"].to_numpy(np.float64) / MIB),
     }
     return Paired(section, loop, members, columns, values)
-
-
-def _name(curve: Curve) -> tuple[str, str]:
-    return curve.key.arm, curve.key.model

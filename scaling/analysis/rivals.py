@@ -16,8 +16,8 @@ from scaling.analysis.paired import Paired, Way
 class Rivalry:
     """`ours` over `theirs`: each figure is ours divided by theirs, paired inside blocks.
 
-    `among` are the ways of which `theirs` was the fastest. Memory is RSS for what lives in one
-    process and PSS for a tree of processes; `memory_kinds` says which it was, ours first.
+    `among` are the ways of which `theirs` was the fastest. Memory is PSS over PSS, or RSS over RSS
+    where either has no PSS; `memory_kind` says which.
     """
 
     ours: Way
@@ -26,7 +26,7 @@ class Rivalry:
     throughput: Estimate
     cpu_s_per_op: Estimate
     memory: Estimate
-    memory_kinds: tuple[str, str]
+    memory_kind: str
 
     @property
     def workers(self) -> int:
@@ -71,12 +71,13 @@ def _processes(runs: Paired, family: Family, ours: Way) -> list[Way]:
 
 
 def _rivalry(runs: Paired, ours: Way, theirs: Way, among: list[Way]) -> Rivalry:
+    kind, memory = runs.memory_ratio(ours, theirs)
     return Rivalry(
         ours,
         theirs,
         among,
         throughput=runs.ratio(ours, theirs, "throughput"),
         cpu_s_per_op=runs.ratio(ours, theirs, "cpu_s_per_op"),
-        memory=runs.ratio(ours, theirs, "memory"),
-        memory_kinds=(runs.memory_kind(ours), runs.memory_kind(theirs)),
+        memory=memory,
+        memory_kind=kind,
     )

@@ -14,9 +14,7 @@ import pandas as pd
 from scaling.analysis.curves import Curve, curves
 from scaling.frame.labels import labels
 from scaling.journal.record import StudyLine
-
-SIZINGS = ("weak", "strong")
-MODELS = ("threads", "processes", "interpreters")
+from scaling.words import MODELS, SIZINGS
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,12 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO, Any
 
 import msgspec
 
+from scaling import cache
 from scaling.driver.discreet import without_paths
 from scaling.driver.disturbance import disturbance
 from scaling.driver.probe import Probe
@@ -63,47 +65,59 @@ def run_child(
     """
     if limit_s is None:
         limit_s = cell["warmup_s"] + cell["window_s"] + LIMIT_S
-    ours, theirs = socket.socketpair()
-    probe = Probe(ours, helpers_cpu_s)
     started = time.monotonic()
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        process = subprocess.Popen(
-            [child.python, "-m", "workers"],
-            stdin=subprocess.PIPE,
-            stdout=out,
-            stderr=err,
-            env=dict(child.environment),
-            pass_fds=(theirs.fileno(),),
-            start_new_session=True,  # Ctrl-C is the driver's; and the whole tree can be ended
-        )
-        document = msgspec.json.encode({**cell, "observer_fd": theirs.fileno()})
-        theirs.close()
-        probe.start()
-        try:
-            timed_out = not _feed_and_wait(process, document, limit_s)
-        finally:
-            end_tree(process)
-            probe.join()
-        elapsed_s = time.monotonic() - started
-        printed, told = _tail(out, None), _tail(err, STDERR_KEPT)
-    printed = without_paths(printed, child.environment)
+    try:
+        folders = _folders(child)
+        ours, theirs = socket.socketpair()
+        with ours, theirs, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            probe = Probe(ours, helpers_cpu_s)
+            process = _start(child, theirs, out, err)
+            document = msgspec.json.encode({**cell, "observer_fd": theirs.fileno()})
+            theirs.close()
+            probe.start()
+            try:
+                timed_out = not _feed_and_wait(process, document, limit_s)
+            finally:
+                end_tree(process, probe.processes)
+                probe.join()
+            elapsed_s = time.monotonic() - started
+            printed, told = _tail(out, None), _tail(err, STDERR_KEPT)
+    except OSError as error:  # no descriptor, disk or process to be had; no such interpreter
+        reason = f"the child cannot be run: {error.strerror or error}"
+        return Ending("crashed", time.monotonic() - started, stderr=reason)
+    printed = without_paths(printed, folders)
     record = None
     with contextlib.suppress(*UNREADABLE):
         record = decode_record(printed)
     code = process.returncode
     instants = record.instants_ns if record else None
+    said = without_paths(told if record else _blamed(told, printed), folders)
     return Ending(
         outcome=_outcome(record, code, timed_out=timed_out),
         elapsed_s=elapsed_s,
         record=record,
         raw_record=printed if record else None,
-        stderr=_kept(told if record else _blamed(told, printed), child.environment),
+        stderr=said.decode(errors="replace"),
         exit_code=code if code >= 0 else None,
         signal=-code if code < 0 else None,
         memory=probe.memory(
             instants.opened if instants else None, instants.closed if instants else None
         ),
         disturbance=_disturbance(probe),
+    )
+
+
+def _start(
+    child: Child, theirs: socket.socket, out: IO[bytes], err: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [child.python, "-m", "workers"],
+        stdin=subprocess.PIPE,
+        stdout=out,
+        stderr=err,
+        env=dict(child.environment),
+        pass_fds=(theirs.fileno(),),
+        start_new_session=True,  # Ctrl-C is the driver's; and the whole tree can be ended
     )
 
 
@@ -121,6 +135,8 @@ def _feed_and_wait(process: subprocess.Popen[bytes], document: bytes, limit_s: f
 
 
 def _outcome(record: Record | None, code: int, *, timed_out: bool) -> Outcome:
+    if timed_out and record is not None and record.outcome == "measured":
+        return "measured"  # it hung afterwards: what it measured was complete
     if timed_out:
         return "timed-out"
     if record is not None and record.outcome == "failed":
@@ -144,8 +160,16 @@ def _blamed(told: bytes, rubbish: bytes) -> bytes:
     return told + b"[standard output] " + rubbish[:RUBBISH_KEPT]
 
 
-def _kept(told: bytes, environment: Mapping[str, str]) -> str:
-    return without_paths(told, environment).decode(errors="replace")
+def _folders(child: Child) -> list[str]:
+    """Folders that a child may name: what it imports from, its environment, where it was made."""
+    python = Path(child.python)
+    return [
+        *child.environment.get("PYTHONPATH", "").split(os.pathsep),
+        *(str(each.parent.parent) for each in (python, python.resolve())),
+        str(cache.folder()),
+        str(Path.cwd()),
+        tempfile.gettempdir(),
+    ]
 
 
 def _disturbance(probe: Probe) -> Disturbance:

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 import psutil
@@ -87,15 +88,22 @@ def clock_offset_s(
 
 
 def _throttled_s() -> float | None:
-    """Throttled time of the innermost control group that counts it."""
-    for folder in cpu_folders():
-        try:
-            stat = (folder / "cpu.stat").read_text(encoding="ascii")
-            told = dict(line.split() for line in stat.splitlines())
-        except (OSError, ValueError):
-            continue
-        if "throttled_usec" in told:
-            return int(told["throttled_usec"]) / 1e6
-        if "throttled_time" in told:
-            return int(told["throttled_time"]) / 1e9
+    """Throttled time of the control groups that this process is in, the one with most of it.
+
+    A group counts its own quota alone, so one further up (a container, a slice) may throttle us
+    while ours has counted nothing; all of them count while several throttle at once.
+    """
+    counted = [_throttled_in(folder / "cpu.stat") for folder in cpu_folders()]
+    return max((each for each in counted if each is not None), default=None)
+
+
+def _throttled_in(stat: Path) -> float | None:
+    try:
+        told = dict(line.split() for line in stat.read_text(encoding="ascii").splitlines())
+    except (OSError, ValueError):
+        return None
+    if "throttled_usec" in told:
+        return int(told["throttled_usec"]) / 1e6
+    if "throttled_time" in told:
+        return int(told["throttled_time"]) / 1e9
     return None

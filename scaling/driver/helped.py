@@ -31,9 +31,10 @@ class Helped:
     def use(self) -> dict[str, ServiceUse]:
         """What each helper used.
 
-        CPU time is that of the whole run. The busy fraction, of one core and one process, is
-        taken between the readings that the run itself asked for (after its imports, at the
-        window's end), since before and after them there is no traffic.
+        CPU time is that of the whole run and of all processes. The busy fraction is the share of
+        a core that each of a helper's processes used, their mean. It is taken between the readings
+        that the run itself asked for (after its imports, at the window's end), since before and
+        after them there is no traffic.
         """
         used = {}
         within = self._readings[1:-1] if len(self._readings) >= ENOUGH else self._readings

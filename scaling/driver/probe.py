@@ -11,13 +11,14 @@ import socket
 import statistics
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
 from scaling.driver.disturbance import MachineTimes
+from scaling.driver.tree import runs
 from scaling.journal.record import Memory
 
 SAMPLE_EVERY_S = 0.25  # a reading costs the driver some 20 µs a process
@@ -32,7 +33,10 @@ class Sample:
 
 
 class Probe:
-    """Watches one run from its imports to the end of its window."""
+    """Watches one run from its imports to the end of its window.
+
+    `processes` are all that belonged to the run when it told its phases.
+    """
 
     def __init__(
         self, observed: socket.socket, helpers_cpu_s: Callable[[], float] = lambda: 0.0
@@ -40,7 +44,7 @@ class Probe:
         """Listen at `observed`; `helpers_cpu_s` tells the CPU time of services so far."""
         self._socket = observed
         self._helpers_cpu_s = helpers_cpu_s
-        self._processes: list[psutil.Process] = []
+        self.processes: frozenset[psutil.Process] = frozenset()
         self._samples: list[Sample] = []
         self._baseline_bytes: int | None = None
         self._full: dict[str, int | None] = {}
@@ -62,7 +66,8 @@ class Probe:
     def memory(self, opened_ns: int | None, closed_ns: int | None) -> Memory:
         """Bytes: before traffic; median RSS in the window; PSS, USS, peak at its end.
 
-        A window too short to hold a sample has the reading at its end instead.
+        A window too short to hold a sample has the reading at its end instead; so has one whose
+        workload has started processes since its imports.
         """
         inside = [
             sample.rss_bytes
@@ -95,22 +100,25 @@ class Probe:
             while b"\n" in received:
                 text, _, received = received.partition(b"\n")
                 try:
-                    self._phase(**json.loads(text))
-                    self._socket.sendall(b"{}\n")
-                except ConnectionError:
-                    return
+                    # A reading that goes wrong stays blank; the child must not wait for it.
+                    with contextlib.suppress(Exception):
+                        self._phase(**json.loads(text))
+                finally:
+                    with contextlib.suppress(OSError):  # it has gone; the next `recv` says so
+                        self._socket.sendall(b"{}\n")
 
     def _phase(self, phase: str, pids: list[int]) -> None:
+        family = with_descendants(pids)
         if phase == "imported":
-            self._processes = []
-            for pid in pids:
-                with contextlib.suppress(psutil.Error):  # gone already
-                    self._processes.append(psutil.Process(pid))
+            self.processes = family
             self._baseline_bytes = self._rss()
         elif phase == "closed":
-            self._full = full_memory(self._processes)
-        self.times[phase] = MachineTimes.now()
-        self.cpu_s[phase] = cpu_s(self._processes) + self._helpers_cpu_s()
+            if family != self.processes:  # the samples lack what has been started since
+                self._samples = []
+            self.processes |= family
+            self._full = full_memory(family)
+        used_s = cpu_s(family) + self._helpers_cpu_s()
+        self.times[phase], self.cpu_s[phase] = MachineTimes.now(), used_s
 
     def _sample(self) -> None:
         rss = self._rss()
@@ -119,12 +127,23 @@ class Probe:
 
     def _rss(self) -> int | None:
         try:
-            return sum(each.memory_info().rss for each in self._processes) or None
+            return sum(each.memory_info().rss for each in self.processes) or None
         except psutil.Error:
             return None
 
 
-def cpu_s(processes: list[psutil.Process]) -> float:
+def with_descendants(pids: list[int]) -> frozenset[psutil.Process]:
+    """These processes, the first of which is the host, and whatever they have started."""
+    family: set[psutil.Process] = set()
+    for pid in pids:
+        with contextlib.suppress(psutil.Error):  # gone already
+            process = psutil.Process(pid)
+            if process not in family:  # as a rule all of them descend from the host
+                family |= {process, *process.children(recursive=True)}
+    return frozenset(process for process in family if runs(process))
+
+
+def cpu_s(processes: Iterable[psutil.Process]) -> float:
     """CPU seconds that these processes have used so far; one that is gone counts nothing."""
     total = 0.0
     for process in processes:
@@ -136,7 +155,7 @@ def cpu_s(processes: list[psutil.Process]) -> float:
     return total
 
 
-def full_memory(processes: list[psutil.Process]) -> dict[str, int | None]:
+def full_memory(processes: Iterable[psutil.Process]) -> dict[str, int | None]:
     """RSS, PSS, USS and peak RSS of these processes in bytes, added up; None where unreadable.
 
     Added-up RSS counts pages that processes share once for each; PSS does not. The peak is

@@ -32,7 +32,7 @@ COLUMNS: dict[str, Column] = {
         WORD, "", "where N workers fit on the machine: cores, smt (siblings too), oversubscribed"
     ),
     "block": Column(COUNT, "", "block that the run is part of, from 0"),
-    "position": Column(COUNT, "", "place of the run in the study's order"),
+    "position": Column(COUNT, "", "place of the run within its block, from 0"),
     "attempt": Column(COUNT, "", "1, or more when it was run again"),
     "outcome": Column(WORD, "", "measured, failed, crashed, timed-out or garbled"),
     "valid": Column(FLAG, "", "whether averages may use the run: validity is not `invalid`"),
@@ -72,16 +72,22 @@ COLUMNS: dict[str, Column] = {
         NUMBER, "B", "the same at the window's end, shared pages divided among who shares them"
     ),
     "uss_bytes": Column(NUMBER, "B", "memory shared with no other process, at the window's end"),
-    "peak_bytes": Column(NUMBER, "B", "highest resident memory of the child's tree (VmHWM)"),
+    "peak_bytes": Column(
+        NUMBER, "B", "highest resident memory of each process (VmHWM), whenever it was; their sum"
+    ),
     "gc_collections": Column(NUMBER, "", "garbage collections inside the window, all processes"),
     "gc_pause_s": Column(NUMBER, "s", "time spent in them"),
     "os_threads": Column(NUMBER, "", "OS threads of the child's processes"),
     "start_s": Column(NUMBER, "s", "start of the child to opening of the window, less warm-up"),
     "elapsed_s": Column(NUMBER, "s", "the whole run as the driver saw it"),
     "steal_fraction": Column(NUMBER, "", "CPU time that the hypervisor took"),
-    "other_cpu_fraction": Column(NUMBER, "", "CPU time that processes outside the study took"),
+    "other_cpu_fraction": Column(
+        NUMBER, "", "CPU time that processes outside the study took, of all CPUs of the machine"
+    ),
     "throttled_s": Column(NUMBER, "s", "time held back by a cgroup quota"),
-    "site_busy_fraction": Column(NUMBER, "", "share of a core that the busiest service used"),
+    "site_busy_fraction": Column(
+        NUMBER, "", "share of a core that each process of the busiest service used, their mean"
+    ),
     "at": Column("datetime64[us, UTC]", "", "when the run began"),
 }
 

@@ -20,7 +20,15 @@ from scaling.errors import UsageError
 from scaling.frame.columns import COLUMNS, columns_markdown
 from scaling.frame.mixing import allocator_state, mixed_states
 from scaling.frame.ticks import NS_PER_S, measure
-from scaling.frame.validity import Expectation, Figures, expectation, judge, processes, validity
+from scaling.frame.validity import (
+    Expectation,
+    Figures,
+    expectation,
+    judge,
+    processes,
+    validity,
+    watched_cpus,
+)
 from scaling.journal.reading import find_journal, read_lines
 from scaling.journal.record import CeilingLine, Line, RunLine, StudyLine
 
@@ -102,7 +110,7 @@ def _runs(lines: Iterator[Line], ceilings: list[CeilingLine]) -> Iterator[RunLin
 
 
 def _expectations(study: StudyLine) -> dict[str, Expectation]:
-    cpus = study.machine.logical_cpus
+    cpus = watched_cpus(study.machine)
     return {name: expectation(arm, cpus) for name, arm in study.arms.items()}
 
 
@@ -154,6 +162,8 @@ def _asked(run: RunLine) -> dict[str, Any]:
 
 def _told_from_inside(run: RunLine, warmup_s: float) -> dict[str, Any]:
     every = list(processes(run))
+    # Sub-interpreters are in the process of their host, and know of no other threads than it does.
+    apart = every[:1] if run.cell.model == "interpreters" else every
     states = [state for process in every for state in process.gil.seen]
     pauses_ns = _total(process.gc_pause_ns for process in every)
     start_s = None
@@ -166,7 +176,7 @@ def _told_from_inside(run: RunLine, warmup_s: float) -> dict[str, Any]:
         "allocator": every[0].allocator if every else None,
         "gc_collections": _total(process.gc_collections for process in every),
         "gc_pause_s": None if pauses_ns is None else pauses_ns / NS_PER_S,
-        "os_threads": _total(process.os_threads for process in every),
+        "os_threads": _total(process.os_threads for process in apart),
         "start_s": start_s,
     }
 

@@ -7,13 +7,13 @@ The frame judges the same way, many runs at a time. What shows only between runs
 from collections.abc import Callable
 
 from scaling.frame.ticks import measure
-from scaling.frame.validity import Expectation, Figures, expectation, judge
+from scaling.frame.validity import Expectation, Figures, expectation, judge, watched_cpus
 from scaling.journal.record import RunLine, StudyLine
 
 
 def judge_of(study: StudyLine) -> Callable[[RunLine], str | None]:
     """A judge of the study's runs: says why a run is invalid, None where it is not."""
-    cpus = study.machine.logical_cpus
+    cpus = watched_cpus(study.machine)
     expected = {name: expectation(arm, cpus) for name, arm in study.arms.items()}
 
     def invalid(run: RunLine) -> str | None:

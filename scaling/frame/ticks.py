@@ -19,6 +19,12 @@ type Integers = npt.NDArray[np.int64]
 NS_PER_S = 1e9
 LEVEL_PART = 4  # the last quarter of a window is held against what came before it
 FEWEST_SUB_WINDOWS = 8  # below that a quarter has one sub-window, and says nothing of its noise
+# A worker stalls where it does next to nothing, in operations and in CPU time, for long. What
+# waits for I/O or for its turn at the GIL goes on doing a little all the time.
+LEAST_STALL = 1 / 4  # of the window; shorter pauses are a machine's or a page's, and even out
+LEAST_OTHER = 1 / 10  # of the window: what the pace is known from is no burst
+MOST_PACE = 1 / 5  # of the worker's pace outside the stall
+MISSED = 20.0  # operations at that pace; chance leaves out 17 of 20 in 3 of a million (Poisson)
 
 FIGURES = (
     "throughput_per_s",
@@ -182,16 +188,49 @@ def _per_operation(amount: Floats, operations: Floats) -> Floats:
 
 
 def _overlap(stack: Stack) -> Floats:
-    """The share of the counted time in which all workers were busy; the worst worker's share.
+    """The share of the counted time in which all workers were busy, at most; the worst worker's.
 
-    Counted is what lies between a worker's own first and last tick. Busy spans decide, not tick
-    times: a tick may come late and its worker be at work all the while.
+    Counted is what lies between a worker's own first and last tick. Busy is a worker from the
+    start of its traffic until it is told to stop, but for the longest stall in between. Ticks
+    that come late are no stall: a worker may be at work all the while.
     """
     all_from = stack.busy_from.max(axis=1, keepdims=True)
     all_until = stack.busy_until.min(axis=1, keepdims=True)
     opened, closed = stack.time[..., 0], stack.time[..., -1]
     together = np.minimum(closed, all_until) - np.maximum(opened, all_from)
-    return np.asarray((np.maximum(together, 0) / (closed - opened)).min(axis=1))
+    busy = np.minimum(np.maximum(together, 0), closed - opened - _longest_stall(stack))
+    return np.asarray((busy / (closed - opened)).min(axis=1))
+
+
+def _longest_stall(stack: Stack) -> Floats:
+    """For how long a worker did nothing in the worst stretch between two of its ticks, ns.
+
+    Shape: runs × workers. A stretch is held against the same worker's pace outside it; what was
+    done in it all the same counts as time. One long operation is no stall: its CPU time goes on;
+    and a worker that finishes but a few operations cannot be told from one that waits for them.
+    """
+    window = _over_window(stack.time)[..., None]
+    longest = np.zeros(window.shape[:2])
+    for first in range(stack.time.shape[-1] - 1):
+        lasts = stack.time[..., first + 1 :] - stack.time[..., first, None]
+        beside = lasts / np.maximum(window - lasts, LEAST_OTHER * window)
+        done, due = _done_and_due(stack.operations, first, beside)
+        stalled = (lasts > LEAST_STALL * window) & (due >= MISSED) & (done < MOST_PACE * due)
+        if stack.cpu is not None:
+            used, usual = _done_and_due(stack.cpu, first, beside)
+            stalled &= used < MOST_PACE * usual
+        idle = np.where(stalled, lasts * (1 - done / due), 0)
+        longest = np.maximum(longest, idle.max(axis=-1))
+    return longest
+
+
+def _done_and_due(counter: Integers, first: int, beside: Floats) -> tuple[Floats, Floats]:
+    """What a counter gained from tick `first` to each later one; what the pace outside asks for.
+
+    `beside` is how long each stretch is, in multiples of what lies outside it.
+    """
+    done = (counter[..., first + 1 :] - counter[..., first, None]).astype(np.float64)
+    return done, (_over_window(counter)[..., None] - done) * beside
 
 
 def _in_order(stack: Stack) -> Floats:

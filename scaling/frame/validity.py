@@ -14,25 +14,59 @@ from typing import Literal, NamedTuple
 
 from scaling.arms import ReadBack, parse_arm
 from scaling.errors import UsageError
-from scaling.journal.record import Arm, ProcessFacts, RunLine, WorkerRecord
+from scaling.journal.record import (
+    Arm,
+    Machine,
+    ProcessFacts,
+    PythonFacts,
+    RunLine,
+    WorkerRecord,
+)
 
 type Validity = Literal["valid", "suspect", "invalid"]
 
-MARGIN = 0.02  # the smallest difference that a verdict takes for one (DESIGN.md, issue on verdicts)
-LEAST_OVERLAP = 1 - MARGIN  # a worker alone for a share x of its time gains at most that share
-MOST_THROTTLED = MARGIN / 2  # of the window; start-up may have had its part of it
-MOST_STEAL = MARGIN  # CPU time that never was there cannot be worked in
-MOST_CROWDING = 0.10  # of the workers' cores; below, the scheduler's own tidying-up looks the same
-MOST_ERRORS = (
-    MARGIN / 2
-)  # of the operations; errors are quicker or slower than the work they replace
-MOST_EARLY_S = (
-    0.005  # uvloop's timers count whole ms and may fire up to 1 early; the rest is a step
-)
-MOST_STEP_S = 0.005  # between wall and monotonic clock; what reading both cannot explain
-MOST_SLEW = 500e-6  # s/s: what NTP may speed a clock up by, where only one of the two is slewed
-DRIFT = 0.05  # the last quarter weighs a fourth: this moves the mean by 1.25 %, inside the margin
-DRIFT_ERRORS = 3.0  # standard errors; chance alone passes it in 0.3 % of runs
+# The smallest difference that a verdict takes for one (DESIGN.md, issue on verdicts).
+MARGIN = 0.02
+
+# A worker alone for a share x of its time gains at most that share.
+LEAST_OVERLAP = 1 - MARGIN
+
+# Of the window: start-up may have had its part of what was held back.
+MOST_THROTTLED = MARGIN / 2
+
+# CPU time that never was there cannot be worked in.
+MOST_STEAL = MARGIN
+
+# Of the workers' cores: below, the scheduler's own tidying-up looks the same.
+MOST_CROWDING = 0.10
+
+# Of a core, for each process of a service: beyond, the workers wait for it, and their curve is its
+# own (PITFALLS.md, 9). A queue at 0.7 makes a request take 1 / (1 - 0.7) times as long.
+MOST_SERVICE_BUSY = 0.70
+
+# Of the operations: errors are quicker or slower than the work they replace.
+MOST_ERRORS = MARGIN / 2
+
+# uvloop's timers count whole ms and may fire up to 1 early; what is more than that is a step.
+MOST_EARLY_S = 0.005
+
+# Between wall and monotonic clock: what reading both cannot explain,
+MOST_STEP_S = 0.005
+# and s/s that NTP may speed a clock up by, where only one of the two is slewed.
+MOST_SLEW = 500e-6
+
+# The last quarter weighs a fourth: this moves the mean by 1.25 %, inside the margin.
+DRIFT = 0.05
+# Standard errors: chance alone passes it in 0.3 % of runs.
+DRIFT_ERRORS = 3.0
+
+# What a process says of its build, by the words for it: as in the description of the arm.
+BUILD_FACTS = {
+    "Python": "version",
+    "free-threaded build": "free_threaded",
+    "thread_inherit_context": "thread_inherit_context",
+    "context_aware_warnings": "context_aware_warnings",
+}
 
 
 class Figures(NamedTuple):
@@ -55,10 +89,13 @@ class Expectation:
     """What a run is held against: what its arm promises of every process, and the machine.
 
     `reads_back` is None where the arm is not known, and then no run of it can be believed.
+    `logical_cpus` is None where others' use of the CPUs cannot be judged (`watched_cpus`);
+    `python` is how the arm's environment described its interpreter, if it is known.
     """
 
     reads_back: ReadBack | None = None
     logical_cpus: int | None = None
+    python: PythonFacts | None = None
 
 
 class Finding(NamedTuple):
@@ -78,7 +115,18 @@ def expectation(arm: Arm, logical_cpus: int | None = None) -> Expectation:
         reads_back = parse_arm("+".join([arm.build, *arm.settings])).expected
     except UsageError:  # a setting of a later version
         reads_back = None
-    return Expectation(reads_back, logical_cpus)
+    python = arm.description.python if arm.description else None
+    return Expectation(reads_back, logical_cpus, python)
+
+
+def watched_cpus(machine: Machine) -> int | None:
+    """The machine's CPUs, if the study may use them all; else None.
+
+    Others' CPU time is known of the machine as a whole. Where an affinity mask or a quota leaves us
+    fewer CPUs than there are, it cannot be told whether they were at work on ours.
+    """
+    whole = machine.usable_cpus is None or machine.usable_cpus == machine.logical_cpus
+    return machine.logical_cpus if whole else None
 
 
 def judge(run: RunLine, expected: Expectation, figures: Figures) -> list[Finding]:
@@ -137,7 +185,8 @@ def settings_lost(run: RunLine, expected: Expectation, _: Figures) -> Finding | 
         return Finding("settings-lost", "invalid", detail)
     for process in processes(run):
         wrong = (
-            _differs("GIL", process.gil.started, asked.gil_enabled)
+            other_build(process, expected.python)
+            or _differs("GIL", process.gil.started, asked.gil_enabled)
             or _differs("allocator", process.allocator, asked.allocator)
             or _differs("garbage collector", process.gc_enabled, asked.gc_enabled)
             or _differs("asyncio debug mode", process.debug, False)
@@ -150,6 +199,15 @@ def settings_lost(run: RunLine, expected: Expectation, _: Figures) -> Finding | 
     loop = run.record.loop if run.record else None
     if loop is not None and (wrong := _differs("loop", loop.name, run.cell.loop)):
         return Finding("settings-lost", "invalid", wrong)
+    return None
+
+
+def other_build(found: ProcessFacts, asked: PythonFacts | None) -> str | None:
+    """What is wrong with the interpreter of a process; a journal of old does not name it."""
+    for what, name in BUILD_FACTS.items():
+        here, there = getattr(found, name), getattr(asked, name, None)
+        if here is not None and there is not None and (wrong := _differs(what, here, there)):
+            return wrong
     return None
 
 
@@ -221,7 +279,10 @@ def worker_errors(run: RunLine, _: Expectation, figures: Figures) -> Finding | N
 
 
 def machine_busy(run: RunLine, expected: Expectation, _: Figures) -> Finding | None:
-    """Others took CPU time that the workers could have used."""
+    """Others took CPU time that the workers could have used.
+
+    What others took is blank where we may not use every CPU (`watched_cpus`); steal never is.
+    """
     steal = run.disturbance.steal_fraction or 0.0
     if steal > MOST_STEAL:
         return Finding("machine-busy", "suspect", f"the hypervisor took {steal:.1%} of the CPUs")
@@ -233,6 +294,15 @@ def machine_busy(run: RunLine, expected: Expectation, _: Figures) -> Finding | N
     if crowding > MOST_CROWDING * needed:
         detail = f"other processes took {other * cpus:.1f} of {cpus} CPUs"
         return Finding("machine-busy", "suspect", detail)
+    return None
+
+
+def service_busy(run: RunLine, _: Expectation, __: Figures) -> Finding | None:
+    """A helper of the workload was at work for so long that the workers had to wait for it."""
+    for name, use in run.services.items():
+        if use.busy_fraction is not None and use.busy_fraction > MOST_SERVICE_BUSY:
+            detail = f"the {name} was busy for {use.busy_fraction:.0%} of a core in each process"
+            return Finding("service-busy", "suspect", detail)
     return None
 
 
@@ -252,5 +322,6 @@ CHECKS: tuple[Check, ...] = (
     throttled,
     worker_errors,
     machine_busy,
+    service_busy,
     not_steady,
 )

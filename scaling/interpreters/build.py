@@ -130,6 +130,12 @@ def _unpack(archive: Path, folder: Path) -> None:
             "this Python was built without lzma and cannot unpack CPython's source. "
             "Run nox with another Python, such as the system's own."
         ) from error
+    except (tarfile.TarError, OSError, EOFError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ScalingError(
+            f"CPython's source cannot be unpacked in {folder} ({reason}). "
+            "When that is mended, run the same command again."
+        ) from error
 
 
 def _check(made: Interpreter, wanted: Build, version: str) -> None:

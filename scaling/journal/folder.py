@@ -8,6 +8,8 @@ from scaling.journal.identity import identity_of
 from scaling.journal.journal import FILE_NAME, Journal
 from scaling.journal.record import RunLine, StudyLine
 
+PUBLISHED_NAME = f"{FILE_NAME}.gz"  # what is published is not written to
+
 
 @dataclass(frozen=True)
 class Chosen:
@@ -30,28 +32,36 @@ def choose(output: Path, head: StudyLine, is_complete: Callable[[list[RunLine]],
     """
     notes: list[str] = []
     folder, number = output, 1
-    while True:
-        journal = Journal(folder / FILE_NAME)
-        reason = _reason_against(journal, head, is_complete)
-        if reason is None:
-            break
-        journal.close()
+    while isinstance(found := _opened(folder, head, is_complete), str):
         number += 1
         following = output.with_name(f"{output.name}-{number}")
-        notes.append(f"{folder} is left as it is ({reason}); going to {following}")
+        notes.append(f"{folder} is left as it is ({found}); going to {following}")
         folder = following
-    resumed = journal.head is not None
+    resumed = found.head is not None
     if not resumed:
-        journal.append(head)
-    return Chosen(journal, resumed, notes)
+        found.append(head)
+    return Chosen(found, resumed, notes)
+
+
+def _opened(
+    folder: Path, head: StudyLine, is_complete: Callable[[list[RunLine]], bool]
+) -> Journal | str:
+    """The folder's journal, open, or the reason against going on with it."""
+    if (folder / PUBLISHED_NAME).exists():
+        return "it holds a published study"
+    journal = Journal(folder / FILE_NAME)
+    reason = _reason_against(journal, head, is_complete)
+    if reason is None:
+        return journal
+    journal.close()
+    return reason
 
 
 def _reason_against(
     journal: Journal, head: StudyLine, is_complete: Callable[[list[RunLine]], bool]
 ) -> str | None:
     if journal.head is None:
-        published = journal.path.with_name(journal.path.name + ".gz")
-        return "it holds a published study" if published.exists() else None
+        return None
     if journal.head.fingerprint != head.fingerprint:
         return (
             f"not the same: {'; '.join(identity_of(head).differences(identity_of(journal.head)))}"

@@ -14,6 +14,7 @@ from scaling.errors import ScalingError, UsageError
 from scaling.journal.reading import UNREADABLE
 from scaling.journal.record import (
     SCHEMA,
+    CeilingLine,
     Line,
     RunLine,
     SetAsideLine,
@@ -39,6 +40,7 @@ class Journal:
         self.path = path
         self.head: StudyLine | None = None
         self.runs: list[RunLine] = []
+        self.ceilings: list[CeilingLine] = []
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
@@ -98,6 +100,8 @@ class Journal:
             self.head = self.head or line
         elif isinstance(line, RunLine):
             self.runs.append(line)
+        elif isinstance(line, CeilingLine):
+            self.ceilings.append(line)
 
     def _lock(self) -> None:
         if fcntl is None:

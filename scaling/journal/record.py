@@ -56,6 +56,8 @@ class GilStates(msgspec.Struct, frozen=True, kw_only=True):
 class ProcessFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What a process that held workers says about itself. Counts and pauses are of the window."""
 
+    version: str | None = None
+    free_threaded: bool | None = None
     gil: GilStates = GilStates()
     allocator: str | None = None
     gc_enabled: bool | None = None
@@ -96,7 +98,8 @@ class Instants(msgspec.Struct, frozen=True, kw_only=True):
 class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One worker's part of a record. `process` is None where the top one holds (threads).
 
-    `cpus` are those that the worker found itself on, where it was pinned.
+    `cpus` are those that the worker found itself on, where it was pinned. `hung` tells that it
+    had not closed down when the host stopped waiting for it.
     """
 
     index: int
@@ -109,6 +112,7 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True):
     errors: int = 0
     error_samples: list[str] = []
     pending_tasks: int = 0
+    hung: bool = False
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,6 +153,8 @@ class PythonFacts(msgspec.Struct, frozen=True, kw_only=True):
     openssl: str | None = None
     allocator: str | None = None
     gil_enabled: bool | None = None
+    thread_inherit_context: int | None = None
+    context_aware_warnings: int | None = None
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
@@ -166,11 +172,15 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    """A model and loop that a workload cannot run under, and why."""
+    """A model and loop that a workload cannot run under, and why.
+
+    With `parameters`, it is refused with just those values of them.
+    """
 
     model: str
     loop: str
     reason: str
+    parameters: dict[str, ParameterValue] = {}
 
 
 class ParameterFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,7 +18,7 @@ class PlannedRun(NamedTuple):
 def in_blocks(cells: Sequence[Cell], blocks: int, seed: int) -> Iterator[PlannedRun]:
     """Every cell once a block, in an order that depends on the seed, the block and the cells alone.
 
-    A block does not depend on how many there are, so blocks can be added to a study.
+    A block does not depend on how many there are.
     """
     for block in range(blocks):
         # Seeding by text and `random()` itself are the two parts of the module that Python promises

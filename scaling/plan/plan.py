@@ -138,19 +138,20 @@ def _every(
             entry.arms or (), entry.models or (), entry.loops or (), entry.sizing or ()
         ):
             place = {"workload": entry.name, "model": model, "loop": loop, "sizing": sizing}
-            reason = refusal(descriptions[arm], **place)
-            if reason is not None:
-                yield Refused(**place, arm=arm, reason=reason)
-                continue
-            for parameters, workers in itertools.product(_sweep(entry), entry.workers or ()):
-                yield Cell(
-                    **place,
-                    arm=arm,
-                    parameters=parameters,
-                    workers=workers,
-                    region=topology.region(workers),
-                    pinning=pinning(order, workers) if order else None,
-                )
+            for parameters in _sweep(entry):
+                reason = refusal(descriptions[arm], parameters, **place)
+                if reason is not None:
+                    yield Refused(**place, arm=arm, reason=reason)
+                    continue
+                for workers in entry.workers or ():
+                    yield Cell(
+                        **place,
+                        arm=arm,
+                        parameters=parameters,
+                        workers=workers,
+                        region=topology.region(workers),
+                        pinning=pinning(order, workers) if order else None,
+                    )
 
 
 def _distinct(found: Iterable[Cell | Refused]) -> tuple[Cell, ...]:

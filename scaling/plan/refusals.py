@@ -1,8 +1,9 @@
 """What a study cannot have: told in the plan with its reason, not found out as a crash."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scaling.journal.record import Description
+from scaling.journal.record import Description, ParameterValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,9 +19,15 @@ class Refused:
 
 
 def refusal(
-    description: Description, *, workload: str, model: str, loop: str, sizing: str
+    description: Description,
+    parameters: Mapping[str, ParameterValue],
+    *,
+    workload: str,
+    model: str,
+    loop: str,
+    sizing: str,
 ) -> str | None:
-    """Why the environment described cannot run this; None where it can."""
+    """Why the environment described cannot run this with these parameters; None where it can."""
     facts = description.workloads.get(workload)
     if facts is None:
         return "this build's environment does not have the workload"
@@ -35,9 +42,11 @@ def refusal(
         reason = offers[name].refused
         if reason is not None:
             return reason
+    given = dict(parameters).items()
     for each in facts.refusals:
-        if (each.model, each.loop) == (model, loop):
-            return each.reason
+        if (each.model, each.loop) == (model, loop) and each.parameters.items() <= given:
+            told = ", ".join(f"{name}={value}" for name, value in each.parameters.items())
+            return f"{told}: {each.reason}" if told else each.reason
     if sizing == "strong" and facts.in_flight is None:
         return "strong sizing deals out work in flight, and this workload has no parameter for it"
     return None

@@ -1,17 +1,26 @@
 """The small print under every figure: machine, builds, date, how often, and what is left out."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 from scaling import wording
+from scaling.analysis.curves import Point
 from scaling.analysis.sections import Section
-from scaling.journal.record import Arm, StudyLine
+from scaling.frame.validity import watched_cpus
+from scaling.journal.record import Arm, CeilingLine, StudyLine
 from scaling.plots.regions import Region
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 UNBROKEN = 60  # letters
 
 
-def caption(section: Section, study: StudyLine, found: list[Region], warning: str = "") -> str:
+def caption(
+    section: Section,
+    study: StudyLine,
+    found: list[Region],
+    warning: str = "",
+    ceilings: Sequence[CeilingLine] = (),
+) -> str:
     """One paragraph, a `warning` first; what a machine could not tell is left out of it."""
     arms = list(dict.fromkeys(curve.key.arm for curve in section.curves))
     points = [point for curve in section.curves for point in curve.points]
@@ -23,8 +32,9 @@ def caption(section: Section, study: StudyLine, found: list[Region], warning: st
         machine_text(study),
         builds_text({name: study.arms[name] for name in arms if name in study.arms}),
         study.started_at[:10] if study.started_at else "",
-        wording.plural(max((point.runs for point in points), default=0), "block"),
+        blocks_text(study.blocks, points),
         oversubscription_text(found),
+        ceiling_text(ceilings),
         "each worker pinned to a CPU" if study.study.get("pin") else "",
         f"{wording.plural(left_out, 'invalid run')} left out" if left_out else "",
         f"{suspect} of the {wording.plural(used, 'run')} suspect" if suspect else "",
@@ -37,15 +47,50 @@ def _whole(part: str) -> str:
     return part.replace(" ", NO_BREAK) if len(part) <= UNBROKEN else part
 
 
+def blocks_text(planned: int | None, points: Sequence[Point]) -> str:
+    """`8 blocks`, and that some figures are of fewer, if they are.
+
+    A study that was gone on with may have more blocks than it began with.
+    """
+    blocks = max([planned or 0, *(point.runs for point in points)])
+    fewer = [point for point in points if point.runs < blocks]
+    told = wording.plural(blocks, "block")
+    if not fewer:
+        return told
+    left_out = all(point.left_out for point in fewer)
+    return f"{told}, fewer where runs {'were left out' if left_out else 'are missing'}"
+
+
+def ceiling_text(ceilings: Sequence[CeilingLine]) -> str:
+    """`site ceiling 14,200 requests/s`: what the workload's services deliver at most."""
+    known: dict[str, list[float]] = defaultdict(list)
+    for each in ceilings:
+        if each.requests_per_s is not None:
+            known[each.service].append(each.requests_per_s)
+    return ", ".join(
+        f"{name} ceiling {_from_to(rates)} requests/s" for name, rates in known.items()
+    )
+
+
+def _from_to(values: list[float]) -> str:
+    ends = dict.fromkeys(wording.number(end) for end in (min(values), max(values)))
+    return "–".join(ends)
+
+
 def machine_text(study: StudyLine) -> str:
-    """`Example CPU, 2 cores, 4 CPUs, virtual machine (kvm), Linux 6.1`."""
+    """`Example CPU, 2 cores, 4 CPUs, 2 NUMA nodes, virtual machine (kvm), Linux 6.1`."""
     machine = study.machine
     cores, cpus = machine.physical_cores, machine.usable_cpus
+    nodes, slower = machine.numa_nodes or 1, machine.efficiency_cpus or 0
+    not_all_ours = machine.logical_cpus and watched_cpus(machine) is None
     parts = [
         machine.cpu_model or "",
         wording.plural(cores, "core") if cores else "",
         wording.plural(cpus, "usable CPU") if cpus and cpus != cores else "",
         f"CPU quota {machine.cpu_quota:g}" if machine.cpu_quota else "",
+        "other programs' use of them unknown" if not_all_ours else "",
+        wording.plural(nodes, "NUMA node") if nodes > 1 else "",
+        wording.plural(slower, "efficiency CPU") if slower else "",
         _virtual(machine.virtualised),
         machine.kernel or "",
     ]

@@ -1,7 +1,7 @@
 """All figures of a study: a file for each workload variant, sizing and kind, as SVG and PNG."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import matplotlib as mpl
@@ -12,7 +12,7 @@ from scaling.analysis.comparison import Compared, compare_ways
 from scaling.analysis.controls import verdict
 from scaling.analysis.sections import Section, sections
 from scaling.frame.labels import slug
-from scaling.journal.record import StudyLine
+from scaling.journal.record import CeilingLine, StudyLine
 from scaling.plots import efficiency, ladder, memory, throughput, trade
 from scaling.plots.sheet import Sheet
 from scaling.plots.style import RC
@@ -32,16 +32,18 @@ COMPARING: dict[str, tuple[Callable[[Subject], Sheet], Callable[[Subject], bool]
 }
 
 
-def draw_all(frame: pd.DataFrame, study: StudyLine, folder: Path) -> list[Path]:
+def draw_all(
+    frame: pd.DataFrame, study: StudyLine, folder: Path, ceilings: Sequence[CeilingLine] = ()
+) -> list[Path]:
     """Draw everything there is to draw into `folder`, which is made; return the files written.
 
-    What no valid run tells has no figure: speed-up without runs at N = 1, say. Raises `OSError`
-    if it cannot write.
+    What no valid run tells has no figure: speed-up without runs at N = 1, say. `ceilings` are of
+    the study's services, for the captions. Raises `OSError` if it cannot write.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []
     with mpl.rc_context(RC):
-        for stem, about in subjects(frame, study).items():
+        for stem, about in subjects(frame, study, ceilings).items():
             for kind, (draw, needed) in KINDS.items():
                 if about.has(needed):
                     files += draw(about).save(folder / f"{stem}-{kind}")
@@ -51,18 +53,22 @@ def draw_all(frame: pd.DataFrame, study: StudyLine, folder: Path) -> list[Path]:
     return files
 
 
-def subjects(frame: pd.DataFrame, study: StudyLine) -> dict[str, Subject]:
+def subjects(
+    frame: pd.DataFrame, study: StudyLine, ceilings: Sequence[CeilingLine] = ()
+) -> dict[str, Subject]:
     """What there is to draw, by the beginning of its file name; each name once."""
     found: dict[str, Subject] = {}
     warning = " ".join(filter(None, [verdict(frame, study).warning, *_unlike(study)]))
     comparisons: dict[Variant, list[Compared]] = defaultdict(list)
     for each in compare_ways(frame, study):
         comparisons[_variant(each.runs.section)].append(each)
+    helped = set(frame.loc[frame["site_busy_fraction"].notna(), "workload"])
     for section in sections(frame, study):
+        limits = ceilings if section.curves[0].key.workload in helped else ()
         stem = f"{slug(section.label)}-{section.sizing}"
         same = sum(name == stem or name.startswith(f"{stem}~") for name in found)
         found[f"{stem}~{same + 1}" if same else stem] = subject(
-            section, study, warning, comparisons[_variant(section)]
+            section, study, warning, comparisons[_variant(section)], limits
         )
     return found
 

@@ -18,7 +18,8 @@ def draw(subject: Subject) -> Sheet:
     loops = subject.loops
     ideal = "ideal: N times as fast, efficiency 1"
     layout = Layout(2 * len(loops), columns=2, panel_in=2.3, labels_everywhere=True)
-    sheet = subject.sheet("speed-up and efficiency", ideal, layout)
+    drawn = subject.estimates("speedup", "efficiency")
+    sheet = subject.sheet("speed-up and efficiency", ideal, layout, drawn=drawn)
     fastest = HEAD_ROOM * highest(subject.section.curves, "speedup")
     best = _best(subject)
     for (left, right), loop in zip(sheet.panels, loops, strict=True):
@@ -35,7 +36,8 @@ def _draw_models(subject: Subject) -> Sheet:
     """A row for each loop, a column for each model."""
     loops, models = subject.loops, subject.models
     layout = Layout(len(loops) * len(models), len(models), panel_in=2.3)
-    sheet = subject.sheet("efficiency", "ideal: efficiency 1", layout)
+    drawn = subject.estimates("efficiency")
+    sheet = subject.sheet("efficiency", "ideal: efficiency 1", layout, drawn=drawn)
     best = _best(subject)
     for row, loop in zip(sheet.panels, loops, strict=True):
         for place, (axes, model) in enumerate(zip(row, models, strict=True)):

@@ -34,7 +34,12 @@ def draw(subject: Subject) -> Sheet:
         if curve.key.arm in arms and curve.key.model == MODEL
     ]
     sheet = subject.sheet(
-        "what freed the speed of threads", "", layout, stepped_on, dots="one block"
+        "what freed the speed of threads",
+        "",
+        layout,
+        stepped_on,
+        drawn=[factor for _, row in rows for ladder in row for factor in _factors(ladder)],
+        dots="one block",
     )
     levels = [level for _, row in rows for ladder in row for level in _levels(ladder)]
     low, high = min(1.0, *levels) / FOOT_ROOM, max(1.0, *levels) * HEAD_ROOM
@@ -66,6 +71,11 @@ def _rows(subject: Subject) -> list[tuple[str, list[Ladder]]]:
             few = [ladder for ladder in every if ladder.workers in wanted]
             rows.append((compared.runs.loop, few))
     return rows
+
+
+def _factors(ladder: Ladder) -> list[Estimate]:
+    """Of each step, and of all together."""
+    return [*(step.factor for step in ladder.steps), ladder.headline]
 
 
 def _levels(ladder: Ladder) -> Floats:

@@ -17,11 +17,11 @@ UNIT = "MiB per extra worker"
 
 
 def draw(subject: Subject) -> Sheet:
-    """The sheet; RSS of the child's tree at the window's end, PSS where workers are processes."""
+    """The sheet; RSS of the child's tree, median in the window; of processes PSS, at its end."""
     loops = subject.loops
     most = max(len(subject.on(loop)) for loop in loops)
     layout = subject.a_panel_per_loop(under_in=LINE_IN * (most + (most > 1)) + 0.08)
-    sheet = subject.sheet("memory", "", layout)
+    sheet = subject.sheet("memory", "", layout, drawn=subject.estimates("memory"))
     top = HEAD_ROOM * highest(subject.section.curves, "memory")
     for place, (axes, loop) in enumerate(zip(sheet.all_panels, loops, strict=True)):
         draw_curves(axes, subject, loop, "memory")

@@ -115,7 +115,7 @@ def _panels(
     for spare in grid.flat[layout.panels :]:
         spare.remove()
     kept = list(grid.flat[: layout.panels])
-    return list(map(list, batched(kept, layout.columns, strict=False)))
+    return list(map(list, batched(kept, layout.columns)))
 
 
 def _write(figure: Figure, lines: list[str], top_in: float, line_in: float, **style: Any) -> None:

@@ -8,17 +8,15 @@ from matplotlib.lines import Line2D
 from scaling import wording
 from scaling.analysis.comparison import Compared
 from scaling.analysis.curves import Curve
-from scaling.analysis.sections import MODELS, Section
-from scaling.journal.record import StudyLine
+from scaling.analysis.estimate import Estimate
+from scaling.analysis.sections import Section
+from scaling.journal.record import CeilingLine, StudyLine
 from scaling.plots.caption import caption
 from scaling.plots.regions import Region, regions
 from scaling.plots.sheet import Layout, Sheet, key_entries, new_sheet
 from scaling.plots.style import arm_colours
+from scaling.words import MODELS, SIZINGS
 
-SIZINGS = {
-    "weak": "weak sizing: the same work in flight for each worker",
-    "strong": "strong sizing: the same work in flight in total",
-}
 MOST_CURVES = 6  # in one panel, that can still be told apart
 MOST_COLUMNS = 3  # panels side by side that a README's width still shows well
 
@@ -28,7 +26,8 @@ class Subject:
     """A section with its study: curves by loop, colours by arm, borders by machine.
 
     `warning` is what the figures must not be seen without, if there is anything; `comparisons`
-    are of the same section, one for each loop that has any.
+    are of the same section, one for each loop that has any; `ceilings` are of the services that
+    its workload talks to.
     """
 
     section: Section
@@ -37,6 +36,7 @@ class Subject:
     regions: list[Region]
     warning: str = ""
     comparisons: tuple[Compared, ...] = ()
+    ceilings: tuple[CeilingLine, ...] = ()
 
     @property
     def loops(self) -> list[str]:
@@ -69,6 +69,11 @@ class Subject:
         """Whether any point of any curve has that estimate."""
         return any(getattr(p, what).n for curve in self.section.curves for p in curve.points)
 
+    def estimates(self, *whats: str, curves: Iterable[Curve] | None = None) -> list[Estimate]:
+        """These estimates of every point of the section, or of some of its `curves` only."""
+        chosen = self.section.curves if curves is None else curves
+        return [getattr(p, what) for curve in chosen for p in curve.points for what in whats]
+
     def sheet(
         self,
         what: str,
@@ -76,25 +81,24 @@ class Subject:
         layout: Layout,
         shown: list[Curve] | None = None,
         *,
+        drawn: Iterable[Estimate] = (),
         dots: str = "one run",
         also: Iterable[Line2D] = (),
     ) -> Sheet:
         """An empty sheet with the section's words on it; `ideal` says what the dashed line is.
 
-        The key tells of the curves that are `shown`, by default all, of what a dot is, if there
-        are any, and of what is `also` drawn.
+        The key tells of the curves that are `shown`, by default all, of the bars at the estimates
+        that are `drawn`, of what a dot is, if there are any, and of what is `also` there.
         """
         curves = self.section.curves if shown is None else shown
         arms = list(dict.fromkeys(curve.key.arm for curve in curves))
         models = list(dict.fromkeys(curve.key.model for curve in curves))
-        spread = wording.spread(point.throughput for curve in curves for point in curve.points)
         colours = {arm: self.colours[arm] for arm in arms}
         return new_sheet(
             f"{self.section.label}: {what}",
-            f"{SIZINGS.get(self.section.sizing, self.section.sizing)} · "
-            f"{listed(models)} · {listed(self.loops)}",
-            [*key_entries(colours, models, spread, ideal, dots), *also],
-            caption(self.section, self.study, self.regions, self.warning),
+            f"{_sizing_text(self.section.sizing)} · {listed(models)} · {listed(self.loops)}",
+            [*key_entries(colours, models, wording.spread(drawn), ideal, dots), *also],
+            caption(self.section, self.study, self.regions, self.warning, self.ceilings),
             layout,
         )
 
@@ -104,6 +108,7 @@ def subject(
     study: StudyLine,
     warning: str = "",
     comparisons: Iterable[Compared] = (),
+    ceilings: Iterable[CeilingLine] = (),
 ) -> Subject:
     """What the figures of a section need, worked out once; `warning` begins their captions."""
     drawn = {curve.key.arm for curve in section.curves}
@@ -115,7 +120,13 @@ def subject(
         regions(section.curves, study.machine),
         warning,
         tuple(comparisons),
+        tuple(ceilings),
     )
+
+
+def _sizing_text(sizing: str) -> str:
+    """`weak sizing: the same work in flight for each worker`."""
+    return f"{sizing} sizing: {SIZINGS[sizing]}" if sizing in SIZINGS else f"{sizing} sizing"
 
 
 def listed(words: list[str]) -> str:

@@ -15,7 +15,7 @@ from scaling.plots.sheet import Layout, Sheet
 from scaling.plots.style import FAINT, IDEAL_LINE
 from scaling.plots.subject import Subject
 
-CEILING = "ceiling: N processes on the fastest arm with the GIL"
+IDEAL = "ideal: N × the median at N = 1"
 ALIKE = 0.05  # ideal lines whose N = 1 differ by less would lie on each other: one is drawn
 
 
@@ -25,7 +25,8 @@ def draw(subject: Subject) -> Sheet:
         return _draw_models(subject)
     loops = subject.loops
     layout = subject.a_panel_per_loop()
-    sheet = subject.sheet("throughput", "ideal: N × the median at N = 1", layout)
+    drawn = subject.estimates("throughput")
+    sheet = subject.sheet("throughput", IDEAL, layout, drawn=drawn)
     top = HEAD_ROOM * highest(subject.section.curves, "throughput")
     for place, (axes, loop) in enumerate(zip(sheet.all_panels, loops, strict=True)):
         draw_curves(axes, subject, loop, "throughput")
@@ -39,9 +40,10 @@ def _draw_models(subject: Subject) -> Sheet:
     """A row for each loop, a column for each model."""
     loops, models = subject.loops, subject.models
     layout = Layout(len(loops) * len(models), len(models))
-    has_ceiling = "processes" in models
-    broad = [Line2D([], [], color=FAINT, lw=6, alpha=0.7, label=CEILING)] if has_ceiling else []
-    sheet = subject.sheet("throughput", "ideal: N × the median at N = 1", layout, also=broad)
+    label = _ceiling_label(subject)
+    broad = [Line2D([], [], color=FAINT, lw=6, alpha=0.7, label=label)] if label else []
+    drawn = subject.estimates("throughput")
+    sheet = subject.sheet("throughput", IDEAL, layout, drawn=drawn, also=broad)
     top = HEAD_ROOM * highest(subject.section.curves, "throughput")
     for row, loop in zip(sheet.panels, loops, strict=True):
         for place, (axes, model) in enumerate(zip(row, models, strict=True)):
@@ -51,6 +53,14 @@ def _draw_models(subject: Subject) -> Sheet:
             label = f"{subject.section.operation} / s" if place == 0 else ""
             finish(axes, subject, f"{loop}: {model}", label, top)
     return sheet
+
+
+def _ceiling_label(subject: Subject) -> str:
+    """`ceiling: N processes on 3.14 or 3.14+mimalloc, the fastest at each N`; empty without one."""
+    ways = (way for compared in subject.comparisons for way in ceiling(compared.runs))
+    arms = list(dict.fromkeys(way.arm for way in ways))
+    chosen = ", the fastest at each N" if len(arms) > 1 else ""
+    return f"ceiling: N processes on {' or '.join(arms)}{chosen}" if arms else ""
 
 
 def draw_ceiling(axes: Axes, subject: Subject, loop: str) -> None:

@@ -27,7 +27,13 @@ def draw(subject: Subject) -> Sheet:
     curves = _worth_showing(subject)
     told = [Line2D([], [], ls="", label=ONE_ARM)] if subject.is_crowded else []
     sheet = subject.sheet(
-        "throughput against memory, N at the points", "", layout, curves, dots="", also=told
+        "throughput against memory, N at the points",
+        "",
+        layout,
+        curves,
+        drawn=subject.estimates("throughput", "memory", curves=curves),
+        dots="",
+        also=told,
     )
     most = [highest(curves, what) * HEAD_ROOM for what in ("memory", "throughput")]
     for place, (axes, loop) in enumerate(zip(sheet.all_panels, loops, strict=True)):

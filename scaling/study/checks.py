@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -11,9 +11,7 @@ from scaling.errors import UsageError
 from scaling.names import unknown
 from scaling.study.file import StudyFile, WorkloadEntry
 from scaling.study.presets import PRESETS
-
-MODELS = ("threads", "processes", "interpreters")
-SIZINGS = ("weak", "strong")
+from scaling.words import MODELS, SIZINGS
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
@@ -41,7 +39,7 @@ def _several(values: Sequence[Any], where: str) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(values))
 
 
-def _from(known: Sequence[str], what: str) -> Callable[[Sequence[str], str], tuple[str, ...]]:
+def _from(known: Collection[str], what: str) -> Callable[[Sequence[str], str], tuple[str, ...]]:
     def rule(values: Sequence[str], where: str) -> tuple[str, ...]:
         for value in values:
             if value not in known:

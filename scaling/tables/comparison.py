@@ -18,10 +18,11 @@ from scaling.analysis.estimate import Estimate
 from scaling.analysis.ladder import Ladder
 from scaling.analysis.paired import Way
 from scaling.analysis.rivals import Rivalry
-from scaling.analysis.sections import MODELS
+from scaling.analysis.sections import blemishes
 from scaling.journal.record import StudyLine
-from scaling.tables.measures import curve_name
-from scaling.tables.sentences import basis, changed, verdicts
+from scaling.tables.measures import SUSPECT, again, curve_name
+from scaling.tables.sentences import basis, changed, doubted, states, verdicts
+from scaling.words import MODELS
 
 type Cell = str | Estimate
 
@@ -55,10 +56,14 @@ def chapters(frame: pd.DataFrame, study: StudyLine, *, alone: bool = True) -> li
     """
     found = [_chapter(each) for each in compare_ways(frame, study)]
     told = [chapter for chapter in found if chapter.grids]
-    warnings = doubts(study)
-    if alone and (controls := verdict(frame, study).text):
-        warnings.insert(0, controls)
+    warnings = warnings_of(frame, study) if alone else doubts(study)
     return [Chapter("Before you read on", warnings), *told] if told and warnings else told
+
+
+def warnings_of(frame: pd.DataFrame, study: StudyLine) -> list[str]:
+    """What casts doubt on all of a study: its controls first, then `doubts`."""
+    controls = verdict(frame, study).text
+    return [*([controls] if controls else []), *doubts(study)]
 
 
 def doubts(study: StudyLine) -> list[str]:
@@ -75,7 +80,9 @@ def _chapter(compared: Compared) -> Chapter:
         *_memory_grids(compared),
     ]
     shown = [cell for g in grids for row in g.rows for cell in row if isinstance(cell, Estimate)]
-    return Chapter(compared.runs.title, [*verdicts(compared), basis(shown)], grids)
+    points = [point for curve in compared.runs.curves for point in curve.points]
+    words = [*verdicts(compared), basis(shown), *states(compared), *again(points)]
+    return Chapter(compared.runs.title, words, grids)
 
 
 def _ladder_grids(ladders: list[Ladder]) -> list[Grid]:
@@ -114,7 +121,7 @@ def _rival_grids(rivalries: list[Rivalry]) -> list[Grid]:
         [str(r.workers), _way(r.ours), _way(r.theirs), r.throughput, r.cpu_s_per_op, r.memory]
         for r in rivalries
     ]
-    kinds = {" over ".join(dict.fromkeys(r.memory_kinds)) for r in rivalries}
+    kinds = {f"{r.memory_kind} over {r.memory_kind}" for r in rivalries}
     note = f"Memory is {' or '.join(sorted(kinds))}. Of several arms, the one over is the fastest."
     headings = ["N", "ours", "over", "throughput", "CPU per op", "memory"]
     return [Grid("Over as many processes", headings, rows, words=3, note=note)]
@@ -141,8 +148,11 @@ def _memory_grids(compared: Compared) -> list[Grid]:
     ]
     if not rows:
         return []
-    kinds = {c.key.model: c.memory_kind for c in curves}
-    headings = ["arm", *(f"{model}, {kinds[model]}" for model in models)]
+
+    def kinds(model: str) -> str:
+        return "/".join(sorted({c.memory_kind for c in curves if c.key.model == model}))
+
+    headings = ["arm", *(f"{model}, {kinds(model)}" for model in models)]
     return [Grid("MiB per extra worker", headings, rows)]
 
 
@@ -152,22 +162,40 @@ def across_chapters(found: Across, then: str, now: str) -> list[Chapter]:
     def title(change: Change) -> str:
         return change.section.title
 
-    opening = Chapter(f"{now} over {then}", changed(found))
+    studies = ((then, found.then), (now, found.now))
+    words = [f"{name}: {each}" for name, study in studies for each in warnings_of(*study)]
+    words += changed(found)
+    words += [each for name, (frame, _) in studies for each in doubted(name, blemishes(frame))]
+    opening = Chapter(f"{now} over {then}", words)
     told = []
     for heading, group in groupby(found.changes, title):
         members = list(group)
-        rows: list[list[Cell]] = [
-            [_curve(c), str(c.workers), c.then, c.now, c.throughput, c.memory] for c in members
-        ]
+        rows: list[list[Cell]] = [[_curve(c), str(c.workers), *_figures(c)] for c in members]
         unit = f"{members[0].section.operation}/s"
         headings = ["curve", "N", f"{unit} then", "now", "ratio", "memory"]
-        told.append(Chapter(heading, [], [Grid("", headings, rows, words=2)]))
+        told.append(Chapter(heading, [], [Grid("", headings, rows, 2, _across_note(members))]))
     return [opening, *told]
 
 
+def _across_note(changes: list[Change]) -> str:
+    """What the marks and blanks of a table across studies mean."""
+    told = ["Runs are told as then, now."]
+    if any(point.suspect for c in changes for point in (c.then, c.now)):
+        told.append(f"{SUSPECT} some of them are suspect: see above.")
+    if any(len(set(c.memory_kinds)) > 1 for c in changes):
+        told.append("Memory is blank where one study has PSS and the other RSS.")
+    return " ".join(told)
+
+
 def _curve(change: Change) -> str:
-    curve = next(c for c in change.section.curves if c.key == change.key)
-    return curve_name(curve).replace(" · ", "\n")
+    """Loop, arm and model, and `8, 8? runs`: how many then and now, of the latter some suspect."""
+    counts = (f"{p.runs}{SUSPECT if p.suspect else ''}" for p in (change.then, change.now))
+    return f"{curve_name(change.curve)} · {', '.join(counts)} runs".replace(" · ", "\n")
+
+
+def _figures(change: Change) -> list[Cell]:
+    then, now = change.then.throughput, change.now.throughput
+    return [then, now, change.throughput, change.memory]
 
 
 def _way(way: Way) -> str:

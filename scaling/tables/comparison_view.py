@@ -32,7 +32,7 @@ class Comparison:
 def _grid(grid: Grid) -> Iterator[Text | Table]:
     if grid.title:
         yield Text(f"\n{grid.title}", "italic")
-    table = Table(box=None, padding=(0, 2, 0, 0))
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for place, heading in enumerate(grid.headings):
         table.add_column(
             heading, justify="left" if place < grid.words else "right", overflow="fold"

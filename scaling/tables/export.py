@@ -39,7 +39,9 @@ def summary(frame: pd.DataFrame, study: StudyLine) -> pd.DataFrame:
                     "operation": section.operation,
                     "runs": point.runs,
                     "suspect": point.suspect,
+                    "again": point.again,
                     "left_out": point.left_out,
+                    "allocator_state": point.allocator_state,
                     "memory_kind": curve.memory_kind,
                     "controls": controls,
                 }
@@ -70,10 +72,14 @@ def write_rows(rows: pd.DataFrame, path: Path) -> Path:
     return path
 
 
-def markdown(frame: pd.DataFrame, study: StudyLine) -> str:
-    """All tables as Markdown, the runs that were left out or marked at the end."""
+def markdown(frame: pd.DataFrame, study: StudyLine, comparison: str = "") -> str:
+    """All tables as Markdown, the runs that were left out or marked at the end.
+
+    A `comparison` stands before the tables, below what the controls say.
+    """
     warning = verdict(frame, study).text
     parts = [f"**{_safe(warning)}**"] if warning else []
+    parts += [comparison] if comparison else []
     parts += [_section(section) for section in sections(frame, study)]
     found = blemishes(frame)
     if found:

@@ -1,5 +1,6 @@
 """Which figures a table shows of each cell, in what unit, under what heading."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from scaling import wording
@@ -61,4 +62,29 @@ def notes(section: Section) -> list[str]:
         told.append(f"{OVERSUBSCRIBED} oversubscribed: more workers than CPUs.")
     if any(point.suspect for point in points):
         told.append(f"{SUSPECT} some of these runs are suspect: see below.")
+    return [*told, *_states(section), *again(points)]
+
+
+def _states(section: Section) -> list[str]:
+    """The curves whose runs at some N were in another allocator state than at N = 1."""
+    told = []
+    for curve in section.curves:
+        first, *others = curve.points
+        known = [point for point in others if point.allocator_state and point.speedup.n]
+        apart = [p for p in known if first.allocator_state not in (None, p.allocator_state)]
+        if apart:
+            ns = ", ".join(str(point.workers) for point in apart)
+            told.append(
+                f"{curve_name(curve)}: N = 1 ran in the allocator state {first.allocator_state}, "
+                f"N = {ns} in {apart[0].allocator_state}; their speed-up tells of that, too."
+            )
     return told
+
+
+def again(points: Iterable[Point]) -> list[str]:
+    """That runs were made again, far from the others of their block."""
+    count = sum(point.again for point in points)
+    if not count:
+        return []
+    made = f"{wording.plural(count, 'run')} {'was' if count == 1 else 'were'} made again"
+    return [f"{made} at the end of the study, and count in the block of the first attempt."]

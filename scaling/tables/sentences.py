@@ -3,14 +3,18 @@
 With fewer than six blocks there is a range and no verdict, and the sentence says so.
 """
 
+from collections.abc import Iterable
+from itertools import groupby
+
 from scaling import wording
 from scaling.analysis.across import Across
 from scaling.analysis.break_even import BreakEven, side
 from scaling.analysis.comparison import Compared
 from scaling.analysis.estimate import Estimate
 from scaling.analysis.ladder import Ladder
-from scaling.analysis.paired import Way
+from scaling.analysis.paired import Paired, Way
 from scaling.analysis.rivals import Rivalry
+from scaling.analysis.sections import Blemish
 
 UNITS = {"threads": "thread", "processes": "process", "interpreters": "interpreter"}
 
@@ -24,7 +28,22 @@ def verdicts(compared: Compared) -> list[str]:
     told += [even(each) for each in compared.break_evens]
     others = [each for each in rivalries if each.ours.model != "threads"]
     if others:  # the table has them all
-        told.append(held_against(max(others, key=lambda each: each.throughput.point)))
+        told.append(_fastest_of(others, compared.runs))
+    return told
+
+
+def _fastest_of(rivalries: list[Rivalry], runs: Paired) -> str:
+    """Of interpreters on several arms the fastest, chosen by what they do and not by the ratio."""
+
+    def speed(rivalry: Rivalry) -> float:
+        return runs.estimate(rivalry.ours, "throughput", "").point
+
+    fastest = max(rivalries, key=speed)
+    told = held_against(fastest)
+    arms = list(dict.fromkeys(rivalry.ours.arm for rivalry in rivalries))
+    if len(arms) > 1:
+        model, arm = fastest.ours.model, fastest.ours.arm
+        told += f" Of {model} on {_listed(arms)}, those on {arm} are the fastest by median."
     return told
 
 
@@ -32,12 +51,12 @@ def freed(ladder: Ladder) -> str:
     """The headline and what it is made of."""
     top, bottom = ladder.top, ladder.bottom
     told = f"{top.arm} with {workers(top)} does {spoken(ladder.headline)} times what "
-    told += f"{bottom.arm} does"
+    told += f"{bottom.arm} does with as many"
     if len(ladder.steps) > 1:
         factors = [f"the {step.name} {spoken(step.factor, '×')}" for step in ladder.steps]
         told += f"; of that {', '.join(factors)}"
     else:
-        told += f", the {ladder.steps[0].name} together"
+        told += f"; what changes is the {ladder.steps[0].name}"
     told += "."
     if ladder.missing:
         told += f" {' and '.join(ladder.missing)} would tell them apart."
@@ -60,7 +79,7 @@ def held_against(rivalry: Rivalry) -> str:
         f"{spoken(value)} times the {noun}"
         for value, noun in (
             (rivalry.cpu_s_per_op, "CPU time per operation"),
-            (rivalry.memory, f"memory ({' over '.join(dict.fromkeys(rivalry.memory_kinds))})"),
+            (rivalry.memory, f"memory ({rivalry.memory_kind})"),
         )
         if value.n
     ]
@@ -73,20 +92,19 @@ def even(found: BreakEven) -> str:
     single = f"the best single worker with the GIL ({found.single.arm}, {found.single.model})"
     if found.at is not None:
         ratio = found.ratios[found.at]
-        range_only = "" if ratio.coverage else f" (by the {wording.spread([ratio])})"
-        told = f"Break-even at N = {found.at}{range_only}: "
+        told = f"Break-even at N = {found.at}{_hedge([ratio])}: "
         threads = doing(Way(found.arm, "threads", found.at))
         told += f"{threads} {spoken(ratio)} times what {single} does."
-        before = [n for n in found.undecided if n < found.at]
-        after = [n for n, value in found.ratios.items() if n > found.at and side(value) <= 0]
-        if before:
-            told += f" At N = {_listed(before)} one can't tell."
-        if after:
-            told += f" It does not hold at N = {_listed(after)}."
+        slower = [n for n, value in found.ratios.items() if n > found.at and side(value) < 0]
+        if slower:
+            told += f" It does not hold at N = {_listed(slower)}, slower again."
+        if found.undecided:
+            told += f" At N = {_listed(found.undecided)} one can't tell."
         return told
     if found.outcome == "never":
         return (
-            f"Break-even: never (up to N = {last}); threads on {found.arm} do "
+            f"Break-even: never up to N = {last}{_hedge(found.ratios.values())}; "
+            f"{doing(Way(found.arm, 'threads', last))} "
             f"{spoken(found.ratios[last])} times what {single} does."
         )
     return (
@@ -95,12 +113,27 @@ def even(found: BreakEven) -> str:
     )
 
 
+def _hedge(ratios: Iterable[Estimate]) -> str:
+    """What a break-even rests on where there are no intervals: ` (by the range of 3 runs)`."""
+    few = [ratio for ratio in ratios if ratio.coverage is None]
+    return f" (by the {wording.spread(few)})" if few else ""
+
+
 def changed(found: Across) -> list[str]:
     """What must be known before two studies are set side by side."""
     told = []
+    if found.is_backwards:
+        began = [study.started_at for _, study in (found.then, found.now)]
+        told.append(
+            "What is called the earlier study was begun after the later one "
+            f"({began[0]}, {began[1]}): name them the other way round."
+        )
     if found.differences:
         told.append(f"Not the same in both: {'; '.join(found.differences)}.")
     told.append("Their runs were not made side by side: ratios are unpaired.")
+    if found.changes:
+        figures = [(c.then.throughput, c.now.throughput, c.throughput) for c in found.changes]
+        told.append(basis([value for row in figures for value in row], "ratios unpaired"))
     alone = [
         f"{wording.plural(count, 'cell')} only in the {which}"
         for count, which in ((found.only_then, "earlier"), (found.only_now, "later"))
@@ -108,7 +141,43 @@ def changed(found: Across) -> list[str]:
     ]
     if alone:
         told.append(f"Left out: {', '.join(alone)}.")
+    for without, which in ((found.invalid_then, "earlier"), (found.invalid_now, "later")):
+        if without:
+            count = wording.plural(len(without), "cell")
+            told.append(
+                f"Left out, {count} without a valid run in the {which}: {'; '.join(without)}."
+            )
+    if cells := [change.name for change in found.changes if change.is_across_states]:
+        state = "In another allocator state than then, which is in the ratio, too"
+        told.append(f"{state}: {'; '.join(cells)}.")
     return told
+
+
+def doubted(name: str, found: list[Blemish]) -> list[str]:
+    """The runs of a study that are not simply valid: a sentence for each kind of fault."""
+
+    def kind(blemish: Blemish) -> tuple[str, str]:
+        return blemish.validity, blemish.reasons
+
+    told = []
+    for (validity, reasons), group in groupby(sorted(found, key=kind), key=kind):
+        first, *others = group
+        runs = wording.plural(first.runs + sum(each.runs for each in others), "run")
+        more = f" and {wording.plural(len(others), 'more cell')}" if others else ""
+        told.append(f"{name}: {runs} {validity} ({reasons}): {first.cell}{more}.")
+    return told
+
+
+def states(compared: Compared) -> list[str]:
+    """The ratios of ways that ran in different allocator states."""
+    pairs = [
+        f"{workers(of)} on {of.arm} ({compared.state(of)}) over "
+        f"{workers(over)} on {over.arm} ({compared.state(over)})"
+        for of, over in compared.across_states
+    ]
+    if not pairs:
+        return []
+    return [f"Across allocator states, which are in these ratios, too: {'; '.join(pairs)}."]
 
 
 def spoken(value: Estimate, unit: str = "") -> str:
@@ -120,14 +189,14 @@ def spoken(value: Estimate, unit: str = "") -> str:
     return f"{number} ({told})" if told else number
 
 
-def basis(values: list[Estimate]) -> str:
-    """What stands in brackets beside the figures of a section."""
+def basis(values: list[Estimate], made: str = "ratios paired inside blocks") -> str:
+    """What stands in brackets beside the figures of a section, and how its ratios were made."""
     spread = wording.spread(values)
     if not spread:
         return "Single runs: nothing is known of their spread."
     few = any(value.coverage is None for value in values if value.n)
     warning = ": too few for a verdict" if few else ""
-    return f"In brackets the {spread}, ratios paired inside blocks{warning}."
+    return f"In brackets the {spread}, {made}{warning}."
 
 
 def doing(way: Way) -> str:
@@ -141,6 +210,6 @@ def workers(way: Way) -> str:
     return f"{way.workers} {noun}"
 
 
-def _listed(counts: list[int]) -> str:
-    *others, last = map(str, counts)
+def _listed(things: Iterable[object]) -> str:
+    *others, last = map(str, things)
     return f"{', '.join(others)} and {last}" if others else last

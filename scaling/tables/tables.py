@@ -22,7 +22,7 @@ from scaling.journal.record import StudyLine
 from scaling.tables.measures import MARKS, SUSPECT, Measure, curve_name, measures, notes
 
 CELLS_TOLD = 3  # of each kind of fault; Markdown has them all
-VERDICT_STYLES = {"void": "bold red", "missing": "yellow", "left out": "yellow"}
+VERDICT_STYLES = {"void": "bold red"}  # all others are warnings
 WIDE = 120  # characters from which a terminal has room for the extra columns
 
 
@@ -38,7 +38,7 @@ class Results:
         del console
         behaved = verdict(self._frame, self._study)
         if behaved.text:
-            yield Text(f"{behaved.text}\n", VERDICT_STYLES[behaved.status])
+            yield Text(f"{behaved.text}\n", VERDICT_STYLES.get(behaved.status, "yellow"))
         for section in sections(self._frame, self._study):
             shown = [m for m in measures(section) if options.max_width >= WIDE or not m.extra]
             yield Text(section.title, "bold")

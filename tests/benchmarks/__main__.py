@@ -5,7 +5,13 @@ import platform
 import sys
 import sysconfig
 
-from tests.benchmarks import against_bare_loop, memory_of_host, start_of_child, two_workers
+from tests.benchmarks import (
+    across_arms,
+    against_bare_loop,
+    memory_of_host,
+    start_of_child,
+    two_workers,
+)
 from tests.benchmarks.figure import Effort
 
 BENCHMARKS = {
@@ -13,6 +19,7 @@ BENCHMARKS = {
     "workers": two_workers,
     "start": start_of_child,
     "memory": memory_of_host,
+    "arms": across_arms,
 }
 
 
