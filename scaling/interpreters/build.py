@@ -131,9 +131,9 @@ def _unpack(archive: Path, folder: Path) -> None:
             "Run nox with another Python, such as the system's own."
         ) from error
     except (tarfile.TarError, OSError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or error
+        told = getattr(error, "strerror", None) or str(error).partition("\n")[0].rstrip(":")
         raise ScalingError(
-            f"CPython's source cannot be unpacked in {folder} ({reason}). "
+            f"CPython's source cannot be unpacked in {folder.parent} ({told}). "
             "When that is mended, run the same command again."
         ) from error
 
