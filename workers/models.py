@@ -14,7 +14,7 @@ from workers.life import work
 
 if TYPE_CHECKING:  # imported where they are needed: both cost a child memory
     import subprocess
-    from concurrent import interpreters
+    from concurrent import interpreters  # type: ignore[attr-defined]  # 3.14
 
 LAST_WORDS_S = 0.5  # for stacks to be written before a process is ended
 
@@ -107,7 +107,7 @@ class Interpreters(Threads):
 
     def start(self, descriptors: list[int]) -> list[int]:
         """Start one sub-interpreter a worker (CPython 3.14 or newer)."""
-        from concurrent import interpreters
+        from concurrent import interpreters  # type: ignore[attr-defined]  # 3.14
 
         for k, descriptor in enumerate(descriptors):
             code = (

@@ -79,9 +79,17 @@ class Probe:
             rss_bytes=round(statistics.median(inside)) if inside else self._full.get("rss"),
             pss_bytes=self._full.get("pss"),
             uss_bytes=self._full.get("uss"),
-            peak_bytes=self._full.get("peak"),
+            peak_bytes=self._peak_bytes(),
             samples=len(inside),
         )
+
+    def _peak_bytes(self) -> int | None:
+        """`VmHWM`, or what a reading has seen: the kernel keeps that mark some pages behind."""
+        peak = self._full.get("peak")
+        if peak is None:
+            return None
+        seen = [each.rss_bytes for each in self._samples]
+        return max(peak, self._full.get("rss") or 0, *seen)
 
     def _watch(self) -> None:
         received = b""
@@ -159,8 +167,7 @@ def full_memory(processes: Iterable[psutil.Process]) -> dict[str, int | None]:
     """RSS, PSS, USS and peak RSS of these processes in bytes, added up; None where unreadable.
 
     Added-up RSS counts pages that processes share once for each; PSS does not. The peak is
-    `VmHWM` of each (`ru_maxrss` would inherit the driver's own peak over exec). The kernel keeps
-    it with less care than RSS, some pages behind, so it is at least the RSS just read.
+    `VmHWM` of each (`ru_maxrss` would inherit the driver's own peak over exec).
     """
     totals: dict[str, int | None] = dict.fromkeys(("rss", "pss", "uss", "peak"), 0)
     for process in processes:
@@ -172,16 +179,12 @@ def full_memory(processes: Iterable[psutil.Process]) -> dict[str, int | None]:
             "rss": information.rss,
             "pss": getattr(information, "pss", None),
             "uss": getattr(information, "uss", None),
-            "peak": _at_least(peak_bytes(process.pid), information.rss),
+            "peak": peak_bytes(process.pid),
         }
         for name, value in readings.items():
             so_far = totals[name]
             totals[name] = None if so_far is None or value is None else so_far + value
     return totals
-
-
-def _at_least(peak: int | None, rss: int) -> int | None:
-    return None if peak is None else max(peak, rss)
 
 
 def peak_bytes(pid: int) -> int | None:
