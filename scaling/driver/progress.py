@@ -7,7 +7,8 @@ cores that are being measured.
 from typing import Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.table import Column
 
 
 class Display(Protocol):
@@ -72,6 +73,9 @@ class PlainLines:
         self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
+ONE_LINE = Column(no_wrap=True, overflow="ellipsis", ratio=1)
+
+
 class LiveLine:
     """One line that changes between runs: bar, run, last figure, time left."""
 
@@ -80,9 +84,9 @@ class LiveLine:
         self._figure = ""
         self._total = 0
         self._progress = Progress(
-            BarColumn(bar_width=20),
-            MofNCompleteColumn(),
-            TextColumn("{task.description}"),
+            BarColumn(bar_width=10, table_column=Column(min_width=10)),
+            TextColumn("{task.completed}/{task.total}", table_column=Column(min_width=7)),
+            TextColumn("{task.description}", table_column=ONE_LINE),
             console=console,
             auto_refresh=False,  # a refreshing thread would run inside the windows
             transient=True,
