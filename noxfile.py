@@ -119,7 +119,7 @@ def run_all(session: nox.Session, commands: Mapping[str, Sequence[str]]) -> None
 
 @nox.session(python=False, default=False)
 def compare(session: nox.Session) -> None:
-    """Compare GIL and no GIL, threads, processes, sub-interpreters in one go (options after --)."""
+    """Compare GIL and no GIL, threads, processes, interpreters in one go (options after --)."""
     run_study(session, TESTED, ["--study", "compare", "--output", "results/compare"])
 
 

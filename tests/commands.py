@@ -29,9 +29,16 @@ def scaling(
     )
 
 
+# A shell that starts us in the background has us, and so our children, ignore Ctrl-C.
+HEARS_CTRL_C = (
+    "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+    "runpy.run_module('scaling', run_name='__main__', alter_sys=True)"
+)
+
+
 def start(*arguments: str, state: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "scaling", *arguments],
+        [sys.executable, "-c", HEARS_CTRL_C, *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -2,6 +2,7 @@
 
 import ast
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import nox
@@ -125,8 +126,15 @@ class Session:
         self.commands: list[str] = []
         self.environment: dict[str, str] = {}
 
-    def run(self, *command: str, env: dict[str, str] | None = None, external: bool = False) -> None:
+    def run(
+        self,
+        *command: str,
+        env: dict[str, str] | None = None,
+        external: bool = False,
+        **patience_s: float,
+    ) -> None:
         assert external
+        self.patience_s = patience_s
         self.commands.append(" ".join(command))
         self.environment |= env or {}
         if self.failing and self.failing in command:
@@ -139,8 +147,8 @@ class Session:
 def test_a_study_runs_on_its_build_and_takes_options(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = {}
 
-    def analysis_python(session: object, build: str, *, pgo: bool) -> str:
-        asked[build] = pgo
+    def analysis_python(session: object, builds: Sequence[str], *, pgo: bool) -> str:
+        asked[tuple(builds)] = pgo
         return "python"
 
     monkeypatch.setattr(noxfile, "analysis_python", analysis_python)
@@ -152,8 +160,19 @@ def test_a_study_runs_on_its_build_and_takes_options(monkeypatch: pytest.MonkeyP
         "python -m scaling run --arm 3.13t --preset smoke --output results/scale-3.13t"
         " --seconds 1 --preset default"
     )
-    assert asked == {"3.13t": True}
+    assert asked == {("3.13t",): True}
     assert session.environment == {"SCALING_PGO": "1"}
+    # A study that Ctrl-C stops ends its child and says how far it has come: that takes a moment.
+    assert all(seconds >= 5 for seconds in session.patience_s.values())
+    assert set(session.patience_s) == {"interrupt_timeout", "terminate_timeout"}
+
+
+def test_an_arm_that_is_named_takes_the_place_of_the_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noxfile, "analysis_python", lambda session, builds, *, pgo: "python")
+    session = Session("--arm=3.14t+gil")
+    noxfile.scale("3.14t")(session)  # type: ignore[arg-type]
+    (command,) = session.commands
+    assert command.count("--arm") == 1
 
 
 def test_the_tests_run_on_both_builds_even_when_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
