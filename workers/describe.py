@@ -10,7 +10,7 @@ from typing import Any
 from workers.allocator import allocator
 from workers.cell import SCHEMA
 from workers.gil import gil_enabled
-from workers.loops import LOOPS, load_loop, loop_version
+from workers.loops import LOOPS, import_loop, loop_version
 from workers.models import MODELS, refusal
 from workers.naming import BUILT_IN, load_workload
 from workers.refusals import in_isolation, load_choices, refusals
@@ -31,7 +31,9 @@ def describe(named: list[str]) -> dict[str, Any]:
     found = {entry.name: entry.value for entry in metadata.entry_points(group=ENTRY_POINTS)}
     paths = BUILT_IN | found | {name: name for name in named}
     can_isolate = models["interpreters"]["refused"] is None
-    isolated_loops = {name: in_isolation([f"import {LOOPS[name].module}"])[0] for name in LOOPS}
+    installed = [name for name in LOOPS if loops[name]["refused"] is None]
+    codes = [f"from workers.loops import import_loop; import_loop({name!r})" for name in installed]
+    isolated_loops = dict(zip(installed, in_isolation(codes), strict=True)) if can_isolate else {}
     return {
         "schema": SCHEMA,
         "python": python,
@@ -39,8 +41,7 @@ def describe(named: list[str]) -> dict[str, Any]:
         "loops": loops,
         "models": models,
         "workloads": {
-            name: _workload(path, list(loops), isolated_loops if can_isolate else {})
-            for name, path in paths.items()
+            name: _workload(path, list(loops), isolated_loops) for name, path in paths.items()
         },
     }
 
@@ -80,9 +81,11 @@ def _openssl() -> str | None:
 
 def _loop(name: str) -> dict[str, Any]:
     try:
-        load_loop(name)
+        import_loop(name)
     except ImportError as error:
         return {"version": None, "refused": f"not installed: {error}"}
+    except Exception as error:  # a loop that is there and does not like this interpreter
+        return {"version": None, "refused": f"{type(error).__name__}: {error}"}
     return {"version": loop_version(name), "refused": None}
 
 
@@ -95,7 +98,9 @@ def _workload(path: str, loops: list[str], isolated_loops: dict[str, str | None]
             "summary": (workload.__doc__ or "").strip().partition("\n")[0],
             "operation": workload.operation,
             "finite": workload.finite,
+            "scaled": list(workload.scaled),
             "in_flight": workload.in_flight,
+            "descriptors": workload.descriptors,
             "services": list(workload.services),
             "refused": None,
             "refusals": refusals(path, workload, loops, loaded, isolated_loops),

@@ -1,10 +1,12 @@
 """The host of N workers: starts them, opens one window for all, gathers one record.
 
-The host only waits while the window is open; whatever it does then costs the loops nothing.
+Workers whose work is finite are released at one instant instead, and take as long as they take.
+The host only waits while they are measured; whatever it does then costs the loops nothing.
 """
 
 import contextlib
 import dataclasses
+import math
 import os
 import time
 from typing import Any
@@ -18,8 +20,10 @@ from workers.observer import Observer
 from workers.readback import Readback
 from workers.window import schedule
 
-LEAD_S = 0.02  # from publishing the schedule to its first instant: every loop must hear of it
-LIMIT_S = 60.0  # beyond what a phase takes by itself; a worker silent for longer is hung
+LEAD_S = 0.02  # from publishing an instant to the instant itself: every loop must hear of it
+# Beyond what a phase takes by itself; a worker silent for longer is hung. Finite work has no limit
+# of ours: how long it may take is for the driver to say.
+LIMIT_S = 60.0
 CLOSING_S = 2 * GRACE_S  # for a teardown, which has its own limit, and a loop
 
 
@@ -41,6 +45,7 @@ class Host:
         self._observer = Observer(cell.observer_fd)
         self._instants_ns = {"started": started_ns}
         self._lines: list[Line] = []
+        self._finite = False
         self._phase = "import"
 
     def measure(self) -> dict[str, Any]:
@@ -75,25 +80,36 @@ class Host:
         pids = [os.getpid(), *self._crew.start(descriptors)]
         for index, line in enumerate(self._lines):
             line.send({"cell": dataclasses.asdict(cell), "index": index})
-        self._await("imported")
+        self._finite = self._await("imported")[0]["finite"]  # as the workload is, which is one
         self._observer.phase("imported", pids)
         self._order({"do": "begin"})
         self._phase = "setup"
-        self._await("ready", cell.warmup_s)
-        self._phase = "window"
-        opens_ns = time.monotonic_ns() + round(LEAD_S * 1e9)
-        instants_ns = schedule(opens_ns, cell.window_s, cell.ticks)
+        self._await("ready", 0.0 if self._finite else cell.warmup_s)
         self._readback.opened()
-        self._order({"do": "measure", "instants_ns": instants_ns})
-        self._await("measured", cell.window_s)
+        self._instants_ns |= self._work() if self._finite else self._window()
         self._readback.closed()
-        self._instants_ns |= {"opened": instants_ns[0], "closed": instants_ns[-1]}
         self._observer.phase("closed", pids)
         self._phase = "stop"
         self._order({"do": "stop"})
         reports = [message["report"] for message in self._await("report")]
         self._phase = "closing"
         return self._close(reports)
+
+    def _window(self) -> dict[str, int]:
+        """Open one window for all and wait until it has closed; return when it did both."""
+        self._phase = "window"
+        instants_ns = schedule(_soon_ns(), self._cell.window_s, self._cell.ticks)
+        self._order({"do": "measure", "instants_ns": instants_ns})
+        self._await("measured", self._cell.window_s)
+        return {"opened": instants_ns[0], "closed": instants_ns[-1]}
+
+    def _work(self) -> dict[str, int]:
+        """Release all and wait until the last is done; return the release and the last finish."""
+        self._phase = "work"
+        released_ns = _soon_ns()
+        self._order({"do": "work", "released_ns": released_ns})
+        finished = self._await("measured", math.inf)
+        return {"opened": released_ns, "closed": max(each["finished_ns"] for each in finished)}
 
     def _close(self, reports: list[Message]) -> list[Message]:
         """Wait for the workers to be gone; add what is known then. The figures are complete."""
@@ -142,6 +158,7 @@ class Host:
         return {
             "schema": SCHEMA,
             "outcome": "failed" if failure else "measured",
+            "finite": self._finite,
             "failure": failure,
             "process": process,
             "loop": {
@@ -156,6 +173,10 @@ class Host:
                 for worker in workers
             ],
         }
+
+
+def _soon_ns() -> int:
+    return time.monotonic_ns() + round(LEAD_S * 1e9)
 
 
 def measure(cell: Cell, started_ns: int) -> dict[str, Any]:

@@ -4,8 +4,8 @@ Thread, process and sub-interpreter all can hold a file descriptor, so the three
 the host in the same way, and nothing is shared between workers.
 """
 
-import asyncio
 import json
+import math
 import selectors
 import socket
 import time
@@ -68,28 +68,6 @@ class Line:
             pass
         return message
 
-    async def receive_on_loop(self) -> Message:
-        """Wait for a message without blocking the running asyncio loop."""
-        loop = asyncio.get_running_loop()
-        arrived: asyncio.Future[Message] = loop.create_future()
-
-        def readable() -> None:
-            try:
-                message = self.take()
-            except OSError as error:
-                loop.remove_reader(self._socket)
-                arrived.set_exception(error)
-                return
-            if message is not None:
-                loop.remove_reader(self._socket)
-                arrived.set_result(message)
-
-        loop.add_reader(self._socket, readable)
-        try:
-            return await arrived
-        finally:
-            loop.remove_reader(self._socket)
-
     def _whole(self) -> Message | None:
         end = self._received.find(b"\n")
         if end < 0:
@@ -112,7 +90,8 @@ def receive_from_all(
     """Wait until every line has brought one message, or one of them that its worker failed.
 
     `watched` is a descriptor whose hanging up means that nobody waits for the answer any more.
-    Unless `all_of_them` are needed, what has come within `limit_s` is good enough.
+    Unless `all_of_them` are needed, what has come within `limit_s` (`math.inf`: no limit) is good
+    enough.
 
     Raises:
         TimeoutError: not all came within `limit_s`.
@@ -143,7 +122,8 @@ def receive_from_all(
             if left_s <= 0:
                 silent = f"{len(waiting)} of {len(waiting) + len(messages)} workers are silent"
                 raise TimeoutError(silent)
-            ready = [key.data for key, _ in selector.select(left_s)]
+            timeout_s = None if left_s == math.inf else left_s
+            ready = [key.data for key, _ in selector.select(timeout_s)]
             if None in ready:
                 raise BrokenPipeError("the driver is gone")
 

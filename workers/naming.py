@@ -10,6 +10,13 @@ BUILT_IN = {
     "echo": "workers.workloads.echo:Echo",
     "stream": "workers.workloads.stream:Stream",
     "scrape": "workers.workloads.scrape:Scrape",
+    "fetch": "workers.workloads.fetch:Fetch",
+    "lifecycle": "workers.workloads.lifecycle:Lifecycle",
+    "handoff": "workers.workloads.handoff:Handoff",
+    "sleep": "workers.workloads.sleep:Sleep",
+    "spawn": "workers.workloads.spawn:Spawn",
+    "cancel": "workers.workloads.cancel:Cancel",
+    "gather": "workers.workloads.gather:Gather",
 }
 
 

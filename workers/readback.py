@@ -11,6 +11,7 @@ import sys
 import time
 from typing import Any, Literal
 
+from workers import open_files
 from workers.allocator import allocator
 from workers.gil import GilWatch, gil_enabled
 
@@ -91,6 +92,7 @@ class Readback:
             "thread_inherit_context": getattr(sys.flags, "thread_inherit_context", None),
             "context_aware_warnings": getattr(sys.flags, "context_aware_warnings", None),
             "os_threads": self._os_threads if whole_process else None,
+            "open_files_limit": open_files.limit() if whole_process else None,
             "debug": debug,
         }
 

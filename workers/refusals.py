@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from workers.models import MODELS
-from workers.workload import Workload, build, parameters_of
+from workers.workload import Workload, build, parameters_of, reason_against
 
 type Values = tuple[tuple[str, Any], ...]  # of parameters; () are the defaults
 type Loaded = dict[Values, str | None]  # why it could not be loaded with these values
 
 
 def load_choices(workload: type[Workload]) -> Loaded:
-    """Load a workload with its defaults, and with each other choice that its `load` may heed.
+    """Load a workload with its defaults, and with each other choice that it may heed.
 
     Raises:
         Exception: whatever its default raised, where nothing else could be loaded either.
@@ -48,7 +48,8 @@ def refusals(
     `isolated_loops` tells which loops sub-interpreters refuse; empty where there are none.
     """
     isolated = loaded
-    if isolated_loops and not any(workload.refuses("interpreters", loop) for loop in loops):
+    plain = build(workload, {})
+    if isolated_loops and not all(reason_against(plain, "interpreters", loop) for loop in loops):
         codes = [
             f"from workers.naming import load_workload; from workers.workload import build; "
             f"build(load_workload({path!r}), {dict(values)!r}).load()"
@@ -57,14 +58,16 @@ def refusals(
         isolated = dict(zip(loaded, in_isolation(codes), strict=True))
     found = []
     for model in MODELS:
-        tried = _by_parameters(workload, isolated if model == "interpreters" else loaded)
+        tried = isolated if model == "interpreters" else loaded
         for loop in loops:
-            reason = workload.refuses(model, loop)
-            if reason is None and model == "interpreters":
-                reason = isolated_loops.get(loop)
-            for why, parameters in tried if reason is None else [(reason, {})]:
+            of_loop = isolated_loops.get(loop) if model == "interpreters" else None
+            answers = {
+                values: reason_against(build(workload, dict(values)), model, loop) or of_loop or why
+                for values, why in tried.items()
+            }
+            for reason, parameters in _by_parameters(workload, answers):
                 place = {"model": model, "loop": loop}
-                found.append({**place, "reason": why, "parameters": parameters})
+                found.append({**place, "reason": reason, "parameters": parameters})
     return found
 
 
@@ -89,7 +92,7 @@ def in_isolation(codes: list[str]) -> list[str | None]:
 
 
 def _choices(workload: type[Workload]) -> list[Values]:
-    if workload.load is Workload.load:
+    if workload.load is Workload.load and workload.refuses is Workload.refuses:
         return [()]
     others = [
         ((name, choice),)

@@ -1,8 +1,6 @@
 """The window: one schedule of instants for all workers, and the ticks taken at them."""
 
-import asyncio
 import time
-from collections.abc import Callable
 
 from workers.worker import Worker
 
@@ -42,11 +40,16 @@ class Ticks:
             "minor_faults": [],
         }
 
-    def take(self, instant_ns: int, worker: Worker) -> None:
-        """Read the clock, the counters, and the CPU time of the calling thread."""
+    def take(self, instant_ns: int | None, worker: Worker) -> int:
+        """Read the clock, the counters, and the CPU time of the calling thread.
+
+        `instant_ns` is when this was due; None for whenever it happens to be. Returns the time
+        read, monotonic ns.
+        """
+        time_ns = time.monotonic_ns()
         reading = (
-            instant_ns,
-            time.monotonic_ns(),
+            time_ns if instant_ns is None else instant_ns,
+            time_ns,
             worker.operations,
             worker.errors,
             worker.bytes,
@@ -55,28 +58,4 @@ class Ticks:
         )
         for column, value in zip(self.columns.values(), reading, strict=True):
             column.append(value)
-
-
-async def take_ticks(instants_ns: list[int], tick: Callable[[int], None]) -> None:
-    """Call `tick(instant)` on the running loop at each instant; return after the last.
-
-    Each is scheduled relative to the loop's own clock, which need not be `time.monotonic`.
-    """
-    loop = asyncio.get_running_loop()
-    over = loop.create_future()
-    upcoming = iter(instants_ns)
-
-    def arm(instant_ns: int) -> None:
-        delay_s = instant_ns / 1e9 - time.monotonic()
-        loop.call_at(loop.time() + delay_s, fire, instant_ns)
-
-    def fire(instant_ns: int) -> None:
-        tick(instant_ns)
-        following = next(upcoming, None)
-        if following is not None:
-            arm(following)
-        elif not over.done():
-            over.set_result(None)
-
-    arm(next(upcoming))
-    await over
+        return time_ns

@@ -1,16 +1,20 @@
 """What a workload is: a dataclass of parameters with traffic to run on one event loop.
 
 A workload needs `run`; `setup` and `teardown` are there for connections and servers. Every
-worker has an instance of its own, so state on `self` is shared with nobody.
+worker has an instance of its own, so state on `self` is shared with nobody, and stays until
+`teardown`: memory is read before.
 """
 
 import dataclasses
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
+from workers.loops import known_loop
 from workers.worker import Worker
 
 PARAMETER_TYPES = (bool, int, float, str)
+# How a library is called in a sentence.
+LIBRARIES = {"asyncio": "asyncio's loops", "trio": "trio", "anyio": "anyio"}
 
 
 class ParameterError(ValueError):
@@ -32,20 +36,39 @@ class Workload:
     """Base of every workload.
 
     `operation` names what is counted, in the plural ("round trips"). `in_flight` names the
-    parameter that says how much work a worker has in flight: sizing deals it out. `services`
-    names the helpers that the driver starts beside the child ("site").
+    parameter that says how much work a worker has in flight: sizing deals it out. `descriptors` are
+    the open files that each unit of it holds in the worker's process: what exceeds the system's
+    limit is refused in the plan. `services` names the helpers that the driver starts beside the
+    child ("site"). `libraries` are those whose loops it runs on: "asyncio", "trio", "anyio".
+
+    A `finite` workload does a stated number of operations and is done, the others go on until they
+    are stopped. `scaled` names the int parameters that say how much a finite one does. One that
+    `makes_loops` has `work` instead of `run`, and neither `setup` nor `teardown`: it is called
+    where no loop runs, and is finite.
     """
 
     operation: ClassVar[str] = "operations"
     in_flight: ClassVar[str | None] = None
+    descriptors: ClassVar[int] = 0
     services: ClassVar[tuple[str, ...]] = ()
+    libraries: ClassVar[tuple[str, ...]] = ("asyncio",)
     finite: ClassVar[bool] = False
+    scaled: ClassVar[tuple[str, ...]] = ()
+    makes_loops: ClassVar[bool] = False
 
-    @classmethod
-    def refuses(cls, model: str, loop: str) -> str | None:
-        """Say why this workload cannot run under `model` on `loop`; None where it can."""
-        del model, loop
-        return None
+    def __init_subclass__(cls) -> None:
+        """Check that what makes loops is finite: no loop of ours runs that could stop it."""
+        if cls.makes_loops and not cls.finite:
+            raise TypeError(f"{cls.__name__}: a workload that makes loops is finite")
+
+    def refuses(self, model: str, loop: str) -> str | None:
+        """Say why it cannot run under `model` on `loop` with its parameters; None where it can.
+
+        What its `libraries` leave out is refused whatever this says. A class method will do where
+        no parameter counts.
+        """
+        del model
+        return _foreign(type(self), loop)
 
     def load(self) -> None:
         """Import what these parameters need; called once, before any loop exists."""
@@ -58,11 +81,33 @@ class Workload:
         """Build what the traffic needs, inside the worker: payload, connections, sessions."""
 
     async def run(self, worker: Worker) -> None:
-        """Run traffic until `worker.running` is false, counting `worker.operations`."""
+        """Run traffic until `worker.running` is false, counting `worker.operations`.
+
+        A finite workload does what it has to do, and returns.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no run()")
+
+    def work(self, worker: Worker) -> None:
+        """Do all of the work where no loop runs; only of a workload that `makes_loops`."""
+        raise NotImplementedError(f"{type(self).__name__} has no work()")
 
     async def teardown(self, worker: Worker) -> None:
         """Close everything that `setup` opened; called whatever happened."""
+
+
+def reason_against(workload: Workload, model: str, loop: str) -> str | None:
+    """Why a workload cannot run under `model` on `loop`, by its libraries or its own word.
+
+    Raises:
+        UnknownLoopError: no such loop.
+    """
+    return _foreign(type(workload), loop) or workload.refuses(model, loop)
+
+
+def _foreign(workload: type[Workload], loop: str) -> str | None:
+    if known_loop(loop).library in workload.libraries:
+        return None
+    return f"runs on {' and '.join(LIBRARIES[each] for each in workload.libraries)} only"
 
 
 def parameters_of(workload: type[Workload]) -> dict[str, dict[str, Any]]:

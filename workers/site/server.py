@@ -5,14 +5,13 @@ One process serves one port.
 
 import asyncio
 import contextlib
-import importlib
 import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from aiohttp import web
 
-from workers.site.listening import BACKLOG, url_of
+from workers.serving.listening import BACKLOG, url_of
 from workers.site.pages import missing_page
 from workers.site.shelf import HTML, Shelf
 
@@ -20,16 +19,6 @@ SHUTDOWN_S = 0.5  # for answers under way when the site is told to end
 SHORTEST_SLEEP_S = 0.001  # libuv rounds less than that to nothing, and the wait would spin
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.Response]]
-
-
-def new_event_loop() -> asyncio.AbstractEventLoop:
-    """Make a uvloop where it is installed, asyncio's own loop elsewhere."""
-    try:
-        uvloop = importlib.import_module("uvloop")
-    except ImportError:
-        return asyncio.new_event_loop()
-    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
-    return loop
 
 
 def handler(shelf: Shelf, delay_s: float) -> Handler:

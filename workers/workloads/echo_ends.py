@@ -6,15 +6,25 @@ from dataclasses import dataclass, field
 from typing import Protocol, cast
 
 from workers import Worker
-from workers.workloads.loopback import listen
+from workers.workloads.loopback import PLAIN, Contexts, listen
 from workers.workloads.turns import turns
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Whose connections, how many, what goes round on them, and what work each trip carries."""
+
+    worker: Worker
+    connections: int
+    payload: bytes
+    work_turns: int = 0
+    contexts: Contexts = PLAIN
 
 
 class Client(Protocol):
     """The end that sends, waits for everything to come back, and counts."""
 
-    async def check(self) -> None:
-        """Make one round trip and compare what came back."""
+    transport: asyncio.Transport
 
     async def run(self) -> None:
         """Make round trips until the worker is stopped; the last one is finished."""
@@ -25,16 +35,46 @@ class Client(Protocol):
 
 @dataclass
 class Ends:
-    """A server and its clients, closed together."""
+    """A server at its host and port, and its clients, closed together."""
 
     server: asyncio.Server
-    clients: list[Client]
+    address: tuple[str, int]
+    clients: list[Client] = field(default_factory=list)
     handlers: set[asyncio.Task[None]] = field(default_factory=set)
+    checking: asyncio.StreamWriter | None = None
+
+    async def check(self, wanted: Wanted) -> None:
+        """Make a round trip on one more connection, and compare the bytes.
+
+        It stays open: an end of file makes asyncio free a receive buffer of 256 KiB, after which
+        glibc handles all others differently.
+
+        Raises:
+            WrongEchoError: they differ.
+            ConnectionResetError: the server hung up.
+        """
+        tls = wanted.contexts.client
+        reader, self.checking = await asyncio.open_connection(*self.address, ssl=tls)
+        self.checking.write(wanted.payload)
+        try:
+            echoed = await reader.readexactly(len(wanted.payload))
+        except asyncio.IncompleteReadError:
+            raise ConnectionResetError("the echo server hung up") from None
+        if echoed != wanted.payload:
+            raise WrongEchoError("the echo differs from what was sent")
+
+    def tls(self) -> str:
+        """Version and cipher that the ends agreed on: `TLSv1.3 TLS_AES_256_GCM_SHA384`."""
+        agreed = self.clients[0].transport.get_extra_info("cipher")
+        return f"{agreed[1]} {agreed[0]}" if agreed else "none"
 
     async def close(self) -> None:
         """Close clients first: a server waits for every client to be gone."""
         for client in self.clients:
             await client.close()
+        if self.checking:
+            self.checking.close()
+            await self.checking.wait_closed()
         self.server.close()
         if self.handlers:
             await asyncio.wait(self.handlers)
@@ -48,12 +88,13 @@ class WrongEchoError(Exception):
 class Trips:
     """Counts the round trips of one connection, with the CPU work that each carries."""
 
-    def __init__(self, worker: Worker, payload: bytes, work_turns: int) -> None:
-        self.worker = worker
-        self.payload = payload
-        self.work_turns = work_turns
-        self.left = len(payload)
-        self.transport: asyncio.Transport
+    transport: asyncio.Transport
+
+    def __init__(self, wanted: Wanted) -> None:
+        self.worker = wanted.worker
+        self.payload = wanted.payload
+        self.work_turns = wanted.work_turns
+        self.left = len(wanted.payload)
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -81,17 +122,6 @@ class Trips:
         else:
             self.ended.set_result(None)
 
-    async def check(self) -> None:
-        """Make one round trip with another protocol in place, which compares the bytes."""
-        comparing = Comparing(self.payload, self.connection_lost)
-        own = self.transport.get_protocol()
-        self.transport.set_protocol(comparing)
-        try:
-            self.transport.write(self.payload)
-            await comparing.compared
-        finally:
-            self.transport.set_protocol(own)
-
     async def run(self) -> None:
         """Send the first payload; `came` sends the others."""
         self.transport.write(self.payload)
@@ -103,32 +133,6 @@ class Trips:
             self.ended.cancel()
         self.transport.close()
         await self.lost
-
-
-class Comparing(asyncio.Protocol):
-    """Collects one payload and compares it."""
-
-    def __init__(self, payload: bytes, connection_lost: Callable[[Exception | None], None]) -> None:
-        self._payload = payload
-        self._connection_lost = connection_lost
-        self._received = bytearray()
-        self.compared: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def data_received(self, data: bytes) -> None:
-        """Collect, and compare when it is all there."""
-        self._received += data
-        if len(self._received) < len(self._payload):
-            return
-        if self._received == self._payload:
-            self.compared.set_result(None)
-        else:
-            self.compared.set_exception(WrongEchoError("the echo differs from what was sent"))
-
-    def connection_lost(self, error: Exception | None) -> None:
-        """Fail instead of waiting for ever, and let the protocol of the connection know."""
-        self._connection_lost(error)
-        if not self.compared.done():
-            self.compared.set_exception(error or ConnectionResetError("the echo server hung up"))
 
 
 class ProtocolServer(asyncio.Protocol):
@@ -176,8 +180,8 @@ class BufferedServer(asyncio.BufferedProtocol):
 class BufferedClient(Trips, asyncio.BufferedProtocol):
     """Counts round trips in `buffer_updated`."""
 
-    def __init__(self, worker: Worker, payload: bytes, work_turns: int) -> None:
-        super().__init__(worker, payload, work_turns)
+    def __init__(self, wanted: Wanted) -> None:
+        super().__init__(wanted)
         self._buffer = bytearray(BUFFER_BYTES)
 
     def get_buffer(self, sizehint: int) -> bytearray:
@@ -193,31 +197,19 @@ class StreamsClient:
     """Counts round trips in a coroutine."""
 
     def __init__(
-        self,
-        worker: Worker,
-        payload: bytes,
-        work_turns: int,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
+        self, wanted: Wanted, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        self._worker, self._payload, self._turns = worker, payload, work_turns
+        self._worker, self._payload, self._turns = wanted.worker, wanted.payload, wanted.work_turns
         self._reader, self._writer = reader, writer
-
-    async def _trip(self) -> bytes:
-        self._writer.write(self._payload)
-        await self._writer.drain()
-        return await self._reader.readexactly(len(self._payload))
-
-    async def check(self) -> None:
-        """Make one round trip and compare."""
-        if await self._trip() != self._payload:
-            raise WrongEchoError("the echo differs from what was sent")
+        self.transport = cast(asyncio.Transport, writer.transport)
 
     async def run(self) -> None:
         """Make round trips until stopped."""
         worker, work_turns = self._worker, self._turns
         while worker.running:
-            await self._trip()
+            self._writer.write(self._payload)
+            await self._writer.drain()
+            await self._reader.readexactly(len(self._payload))
             worker.operations += 1
             if work_turns:
                 turns(work_turns)
@@ -231,34 +223,29 @@ class StreamsClient:
 async def _with_protocols(
     server_of: Callable[[], asyncio.BaseProtocol],
     client_of: type[ProtocolClient] | type[BufferedClient],
-    worker: Worker,
-    connections: int,
-    payload: bytes,
-    work_turns: int,
+    wanted: Wanted,
 ) -> Ends:
     loop = asyncio.get_running_loop()
-    listener, host, port = listen(connections)
-    ends = Ends(await loop.create_server(server_of, sock=listener), [])
-    for _ in range(connections):
-        client = client_of(worker, payload, work_turns)
-        await loop.create_connection(lambda made=client: made, host, port)  # type: ignore[misc]
+    listener, host, port = listen(wanted.connections)
+    tls = wanted.contexts
+    server = await loop.create_server(server_of, sock=listener, ssl=tls.server)
+    ends = Ends(server, (host, port))
+    for _ in range(wanted.connections):
+        client = client_of(wanted)
+        await loop.create_connection(lambda made=client: made, host, port, ssl=tls.client)
         ends.clients.append(client)
     return ends
 
 
-async def _with_protocol(worker: Worker, connections: int, payload: bytes, work_turns: int) -> Ends:
-    return await _with_protocols(
-        ProtocolServer, ProtocolClient, worker, connections, payload, work_turns
-    )
+async def _with_protocol(wanted: Wanted) -> Ends:
+    return await _with_protocols(ProtocolServer, ProtocolClient, wanted)
 
 
-async def _with_buffered(worker: Worker, connections: int, payload: bytes, work_turns: int) -> Ends:
-    return await _with_protocols(
-        BufferedServer, BufferedClient, worker, connections, payload, work_turns
-    )
+async def _with_buffered(wanted: Wanted) -> Ends:
+    return await _with_protocols(BufferedServer, BufferedClient, wanted)
 
 
-async def _with_streams(worker: Worker, connections: int, payload: bytes, work_turns: int) -> Ends:
+async def _with_streams(wanted: Wanted) -> Ends:
     handlers: set[asyncio.Task[None]] = set()
 
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -271,15 +258,17 @@ async def _with_streams(worker: Worker, connections: int, payload: bytes, work_t
         writer.close()
         await writer.wait_closed()
 
-    listener, host, port = listen(connections)
-    ends = Ends(await asyncio.start_server(echo, sock=listener), [], handlers)
-    for _ in range(connections):
-        reader, writer = await asyncio.open_connection(host, port)
-        ends.clients.append(StreamsClient(worker, payload, work_turns, reader, writer))
+    listener, host, port = listen(wanted.connections)
+    tls = wanted.contexts
+    server = await asyncio.start_server(echo, sock=listener, ssl=tls.server)
+    ends = Ends(server, (host, port), handlers=handlers)
+    for _ in range(wanted.connections):
+        reader, writer = await asyncio.open_connection(host, port, ssl=tls.client)
+        ends.clients.append(StreamsClient(wanted, reader, writer))
     return ends
 
 
-ENDS: dict[str, Callable[[Worker, int, bytes, int], Awaitable[Ends]]] = {
+ENDS: dict[str, Callable[[Wanted], Awaitable[Ends]]] = {
     "protocol": _with_protocol,
     "buffered": _with_buffered,
     "streams": _with_streams,

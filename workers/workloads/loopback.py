@@ -1,6 +1,22 @@
-"""Listening sockets for workloads whose client and server share a loop."""
+"""Both ends of a connection on one loop: where they meet, and whether they speak TLS."""
+
+from __future__ import annotations
 
 import socket
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import ssl
+
+
+class Contexts(NamedTuple):
+    """TLS contexts for the two ends; None for both where they do without."""
+
+    server: ssl.SSLContext | None = None
+    client: ssl.SSLContext | None = None
+
+
+PLAIN = Contexts()
 
 
 def listen(backlog: int) -> tuple[socket.socket, str, int]:

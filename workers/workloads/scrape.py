@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import aiohttp
-import aiohttp.http_parser
 
 from workers import Worker, Workload, parameter
 from workers.parsers import Commented, Listed, Parser, load_parser
 from workers.site.stories import STORIES_PER_PAGE, News, Story
+from workers.workloads.http_client import client_facts
 
 TIMEOUT_S = 10.0  # for one page, all in all
 PAUSE_S = 0.1  # after a list page that failed: a site that is gone is not hammered
@@ -33,6 +33,7 @@ class Scrape(Workload):
 
     operation = "stories"
     in_flight = "stories_in_flight"
+    descriptors = 1
     services = ("site",)
 
     stories_in_flight: int = parameter(8, "stories on their way per worker", at_least=1)
@@ -46,14 +47,8 @@ class Scrape(Workload):
         self._parser: Parser = load_parser(self.parser)
 
     def facts(self) -> dict[str, str]:
-        """Tell the parsers in use; aiohttp falls back to pure Python without a word."""
-        http = aiohttp.http_parser
-        pure = http.HttpResponseParser is http.HttpResponseParserPy
-        return {
-            "http_client": f"aiohttp {aiohttp.__version__}",
-            "http_parser": "python" if pure else "c",
-            "html_parser": self._parser.VERSION,
-        }
+        """Tell the client and the parsers in use."""
+        return {**client_facts(), "html_parser": self._parser.VERSION}
 
     async def setup(self, worker: Worker) -> None:
         """Open the worker's own session."""

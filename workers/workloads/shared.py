@@ -9,7 +9,16 @@ from typing import Literal
 from workers import Worker, Workload, parameter
 from workers.workloads.turns import call_back
 
-Sharing = Literal["nothing", "global", "value", "attribute-read", "attribute-write", "lock"]
+Rung = Literal["nothing", "global", "value", "attribute-read", "attribute-write", "lock"]
+OfOneLoop = Literal["asyncio-lock", "asyncio-event", "asyncio-queue"]
+Sharing = Literal[Rung, OfOneLoop]
+
+# What can be asked for and is never run, so that the plan says why.
+OF_ONE_LOOP: dict[str, tuple[str, str]] = {
+    "asyncio-lock": ("asyncio.Lock", "a threading.Lock, held for moments"),
+    "asyncio-event": ("asyncio.Event", "call_soon_threadsafe of what is to happen"),
+    "asyncio-queue": ("asyncio.Queue", "a queue.SimpleQueue and call_soon_threadsafe"),
+}
 
 
 class Common:
@@ -30,7 +39,9 @@ class Shared(Workload):
 
     One operation: one callback of `iterations` turns, each touching what is shared once. With
     `attribute-write` (the default) N workers must not be faster than one, or the study is void.
-    Only threads share: processes and sub-interpreters have a copy each, and scale.
+    Only threads share: processes and sub-interpreters have a copy each, and scale. What asyncio
+    itself has for tasks to share (`asyncio-lock`, `asyncio-event`, `asyncio-queue`) is refused: it
+    is for the tasks of one loop.
     """
 
     operation = "callbacks"
@@ -38,11 +49,22 @@ class Shared(Workload):
     sharing: Sharing = parameter("attribute-write", "what every turn touches")
     iterations: int = parameter(1_000, "turns in a callback", at_least=1)
 
-    @classmethod
-    def refuses(cls, model: str, loop: str) -> str | None:
-        """Only threads have anything in common."""
+    def refuses(self, model: str, loop: str) -> str | None:
+        """Only threads have anything in common, and what belongs to one loop is not for them.
+
+        CPython says so itself, but only when a second loop has to wait: "is bound to a different
+        event loop". Until then both go on, neither safe from the other.
+        """
         del loop
-        return None if model == "threads" else "nothing is shared between workers of this model"
+        if model != "threads":
+            return "nothing is shared between workers of this model"
+        if self.sharing in OF_ONE_LOOP:
+            name, instead = OF_ONE_LOOP[self.sharing]
+            return (
+                f"an {name} is for the tasks of one loop: it is not safe between threads, and a "
+                f"second loop that has to wait for it gets a RuntimeError. Use {instead}"
+            )
+        return None
 
     async def run(self, worker: Worker) -> None:
         """Call back again and again until stopped."""

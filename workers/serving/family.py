@@ -1,4 +1,4 @@
-"""The site as several processes, a port each, for studies that one process could not feed.
+"""A local server as several processes, a port each, for studies that one process could not feed.
 
 The parent serves nothing: it starts the others, announces their URLs together, and holds their
 standard inputs, so that they end when it does, however that comes about.
@@ -10,7 +10,7 @@ import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Sequence
 
-from workers.site.ending import told_to_end
+from workers.serving.ending import told_to_end
 
 END_S = 5.0  # for a process to end by itself before it is killed
 
@@ -22,12 +22,12 @@ async def serve_together(
     *,
     until_eof: bool,
 ) -> int:
-    """Run `python -m workers.site` once per port until told to end; return the exit code."""
+    """Run `python -m COMMAND` once per port until told to end; return the exit code."""
     told = told_to_end(until_eof=until_eof)
     children: list[Process] = []
     try:
         for port in ports:
-            line = [sys.executable, "-m", "workers.site", *command, "--port", str(port)]
+            line = [sys.executable, "-m", *command, "--port", str(port)]
             children.append(
                 await asyncio.create_subprocess_exec(*line, "--until-eof", stdin=PIPE, stdout=PIPE)
             )

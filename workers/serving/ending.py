@@ -1,7 +1,7 @@
-"""How the site learns that it is time to end: a signal, or the end of its standard input.
+"""How a local server learns that it is time to end: a signal, or the end of its standard input.
 
 Whoever starts it with `--until-eof` holds the other end of a pipe. When that process is gone,
-killed or not, the pipe ends, and so does the site.
+killed or not, the pipe ends, and so does the server.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ CHUNK_BYTES = 4_096
 
 
 def told_to_end(*, until_eof: bool) -> asyncio.Event:
-    """Return an event of the running loop that is set when the site is to end."""
+    """Return an event of the running loop that is set when the server is to end."""
     loop = asyncio.get_running_loop()
     told = asyncio.Event()
     for number in SIGNALS:
@@ -35,5 +35,5 @@ def _wait_for_eof(loop: asyncio.AbstractEventLoop, told: asyncio.Event) -> None:
     with contextlib.suppress(OSError):  # no standard input at all is the end of it
         while os.read(STDIN, CHUNK_BYTES):
             pass
-    with contextlib.suppress(RuntimeError):  # the loop is closed: the site has ended already
+    with contextlib.suppress(RuntimeError):  # the loop is closed: the server has ended already
         loop.call_soon_threadsafe(told.set)

@@ -1,11 +1,12 @@
-"""The site's listening sockets, opened before anything slow is imported or rendered.
+"""A local server's listening sockets, opened before anything slow is imported or made.
 
 They are made with protocol TCP by name: made with 0, asyncio would leave Nagle's algorithm on.
 """
 
 import socket
 
-BACKLOG = 1_024
+# What Linux queues of connections before they are accepted, unless told otherwise (somaxconn).
+BACKLOG = 4_096
 
 
 def listen(host: str, port: int) -> socket.socket:
