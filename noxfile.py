@@ -29,6 +29,7 @@ nox.options.sessions = ["lint", "tests"]
 TESTED = ("3.14", "3.14t")
 ANALYSIS = ("3.14", "3.14t", "3.15", "3.13")
 """Where the analysis can run if the build under study has no pandas, the likeliest first."""
+FEWEST_TO_COMPARE = 2
 
 
 def say(line: str) -> None:
@@ -69,10 +70,15 @@ def analysis_python(session: nox.Session, builds: Sequence[str], *, pgo: bool) -
         return str(made.python)
 
 
+def asks_for_pgo(session: nox.Session) -> bool:
+    """Whether only interpreters built with PGO will do."""
+    return "--pgo" in session.posargs or os.environ.get("SCALING_PGO") == "1"
+
+
 def run_study(session: nox.Session, builds: Sequence[str], arguments: Sequence[str]) -> None:
     """Run a study of `builds`; options after -- come last and win."""
     options = [option for option in session.posargs if option != "--pgo"]
-    pgo = "--pgo" in session.posargs or os.environ.get("SCALING_PGO") == "1"
+    pgo = asks_for_pgo(session)
     python = analysis_python(session, builds, pgo=pgo)
     command = [python, "-m", "scaling", "run", *arguments, *options]
     # Ctrl-C is for the study, which ends its child and says how far it has come; nox would kill it
@@ -124,10 +130,32 @@ def compare(session: nox.Session) -> None:
 
 
 @nox.session(python=False, default=False)
+def versions(session: nox.Session) -> None:
+    """Compare what one event loop costs on every Python here, 3.12 on (options after --)."""
+    with explained(session):
+        builds = interpreters.present(pgo=asks_for_pgo(session))
+    if len(builds) < FEWEST_TO_COMPARE:
+        session.error(
+            f"there is nothing to compare: {', '.join(builds) or 'no Python'} on PATH, "
+            "in uv's store or in pyenv. Get one with: uv python install 3.13"
+        )
+    named = any(option.startswith("--arm") for option in session.posargs)
+    arms = [] if named else ["--arm", ",".join(builds)]
+    run_study(session, builds, [*arms, "--study", "versions", "--output", "results/versions"])
+
+
+@nox.session(python=False, default=False)
 def doctor(session: nox.Session) -> None:
     """Say what on this machine will disturb the figures, and what to do about it."""
     python = analysis_python(session, ["3.14t"], pgo=False)
     session.run(python, "-m", "scaling", "doctor", *session.posargs, external=True)
+
+
+@nox.session(python=False, default=False)
+def report(session: nox.Session) -> None:
+    """Tell a study on one HTML page (after --: RESULTS, such as results/compare)."""
+    python = analysis_python(session, ["3.14t"], pgo=False)
+    session.run(python, "-m", "scaling", "report", *session.posargs, external=True)
 
 
 def run_tests(session: nox.Session, builds: Sequence[str]) -> None:
@@ -198,12 +226,10 @@ def interpreters_(session: nox.Session) -> None:
 @nox.session(python=False, default=False)
 def pins(session: nox.Session) -> None:
     """Compile the pinned requirements anew (scaling/pins) from pyproject.toml."""
-    for group in ("child", "loops", "study", "tests", "lint"):
-        source = {
-            "child": ["--group", "pyproject.toml:child"],
-            "loops": ["--group", "pyproject.toml:loops"],
-            "study": ["pyproject.toml"],
-        }.get(group, ["pyproject.toml", "--group", group])
+    for group in (*environments.OF_CHILDREN, "study", "tests", "lint"):
+        alone = ["--group", f"pyproject.toml:{group}"]
+        whole = ["pyproject.toml", *([] if group == "study" else ["--group", group])]
+        source = alone if group in environments.OF_CHILDREN else whole
         session.run(
             *(uv_tool.binary(), "pip", "compile", "--quiet", "--upgrade", "--universal"),
             *("--generate-hashes", "--no-emit-index-url", "--no-header", "--python-version=3.12"),

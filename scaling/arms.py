@@ -12,6 +12,7 @@ from typing import Any
 from scaling.errors import UsageError
 from scaling.interpreters.builds import Build, parse_build
 from scaling.names import unknown
+from scaling.runtimes.known import RUNTIMES, Runtime
 
 # CPython's own mimalloc came with free-threading (PEP 703).
 OLDEST_MIMALLOC_MINOR = 13
@@ -37,11 +38,14 @@ SCRUBBED_PREFIXES = (
 
 @dataclass(frozen=True, slots=True)
 class ReadBack:
-    """What a child of an arm must say about itself; anything else makes its run invalid."""
+    """What a child of an arm must say about itself; anything else makes its run invalid.
 
-    gil_enabled: bool
-    allocator: str
-    gc_enabled: bool
+    None is what a runtime says that has no such thing.
+    """
+
+    gil_enabled: bool | None = None
+    allocator: str | None = None
+    gc_enabled: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,9 +107,12 @@ SETTINGS: Mapping[str, Setting] = {
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A build and the names of its settings, in the table's order."""
+    """A build and the names of its settings, in the table's order.
 
-    build: Build
+    In the place of a build there may be another runtime than Python (`scaling.runtimes`).
+    """
+
+    build: Build | Runtime
     settings: tuple[str, ...] = ()
 
     @property
@@ -116,6 +123,8 @@ class Arm:
     @property
     def expected(self) -> ReadBack:
         """What every process of a run on this arm must read back from itself."""
+        if isinstance(self.build, Runtime):
+            return ReadBack()
         free = self.build.free_threaded
         expected = ReadBack(
             gil_enabled=not free,
@@ -147,12 +156,16 @@ class Arm:
 
 
 def parse_arm(text: str) -> Arm:
-    """The arm named `BUILD` or `BUILD+SETTING+…`, its settings in the table's order.
+    """The arm named `BUILD`, `BUILD+SETTING+…` (settings in the table's order) or by a runtime.
 
     Raises:
         UsageError: an unknown build or setting, or a setting that does not fit the build.
     """
     build_name, *names = text.strip().split("+")
+    if build_name in RUNTIMES:
+        if names:
+            raise UsageError(f"arm {text!r}: {build_name} has no settings, only a Python has")
+        return Arm(Runtime(build_name))
     try:
         build = parse_build(build_name)
     except UsageError as error:

@@ -3,16 +3,18 @@
 import os
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from scaling.analysis.estimate import Estimate
 from scaling.arms import Arm
 from scaling.cache import Say
 from scaling.child_path import workers_path, workers_source_hash
-from scaling.driver.driver import drive, remaining
+from scaling.driver.driver import drive, is_complete
 from scaling.driver.execute import Executor, PreparedArm, child_environment
+from scaling.driver.precision_rule import Rule, precision_rule
 from scaling.driver.progress import Display
 from scaling.driver.service_process import ServiceError
 from scaling.driver.services import Services
@@ -20,31 +22,31 @@ from scaling.environments import pins_sha256
 from scaling.frame.judging import judge_of
 from scaling.journal.folder import choose
 from scaling.journal.head import head
-from scaling.journal.record import Line
+from scaling.journal.record import Line, RunLine, StudyLine
 from scaling.machine.machine import describe_machine
+from scaling.machine.open_files import open_files_limit
 from scaling.machine.topology import Topology, read_topology
+from scaling.needs import group_for
 from scaling.plan.plan import Plan, make_plan
 from scaling.prepare import Wanted, prepare
 from scaling.study.options import Options
-from scaling.study.study import study_from
+from scaling.study.study import Study, study_from
 
 RESULTS = Path("results")
-
-# One process of the news site keeps up with this many scraping workers (its ceiling is measured
-# in every study and stands in the journal).
-WORKERS_PER_SITE_PROCESS = 8
 
 
 @dataclass(frozen=True)
 class Prepared:
     """A study that can be run: its plan, and the arms it is run on.
 
-    `workers_source` stands for the code of the workloads, a user's own included.
+    `pins` stands for the packages of the children, `workers_source` for the code of the workloads,
+    a user's own included.
     """
 
     plan: Plan
     arms: Mapping[str, PreparedArm]
     topology: Topology
+    pins: str
     workers_source: str
 
 
@@ -65,11 +67,14 @@ def prepared(options: Options, wanted: Wanted, say: Say) -> Iterator[Prepared]:
     study = study_from(options, running_build=running_build())
     own = [entry.name for entry in study.workloads if ":" in entry.name]
     with workers_path() as path:
+        wanted = replace(wanted, group=group_for(study))
         arms = prepare(study.arms, wanted, str(path), own, say)
         topology = read_topology()
-        plan = make_plan(study, {name: arm.description for name, arm in arms.items()}, topology)
+        descriptions = {name: arm.description for name, arm in arms.items()}
+        plan = make_plan(study, descriptions, topology, open_files=open_files_limit())
         plan.require_cells()
-        yield Prepared(plan, arms, topology, workers_source_hash(own_code=wanted.paths))
+        source = workers_source_hash(own_code=wanted.paths)
+        yield Prepared(plan, arms, topology, pins_sha256(wanted.group), source)
 
 
 def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
@@ -81,14 +86,12 @@ def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
     """
     plan, arms = ready.plan, ready.arms
     machine = describe_machine(ready.topology)
-    first = head(
-        plan, arms, machine, pins=pins_sha256("child"), workers_source=ready.workers_source
-    )
-    judge = judge_of(first)
+    first = head(plan, arms, machine, pins=ready.pins, workers_source=ready.workers_source)
+    judge, rule = judge_of(first), _rule_of(plan.study, first)
     chosen = choose(
         output or RESULTS / plan.study.name,
         first,
-        lambda runs: not remaining(plan.runs, runs, judge),
+        lambda runs: is_complete(plan, runs, judge, rule),
     )
     folder = chosen.journal.path.parent
     with chosen.journal as journal, _services(ready) as services:
@@ -98,8 +101,22 @@ def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
             display.note(f"going on with {folder}: {len(journal.runs)} runs are measured already")
         if not journal.ceilings:
             _measure_ceilings(ready, services, journal.append, display.note)
-        drive(plan, journal, Executor(plan, arms, services), judge, display)
+        drive(plan, journal, Executor(plan, arms, services), judge, display, rule)
     return folder
+
+
+def _rule_of(study: Study, first: StudyLine) -> Rule | None:
+    """The rule by which blocks are added; None where the study asks for no precision."""
+    if study.precision is None:
+        return None
+
+    def ratios(runs: Sequence[RunLine]) -> Mapping[str, Estimate]:
+        from scaling.analysis.precision import headline_precision
+        from scaling.frame.live import live_frame
+
+        return headline_precision(live_frame(runs, first), first)
+
+    return precision_rule(study.precision, study.max_blocks, ratios)
 
 
 def _services(ready: Prepared) -> Services:
@@ -107,13 +124,12 @@ def _services(ready: Prepared) -> Services:
 
     A build with the GIL is the quicker one for a single process.
     """
-    arms = list(ready.arms.values())
-    chosen = next((arm for arm in arms if not arm.arm.build.free_threaded), arms[0])
+    arms = [arm for arm in ready.arms.values() if arm.is_python]
+    chosen = next((arm for arm in arms if not arm.description.python.free_threaded), arms[0])
     search_path = chosen.environment["PYTHONPATH"].split(os.pathsep)
     environment = child_environment(Arm(chosen.arm.build), search_path)
     most = max(cell.workers for cell in ready.plan.cells)
-    processes = -(-most // WORKERS_PER_SITE_PROCESS)
-    return Services(chosen.python, environment, processes=processes)
+    return Services(chosen.program, environment, workers=most)
 
 
 def _measure_ceilings(

@@ -15,15 +15,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 from scaling import cache, uv_tool
 from scaling.cache import Say
 from scaling.errors import ScalingError, UsageError
+from scaling.interpreters.builds import NEWEST_MINOR
 from scaling.interpreters.interpreter import Interpreter
 
 PINS = Path(__file__).parent / "pins"
 
-MAY_LACK = ("child", "loops")
-"""Groups that are of use without some of their packages: what needs those is refused by name."""
+OF_CHILDREN = ("child", "tls", "loops")
+"""Groups that children have, each with all that the one before it has.
+
+They are of use without some of their packages: what needs those is refused by name.
+"""
 
 # Everything has a hash, and a missing wheel is an error and not a silent compilation: what is
 # measured must not depend on the compiler that happens to be here.
@@ -46,7 +52,7 @@ class Environment:
     packages: dict[str, str]
     """Name → version, of everything that is installed."""
     left_out: dict[str, str]
-    """Name → why, of the pinned packages that cannot be installed for this interpreter."""
+    """Name → why, of the pinned packages that this interpreter cannot have."""
 
 
 def ensure(
@@ -62,7 +68,7 @@ def ensure(
     `extra` are a user's own requirements, installed after the pinned ones and without hashes.
 
     Raises:
-        NoWheelError: a package has no wheel for this interpreter (groups outside `MAY_LACK`).
+        NoWheelError: a package has no wheel for this interpreter (groups outside `OF_CHILDREN`).
         UsageError: `extra` cannot be installed.
         ScalingError: the packages cannot be downloaded.
     """
@@ -78,8 +84,9 @@ def ensure(
         _must(uv([*base, str(folder)]), f"a virtual environment of {interpreter.executable}")
         install = ["pip", "install", "--python", str(python), "--compile-bytecode"]
         left_out = _install_pins(uv, install, pins, interpreter.build, temporary)
-        for name, reason in left_out.items():
-            say(f"  left out: {name} ({reason})")
+        for reason in left_out.values():
+            say(f"  left out: {reason}")
+        left_out |= _too_new_for(interpreter, pins.read_text(encoding="utf-8"))
         if extra:
             _must(uv([*install, "--", *extra]), " ".join(extra), UsageError)
         listed = _must(uv(["pip", "list", "--python", str(python), "--format=json"]), "the list")
@@ -107,7 +114,7 @@ def ensure_any(interpreters: Iterable[Interpreter], *, group: str, say: Say) -> 
 
 
 def pins_file(group: str) -> Path:
-    """The compiled requirements of `group`: `child`, `loops`, `study`, `tests`, `lint`."""
+    """The compiled requirements of `group`: `child`, `tls`, `loops`, `study`, `tests`, `lint`."""
     path = PINS / f"{group}.txt"
     if not path.is_file():
         raise UsageError(f"there are no pins for {group!r}, only for {', '.join(groups())}.")
@@ -134,7 +141,7 @@ def _install_pins(
     missing = _without_wheel(together)
     if not missing:
         _must(together, f"the packages of {pins.stem!r}")
-    if pins.stem not in MAY_LACK:
+    if pins.stem not in OF_CHILDREN:
         raise NoWheelError(f"{missing} has no wheel for CPython {build}")
     # uv names one package at a time, so each is tried alone; the pins are complete, so no
     # dependency is lost by looking at none.
@@ -146,7 +153,7 @@ def _install_pins(
         if answer.returncode == 0:
             kept.append(requirement)
         elif _without_wheel(answer):
-            left_out[name] = f"no wheel for {build}"
+            left_out[name] = f"no wheel of {name} for {build}"
         else:
             _must(answer, name)
     if not left_out:  # each alone can be had: what was wrong with all of them is not known
@@ -162,6 +169,24 @@ def _requirements(text: str) -> Iterator[tuple[str, str]]:
     for block in re.split(r"^(?=[A-Za-z0-9])", text, flags=re.MULTILINE):
         if name := re.match(r"[A-Za-z0-9._-]+", block):
             yield name[0], block
+
+
+def _too_new_for(interpreter: Interpreter, text: str) -> dict[str, str]:
+    """The packages in `text` that are for a newer Python, by their markers."""
+    found = {}
+    for name, requirement in _requirements(text):
+        marker = Requirement(requirement.partition("\\")[0]).marker
+        if marker and not marker.evaluate(_version(interpreter.version)):
+            newest = f"3.{NEWEST_MINOR}.0"
+            if marker.evaluate(_version(newest)):
+                found[name] = f"{name} needs a newer Python than {interpreter.build}"
+    return found
+
+
+def _version(version: str) -> dict[str, str]:
+    """What a marker may ask of a Python `version`, such as `3.14.7`."""
+    minor = ".".join(version.split(".")[:2])
+    return {"python_version": minor, "python_full_version": version.rstrip("+")}
 
 
 def _without_wheel(answer: subprocess.CompletedProcess[str]) -> str | None:

@@ -8,19 +8,23 @@ from dataclasses import dataclass
 import msgspec
 
 from scaling import environments, interpreters
+from scaling.absent import explained
 from scaling.arms import Arm, parse_arm
 from scaling.cache import Say
 from scaling.driver.execute import PreparedArm, child_environment
-from scaling.errors import ScalingError
+from scaling.errors import ScalingError, UsageError
 from scaling.journal.record import Description, decode_description
+from scaling.runtimes.known import RUNTIMES
+from scaling.runtimes.prepare import prepare_runtime
 
 DESCRIBE_LIMIT_S = 120.0
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the children need besides the pinned packages: a user's folders and requirements."""
+    """What the children need: a group of pins, and a user's folders and requirements."""
 
+    group: str = "child"
     paths: Sequence[str] = ()
     requirements: Sequence[str] = ()
     pgo: bool = False
@@ -43,9 +47,16 @@ def prepare(
         ScalingError: an environment cannot say what can be run in it.
     """
     arms = [parse_arm(name) for name in names]
-    found = interpreters.ensure([arm.build.name for arm in arms], pgo=wanted.pgo, say=say)
+    pythons = [arm for arm in arms if arm.name not in RUNTIMES]
+    if not pythons:
+        raise UsageError(
+            f"{', '.join(names)}: name an arm that is a Python, too, to hold it against"
+        )
+    found = interpreters.ensure([arm.build.name for arm in pythons], pgo=wanted.pgo, say=say)
     made = {
-        build: environments.ensure(interpreter, extra=tuple(wanted.requirements), say=say)
+        build: environments.ensure(
+            interpreter, group=wanted.group, extra=tuple(wanted.requirements), say=say
+        )
         for build, interpreter in found.items()
     }
 
@@ -55,15 +66,17 @@ def prepare(
         python = str(environment.python)
         return PreparedArm(
             arm=arm,
-            python=python,
+            program=python,
             environment=variables,
-            description=describe(python, variables, own_workloads),
+            description=explained(describe(python, variables, own_workloads), environment.left_out),
             origin=interpreter.origin,
             left_out=environment.left_out,
         )
 
     with ThreadPoolExecutor() as pool:  # a second each, of which nothing is measured
-        return {arm.name: each for arm, each in zip(arms, pool.map(ready, arms), strict=True)}
+        done = dict(zip(pythons, pool.map(ready, pythons), strict=True))
+    like = done[pythons[0]].description
+    return {arm.name: done.get(arm) or prepare_runtime(arm, like, say) for arm in arms}
 
 
 def describe(

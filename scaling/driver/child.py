@@ -30,10 +30,11 @@ RUBBISH_KEPT = 2_000  # bytes, from the beginning: what it is shows there
 
 @dataclass(frozen=True)
 class Child:
-    """How to start a child: its interpreter and its environment variables."""
+    """How to start a child: its interpreter (or other program) and its environment variables."""
 
-    python: str
+    program: str
     environment: Mapping[str, str]
+    arguments: tuple[str, ...] = ("-m", "workers")
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,8 @@ def run_child(
 ) -> Ending:
     """Run one cell in a fresh process tree; never raises for what the child does.
 
-    `limit_s` bounds the run; by default it is its own warm-up and window, and ample time more.
+    `limit_s` bounds the run; by default it is its own warm-up and window, and ample time more. A
+    finite run has neither, and needs a bound to be given.
     `helpers_cpu_s` tells the CPU time of the services so far, which is no disturbance.
     """
     if limit_s is None:
@@ -111,7 +113,7 @@ def _start(
     child: Child, theirs: socket.socket, out: IO[bytes], err: IO[bytes]
 ) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [child.python, "-m", "workers"],
+        [child.program, *child.arguments],
         stdin=subprocess.PIPE,
         stdout=out,
         stderr=err,
@@ -162,10 +164,10 @@ def _blamed(told: bytes, rubbish: bytes) -> bytes:
 
 def _folders(child: Child) -> list[str]:
     """Folders that a child may name: what it imports from, its environment, where it was made."""
-    python = Path(child.python)
+    program = Path(child.program)
     return [
         *child.environment.get("PYTHONPATH", "").split(os.pathsep),
-        *(str(each.parent.parent) for each in (python, python.resolve())),
+        *(str(each.parent.parent) for each in (program, program.resolve())),
         str(cache.folder()),
         str(Path.cwd()),
         tempfile.gettempdir(),

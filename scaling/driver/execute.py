@@ -3,11 +3,12 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from scaling.arms import Arm
 from scaling.driver.child import Child, run_child
 from scaling.driver.services import Services
+from scaling.interpreters import Build
+from scaling.journal.instant import now
 from scaling.journal.record import Description, RunLine
 from scaling.plan.order import PlannedRun
 from scaling.plan.plan import Plan
@@ -19,15 +20,28 @@ TICKS = 20  # sub-windows of a window: enough to see a drift, too few to cost an
 class PreparedArm:
     """An arm ready to be measured: the interpreter of its environment, and what runs there.
 
+    Another runtime has its own `program` and `arguments`, and is told by its version (`runtime`).
     `origin` tells where the build came from, `left_out` which packages have no wheel for it.
     """
 
     arm: Arm
-    python: str
+    program: str
     environment: Mapping[str, str]
     description: Description
     origin: str
     left_out: Mapping[str, str]
+    arguments: tuple[str, ...] = ("-m", "workers")
+    runtime: str | None = None
+
+    @property
+    def is_python(self) -> bool:
+        """Whether it is a build of CPython."""
+        return isinstance(self.arm.build, Build)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether anything can be run on it: another runtime may be absent."""
+        return self.is_python or self.runtime is not None
 
 
 class Executor:
@@ -42,12 +56,17 @@ class Executor:
         """Do one run; return its line, and the record as the child printed it."""
         cell = run.cell
         arm = self._arms[cell.arm]
-        needed = self._plan.workloads[cell.workload].services
-        with self._services.during(needed, cell.parameters) as helped:
-            at = datetime.now(UTC)
+        workload = self._plan.workloads[cell.workload]
+        with self._services.during(workload.services, cell.parameters) as helped:
+            at = now()
             ending = run_child(
-                Child(arm.python, {**arm.environment, "PYTHONHASHSEED": self._hash_seed(run)}),
+                Child(
+                    arm.program,
+                    {**arm.environment, "PYTHONHASHSEED": self._hash_seed(run)},
+                    arm.arguments,
+                ),
                 self._plan.document(cell, services=helped.urls, ticks=TICKS),
+                limit_s=self._plan.study.limit_s if workload.finite else None,
                 helpers_cpu_s=helped.cpu_s,
             )
         line = RunLine(
@@ -56,7 +75,7 @@ class Executor:
             block=run.block,
             position=run.position,
             attempt=attempt,
-            at=at.isoformat(timespec="seconds").replace("+00:00", "Z"),
+            at=at,
             elapsed_s=round(ending.elapsed_s, 3),
             record=ending.record,
             stderr=ending.stderr,

@@ -12,10 +12,9 @@ ENOUGH = 4  # readings: before, two inside the run, after
 class Helped:
     """The helpers of one run: where they are, and what they used while it ran."""
 
-    def __init__(self, services: Mapping[str, ServiceProcess], processes: int) -> None:
+    def __init__(self, services: Mapping[str, ServiceProcess]) -> None:
         self.urls = {name: list(service.urls) for name, service in services.items()}
         self._services = services
-        self._processes = processes
         self._readings: list[tuple[float, dict[str, Usage]]] = []
 
     def read(self) -> None:
@@ -32,13 +31,13 @@ class Helped:
         """What each helper used.
 
         CPU time is that of the whole run and of all processes. The busy fraction is the share of
-        a core that each of a helper's processes used, their mean. It is taken between the readings
+        a core that each of a helper's processes (one a URL) used, their mean, between the readings
         that the run itself asked for (after its imports, at the window's end), since before and
         after them there is no traffic.
         """
         used = {}
         within = self._readings[1:-1] if len(self._readings) >= ENOUGH else self._readings
-        for name in self._services:
+        for name, urls in self.urls.items():
             (begun, before), (ended, after) = within[0], within[-1]
             inside_s = _difference(before[name], after[name])
             whole_s = _difference(self._readings[0][1][name], self._readings[-1][1][name])
@@ -47,7 +46,7 @@ class Helped:
                 cpu_s=whole_s,
                 busy_fraction=None
                 if inside_s is None or ended <= begun
-                else inside_s / (ended - begun) / self._processes,
+                else inside_s / (ended - begun) / len(urls),
             )
         return used
 

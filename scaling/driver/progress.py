@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
+from scaling.driver.time_left import Left
+
 
 class Display(Protocol):
     """What the driver tells while it works."""
@@ -17,14 +19,20 @@ class Display(Protocol):
     def begin(self, total: int, done: int) -> None:
         """A study of `total` runs starts, of which `done` are measured already."""
 
-    def running(self, run: str, left_s: float) -> None:
-        """A run starts; `left_s` is how long the study will still take."""
+    def more(self, runs: int) -> None:
+        """So many runs are added."""
 
-    def finished(self, run: str, figure: str, left_s: float) -> None:
+    def running(self, run: str, left: Left) -> None:
+        """A run starts; `left` is how long the study will still take."""
+
+    def finished(self, run: str, figure: str, left: Left) -> None:
         """A run has ended with this figure."""
 
     def invalid(self, reason: str, *, again: bool) -> None:
         """The run just finished cannot be believed; `again`: it will be done once more."""
+
+    def block_done(self, block: int, text: str) -> None:
+        """A block is complete, the first one is number 0; `text` is what can be said now."""
 
     def note(self, text: str) -> None:
         """Something that the user should know."""
@@ -49,18 +57,26 @@ class PlainLines:
         """Note how many runs there are."""
         self._total, self._done = total, done
 
-    def running(self, run: str, left_s: float) -> None:
+    def more(self, runs: int) -> None:
+        """Count them."""
+        self._total += runs
+
+    def running(self, run: str, left: Left) -> None:
         """Say nothing: the line comes with the figure."""
 
-    def finished(self, run: str, figure: str, left_s: float) -> None:
+    def finished(self, run: str, figure: str, left: Left) -> None:
         """Print the run, its figure and the time left."""
         self._done += 1
-        self._print(f"[{self._done}/{self._total}] {run}: {figure} · {in_words(left_s)} left")
+        self._print(f"[{self._done}/{self._total}] {run}: {figure} · {left}")
 
     def invalid(self, reason: str, *, again: bool) -> None:
         """Print the reason below the run, and count one more run to come."""
         self._total += again
         self._print(f"  {invalid_in_words(reason, again=again)}")
+
+    def block_done(self, block: int, text: str) -> None:
+        """Print it."""
+        self._print(text)
 
     def note(self, text: str) -> None:
         """Print it."""
@@ -82,6 +98,7 @@ class LiveLine:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._figure = ""
+        self._aside = ""
         self._total = 0
         self._progress = Progress(
             BarColumn(bar_width=10, table_column=Column(min_width=10)),
@@ -99,24 +116,37 @@ class LiveLine:
         self._task = self._progress.add_task("", total=total, completed=done)
         self._progress.start()
 
-    def running(self, run: str, left_s: float) -> None:
-        """Show what runs now beside the last figure."""
-        self._show(f"{in_words(left_s)} left · {run}{self._figure}")
+    def more(self, runs: int) -> None:
+        """Make the bar longer."""
+        self._total += runs
+        if self._task is not None:
+            self._progress.update(self._task, total=self._total)
 
-    def finished(self, run: str, figure: str, left_s: float) -> None:
+    def running(self, run: str, left: Left) -> None:
+        """Show what runs now beside the last figure; after a block, what was said of it."""
+        self._show(self._aside or f"{left} · {run}{self._figure}")
+        self._aside = ""
+
+    def finished(self, run: str, figure: str, left: Left) -> None:
         """Go one step on."""
         self._figure = f" · last: {figure}"
         if self._task is not None:
             self._progress.advance(self._task)
-        self._show(f"{in_words(left_s)} left · {run}: {figure}")
+        self._show(f"{left} · {run}: {figure}")
 
     def invalid(self, reason: str, *, again: bool) -> None:
         """Show the reason as the last figure; the bar gets longer by a run to come."""
         self._figure = f" · last: {invalid_in_words(reason, again=again)}"
-        if self._task is not None and again:
-            self._total += 1
-            self._progress.update(self._task, total=self._total)
+        if again:
+            self.more(1)
         self._progress.refresh()
+
+    def block_done(self, block: int, text: str) -> None:
+        """Leave it standing above the line after the first block; later it is there for a run."""
+        if block == 0:
+            self.note(text)
+        else:
+            self._aside = text
 
     def note(self, text: str) -> None:
         """Print it above the line."""
@@ -132,39 +162,6 @@ class LiveLine:
         self._progress.refresh()
 
 
-class TimeLeft:
-    """How long a study will still take, from what its runs have cost so far.
-
-    A run costs its warm-up and window, which are known, and an overhead, which is averaged over
-    the runs measured; before the first it is the plan's estimate.
-    """
-
-    def __init__(self, overhead_s: float) -> None:
-        self._estimate_s = overhead_s
-        self._overheads_s = 0.0
-        self._measured = 0
-
-    def measured(self, elapsed_s: float, inside_s: float) -> None:
-        """Learn from a run that took `elapsed_s`, `inside_s` of it warm-up and window."""
-        self._overheads_s += elapsed_s - inside_s
-        self._measured += 1
-
-    def of(self, inside_s: float, runs: int) -> float:
-        """Seconds that `runs` runs with `inside_s` of warm-up and window in all will take."""
-        each = self._overheads_s / self._measured if self._measured else self._estimate_s
-        return inside_s + runs * each
-
-
 def invalid_in_words(reason: str, *, again: bool) -> str:
     """`to be run again at the end: throttled`; or that it was, and is no better."""
     return f"to be run again at the end: {reason}" if again else f"invalid again, kept so: {reason}"
-
-
-def in_words(seconds: float) -> str:
-    """A duration as people say it: `45 s`, `3 min 20 s`, `2 h 05 min`."""
-    whole = max(0, round(seconds))
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

@@ -7,6 +7,7 @@ apart. One that serves other content or another delay is another process.
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
@@ -19,8 +20,35 @@ from scaling.journal.record import CeilingLine
 
 CEILING_LIMIT_S = 20.0  # beyond the seconds of load itself
 
-# Each helper: the module that is run, and the workload's parameters that it must know.
-SERVICES = {"site": ("workers.site", ("pages", "seed", "delay_ms"))}
+
+@dataclass(frozen=True)
+class Helper:
+    """A kind of helper: the module that is run, and the workload's parameters it must know.
+
+    `to_load` are those of them that finding out its ceiling takes. `workers_each` is how many
+    workers one of its processes serves without being what they wait for (its ceiling is measured
+    in every study and stands in the journal).
+    """
+
+    module: str
+    parameters: tuple[str, ...]
+    to_load: tuple[str, ...]
+    workers_each: int
+
+    def processes(self, workers: int) -> int:
+        """How many processes, with a port each, this many workers take."""
+        return -(-workers // self.workers_each)
+
+
+SERVICES = {
+    "site": Helper(
+        "workers.site", ("pages", "seed", "delay_ms"), to_load=("pages", "delay_ms"), workers_each=8
+    ),
+    # 5,000 connections a worker: Linux gives out 28,232 ports towards one port of a server's.
+    "responder": Helper(
+        "workers.responder", ("body_bytes", "delay_ms"), to_load=("delay_ms",), workers_each=4
+    ),
+}
 
 type Key = tuple[str, tuple[str, ...]]  # a helper's name and its options
 
@@ -29,13 +57,13 @@ class Services:
     """Starts helpers with one interpreter and its environment, and ends them all at the end.
 
     `python` and `environment` should be the same whatever arm is measured: a helper is no part
-    of the comparison. `processes` is how many processes, with a port each, a helper may use.
+    of the comparison. `workers` is how many of them a run has at most.
     """
 
-    def __init__(self, python: str, environment: Mapping[str, str], *, processes: int = 1) -> None:
+    def __init__(self, python: str, environment: Mapping[str, str], *, workers: int = 1) -> None:
         self._python = python
         self._environment = environment
-        self._processes = processes
+        self._workers = workers
         self._running: dict[Key, ServiceProcess] = {}
 
     def __enter__(self) -> Self:
@@ -66,7 +94,7 @@ class Services:
     @contextmanager
     def during(self, names: Sequence[str], parameters: Mapping[str, Any]) -> Iterator[Helped]:
         """Have these helpers for the time of one run, and tell what they used in it."""
-        helped = Helped({name: self._get(name, parameters) for name in names}, self._processes)
+        helped = Helped({name: self._get(name, parameters) for name in names})
         helped.read()
         yield helped
         helped.read()
@@ -79,12 +107,12 @@ class Services:
         Raises:
             ServiceError: the load did not come about.
         """
-        module, _ = SERVICES[name]
         urls = self.need(name, parameters)
-        pages = [f"--pages={parameters['pages']}"] if "pages" in parameters else []
+        helper = SERVICES[name]
+        options = [*_options(helper.to_load, parameters), f"--seconds={seconds}"]
         try:
             answer = subprocess.run(
-                [self._python, "-m", f"{module}.ceiling", *urls, *pages, f"--seconds={seconds}"],
+                [self._python, "-m", f"{helper.module}.ceiling", *urls, *options],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 env=dict(self._environment),
@@ -114,16 +142,18 @@ class Services:
         if service is None or not service.running:
             if service:
                 service.close()
-            command = [self._python, "-m", SERVICES[name][0], "--until-eof", *key[1]]
-            command += [f"--processes={self._processes}"]
+            helper = SERVICES[name]
+            command = [self._python, "-m", helper.module, "--until-eof", *key[1]]
+            command += [f"--processes={helper.processes(self._workers)}"]
             self._running[key] = service = ServiceProcess(command, self._environment)
         return service
 
     def _key(self, name: str, parameters: Mapping[str, Any]) -> Key:
         if name not in SERVICES:
             raise UsageError(f"no helper is called {name!r}; there are: {', '.join(SERVICES)}")
-        _, known = SERVICES[name]
-        options = (
-            f"--{key.replace('_', '-')}={parameters[key]}" for key in known if key in parameters
-        )
-        return name, tuple(options)
+        return name, tuple(_options(SERVICES[name].parameters, parameters))
+
+
+def _options(names: Sequence[str], parameters: Mapping[str, Any]) -> list[str]:
+    given = (name for name in names if name in parameters)
+    return [f"--{name.replace('_', '-')}={parameters[name]}" for name in given]

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from scaling.interpreters.builds import BUILDS, VERSIONS, Build, parse_build
-from scaling.interpreters.choose import ensure
+from scaling.interpreters.choose import ensure, present
 from scaling.interpreters.find import survey
 from scaling.interpreters.interpreter import Interpreter, inspect
 
@@ -18,5 +18,6 @@ __all__ = [
     "ensure",
     "inspect",
     "parse_build",
+    "present",
     "survey",
 ]

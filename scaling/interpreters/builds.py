@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from scaling.errors import UsageError
 
-VERSIONS = ("3.13", "3.13t", "3.14", "3.14t", "3.15", "3.15t")
+VERSIONS = ("3.12", "3.13", "3.13t", "3.14", "3.14t", "3.15", "3.15t")
 """The builds that have a nox session of their own."""
 
 OLDEST_MINOR, NEWEST_MINOR = 12, 15

@@ -14,7 +14,7 @@ from typing import Protocol
 from scaling.cache import Say
 from scaling.errors import ScalingError, UsageError
 from scaling.interpreters.build import from_source
-from scaling.interpreters.builds import Build, parse_build
+from scaling.interpreters.builds import BUILDS, Build, parse_build
 from scaling.interpreters.download import download
 from scaling.interpreters.find import best_first, survey, version_key
 from scaling.interpreters.interpreter import Interpreter
@@ -65,6 +65,24 @@ def select(
         if all(build.name in chosen for build in builds):
             return {build.name: chosen[build.name] for build in builds}
     return None
+
+
+def present(*, pgo: bool = False) -> list[str]:
+    """The builds that this machine has, oldest version first: what can be studied at once.
+
+    Where the two builds of a version are not alike, the one with the GIL stands for it: `ensure`
+    would go and get a pair.
+    """
+    found = survey()
+    names = []
+    for minor in dict.fromkeys(build.minor for build in BUILDS):
+        pair = [build for build in BUILDS if build.minor == minor]
+        alone = [[build] for build in pair]
+        for builds in (pair, *alone):
+            if select(found, builds, pgo=pgo):
+                names += [build.name for build in builds]
+                break
+    return names
 
 
 def _usable(one: Interpreter, *, pgo: bool) -> bool:

@@ -1,11 +1,11 @@
 """The first line of a journal: what is asked, on which machine, of which builds."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 from scaling import __version__
 from scaling.driver.execute import PreparedArm
 from scaling.journal.identity import identity
+from scaling.journal.instant import now
 from scaling.journal.record import SCHEMA, Arm, Environment, Machine, StudyLine, WorkloadNote
 from scaling.plan.plan import Plan
 
@@ -25,11 +25,11 @@ def head(
             build=prepared.arm.build.name,
             settings=list(prepared.arm.settings),
             origin=prepared.origin,
-            description=Environment(
-                python=prepared.description.python, packages=prepared.description.packages
-            ),
+            runtime=prepared.runtime,
+            description=_described(prepared) if prepared.is_python else None,
         )
         for name, prepared in arms.items()
+        if prepared.is_there
     }
     same = identity(
         study=study, machine=machine, arms=told, pins=pins, workers_source=workers_source
@@ -44,7 +44,10 @@ def head(
         arms=told,
         workloads={
             name: WorkloadNote(
-                operation=facts.operation, summary=facts.summary, in_flight=facts.in_flight
+                operation=facts.operation,
+                summary=facts.summary,
+                in_flight=facts.in_flight,
+                finite=facts.finite,
             )
             for name, facts in plan.workloads.items()
         },
@@ -52,5 +55,9 @@ def head(
         workers_source=workers_source,
         fingerprint=same.fingerprint,
         scaling=__version__,
-        started_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        started_at=now(),
     )
+
+
+def _described(arm: PreparedArm) -> Environment:
+    return Environment(python=arm.description.python, packages=arm.description.packages)

@@ -8,7 +8,7 @@ told, and never stops us from reading the rest.
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import msgspec
 
@@ -20,6 +20,16 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 GZIP = 16 + zlib.MAX_WBITS  # what zlib calls a gzip header
 CHUNK_BYTES = 1 << 18
 START = "begin one with: scaling run --output DIR"
+
+
+class Part(NamedTuple):
+    """The lines of a plain journal that begin at these bytes; without an end, all the rest."""
+
+    begin: int = 0
+    end: int | None = None
+
+
+WHOLE = Part()
 
 
 def find_journal(path: Path) -> Path:
@@ -38,21 +48,22 @@ def find_journal(path: Path) -> Path:
     raise UsageError(f"{path}: no {NAMES[0]} in this folder; {START}")
 
 
-def read_lines(path: Path, note: Callable[[str], None]) -> Iterator[Line]:
+def read_lines(path: Path, note: Callable[[str], None], part: Part = WHOLE) -> Iterator[Line]:
     """Every line of the journal at `path` that we know, the study line first.
 
     A last line without its end is passed over in silence: that is how an interrupted writer leaves
-    it. `note` is told of anything else that is skipped, by line number.
+    it. `note` is told of anything else that is skipped, by line number. Of a `part`, the study line
+    and the lines of that part.
 
     Raises:
         UsageError: empty, not a journal, two journals in one, or written by a newer version.
     """
-    lines = _raw_lines(path)
-    first = next(lines, b"")
+    lines = _raw_lines(path, part)
+    _, first = next(lines, (1, b""))
     if not first.strip():
         raise UsageError(f"{path}: the journal is empty; start the study again in another folder")
     yield _study_line(path, first)
-    for number, raw in enumerate(lines, start=2):
+    for number, raw in lines:
         try:
             line = decode_line(raw)
         except UNREADABLE as error:
@@ -92,12 +103,43 @@ def _study_line(path: Path, raw: bytes) -> StudyLine:
     return line
 
 
-def _raw_lines(path: Path) -> Iterator[bytes]:
+def _raw_lines(path: Path, part: Part) -> Iterator[tuple[int, bytes]]:
+    """The first line and those of the part, with their numbers from 1."""
     try:
         with path.open("rb") as file:
-            yield from _unpacked_lines(file) if path.suffix == ".gz" else file
+            if path.suffix == ".gz":
+                yield from enumerate(_unpacked_lines(file), start=1)
+            else:
+                yield from _lines_of(part, file)
     except (OSError, zlib.error) as error:
         raise UsageError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
+
+
+def _lines_of(part: Part, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    number, first = 1, file.readline()
+    if not first:
+        return
+    yield number, first
+    place = len(first)
+    if part.begin > place:  # go to the first line that begins there or later
+        number += _newlines(file, part.begin - 1 - place)
+        number += file.readline().endswith(b"\n")
+        place = file.tell()
+    for line in file:
+        if part.end is not None and place >= part.end:
+            return
+        number += 1
+        yield number, line
+        place += len(line)
+
+
+def _newlines(file: BinaryIO, count: int) -> int:
+    """How many lines end within the next `count` bytes, which are read."""
+    found = 0
+    while count > 0 and (chunk := file.read(min(count, CHUNK_BYTES))):
+        found += chunk.count(b"\n")
+        count -= len(chunk)
+    return found
 
 
 def _unpacked_lines(file: BinaryIO) -> Iterator[bytes]:

@@ -68,6 +68,7 @@ class ProcessFacts(msgspec.Struct, frozen=True, kw_only=True):
     thread_inherit_context: int | None = None
     context_aware_warnings: int | None = None
     os_threads: int | None = None
+    open_files_limit: int | None = None
     debug: bool = False
 
 
@@ -82,8 +83,8 @@ class LoopFacts(msgspec.Struct, frozen=True, kw_only=True):
 class Instants(msgspec.Struct, frozen=True, kw_only=True):
     """Milestones of a child, CLOCK_MONOTONIC ns. `opened` and `closed` are as scheduled.
 
-    The others are when the last worker had said so: imports done, warmed up, last tick taken,
-    everything closed.
+    Of a finite run they are the release and the last finish. The others are when the last worker
+    had said so: imports done, warmed up, last tick taken, everything closed.
     """
 
     started: int | None = None
@@ -95,19 +96,39 @@ class Instants(msgspec.Struct, frozen=True, kw_only=True):
     report: int | None = None
 
 
+class Latency(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How long operations took: a log-linear histogram, its non-empty buckets in rising order.
+
+    `value_ns` are the lower edges of the buckets, `count` how many operations fell into each.
+    """
+
+    value_ns: list[int] = []
+    count: list[int] = []
+
+
 class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One worker's part of a record. `process` is None where the top one holds (threads).
 
     `cpus` are those that the worker found itself on, where it was pinned. `hung` tells that it
-    had not closed down when the host stopped waiting for it.
+    had not closed down when the host stopped waiting for it. A worker that `serves` only answers
+    others' operations. `figures` are the workload's own, with their units in their names.
+
+    In a finite run a worker is released, starts its first operation and finishes its last one at
+    the instants told, and has two ticks: at its release and at its finish.
     """
 
     index: int
     ticks: Ticks = Ticks()
     process: ProcessFacts | None = None
     in_flight: int | None = None
+    serves: bool = False
     busy_from_ns: int | None = None
     busy_until_ns: int | None = None
+    released_ns: int | None = None
+    started_ns: int | None = None
+    finished_ns: int | None = None
+    figures: dict[str, float] = {}
+    latency: Latency | None = None
     cpus: list[int] | None = None
     errors: int = 0
     error_samples: list[str] = []
@@ -129,6 +150,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: int
     outcome: Literal["measured", "failed"]
+    finite: bool = False
     failure: Failure | None = None
     process: ProcessFacts = ProcessFacts()
     loop: LoopFacts | None = None
@@ -194,13 +216,19 @@ class ParameterFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkloadFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """One workload as its class describes it; `refused` says why it could not be imported."""
+    """One workload as its class describes it; `refused` says why it could not be imported.
+
+    `scaled` are the parameters that say how much is done, which `--scale` multiplies.
+    `descriptors` are the open files that each unit in flight holds.
+    """
 
     path: str
     summary: str = ""
     operation: str = "operations"
     finite: bool = False
+    scaled: list[str] = []
     in_flight: str | None = None
+    descriptors: int = 0
     services: list[str] = []
     refused: str | None = None
     refusals: list[Refusal] = []
@@ -222,7 +250,8 @@ class Description(Environment, frozen=True, kw_only=True):
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """One point of the study, as the journal names it. `parameters` are all of the workload's.
 
-    `pinning` has the CPUs of each worker; None leaves that to the kernel.
+    `pinning` has the CPUs of each worker; None leaves that to the kernel. A `twin` repeats another
+    cell in every block and differs from it in nothing: how far apart they come out is noise.
     """
 
     workload: str
@@ -234,6 +263,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     sizing: str = "weak"
     region: Region | None = None
     pinning: list[list[int]] | None = None
+    twin: bool = False
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
@@ -255,11 +285,15 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Arm(msgspec.Struct, frozen=True, kw_only=True):
-    """A build and its run-time settings (`gil`, `mimalloc`, `nogc`), as they were found."""
+    """A build and its run-time settings (`gil`, `mimalloc`, `nogc`), as they were found.
+
+    `runtime` is the version of another runtime than Python, which then has no description.
+    """
 
     build: str
     settings: list[str] = []
     origin: str | None = None
+    runtime: str | None = None
     description: Environment | None = None
 
 
@@ -269,6 +303,7 @@ class WorkloadNote(msgspec.Struct, frozen=True, kw_only=True):
     operation: str = "operations"
     summary: str = ""
     in_flight: str | None = None
+    finite: bool = False
 
 
 class StudyLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="study"):

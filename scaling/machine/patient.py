@@ -15,6 +15,7 @@ import psutil
 from scaling.driver.disturbance import MachineTimes, disturbance
 from scaling.interpreters import Interpreter, survey
 from scaling.journal.record import Disturbance
+from scaling.machine.open_files import open_files_limit
 from scaling.machine.topology import Topology, read_topology
 
 LEAST_TOLD = 0.01  # of a CPU, for one process: below it is a tick or two of the clock
@@ -26,7 +27,8 @@ class Patient:
     """A machine as it was seen.
 
     `sample` is what went on during a second in which we did nothing, `busy` the CPUs' worth that
-    each program took in it, by name. Bytes are None where the system does not tell.
+    each program took in it, by name. Bytes are None where the system does not tell, `open_files`
+    where a process may open any number.
     """
 
     root: Path = Path("/")
@@ -66,7 +68,7 @@ def look(sleep: Callable[[float], None] = time.sleep) -> Patient:
         busy=busy_programs(began, ended, took_s),
         memory_free_bytes=psutil.virtual_memory().available,
         swap_used_bytes=_swap_used(),
-        open_files=_open_files(),
+        open_files=open_files_limit(),
         interpreters=interpreters,
     )
 
@@ -102,14 +104,6 @@ def _swap_used() -> int | None:
         return psutil.swap_memory().used
     except (OSError, RuntimeError):  # a kernel without /proc/vmstat
         return None
-
-
-def _open_files() -> int | None:
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def _text(path: Path) -> str:

@@ -21,9 +21,14 @@ def in_blocks(cells: Sequence[Cell], blocks: int, seed: int) -> Iterator[Planned
     A block does not depend on how many there are.
     """
     for block in range(blocks):
-        # Seeding by text and `random()` itself are the two parts of the module that Python promises
-        # to keep as they are; `shuffle` and `sample` are not.
-        source = random.Random(f"{seed}:{block}")
-        shuffled = sorted(cells, key=lambda _: source.random())
-        for position, cell in enumerate(shuffled):
-            yield PlannedRun(block, position, cell)
+        yield from one_block(cells, block, seed)
+
+
+def one_block(cells: Sequence[Cell], block: int, seed: int) -> Iterator[PlannedRun]:
+    """Every cell once, in the order of this block."""
+    # Seeding by text and `random()` itself are the two parts of the module that Python promises to
+    # keep as they are; `shuffle` and `sample` are not.
+    source = random.Random(f"{seed}:{block}")
+    shuffled = sorted(cells, key=lambda _: source.random())
+    for position, cell in enumerate(shuffled):
+        yield PlannedRun(block, position, cell)

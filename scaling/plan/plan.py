@@ -10,16 +10,21 @@ from scaling.journal.identity import cell_key
 from scaling.journal.record import SCHEMA, Cell, Description, ParameterValue, WorkloadFacts
 from scaling.machine.pinning import cpu_order, pinning
 from scaling.machine.topology import Topology, default_worker_counts
+from scaling.plan.in_flight import in_flight, most_workers
+from scaling.plan.open_files import too_many_open_files
 from scaling.plan.order import PlannedRun, in_blocks
 from scaling.plan.refusals import Refused, refusal
+from scaling.plan.twins import twins_of
+from scaling.runtimes.known import OWN_LOOP, RUNTIMES
 from scaling.study.controls import with_controls
 from scaling.study.file import WorkloadEntry
 from scaling.study.settle import facts_of, settle
 from scaling.study.study import Study
 
-# What a run costs beside warm-up and window, until runs of this study have told: interpreter and
-# imports 0.5 s (1 s with aiohttp), closing and recording 0.2 s; see studies/scale.toml.
-EXPECTED_OVERHEAD_S = 1.0
+# What a run costs beside warm-up and window, until runs of this study have told: starting, imports,
+# closing and recording. On two 2.5 GHz cores it was 0.15 s with the standard library alone, 0.6 s
+# with aiohttp and four workers, and 0.27 s on average; slower machines need twice as much.
+EXPECTED_OVERHEAD_S = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,39 +32,41 @@ class Plan:
     """A settled study's cells. `workloads` has the facts of each workload of the study, by name.
 
     The first `asked` of the cells are what the study asks for; the others are the controls that
-    were added to it.
+    were added to it. `twins` repeat some of those asked for.
     """
 
     study: Study
     cells: tuple[Cell, ...]
     asked: int
+    twins: tuple[Cell, ...]
     refused: tuple[Refused, ...]
     workloads: Mapping[str, WorkloadFacts]
 
     @property
     def runs(self) -> list[PlannedRun]:
-        """Every run in the order in which it is to be done."""
-        return list(in_blocks(self.cells, self.study.blocks, self.study.seed))
+        """Every run of the planned blocks in the order in which it is to be done."""
+        return self.runs_of(self.study.blocks)
 
-    def run_s(self, overhead_s: float = EXPECTED_OVERHEAD_S) -> float:
-        """Seconds that one run takes, `overhead_s` of them beside warm-up and window."""
-        return overhead_s + self.study.warmup_s + self.study.window_s
+    def runs_of(self, blocks: int) -> list[PlannedRun]:
+        """Every run of so many blocks, of which the planned ones are the first."""
+        return list(in_blocks(self.every_cell, blocks, self.study.seed))
 
-    def total_s(self, overhead_s: float = EXPECTED_OVERHEAD_S) -> float:
-        """Seconds that all runs take."""
-        return len(self.cells) * self.study.blocks * self.run_s(overhead_s)
+    @property
+    def every_cell(self) -> tuple[Cell, ...]:
+        """What each block consists of: the cells and the twins."""
+        return (*self.cells, *self.twins)
+
+    def inside_s(self, cell: Cell) -> float | None:
+        """Seconds of warm-up and window in a run; None where it ends when its work is done."""
+        if self.workloads[cell.workload].finite:
+            return None
+        return self.study.warmup_s + self.study.window_s
 
     def in_flight(self, cell: Cell) -> int | None:
-        """Work in flight over all workers; None where the workload has no parameter for it.
-
-        `weak`: the parameter for each worker. `strong`: what `weak` has at the workload's largest
-        number of workers, whatever the cell's own.
-        """
-        name = self.workloads[cell.workload].in_flight
-        each = cell.parameters.get(name) if name is not None else None
-        if not isinstance(each, int):
-            return None
-        return each * (cell.workers if cell.sizing == "weak" else self._most_workers(cell.workload))
+        """Work in flight over all workers; None where the workload has no parameter for it."""
+        return in_flight(
+            self.workloads[cell.workload], cell, most_workers(self.study, cell.workload)
+        )
 
     def document(
         self,
@@ -98,15 +105,18 @@ class Plan:
             reasons = "; ".join(dict.fromkeys(each.reason for each in self.refused))
             raise UsageError(f"nothing of this study can be run here: {reasons}")
 
-    def _most_workers(self, workload: str) -> int:
-        entries = (entry for entry in self.study.workloads if entry.name == workload)
-        return max(count for entry in entries for count in entry.workers or ())
 
-
-def make_plan(study: Study, descriptions: Mapping[str, Description], topology: Topology) -> Plan:
+def make_plan(
+    study: Study,
+    descriptions: Mapping[str, Description],
+    topology: Topology,
+    *,
+    open_files: int | None = None,
+) -> Plan:
     """Settle the study and list its cells, in the study's own order.
 
     `descriptions` has the `--describe` document of each arm's environment, by the arm's name.
+    `open_files` is how many a process may have at most; None where there is no limit.
 
     Raises:
         UsageError: a name that no arm knows, a parameter that does not fit, or workers that are to
@@ -115,12 +125,13 @@ def make_plan(study: Study, descriptions: Mapping[str, Description], topology: T
     asked = settle(study, descriptions, default_worker_counts(topology))
     study = with_controls(asked, descriptions, topology.usable_cores)
     order = cpu_order(topology) if study.pin else ()
-    found = list(_every(study, descriptions, topology, order))
-    own = _distinct(_every(asked, descriptions, topology, order))
+    found = list(_every(study, descriptions, topology, order, open_files))
+    own = _distinct(_every(asked, descriptions, topology, order, open_files))
     return Plan(
         study=study,
         cells=_distinct(found),
         asked=len(own),
+        twins=twins_of(own) if study.twins else (),
         refused=tuple(dict.fromkeys(each for each in found if isinstance(each, Refused))),
         workloads={entry.name: facts_of(entry.name, descriptions) for entry in study.workloads},
     )
@@ -131,27 +142,41 @@ def _every(
     descriptions: Mapping[str, Description],
     topology: Topology,
     order: tuple[int, ...],
+    open_files: int | None,
 ) -> Iterator[Cell | Refused]:
     """All cells of a settled study and what it cannot have; `order`: of the CPUs to pin to."""
     for entry in study.workloads:
-        for arm, model, loop, sizing in itertools.product(
-            entry.arms or (), entry.models or (), entry.loops or (), entry.sizing or ()
-        ):
+        for arm, model, loop, sizing in _places(entry):
             place = {"workload": entry.name, "model": model, "loop": loop, "sizing": sizing}
             for parameters in _sweep(entry):
                 reason = refusal(descriptions[arm], parameters, **place)
                 if reason is not None:
                     yield Refused(**place, arm=arm, reason=reason)
                     continue
+                facts = descriptions[arm].workloads[entry.name]
                 for workers in entry.workers or ():
-                    yield Cell(
-                        **place,
+                    cell = Cell(
+                        workload=entry.name,
+                        model=model,
+                        loop=loop,
+                        sizing=sizing,
                         arm=arm,
                         parameters=parameters,
                         workers=workers,
                         region=topology.region(workers),
                         pinning=pinning(order, workers) if order else None,
                     )
+                    under_way = in_flight(facts, cell, most_workers(study, entry.name))
+                    reason = too_many_open_files(facts, cell, under_way, open_files)
+                    yield Refused(**place, arm=arm, reason=reason) if reason else cell
+
+
+def _places(entry: WorkloadEntry) -> Iterator[tuple[str, str, str, str]]:
+    """Arm, model, loop and sizing; a runtime that is no Python has its own loop alone."""
+    for arm in entry.arms or ():
+        loops = (OWN_LOOP,) if arm in RUNTIMES else entry.loops or ()
+        for place in itertools.product(entry.models or (), loops, entry.sizing or ()):
+            yield arm, *place
 
 
 def _distinct(found: Iterable[Cell | Refused]) -> tuple[Cell, ...]:

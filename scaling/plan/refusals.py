@@ -8,7 +8,7 @@ from scaling.journal.record import Description, ParameterValue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """Cells that cannot be run, at whatever number of workers, and the reason."""
+    """Cells that cannot be run, and the reason; it says so where it is the number of workers."""
 
     workload: str
     loop: str

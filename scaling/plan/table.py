@@ -9,7 +9,10 @@ from scaling.plan.plan import EXPECTED_OVERHEAD_S, Plan
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRow:
-    """Cells that differ in nothing but the number of workers; `seconds` are of all blocks."""
+    """Cells that differ in nothing but the number of workers; `seconds` are of all blocks.
+
+    None for a finite workload, which takes what it takes.
+    """
 
     workload: str
     parameters: str
@@ -19,7 +22,7 @@ class PlanRow:
     sizing: str
     workers: tuple[int, ...]
     runs: int
-    seconds: float
+    seconds: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,14 +39,20 @@ class RefusedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanTable:
-    """The rows of a plan and their sums. `in_windows` is the share of the time that is measured."""
+    """The rows of a plan and its sums, in which the twins are counted, too.
+
+    `finite` of the `runs` take a time that is not known beforehand; `total_s` is that of the
+    others, each of which takes `run_s`, and `in_windows` the share of it that is measured.
+    """
 
     name: str
     rows: tuple[PlanRow, ...]
     refused: tuple[RefusedRow, ...]
     cells: int
+    twins: int
     blocks: int
     runs: int
+    finite: int
     run_s: float
     total_s: float
     in_windows: float
@@ -51,12 +60,13 @@ class PlanTable:
 
 def plan_table(plan: Plan, overhead_s: float = EXPECTED_OVERHEAD_S) -> PlanTable:
     """The plan's rows, in the study's order; `overhead_s` is a run's time beside its window."""
-    blocks, run_s = plan.study.blocks, plan.run_s(overhead_s)
-    alike: dict[tuple[str, ...], list[int]] = {}
+    blocks = plan.study.blocks
+    run_s = overhead_s + plan.study.warmup_s + plan.study.window_s
+    alike: dict[tuple[str, ...], list[Cell]] = {}
     for cell in plan.cells:
         changed = changed_parameters(cell, plan.workloads)
         key = (cell.workload, changed, cell.arm, cell.model, cell.loop, cell.sizing)
-        alike.setdefault(key, []).append(cell.workers)
+        alike.setdefault(key, []).append(cell)
     rows = tuple(
         PlanRow(
             workload=workload,
@@ -65,21 +75,25 @@ def plan_table(plan: Plan, overhead_s: float = EXPECTED_OVERHEAD_S) -> PlanTable
             model=model,
             loop=loop,
             sizing=sizing,
-            workers=tuple(workers),
-            runs=len(workers) * blocks,
-            seconds=len(workers) * blocks * run_s,
+            workers=tuple(cell.workers for cell in cells),
+            runs=len(cells) * blocks,
+            seconds=None if plan.inside_s(cells[0]) is None else len(cells) * blocks * run_s,
         )
-        for (workload, parameters, arm, model, loop, sizing), workers in alike.items()
+        for (workload, parameters, arm, model, loop, sizing), cells in alike.items()
     )
+    runs = len(plan.every_cell) * blocks
+    finite = sum(plan.inside_s(cell) is None for cell in plan.every_cell) * blocks
     return PlanTable(
         name=plan.study.name,
         rows=rows,
         refused=_refused_rows(plan),
         cells=len(plan.cells),
+        twins=len(plan.twins),
         blocks=blocks,
-        runs=len(plan.cells) * blocks,
+        runs=runs,
+        finite=finite,
         run_s=run_s,
-        total_s=plan.total_s(overhead_s),
+        total_s=(runs - finite) * run_s,
         in_windows=plan.study.window_s / run_s,
     )
 

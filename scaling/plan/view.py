@@ -1,25 +1,64 @@
 """A plan on a terminal: what is run, what cannot be, and how long it takes."""
 
+from collections.abc import Iterator
+
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from scaling.driver.progress import in_words
+from scaling.driver.time_left import in_words
 from scaling.plan.plan import Plan
 from scaling.plan.table import plan_table
 from scaling.study.controls import is_control
-from scaling.wording import plural
+from scaling.study.scaled import MUCH, amount, scaled_to
+from scaling.wording import percent, plural
 
 
 def one_line(plan: Plan) -> str:
     """What a study is about to cost."""
     table = plan_table(plan)
+    twins = f" and {plural(table.twins, 'twin')}" if table.twins else ""
     refused = f"; {plural(len(table.refused), 'combination')} left out" if table.refused else ""
     return (
-        f"{table.name}: {plural(table.cells, 'cell')} in {plural(table.blocks, 'block')} = "
-        f"{plural(table.runs, 'run')} of {table.run_s:.1f} s, about {in_words(table.total_s)}"
-        f"{refused}"
+        f"{table.name}: {plural(table.cells, 'cell')}{twins} in {plural(table.blocks, 'block')} = "
+        f"{plural(table.runs, 'run')}{_cost(plan)}{refused}"
     )
+
+
+def _cost(plan: Plan) -> str:
+    table = plan_table(plan)
+    windowed = f"of {table.run_s:.1f} s, about {in_words(table.total_s)}"
+    finite = "finite: time known after the first block"
+    if not table.finite:
+        return f" {windowed}"
+    if table.finite == table.runs:
+        return f", {finite}"
+    return f": {table.runs - table.finite:,} {windowed}; {table.finite:,} {finite}"
+
+
+def reservations(plan: Plan) -> Iterator[str]:
+    """What makes a study smaller or longer than it looks, a line each."""
+    study = plan.study
+    if study.scale != 1:
+        yield scaled_to(study.document)
+    if study.precision is not None:
+        known = percent(study.precision)
+        most = plural(study.max_blocks, "block")
+        yield f"blocks are added until every headline ratio is known to ± {known}, up to {most}"
+    finite = [cell for cell in plan.cells if plan.workloads[cell.workload].finite]
+    each = max(
+        (amount(plan.workloads[cell.workload], cell.parameters) for cell in finite), default=0
+    )
+    if each >= MUCH:
+        yield f"{each:,} per worker can take hours in all; --scale 0.01 is for a quick look"
+
+
+def twins_line(plan: Plan) -> str:
+    """What the plan does to find out how much of a difference is noise."""
+    if not plan.twins:
+        return "no twins: nothing will show how far apart equal runs come out"
+    twins = plural(len(plan.twins), "twin")
+    return f"{twins} (A/A) show the noise floor; --no-twins leaves them out"
 
 
 def controls_line(plan: Plan) -> str:
@@ -56,7 +95,7 @@ class PlanView:
             counts = ", ".join(map(str, row.workers))
             cells.add_row(
                 label, row.arm, row.loop, row.model, row.sizing, counts, str(row.runs),
-                in_words(row.seconds),
+                "finite" if row.seconds is None else in_words(row.seconds),
             )  # fmt: skip
         yield cells
         if table.refused:
@@ -65,9 +104,14 @@ class PlanView:
             arms = ", ".join(refused.arms)
             what = f"{refused.workload} · {refused.loop} · {arms} · {refused.model}"
             yield Text(f"  {what}: {refused.reason}")
-        yield Text(f"\n{controls_line(self._plan)}", style="dim")
+        yield Text()
+        for remark in (
+            *reservations(self._plan),
+            controls_line(self._plan),
+            twins_line(self._plan),
+        ):
+            yield Text(remark, style="dim")
         if self._plan.study.pin:
             yield Text("each worker is pinned to a CPU of its own", style="dim")
-        yield Text(
-            f"\n{one_line(self._plan)}, {table.in_windows:.0%} of it in windows", style="bold"
-        )
+        measured = f", {table.in_windows:.0%} of it in windows" if not table.finite else ""
+        yield Text(f"\n{one_line(self._plan)}{measured}", style="bold")

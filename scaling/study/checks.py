@@ -68,7 +68,7 @@ def _blocks(value: int, where: str) -> int:
     return value
 
 
-def _window(value: float, where: str) -> float:
+def _seconds(value: float, where: str) -> float:
     if not 0 < value < math.inf:
         raise UsageError(f"{where}: expected seconds above 0, got {value!r}")
     return value
@@ -78,6 +78,29 @@ def _warmup(value: float, where: str) -> float:
     if not 0 <= value < math.inf:
         raise UsageError(f"{where}: expected seconds, 0 or more, got {value!r}")
     return value
+
+
+def _share(value: float | str) -> float:
+    """`0.02` and `"2%"` as 0.02; whatever is no number as NaN, which no rule takes."""
+    text = str(value).strip()
+    try:
+        return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        return math.nan
+
+
+def _precision(value: float | str, where: str) -> float:
+    share = _share(value)
+    if not 0 < share < 1:
+        raise UsageError(f"{where}: expected a share between 0 and 1, such as 2%, got {value!r}")
+    return share
+
+
+def _scale(value: float | str, where: str) -> float:
+    share = _share(value)
+    if not 0 < share < math.inf:
+        raise UsageError(f"{where}: expected a factor above 0, such as 0.01 or 1%, got {value!r}")
+    return share
 
 
 def check_name(value: str, where: str) -> str:
@@ -96,11 +119,15 @@ def check_name(value: str, where: str) -> str:
 RULES: dict[str, Callable[[Any, str], Any]] = {
     "arms": _several,
     "blocks": _blocks,
+    "limit_s": _seconds,
     "loops": _several,
+    "max_blocks": _blocks,
     "models": _from(MODELS, "model"),
+    "precision": _precision,
     "preset": _preset,
+    "scale": _scale,
     "sizing": _from(SIZINGS, "sizing"),
     "warmup_s": _warmup,
-    "window_s": _window,
+    "window_s": _seconds,
     "workers": _workers,
 }

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 import msgspec
 
 from scaling.journal.record import Description, ParameterValue
+from scaling.runtimes.known import RUNTIMES
 from scaling.study.file import WorkloadEntry
 from scaling.study.study import Study
 
@@ -40,11 +41,12 @@ def with_controls(
     """
     if not study.controls or usable_cores < FEWEST_CORES:
         return study
+    arms = tuple(arm for arm in study.arms if arm not in RUNTIMES)  # those have no controls
     offered = {name for each in descriptions.values() for name in each.workloads}
     lacking = [
-        _entry(name, descriptions, study.arms)
+        _entry(name, descriptions, arms)
         for name in CONTROLS
-        if name in offered and not any(_holds(entry, name, study.arms) for entry in study.workloads)
+        if name in offered and not any(_holds(entry, name, arms) for entry in study.workloads)
     ]
     return msgspec.structs.replace(study, workloads=(*study.workloads, *lacking))
 

@@ -34,6 +34,10 @@ class StudyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     name: str | None = None
     preset: str | None = None
     blocks: int | None = None
+    precision: float | str | None = None
+    max_blocks: int | None = None
+    scale: float | str | None = None
+    limit_s: float | None = None
     window_s: float | None = None
     warmup_s: float | None = None
     seed: int | None = None
@@ -43,6 +47,7 @@ class StudyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     workers: tuple[int, ...] | None = None
     sizing: tuple[str, ...] | None = None
     controls: bool | None = None
+    twins: bool | None = None
     pin: bool | None = None
     workloads: tuple[WorkloadEntry, ...] | None = None
 
@@ -131,13 +136,17 @@ WORDS = {
 }
 
 
+def _types(told: str) -> str:
+    """`float | str | null` as "number or text"."""
+    names = [name for name in told.split(" | ") if name != "null"]
+    return " or ".join(WORDS.get(name, name) for name in names)
+
+
 def _plainly(message: str, document: object) -> str:
     """Turn "Expected `array | null`, got `str` - at `$.loops`" into "loops: expected a list, …"."""
     complaint, _, place = message.partition(" - at `$")
     key = place.rstrip("`").lstrip(".").removesuffix("[...]")
-    complaint = complaint.replace(" | null", "").replace(" | ", " or ")
-    for theirs, ours in WORDS.items():
-        complaint = re.sub(rf"`{theirs}`", ours, complaint)
+    complaint = re.sub(r"`([\w| ]+)`", lambda found: _types(found[1]), complaint)
     complaint = complaint[:1].lower() + complaint[1:].replace("`", "")
     if not key:
         return complaint

@@ -15,11 +15,15 @@ FLAGS = {
     "blocks": "--blocks",
     "controls": "--controls",
     "loops": "--loop",
+    "max_blocks": "--max-blocks",
     "models": "--model",
     "pin": "--pin",
+    "precision": "--precision",
     "preset": "--preset",
+    "scale": "--scale",
     "seed": "--seed",
     "sizing": "--sizing",
+    "twins": "--twins",
     "window_s": "--seconds",
     "workers": "--workers",
     "workloads": "--workload",
@@ -44,8 +48,12 @@ class Options:
     seconds: float | None = None
     preset: str | None = None
     blocks: int | None = None
+    precision: str | None = None
+    max_blocks: int | None = None
+    scale: str | None = None
     seed: int | None = None
     controls: bool | None = None
+    twins: bool | None = None
     pin: bool | None = None
 
     @property
@@ -62,9 +70,13 @@ class Options:
         return StudyFile(
             preset=self.preset,
             blocks=self.blocks,
+            precision=self.precision,
+            max_blocks=self.max_blocks,
+            scale=self.scale,
             window_s=self.seconds,
             seed=self.seed,
             controls=self.controls,
+            twins=self.twins,
             pin=self.pin,
             arms=listed(self.arm, FLAGS["arms"]),
             models=listed(self.model, FLAGS["models"]),

@@ -12,9 +12,9 @@ class Preset(NamedTuple):
 
 # 3 blocks show a shape and its scatter and no more; from 6 on there can be intervals; 20 make them
 # narrow. A longer window hardly helps beyond some seconds: what differs between runs stays.
-# What `smoke` costs is worked out in studies/scale.toml.
+# What `smoke` costs is worked out in studies/scale.toml: it has to be done in five minutes.
 PRESETS = {
-    "smoke": Preset(blocks=3, window_s=2.5),
+    "smoke": Preset(blocks=3, window_s=2.0),
     "default": Preset(blocks=8, window_s=5.0),
     "rigorous": Preset(blocks=20, window_s=5.0),
 }

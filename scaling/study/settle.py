@@ -13,6 +13,7 @@ from scaling.journal.record import Description, WorkloadFacts
 from scaling.names import unknown
 from scaling.study.file import WorkloadEntry
 from scaling.study.parameters import combined
+from scaling.study.scaled import scaled
 from scaling.study.study import ENTRY_LISTS, Study
 
 
@@ -50,7 +51,7 @@ def _settled(
     overrides = [override for override in study.overrides if override.workload == entry.name]
     where = f"{study.source}: workload {entry.name}"
     said = {} if facts.refused else combined(facts.parameters, entry.parameters, overrides, where)
-    parameters = {name: list(values) for name, values in said.items()}
+    parameters = scaled(facts, said, study.scale)
     return msgspec.structs.replace(entry, parameters=parameters, **lists)
 
 

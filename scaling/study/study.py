@@ -23,6 +23,10 @@ from scaling.study.presets import DEFAULT_PRESET, PRESETS
 # What is run when no study is named.
 DEFAULT_STUDY = "scale"
 
+# With `precision`, no more blocks than this: about two hours of the default study on two cores. The
+# interval narrows with the root of their number, so halving that of 10 blocks takes all 40.
+MAX_BLOCKS = 40
+
 # The lists that a workload's entry may override, and the command line above it.
 ENTRY_LISTS = ("arms", "loops", "models", "workers", "sizing")
 
@@ -33,9 +37,16 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked.
 
     `workers` is None where the machine's topology decides. `controls`: the control workloads are
-    run, too, where the study itself does not ask for them (`scaling.study.controls`); `pin`: every
-    worker gets a CPU of its own. `source` names the study file, for
-    messages, and `overrides` are what `--set` said; both are gone once the study is settled.
+    run, too, where the study itself does not ask for them (`scaling.study.controls`); `twins`: a
+    cell of each workload is run twice in every block (`scaling.plan.twins`); `pin`: every worker
+    gets a CPU of its own.
+
+    With a `precision`, blocks are added to `blocks` until the interval of every headline ratio is
+    that narrow (its half width over the ratio) or there are `max_blocks`. `scale` multiplies the
+    amounts of the workloads (`scaling.study.scaled`), and `limit_s` is what a finite run may take.
+
+    `source` names the study file, for messages, and `overrides` are what `--set` said; both are
+    gone once the study is settled.
     """
 
     name: str
@@ -46,11 +57,16 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     workers: tuple[int, ...] | None = None
     sizing: tuple[str, ...] = ("weak",)
     controls: bool = True
+    twins: bool = True
     pin: bool = False
     preset: str
     blocks: int
+    precision: float | None = None
+    max_blocks: int = MAX_BLOCKS
     window_s: float
     warmup_s: float = 0.3
+    limit_s: float = 3600.0
+    scale: float = 1.0
     seed: int = 1
     source: str = ""
     overrides: tuple[Override, ...] = ()

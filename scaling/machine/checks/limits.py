@@ -6,20 +6,21 @@ from collections.abc import Iterator
 from scaling.machine.advice import Advice
 from scaling.machine.patient import Patient
 
-# Workers hold some ten descriptors each and one or two per connection; 64 connections a worker on
-# 12 workers need 1,700.
-LEAST_OPEN_FILES = 4096
+# Workers hold some ten open files each and one or two per connection: `fetch` with its 5,000
+# connections a worker needs as many for three threads. Children raise their own soft limit.
+LEAST_OPEN_FILES = 16_384
 THP = "sys/kernel/mm/transparent_hugepage/enabled"
 
 
 def open_files(patient: Patient) -> Iterator[Advice]:
     """The limit on open files, sockets among them."""
     limit = patient.open_files
-    if limit is not None and 0 <= limit < LEAST_OPEN_FILES:
+    if limit is not None and limit < LEAST_OPEN_FILES:
         yield Advice(
             "mind",
-            f"a process may open {limit:,} files; many workers with many connections need more",
-            f"before the study, in the same shell: ulimit -n {LEAST_OPEN_FILES}",
+            f"a process may open {limit:,} files at most; many workers with many connections need "
+            f"more, and a plan leaves out what does",
+            f"as root, in the shell that starts the study: ulimit -n {LEAST_OPEN_FILES}",
         )
 
 

@@ -1,0 +1,27 @@
+"""`scaling interpreters` and `scaling doctor`: what there is on this machine."""
+
+from rich.console import Console
+
+from scaling.cli.app import app
+
+
+@app.command()
+def interpreters() -> None:
+    """List the interpreters that are there: version, GIL or not, where from, how built."""
+    from scaling.interpreters import survey
+    from scaling.tables.interpreters import interpreters_table
+
+    Console().print(interpreters_table(survey()))
+
+
+@app.command()
+def doctor() -> None:
+    """Look at this machine and say what will disturb the figures, and what to do about it."""
+    from scaling.machine.doctor import examine, gravest
+    from scaling.machine.doctor_view import report
+    from scaling.machine.patient import look
+
+    found = examine(look())
+    Console().print(report(found))
+    if gravest(found) == "stop":
+        raise SystemExit(1)

@@ -1,0 +1,22 @@
+"""`scaling report`: a study told on one page."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from scaling.cli.app import app
+
+
+@app.command()
+def report(
+    results: Annotated[Path, typer.Argument(help="A study's folder, or its journal.")],
+    output: Annotated[
+        Path | None, typer.Option(help="File for the page (RESULTS/report.html).")
+    ] = None,
+) -> None:
+    """Tell a study on one HTML page that needs no network: the answer, and all that bears it."""
+    from scaling.report.report import report
+
+    report(results, output, Console())

@@ -1,0 +1,35 @@
+"""`scaling plot` and `scaling compare`: what journals say, once more and against each other."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from scaling.cli.app import app
+
+
+@app.command()
+def plot(
+    results: Annotated[Path, typer.Argument(help="A study's folder, or its journal.")],
+    output: Annotated[
+        Path | None, typer.Option(help="Folder for the plots (RESULTS/plots).")
+    ] = None,
+) -> None:
+    """Draw a study's plots again, from its journal alone."""
+    from scaling.tell import draw
+
+    draw(results, output, Console())
+
+
+@app.command()
+def compare(
+    results: Annotated[list[Path], typer.Argument(help="Studies' folders; the first is earliest.")],
+    output: Annotated[
+        Path | None, typer.Option(help="Folder for tables and plots (beside a single journal).")
+    ] = None,
+) -> None:
+    """Hold arms and models of a study against each other, or later studies against the first."""
+    from scaling.compare import compare
+
+    compare(results, output, Console())

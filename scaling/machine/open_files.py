@@ -1,0 +1,15 @@
+"""The limit on open files that the system sets a process, which may raise its own up to it."""
+
+try:
+    import resource
+except ImportError:  # Windows has no such limit
+
+    def open_files_limit() -> int | None:
+        """Nothing to read on this system."""
+        return None
+else:
+
+    def open_files_limit() -> int | None:
+        """The hard limit on open files of this process and its children; None: there is none."""
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        return None if hard == resource.RLIM_INFINITY else hard
