@@ -6,14 +6,17 @@ thing in question is told with the figures.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from scaling.analysis import unpaired
 from scaling.analysis.curves import Curve, Key, Point
-from scaling.analysis.estimate import Estimate
+from scaling.analysis.estimate import Floats
+from scaling.analysis.noise import NoiseFloor, noise_floor
 from scaling.analysis.sections import Section, sections
+from scaling.analysis.verdict import COST, RATE, Judged, Question, Speech, ask_unpaired, judged
 from scaling.journal.identity import Identity, identity_of
 from scaling.journal.record import StudyLine
 
@@ -31,15 +34,17 @@ HARMLESS = frozenset(
 class Change:
     """One cell, `then` and `now`; ratios are now over then, unpaired.
 
-    `memory` is blank where one study has PSS and the other RSS, as `memory_kinds` says.
+    `memory` is blank where one study has PSS and the other RSS, as `memory_kinds` says. The
+    verdicts of a section, which is one table, are one family; their margin heeds the noise floors
+    of both studies, which know nothing of what changed on the machine in between.
     """
 
     section: Section
     curve: Curve
     then: Point
     now: Point
-    throughput: Estimate
-    memory: Estimate
+    throughput: Judged
+    memory: Judged
     memory_kinds: tuple[str, str]
 
     @property
@@ -87,10 +92,16 @@ def across(then: Study, now: Study) -> Across:
     before = {_cell(each): each for each in _cells(then)}
     after = {_cell(each): each for each in _cells(now)}
     both = [(before[cell], here) for cell, here in after.items() if cell in before]
+    measured = [(was, here) for was, here in both if _is_measured(was) and _is_measured(here)]
+    floors = [noise_floor(*study) for study in (then, now)]
     return Across(
         then,
         now,
-        [_change(was, here) for was, here in both if _is_measured(was) and _is_measured(here)],
+        [
+            change
+            for _, pairs in groupby(measured, key=lambda pair: pair[1][0].title)
+            for change in _changes(list(pairs), floors)
+        ],
         only_then=sum(cell not in after for cell in before),
         only_now=sum(cell not in before for cell in after),
         invalid_then=tuple(_name(*here) for was, here in both if not _is_measured(was)),
@@ -143,23 +154,35 @@ def _name(section: Section, curve: Curve, point: Point) -> str:
     return f"{section.label} · {key.sizing} · {who} · N = {point.workers}"
 
 
-def _change(then: Place, now: Place) -> Change:
-    section, curve, point = now
-    _, curve_then, point_then = then
+def _changes(pairs: list[tuple[Place, Place]], floors: list[NoiseFloor]) -> list[Change]:
+    """The cells of one section, all their ratios judged together."""
+    answers = iter(judged([each for pair in pairs for each in _questions(*pair, floors)]))
+    return [
+        Change(
+            section,
+            curve,
+            then=then[2],
+            now=point,
+            throughput=next(answers),
+            memory=next(answers),
+            memory_kinds=(then[1].memory_kind, curve.memory_kind),
+        )
+        for then, (section, curve, point) in pairs
+    ]
 
-    def ratio(what: str) -> Estimate:
-        ours = curve.values[what][:, curve.workers.index(point.workers)]
-        theirs = curve_then.values[what][:, curve_then.workers.index(point.workers)]
-        return unpaired.ratio(ours, theirs)
 
-    kinds = curve_then.memory_kind, curve.memory_kind
-    alike = kinds[0] == kinds[1]
-    return Change(
-        section,
-        curve,
-        then=point_then,
-        now=point,
-        throughput=ratio("throughput"),
-        memory=ratio("memory") if alike else unpaired.ratio([], []),
-        memory_kinds=kinds,
-    )
+def _questions(then: Place, now: Place, floors: list[NoiseFloor]) -> Iterator[Question]:
+    """What is asked of one cell: work, and memory if it is of one kind."""
+    speeches: dict[str, Speech] = {"throughput": RATE, "memory": COST}
+    for measure, speech in speeches.items():
+        alike = measure != "memory" or then[1].memory_kind == now[1].memory_kind
+        ours, theirs = (_runs(place, measure, alike) for place in (now, then))
+        margin = max(floor.margin(now[1].key.workload, measure) for floor in floors)
+        yield ask_unpaired(ours, theirs, margin, speech)
+
+
+def _runs(place: Place, measure: str, alike: bool) -> Floats:
+    """The values of a cell's runs, shape (blocks,); none where they cannot be compared."""
+    _, curve, point = place
+    values = curve.values[measure][:, curve.workers.index(point.workers)]
+    return values if alike else np.empty(0)

@@ -2,16 +2,20 @@
 
 Two builds with another compiler or OpenSSL differ by more than the GIL, and their ratio says
 nothing about it (PITFALLS.md, 3). What an arm is meant to differ in is passed over: having the GIL
-or not, the allocator that comes with it, and the version where two versions are compared.
+or not, the allocator that comes with it, and the version where two versions are compared, with the
+backports that the older one needs.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+
+import msgspec
 
 from scaling.journal.record import Arm, Environment, StudyLine
 
 MEANT = frozenset({"--disable-gil"})
+BACKPORTS = frozenset({"typing_extensions"})  # what newer versions have in them
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +35,24 @@ def unlike(study: StudyLine) -> list[Unlike]:
     """Everything that the study's arms differ in and should not.
 
     A value that a machine could not tell is not compared; an arm of which nothing is known is
-    told, since nothing can be said for it.
+    told, since nothing can be said for it. Other runtimes than Python are meant to be unlike.
     """
     known = {name: arm.description for name, arm in study.arms.items() if arm.description}
     found = [_compared(fact, of, known) for fact, of in FACTS.items()]
     found += [_version(minor, arms) for minor, arms in _by_minor(study.arms).items()]
-    packages = sorted({name for each in known.values() for name in each.packages})
+    packages = sorted({name for each in known.values() for name in each.packages} - BACKPORTS)
     found += [_compared(name, _package(name), known) for name in packages]
     differing = [each for each in found if len(each.values) > 1]
-    blank = [name for name in study.arms if name not in known]
+    blank = [name for name, arm in study.arms.items() if name not in known and not arm.runtime]
     if blank and len(study.arms) > 1:
         differing.append(Unlike("build", {"not known": blank}))
     return differing
+
+
+def unlike_of(study: StudyLine, arms: Collection[str]) -> list[Unlike]:
+    """The same of these arms of the study alone."""
+    named = {name: arm for name, arm in study.arms.items() if name in arms}
+    return unlike(msgspec.structs.replace(study, arms=named))
 
 
 def _options(environment: Environment) -> str:

@@ -1,15 +1,16 @@
 """Break-even: the smallest N at which free-threaded threads beat the best single GIL process.
 
-That process is the fastest, by median, of what one worker on `3.14` or `3.14+mimalloc` did, as a
-thread or as a process of its own: the choice that a person has who runs one loop today.
+They do where the verdict is `faster`. That process is the fastest, by median, of what one worker on
+`3.14` or `3.14+mimalloc` did, as a thread or as a process of its own: the choice that a person has
+who runs one loop today.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
-from scaling.analysis.estimate import Estimate
 from scaling.analysis.families import Family, families
 from scaling.analysis.paired import Paired, Way
+from scaling.analysis.verdict import Judged, ask, judged
 
 type Outcome = Literal["reached", "never", "can't tell"]
 
@@ -18,40 +19,33 @@ type Outcome = Literal["reached", "never", "can't tell"]
 class BreakEven:
     """Threads of `arm` at each N over the `single` process at N = 1, paired inside blocks.
 
-    `among` are the single ones of which `single` was the fastest.
+    `among` are the single ones of which `single` was the fastest. The verdicts at all Ns are one
+    family.
     """
 
     arm: str
     single: Way
     among: list[Way]
-    ratios: dict[int, Estimate]
+    ratios: dict[int, Judged]
 
     @property
     def at(self) -> int | None:
-        """The smallest N whose interval (or range) lies above 1 as a whole."""
-        return min((n for n, ratio in self.ratios.items() if side(ratio) > 0), default=None)
+        """The smallest N at which threads are faster."""
+        return min((n for n, ratio in self.ratios.items() if ratio.verdict.side > 0), default=None)
 
     @property
     def undecided(self) -> list[int]:
-        """The Ns at which the interval (or range) holds 1."""
-        return [n for n, ratio in self.ratios.items() if side(ratio) == 0]
+        """The Ns at which one can't tell."""
+        return [n for n, ratio in self.ratios.items() if ratio.verdict.word == "can't tell"]
 
     @property
     def outcome(self) -> Outcome:
-        """`never` is only said where every N was slower; one that is undecided leaves it open."""
+        """`never` is only said where every N was slower or the same; one where one can't tell
+        leaves it open.
+        """
         if self.at is not None:
             return "reached"
         return "can't tell" if self.undecided else "never"
-
-
-def side(ratio: Estimate) -> int:
-    """1 where a ratio is above 1 with all its interval, -1 where below, 0 where one can't tell.
-
-    One run shows no spread, so nothing can be told from it.
-    """
-    if ratio.n < 2:
-        return 0
-    return int(ratio.low > 1) - int(ratio.high < 1)
 
 
 def break_evens(runs: Paired) -> list[BreakEven]:
@@ -67,6 +61,7 @@ def _break_even(runs: Paired, family: Family) -> BreakEven | None:
     if single is None:
         return None
     ways = [Way(family.free, "threads", n) for n in runs.workers]
-    ratios = {way.workers: runs.ratio(way, single, "throughput") for way in ways}
-    known = {n: ratio for n, ratio in ratios.items() if ratio.n}
+    margin = runs.margin("throughput")
+    answers = judged([ask(runs.ratios(way, single, "throughput"), margin) for way in ways])
+    known = {way.workers: ratio for way, ratio in zip(ways, answers, strict=True) if ratio.n}
     return BreakEven(family.free, single, among, known) if known else None

@@ -7,10 +7,13 @@ from typing import NamedTuple
 import pandas as pd
 
 from scaling.analysis.break_even import BreakEven, break_evens
-from scaling.analysis.estimate import Estimate
+from scaling.analysis.collector import collectors
+from scaling.analysis.held import Held
 from scaling.analysis.ladder import Ladder, ladders
 from scaling.analysis.paired import Paired, Way, paired
 from scaling.analysis.rivals import Rivalry, rivalries
+from scaling.analysis.verdict import Judged, Verdict
+from scaling.analysis.versions import versions
 from scaling.journal.record import StudyLine
 
 
@@ -21,8 +24,18 @@ class Ratio(NamedTuple):
     measure: str
     of: Way
     over: Way
-    value: Estimate
+    value: Judged
     memory_kind: str | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """What it comes to, by the family that it stands in."""
+        return self.value.verdict
+
+    @property
+    def margin(self) -> float:
+        """What it must differ from 1 by to be told from it."""
+        return self.verdict.margin
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +46,8 @@ class Compared:
     ladders: list[Ladder]
     rivalries: list[Rivalry]
     break_evens: list[BreakEven]
+    versions: list[Held]
+    collectors: list[Held]
 
     @property
     def ratios(self) -> Iterator[Ratio]:
@@ -50,6 +65,10 @@ class Compared:
             for n, ratio in found.ratios.items():
                 threads = Way(found.arm, "threads", n)
                 yield Ratio("break-even", "throughput", threads, found.single, ratio)
+        for question, pairs in (("version", self.versions), ("no collector", self.collectors)):
+            for pair in pairs:
+                yield Ratio(question, "throughput", pair.of, pair.over, pair.throughput)
+                yield Ratio(question, "cpu_s_per_op", pair.of, pair.over, pair.cpu_s_per_op)
 
     @property
     def across_states(self) -> list[tuple[Way, Way]]:
@@ -73,7 +92,14 @@ def compare_ways(frame: pd.DataFrame, study: StudyLine) -> list[Compared]:
         UsageError: the frame holds several studies.
     """
     return [
-        Compared(runs, ladders(runs), rivalries(runs), break_evens(runs))
+        Compared(
+            runs,
+            ladders(runs),
+            rivalries(runs),
+            break_evens(runs),
+            versions(runs),
+            collectors(runs),
+        )
         for runs in paired(frame, study)
         if len(runs.curves) > 1
     ]

@@ -72,7 +72,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Soundness:
     """What the controls say of a study, with reasons unless it is sound."""
 
     status: Status
@@ -98,7 +98,7 @@ class Verdict:
         return {"sound": "", "void": self.text}.get(self.status, f"controls {self.status}")
 
 
-def verdict(frame: pd.DataFrame, study: StudyLine) -> Verdict:
+def soundness(frame: pd.DataFrame, study: StudyLine) -> Soundness:
     """Judge the controls among the runs of a study (a frame of `scaling.load`).
 
     Raises:
@@ -108,23 +108,23 @@ def verdict(frame: pd.DataFrame, study: StudyLine) -> Verdict:
     found = list(outcomes(frame, study))
     failed = [each.text for each in found if each.fails]
     if failed:
-        return Verdict("void", tuple(failed))
+        return Soundness("void", tuple(failed))
     undecided = [each.text for each in found if each.speedup.n and not each.holds]
     missing = [each.text for each in found if not each.speedup.n]
     judged = {(each.control, each.arm) for each in found}
     missing += [
         f"{control} on {arm}"
-        for arm in study.arms
+        for arm, found_as in study.arms.items()
         for control in CONTROLS
-        if (control, arm) not in judged
+        if (control, arm) not in judged and not found_as.runtime
     ]
     if undecided:
-        return Verdict("undecided", (*undecided, *(f"missing: {each}" for each in missing)))
+        return Soundness("undecided", (*undecided, *(f"missing: {each}" for each in missing)))
     if not missing:
-        return Verdict("sound")
+        return Soundness("sound")
     if not found and study.study.get("controls") is False:
-        return Verdict("left out")
-    return Verdict("missing", tuple(missing))
+        return Soundness("left out")
+    return Soundness("missing", tuple(missing))
 
 
 def outcomes(frame: pd.DataFrame, study: StudyLine) -> Iterator[Outcome]:

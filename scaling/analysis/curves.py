@@ -6,21 +6,38 @@ their median taken. Tables and plots both draw on this and work out nothing them
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from scaling.analysis.estimate import Estimate, median
+from scaling.analysis.estimate import Estimate, Floats, median, medians
+from scaling.analysis.own_names import unit_of
 from scaling.errors import UsageError
 
 CURVE = ("study", "workload", "parameters", "sizing", "loop", "arm", "model")
+FIGURES = (
+    "throughput_per_s",
+    "cpu_s_per_op",
+    "rss_bytes",
+    "pss_bytes",
+    "lag_p50_s",
+    "lag_max_s",
+    "fairness",
+    "finish_s",
+    "latency_mean_s",
+    "latency_p50_s",
+    "latency_p90_s",
+    "latency_p99_s",
+    "latency_p999_s",
+)
 MIB = 1024.0 * 1024.0
 
-type Floats = npt.NDArray[np.float64]
 type Integers = npt.NDArray[np.int64]
+type Columns = dict[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +61,9 @@ class Point:
     `suspect` of the `runs` are marked so, `again` were made at the end of the study because the
     first attempt was invalid; `left_out` were invalid and are in no figure. `allocator_state` is
     that of the runs; None for mimalloc, which has no states, and where faults are not known.
+
+    `finish` is of finite runs alone, latencies of timed ones, lag of those with a window. `own` are
+    the workload's own figures, as it names them (`scaling.analysis.own_names`).
     """
 
     workers: int
@@ -61,6 +81,13 @@ class Point:
     lag_p50: Estimate
     lag_max: Estimate
     fairness: Estimate
+    finish: Estimate
+    latency_mean: Estimate
+    latency_p50: Estimate
+    latency_p90: Estimate
+    latency_p99: Estimate
+    latency_p999: Estimate
+    own: dict[str, Estimate]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +95,8 @@ class Curve:
     """One scaling curve. Memory is `memory_kind`, RSS or PSS; `slope` is MiB per extra worker.
 
     `values` are the single runs behind the points, for drawing: one array (blocks × N) each for
-    `throughput`, `speedup`, `efficiency` and `memory`, NaN where a run is missing or invalid.
+    `throughput`, `speedup`, `efficiency` and `memory`, NaN where a run is missing or invalid, and
+    `outlier`, 1 where a run is one.
     """
 
     key: Key
@@ -84,24 +112,65 @@ class Curve:
 
 
 def curves(frame: pd.DataFrame) -> list[Curve]:
-    """Every curve in a frame of `scaling.load`, in the order in which they first appear."""
-    groups = frame.groupby(list(CURVE), observed=True, sort=False, dropna=False)
-    return [_curve(Key(*map(str, names)), runs) for names, runs in groups]
+    """Every curve in a frame of `scaling.load`, in the order in which they first appear.
+
+    Twins are in none: they are there for the noise floor (`scaling.analysis.noise`).
+    """
+    runs = originals(frame)
+    number = runs.groupby(list(CURVE), observed=True, sort=False, dropna=False).ngroup().to_numpy()
+    order = np.argsort(number, kind="stable")
+    borders = np.flatnonzero(np.diff(number[order])) + 1
+    columns = _columns(runs)
+    names = runs[list(CURVE)].iloc[order[[0, *borders]] if len(order) else []]
+    return [
+        _curve(Key(*map(str, key)), {name: values[places] for name, values in columns.items()})
+        for key, places in zip(
+            names.itertuples(index=False, name=None), np.split(order, borders), strict=False
+        )
+    ]
 
 
-def _curve(key: Key, runs: pd.DataFrame) -> Curve:
-    valid = runs[runs["valid"]].drop_duplicates(["block", "workers"], keep="last")
-    workers, first = np.unique(runs["workers"].to_numpy(), return_index=True)
-    regions = runs["region"].iloc[first].tolist()
-    blocks = np.unique(valid["block"].to_numpy())
-    rows = np.searchsorted(blocks, valid["block"].to_numpy())
-    columns = np.searchsorted(workers, valid["workers"].to_numpy())
+def _columns(runs: pd.DataFrame) -> Columns:
+    """What curves are made of, as arrays of shape (runs,): thousands of cells are cut out of it.
+
+    `used` is whether a run is in the figures: valid, and the last attempt at its cell and block.
+    """
+    valid = runs["valid"].to_numpy()
+    used = valid.copy()
+    used[valid] = ~runs.loc[valid, [*CURVE, "workers", "block"]].duplicated(keep="last").to_numpy()
+    states = runs["allocator_state"].astype(object).to_numpy(copy=True)
+    states[(runs["allocator"] == "mimalloc").to_numpy()] = None  # it has none
+    return {
+        "used": used,
+        "valid": valid,
+        "suspect": (runs["validity"] == "suspect").to_numpy(),
+        "again": runs["attempt"].to_numpy() > 1,
+        "outlier": runs["outlier"].to_numpy(np.float64),
+        "region": runs["region"].astype(object).to_numpy(),
+        "state": states,
+        "workers": runs["workers"].to_numpy(),
+        "block": runs["block"].to_numpy(),
+        "figures": runs["figures"].to_numpy(),
+        **{name: runs[name].to_numpy(np.float64) for name in FIGURES},
+    }
+
+
+def _curve(key: Key, runs: Columns) -> Curve:
+    used = {name: values[runs["used"]] for name, values in runs.items()}
+    workers, first = np.unique(runs["workers"], return_index=True)
+    regions = runs["region"][first]
+    blocks, rows = np.unique(used["block"], return_inverse=True)
+    columns = np.searchsorted(workers, used["workers"])
+
+    def placed(values: Floats) -> Floats:
+        """One figure of each run as blocks × N."""
+        table = np.full((len(blocks), len(workers)), np.nan)
+        table[rows, columns] = values
+        return table
 
     def grid(name: str) -> Floats:
         """One column of the frame as blocks × N."""
-        table = np.full((len(blocks), len(workers)), np.nan)
-        table[rows, columns] = valid[name].to_numpy(dtype=np.float64)
-        return table
+        return placed(used[name])
 
     throughput = grid("throughput_per_s")
     speedup = _over_first(throughput, workers)
@@ -115,26 +184,45 @@ def _curve(key: Key, runs: pd.DataFrame) -> Curve:
         "lag_p50": (grid("lag_p50_s"), "s"),
         "lag_max": (grid("lag_max_s"), "s"),
         "fairness": (grid("fairness"), ""),
+        "finish": (grid("finish_s"), "s"),
+        "latency_mean": (grid("latency_mean_s"), "s"),
+        "latency_p50": (grid("latency_p50_s"), "s"),
+        "latency_p90": (grid("latency_p90_s"), "s"),
+        "latency_p99": (grid("latency_p99_s"), "s"),
+        "latency_p999": (grid("latency_p999_s"), "s"),
     }
-    used = _counts(valid, workers)
-    suspect = _counts(valid[valid["validity"] == "suspect"], workers)
-    again = _counts(valid[valid["attempt"] > 1], workers)
-    left_out = _counts(runs[~runs["valid"]], workers)
+    own = {name: (placed(values), unit_of(name)) for name, values in _own(used["figures"]).items()}
+    tables = [*grids.values(), *own.values()]
+    units = [unit for _, unit in tables for _ in workers]
+    every = iter(medians(np.hstack([table for table, _ in tables]), units))
+    estimates = {name: [next(every) for _ in workers] for name in grids}
+    own_estimates = {name: [next(every) for _ in workers] for name in own}
+    runs_at = _counts(used["workers"], workers)
+    suspect = _counts(used["workers"][used["suspect"]], workers)
+    again = _counts(used["workers"][used["again"]], workers)
+    left_out = _counts(runs["workers"][~runs["valid"]], workers)
     points = [
         Point(
             workers=int(n),
             region=regions[column] if isinstance(regions[column], str) else None,
-            runs=int(used[column]),
+            runs=int(runs_at[column]),
             suspect=int(suspect[column]),
             again=int(again[column]),
             left_out=int(left_out[column]),
-            allocator_state=_state(valid[valid["workers"] == n]),
-            **{name: median(table[:, column], unit) for name, (table, unit) in grids.items()},
+            allocator_state=_state(used["state"][columns == column]),
+            own={name: figures[column] for name, figures in own_estimates.items()},
+            **{name: figures[column] for name, figures in estimates.items()},
         )
         for column, n in enumerate(workers)
     ]
     values = {name: grids[name][0] for name in ("throughput", "speedup", "efficiency", "memory")}
+    values["outlier"] = grid("outlier")
     return Curve(key, points, _slope(memory / MIB, workers), kind, values)
+
+
+def originals(frame: pd.DataFrame) -> pd.DataFrame:
+    """The runs of a frame without those of twins."""
+    return frame[~frame["twin"]]
 
 
 def require_one_study(frame: pd.DataFrame) -> None:
@@ -151,16 +239,21 @@ def require_one_study(frame: pd.DataFrame) -> None:
         )
 
 
-def _state(runs: pd.DataFrame) -> str | None:
+def _state(states: Iterable[object]) -> str | None:
     """The allocator state of a cell's valid runs; those in another state than most are invalid."""
-    states = runs["allocator_state"][runs["allocator"] != "mimalloc"].dropna()
-    found = Counter(map(str, states)).most_common(1)
+    found = Counter(state for state in states if isinstance(state, str)).most_common(1)
     return found[0][0] if found else None
 
 
-def _counts(runs: pd.DataFrame, workers: Integers) -> Integers:
+def _counts(workers_of_runs: Integers, workers: Integers) -> Integers:
     """How many of the runs there are at each N."""
-    return np.bincount(np.searchsorted(workers, runs["workers"]), minlength=len(workers))
+    return np.bincount(np.searchsorted(workers, workers_of_runs), minlength=len(workers))
+
+
+def _own(figures: npt.NDArray[Any]) -> dict[str, Floats]:
+    """The workload's own figures of each run, shape (runs,) each; NaN where a run has none."""
+    names = dict.fromkeys(name for each in figures for name in each)
+    return {name: np.array([each.get(name, np.nan) for each in figures]) for name in names}
 
 
 def _over_first(throughput: Floats, workers: Integers) -> Floats:
@@ -183,9 +276,10 @@ def _memory(model: str, grid: Callable[[str], Floats]) -> tuple[str, Floats]:
 
 def _slope(memory_mib: Floats, workers: Integers) -> Estimate:
     """MiB per extra worker: the least-squares line of each block over N, then their median."""
-    slopes = []
-    for block in memory_mib:
-        known = np.isfinite(block)
-        if known.sum() >= 2:
-            slopes.append(float(np.polyfit(workers[known], block[known], 1)[0]))
+    known = np.isfinite(memory_mib)
+    counts = np.maximum(known.sum(axis=1, keepdims=True), 1)
+    middle = (known * workers).sum(axis=1, keepdims=True) / counts
+    aside = np.where(known, workers - middle, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):  # a block with one N has no slope
+        slopes = (aside * np.nan_to_num(memory_mib)).sum(axis=1) / (aside**2).sum(axis=1)
     return median(slopes, "MiB per extra worker")

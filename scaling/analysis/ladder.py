@@ -9,13 +9,15 @@ was not measured is left out, and the step across it bears both names.
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from scaling.analysis.estimate import Estimate, median
+from scaling.analysis.estimate import Floats
 from scaling.analysis.families import Family, changes, families
-from scaling.analysis.paired import RATIO, Floats, Paired, Way
+from scaling.analysis.paired import Paired, Way
+from scaling.analysis.verdict import Judged, ask, judged
 
 MODEL = "threads"
 # A rung between the ends must be valid in so many of the blocks in which the ends are. With fewer
@@ -31,7 +33,7 @@ class Step:
     name: str
     before: Way
     after: Way
-    factor: Estimate
+    factor: Judged
     values: Floats
 
 
@@ -39,12 +41,13 @@ class Step:
 class Ladder:
     """All steps at one N, from the blocks in which every rung was valid.
 
-    `missing` are the rungs between the ends that could not be stepped on.
+    `missing` are the rungs between the ends that could not be stepped on. Ladders of the same rungs
+    stand in one table, and their verdicts are one family.
     """
 
     workers: int
     steps: list[Step]
-    headline: Estimate
+    headline: Judged
     missing: list[str]
 
     @property
@@ -74,13 +77,43 @@ class Ladder:
         return low <= self.product <= high
 
 
+class _Climb(NamedTuple):
+    """A ladder before its family is known; factors are of shape (blocks,), the headline's last."""
+
+    workers: int
+    rungs: list[Way]
+    names: list[str]
+    factors: list[Floats]
+    missing: list[str]
+
+    @property
+    def arms(self) -> list[str]:
+        return [rung.arm for rung in self.rungs]
+
+
 def ladders(runs: Paired) -> list[Ladder]:
     """The ladder of every version at every N that has two rungs of it or more."""
-    found = (_ladder(runs, family, n) for family in families(runs.arms) for n in runs.workers)
-    return [ladder for ladder in found if ladder is not None]
+    every = (_climb(runs, family, n) for family in families(runs.arms) for n in runs.workers)
+    climbs = (climb for climb in every if climb is not None)
+    return [
+        ladder
+        for _, alike in groupby(climbs, key=lambda climb: climb.arms)
+        for ladder in _judged(list(alike), runs.margin("throughput"))
+    ]
 
 
-def _ladder(runs: Paired, family: Family, workers: int) -> Ladder | None:
+def _judged(climbs: list[_Climb], margin: float) -> list[Ladder]:
+    """Ladders of the same rungs, all their factors judged together."""
+    answers = iter(judged([ask(each, margin) for climb in climbs for each in climb.factors]))
+    found = []
+    for climb in climbs:
+        named = zip(climb.names, pairwise(climb.rungs), climb.factors[:-1], strict=True)
+        steps = [Step(name, *ways, next(answers), values) for name, ways, values in named]
+        found.append(Ladder(climb.workers, steps, next(answers), climb.missing))
+    return found
+
+
+def _climb(runs: Paired, family: Family, workers: int) -> _Climb | None:
     measured = runs.measured(Way(arm, MODEL, workers) for arm in family.rungs)
     if len(measured) < 2:
         return None
@@ -96,16 +129,9 @@ def _ladder(runs: Paired, family: Family, workers: int) -> Ladder | None:
         known &= np.isfinite(runs.of(rung, "throughput"))
     if not known.any():
         return None
-    steps = [
-        _step(family, before, after, runs.ratios(after, before, "throughput")[known])
-        for before, after in pairwise(rungs)
-    ]
+    pairs = [*pairwise(rungs), (bottom, top)]
+    factors = [runs.ratios(after, before, "throughput")[known] for before, after in pairs]
+    names = [changes(before.arm, after.arm, family) for before, after in pairwise(rungs)]
     span = family.rungs[family.rungs.index(bottom.arm) : family.rungs.index(top.arm)]
     missing = [arm for arm in span if arm not in {rung.arm for rung in rungs}]
-    headline = median(runs.ratios(top, bottom, "throughput")[known], RATIO)
-    return Ladder(workers, steps, headline, missing)
-
-
-def _step(family: Family, before: Way, after: Way, factors: Floats) -> Step:
-    name = changes(before.arm, after.arm, family)
-    return Step(name, before, after, median(factors, RATIO), factors)
+    return _Climb(workers, rungs, names, factors, missing)

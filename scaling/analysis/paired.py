@@ -9,18 +9,16 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from scaling.analysis.curves import MIB, Curve, Point, require_one_study
-from scaling.analysis.estimate import Estimate, median
+from scaling.analysis.curves import MIB, Curve, Point, originals, require_one_study
+from scaling.analysis.estimate import Estimate, Floats, median
+from scaling.analysis.noise import NoiseFloor, noise_floor
 from scaling.analysis.sections import Section, sections
 from scaling.journal.record import StudyLine
 
-type Floats = npt.NDArray[np.float64]
 type Measure = Literal["throughput", "cpu_s_per_op", "PSS", "RSS"]
 
-RATIO = "×"
 SUBJECT = ["workload", "parameters", "sizing", "loop"]
 WAY = ["arm", "model", "workers"]
 
@@ -39,6 +37,7 @@ class Paired:
 
     Throughput is in operations/s, CPU time in s per operation, memory (PSS and RSS) in MiB.
     `columns` says where a way stands; `curves` are the same runs as curves, in the section's order.
+    `floor` is the noise floor of the study.
     """
 
     section: Section
@@ -46,6 +45,7 @@ class Paired:
     curves: list[Curve]
     columns: dict[Way, int]
     values: dict[Measure, Floats]
+    floor: NoiseFloor
 
     @property
     def title(self) -> str:
@@ -86,9 +86,9 @@ class Paired:
             ratio = self.of(over, measure) / self.of(under, measure)
         return np.where(np.isfinite(ratio), ratio, np.nan)
 
-    def ratio(self, over: Way, under: Way, measure: Measure) -> Estimate:
-        """The median of `ratios`."""
-        return median(self.ratios(over, under, measure), RATIO)
+    def margin(self, measure: Measure) -> float:
+        """What a ratio of that measure must differ from 1 by to be told from it."""
+        return self.floor.margin(self.curves[0].key.workload, measure)
 
     def measured(self, ways: Iterable[Way]) -> list[Way]:
         """Those of the ways that have a valid run."""
@@ -102,10 +102,9 @@ class Paired:
 
         return max(self.measured(ways), key=speed, default=None)
 
-    def memory_ratio(self, over: Way, under: Way) -> tuple[str, Estimate]:
-        """One way's memory over another's and its kind: PSS, or RSS where either has no PSS."""
-        pss = self.ratio(over, under, "PSS")
-        return ("PSS", pss) if pss.n else ("RSS", self.ratio(over, under, "RSS"))
+    def memory_kind(self, over: Way, under: Way) -> Measure:
+        """What two ways' memory can be compared by: PSS, or RSS where either has no PSS."""
+        return "PSS" if np.isfinite(self.ratios(over, under, "PSS")).any() else "RSS"
 
     def point(self, way: Way) -> Point | None:
         """The point of a curve that a way is; None where it was not run."""
@@ -126,19 +125,22 @@ def paired(frame: pd.DataFrame, study: StudyLine) -> list[Paired]:
     require_one_study(frame)
     groups = {
         tuple(map(str, names)): runs
-        for names, runs in frame.groupby(SUBJECT, observed=True, sort=False)
+        for names, runs in originals(frame).groupby(SUBJECT, observed=True, sort=False)
     }
+    floor = noise_floor(frame, study)
     found = []
     for section in sections(frame, study):
         for loop in dict.fromkeys(curve.key.loop for curve in section.curves):
             members = [curve for curve in section.curves if curve.key.loop == loop]
             key = members[0].key
             runs = groups[key.workload, key.parameters, key.sizing, loop]
-            found.append(_paired(section, loop, members, runs))
+            found.append(_paired(section, loop, members, runs, floor))
     return found
 
 
-def _paired(section: Section, loop: str, members: list[Curve], runs: pd.DataFrame) -> Paired:
+def _paired(
+    section: Section, loop: str, members: list[Curve], runs: pd.DataFrame, floor: NoiseFloor
+) -> Paired:
     valid = runs[runs["valid"]].drop_duplicates(["block", *WAY], keep="last")
     ways = valid[WAY].drop_duplicates()
     columns = {
@@ -160,4 +162,4 @@ def _paired(section: Section, loop: str, members: list[Curve], runs: pd.DataFram
         "PSS": table(valid["pss_bytes"].to_numpy(np.float64) / MIB),
         "RSS": table(valid["rss_bytes"].to_numpy(np.float64) / MIB),
     }
-    return Paired(section, loop, members, columns, values)
+    return Paired(section, loop, members, columns, values, floor)

@@ -5,11 +5,13 @@ What they are held against is the best that people can have today: N processes o
 the luckier one, so the comparison errs in favour of processes, by less than the noise of a run.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from scaling.analysis.estimate import Estimate
 from scaling.analysis.families import Family, families
-from scaling.analysis.paired import Paired, Way
+from scaling.analysis.paired import Measure, Paired, Way
+from scaling.analysis.verdict import COST, RATE, Judged, Question, ask, judged
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,16 +19,17 @@ class Rivalry:
     """`ours` over `theirs`: each figure is ours divided by theirs, paired inside blocks.
 
     `among` are the ways of which `theirs` was the fastest. Memory is PSS over PSS, or RSS over RSS
-    where either has no PSS; `memory_kind` says which.
+    where either has no PSS; `memory_kind` says which. The verdicts of all rivalries of a section
+    and loop, which stand in one table, are one family.
     """
 
     ours: Way
     theirs: Way
     among: list[Way]
-    throughput: Estimate
-    cpu_s_per_op: Estimate
-    memory: Estimate
-    memory_kind: str
+    throughput: Judged
+    cpu_s_per_op: Judged
+    memory: Judged
+    memory_kind: Measure
 
     @property
     def workers(self) -> int:
@@ -34,12 +37,46 @@ class Rivalry:
         return self.ours.workers
 
 
+class _Match(NamedTuple):
+    """A rivalry before its family is known."""
+
+    ours: Way
+    theirs: Way
+    among: list[Way]
+    memory_kind: Measure
+
+
 def rivalries(runs: Paired) -> list[Rivalry]:
     """Threads of every version's free arm, and interpreters of any arm, over processes at each N.
 
     Where no arm with the GIL ran as processes, an arm is held against its own.
     """
-    found = []
+    matches = list(_matches(runs))
+    answers = iter(judged([question for each in matches for question in _questions(runs, each)]))
+    found = [
+        Rivalry(
+            each.ours,
+            each.theirs,
+            each.among,
+            throughput=next(answers),
+            cpu_s_per_op=next(answers),
+            memory=next(answers),
+            memory_kind=each.memory_kind,
+        )
+        for each in matches
+    ]
+    return [each for each in found if each.throughput.n]
+
+
+def _questions(runs: Paired, match: _Match) -> Iterator[Question]:
+    """What is asked of a pair of ways: work, CPU time, memory."""
+    asked: tuple[Measure, ...] = ("throughput", "cpu_s_per_op", match.memory_kind)
+    for measure in asked:
+        speech = RATE if measure == "throughput" else COST
+        yield ask(runs.ratios(match.ours, match.theirs, measure), runs.margin(measure), speech)
+
+
+def _matches(runs: Paired) -> Iterator[_Match]:
     for family in families(runs.arms):
         ours = [(family.free, "threads")]
         ours += [(arm, "interpreters") for arm in family.rungs]
@@ -49,8 +86,7 @@ def rivalries(runs: Paired) -> list[Rivalry]:
                 among = _processes(runs, family, way)
                 theirs = runs.fastest(among)
                 if theirs is not None and runs.measured([way]):
-                    found.append(_rivalry(runs, way, theirs, among))
-    return [each for each in found if each.throughput.n]
+                    yield _Match(way, theirs, among, runs.memory_kind(way, theirs))
 
 
 def ceiling(runs: Paired) -> list[Way]:
@@ -68,16 +104,3 @@ def _processes(runs: Paired, family: Family, ours: Way) -> list[Way]:
     """The processes that a way is held against."""
     usual = runs.measured(Way(arm, "processes", ours.workers) for arm in family.with_gil)
     return usual or runs.measured([Way(ours.arm, "processes", ours.workers)])
-
-
-def _rivalry(runs: Paired, ours: Way, theirs: Way, among: list[Way]) -> Rivalry:
-    kind, memory = runs.memory_ratio(ours, theirs)
-    return Rivalry(
-        ours,
-        theirs,
-        among,
-        throughput=runs.ratio(ours, theirs, "throughput"),
-        cpu_s_per_op=runs.ratio(ours, theirs, "cpu_s_per_op"),
-        memory=memory,
-        memory_kind=kind,
-    )

@@ -11,7 +11,7 @@ from itertools import groupby
 
 import pandas as pd
 
-from scaling.analysis.curves import Curve, curves
+from scaling.analysis.curves import Curve, curves, originals
 from scaling.frame.labels import labels
 from scaling.journal.record import StudyLine
 from scaling.words import MODELS, SIZINGS
@@ -90,7 +90,11 @@ class Blemish:
 
 
 def blemishes(frame: pd.DataFrame) -> list[Blemish]:
-    """Every run that is not simply valid, gathered by cell and reasons, the invalid ones first."""
+    """Every run that is not simply valid, gathered by cell and reasons, the invalid ones first.
+
+    Twins are left out, as they are of every figure.
+    """
+    frame = originals(frame)
     names = labels(frame)
     gathered: dict[tuple[str, str, str], list[str]] = {}
     for row in frame[frame["validity"] != "valid"].to_dict("records"):

@@ -13,27 +13,30 @@ from functools import cache
 
 import numpy as np
 
-from scaling.analysis.estimate import COVERAGE, FEWEST_FOR_INTERVAL, Estimate
+from scaling.analysis.estimate import COVERAGE, FEWEST_FOR_INTERVAL, Estimate, median
 
 
 def ratio(over: Iterable[float], under: Iterable[float], unit: str = "×") -> Estimate:
     """The median ratio of a value of `over` to one of `under`; `n` is that of the smaller side.
 
-    With fewer than six values on a side its range is told. Values that are not finite and
-    positive are left out.
+    With fewer than six values on a side its range is told. `spread` is that of the single ratios.
+    Values that are not finite and positive are left out.
     """
     ours, theirs = (np.array([v for v in side if 0 < v < math.inf]) for side in (over, under))
     n = min(len(ours), len(theirs))
     if n == 0:
         return Estimate(math.nan, math.nan, math.nan, unit, 0, "no value")
-    every = np.sort(np.divide.outer(ours, theirs).ravel())
-    point = float(np.median(every))
+    with np.errstate(over="ignore", under="ignore"):  # by figures that no run has
+        every = np.sort(np.divide.outer(ours, theirs).ravel())
+    of_all = median(every, unit)
+    point, spread = of_all.point, of_all.spread
     if n < FEWEST_FOR_INTERVAL:
         low, high = float(every[0]), float(every[-1])
-        return Estimate(point, low, high, unit, n, "unpaired, median and range")
+        return Estimate(point, low, high, unit, n, "unpaired, median and range", None, spread)
     rank, coverage = _rank(len(ours), len(theirs))
     low, high = float(every[rank - 1]), float(every[-rank])
-    return Estimate(point, low, high, unit, n, "unpaired, rank sum (Hodges-Lehmann)", coverage)
+    method = "unpaired, rank sum (Hodges-Lehmann)"
+    return Estimate(point, low, high, unit, n, method, coverage, spread)
 
 
 @cache

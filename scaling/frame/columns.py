@@ -1,7 +1,8 @@
 """The columns of `scaling.load(…)`: name, dtype, unit and definition, here and nowhere else.
 
-A run that has no value for a column has NaN (numbers) or None (words): the run failed, or the
-system cannot tell.
+A run that has no value for a column has NaN (numbers) or None (words): the run failed, the system
+cannot tell, or there is no such thing for a run of its kind. The window of a finite run is its
+release to its finish.
 """
 
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ COLUMNS: dict[str, Column] = {
     "region": Column(
         WORD, "", "where N workers fit on the machine: cores, smt (siblings too), oversubscribed"
     ),
+    "twin": Column(FLAG, "", "hidden duplicate of a cell, for the noise floor; in no curve"),
     "block": Column(COUNT, "", "block that the run is part of, from 0"),
     "position": Column(COUNT, "", "place of the run within its block, from 0"),
     "attempt": Column(COUNT, "", "1, or more when it was run again"),
@@ -39,23 +41,58 @@ COLUMNS: dict[str, Column] = {
     "validity": Column(WORD, "", "valid, suspect (used, and marked) or invalid (never used)"),
     "reasons": Column(THING, "", "why not valid: words of scaling.frame.validity, a tuple"),
     "details": Column(THING, "", "the same in sentences, with figures and names, a tuple"),
-    "throughput_per_s": Column(
-        NUMBER, "operations/s", "sum over workers of operations between first and last tick ÷ time"
+    "outlier": Column(
+        FLAG, "", "throughput far from that of the other runs of its cell; labelled, never dropped"
     ),
+    "finite": Column(FLAG, "", "whether workers do a stated number of operations, and are done"),
+    "throughput_per_s": Column(
+        NUMBER,
+        "operations/s",
+        "sum over workers of operations between first and last tick ÷ time; finite: operations of "
+        "all workers ÷ `finish_s`",
+    ),
+    "finish_s": Column(NUMBER, "s", "finite only: release of all workers to the last one's finish"),
     "operations": Column(NUMBER, "", "operations of all workers inside the window"),
     "errors": Column(NUMBER, "", "operations that went wrong inside the window"),
     "bytes_per_s": Column(NUMBER, "B/s", "payload moved inside the window ÷ time, all workers"),
     "window_s": Column(NUMBER, "s", "time between first and last tick, mean of the workers"),
     "cpu_s_per_op": Column(NUMBER, "s", "CPU time of the workers' threads ÷ operations"),
     "cpu_busy": Column(NUMBER, "", "CPU s per s, summed over workers: cores in use"),
-    "lag_p50_s": Column(NUMBER, "s", "loop lag: how late a tick ran, median of all ticks"),
-    "lag_max_s": Column(NUMBER, "s", "loop lag: the latest tick of any worker"),
-    "fairness": Column(NUMBER, "", "Jain's index of the workers' rates: 1 equal, 1/N one has all"),
+    "lag_p50_s": Column(
+        NUMBER, "s", "loop lag: how late a tick ran, median of all ticks; not of finite runs"
+    ),
+    "lag_max_s": Column(NUMBER, "s", "loop lag: the latest tick of any worker; not of finite runs"),
+    "fairness": Column(
+        NUMBER,
+        "",
+        "Jain's index of the workers' rates (operations ÷ own time, who only serves left out): "
+        "1 equal, 1/N one has all",
+    ),
     "fairness_min_max": Column(NUMBER, "", "slowest worker's rate ÷ fastest worker's"),
     "overlap": Column(
-        NUMBER, "", "share of the counted time in which all workers were busy, worst worker"
+        NUMBER,
+        "",
+        "share of the counted time in which all workers were busy, worst worker; not of finite "
+        "runs",
+    ),
+    "steadiness": Column(
+        WORD,
+        "",
+        "level, warming, slowing or unsteady: the quarters of the window against each other; not "
+        "of finite runs",
     ),
     "drift": Column(NUMBER, "", "rate in the last quarter of the window ÷ rate before it, minus 1"),
+    "figures": Column(
+        THING,
+        "",
+        "the workload's own figures, a dict: mean of the workers, `_max` max, `_total` sum",
+    ),
+    "latencies": Column(COUNT, "", "how many operations were timed; 0 but in timed cells"),
+    "latency_mean_s": Column(NUMBER, "s", "mean time of an operation, all workers"),
+    "latency_p50_s": Column(NUMBER, "s", "median time of an operation"),
+    "latency_p90_s": Column(NUMBER, "s", "90th percentile, from 10 operations on"),
+    "latency_p99_s": Column(NUMBER, "s", "99th percentile, from 100 operations on"),
+    "latency_p999_s": Column(NUMBER, "s", "99.9th percentile, from 1,000 operations on"),
     "minor_faults_per_op": Column(NUMBER, "", "pages fetched from the kernel ÷ operations"),
     "gil_enabled": Column(
         "boolean", "", "whether the GIL was on in any process at any of the moments it was read"

@@ -6,20 +6,17 @@ The frame judges the same way, many runs at a time. What shows only between runs
 
 from collections.abc import Callable
 
-from scaling.frame.ticks import measure
-from scaling.frame.validity import Expectation, Figures, expectation, judge, watched_cpus
+from scaling.frame.batches import batch_of, expectations
+from scaling.frame.validity import judge
 from scaling.journal.record import RunLine, StudyLine
 
 
 def judge_of(study: StudyLine) -> Callable[[RunLine], str | None]:
     """A judge of the study's runs: says why a run is invalid, None where it is not."""
-    cpus = watched_cpus(study.machine)
-    expected = {name: expectation(arm, cpus) for name, arm in study.arms.items()}
+    expected = expectations(study)
 
     def invalid(run: RunLine) -> str | None:
-        columns = measure([run.record])
-        figures = Figures(*(float(columns[name][0]) for name in Figures.__match_args__))
-        findings = judge(run, expected.get(run.cell.arm, Expectation()), figures)
+        (findings,) = judge(batch_of([run], expected))
         told = [f"{each.word} ({each.detail})" for each in findings if each.severity == "invalid"]
         return "; ".join(told) or None
 
