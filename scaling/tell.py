@@ -1,10 +1,11 @@
 """A measured study told: tables on the terminal, tables and plots beside the journal."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console
 
+from scaling.analysis.comparison import Compared, compare_ways
 from scaling.errors import ScalingError
 from scaling.frame.frame import Journal, read_journal
 from scaling.tables.tables import Results
@@ -34,20 +35,24 @@ def tell_journal(journal: Journal, folder: Path, console: Console) -> None:
     from scaling.tables.comparison_rows import comparison_rows
     from scaling.tables.comparison_view import Comparison, comparison_markdown
     from scaling.tables.export import markdown, write_csv, write_rows
+    from scaling.tables.laws_view import law_rows
 
     frame, study = journal.frame, journal.study
     console.print(Results(frame, study))
     try_writing(folder, lambda: folder.mkdir(parents=True, exist_ok=True))
     summary = folder / "summary.csv"
     try_writing(summary, lambda: write_csv(frame, study, summary))
-    compared = chapters(frame, study, alone=False)
-    if compared:
-        console.print(Comparison(compared))
-        rows, ratios = comparison_rows(frame, study), folder / "comparison.csv"
+    fitted, laws = law_rows(frame, study), folder / "laws.csv"
+    try_writing(laws, lambda: write_rows(fitted, laws))
+    compared = compare_ways(frame, study)
+    told = chapters(frame, study, compared, alone=False)
+    if told:
+        console.print(Comparison(told))
+        rows, ratios = comparison_rows(frame, study, compared), folder / "comparison.csv"
         try_writing(ratios, lambda: write_rows(rows, ratios))
-    text, tables = markdown(frame, study, comparison_markdown(compared)), folder / "tables.md"
+    text, tables = markdown(frame, study, comparison_markdown(told)), folder / "tables.md"
     try_writing(tables, lambda: tables.write_text(text, encoding="utf-8"))
-    _draw(journal, folder / PLOTS, console)
+    _draw(journal, folder / PLOTS, console, compared)
 
 
 def draw(results: Path, output: Path | None, console: Console) -> None:
@@ -69,12 +74,14 @@ def read(results: Path, console: Console) -> Journal:
     return journal
 
 
-def _draw(journal: Journal, folder: Path, console: Console) -> None:
+def _draw(
+    journal: Journal, folder: Path, console: Console, compared: Sequence[Compared] | None = None
+) -> None:
     from scaling.plots import draw_all
 
     files = try_writing(
         folder,
-        lambda: draw_all(journal.frame, journal.study, folder, journal.ceilings),
+        lambda: draw_all(journal.frame, journal.study, folder, journal.ceilings, compared),
         again="scaling plot",
     )
     pictures = sum(file.suffix == ".svg" for file in files)

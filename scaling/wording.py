@@ -55,6 +55,19 @@ def _either(counts: list[int]) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
+def percent(share: float) -> str:
+    """0.02 → `2 %`, 0.03142 → `3.14 %`, 12 → `1,200 %`."""
+    whole = 100 * share
+    return f"{whole:,.0f} %" if abs(whole) >= 100 else f"{whole:.{DIGITS}g} %"
+
+
+def parameter(value: object) -> str:
+    """A parameter's value in full: 1000000 → `1,000,000`, 0.5 → `0.5`, True → `true`."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:,}" if isinstance(value, int | float) else str(value)
+
+
 def plural(count: int, noun: str) -> str:
     """`1 run`, `3 runs`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

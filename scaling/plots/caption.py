@@ -3,12 +3,15 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
+import numpy as np
+
 from scaling import wording
 from scaling.analysis.curves import Point
 from scaling.analysis.sections import Section
 from scaling.frame.validity import watched_cpus
 from scaling.journal.record import Arm, CeilingLine, StudyLine
 from scaling.plots.regions import Region
+from scaling.study.scaled import scaled_to
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 UNBROKEN = 60  # letters
@@ -27,8 +30,10 @@ def caption(
     used = sum(point.runs for point in points)
     left_out = sum(point.left_out for point in points)
     suspect = sum(point.suspect for point in points)
+    outliers = int(sum(np.nansum(curve.values["outlier"]) for curve in section.curves))
     parts = [
         warning,
+        scaled_to(study.study),
         machine_text(study),
         builds_text({name: study.arms[name] for name in arms if name in study.arms}),
         study.started_at[:10] if study.started_at else "",
@@ -38,6 +43,7 @@ def caption(
         "each worker pinned to a CPU" if study.study.get("pin") else "",
         f"{wording.plural(left_out, 'invalid run')} left out" if left_out else "",
         f"{suspect} of the {wording.plural(used, 'run')} suspect" if suspect else "",
+        f"{wording.plural(outliers, 'outlier')} ringed, and kept" if outliers else "",
     ]
     return f"{NO_BREAK}· ".join(_whole(part) for part in parts if part)
 
@@ -110,6 +116,8 @@ def builds_text(arms: dict[str, Arm]) -> str:
     for name, arm in arms.items():
         if arm.description is not None:
             alike[_build(arm)].append(name)
+        elif arm.runtime is not None:
+            alike[arm.runtime].append(name)
     return "; ".join(f"{', '.join(names)}: {build}" for build, names in alike.items())
 
 

@@ -5,7 +5,7 @@ Where the curves are too many for that, efficiency alone, each model in a panel 
 
 from matplotlib.axes import Axes
 
-from scaling.plots.panel import HEAD_ROOM, draw_curves, finish, highest
+from scaling.plots.panel import HEAD_ROOM, draw_curves, finish, highest, panels_of_models
 from scaling.plots.sheet import Layout, Sheet
 from scaling.plots.style import IDEAL_LINE, QUIET
 from scaling.plots.subject import Subject
@@ -19,7 +19,8 @@ def draw(subject: Subject) -> Sheet:
     ideal = "ideal: N times as fast, efficiency 1"
     layout = Layout(2 * len(loops), columns=2, panel_in=2.3, labels_everywhere=True)
     drawn = subject.estimates("speedup", "efficiency")
-    sheet = subject.sheet("speed-up and efficiency", ideal, layout, drawn=drawn)
+    noise = ("speedup",)
+    sheet = subject.sheet("speed-up and efficiency", ideal, layout, drawn=drawn, noise=noise)
     fastest = HEAD_ROOM * highest(subject.section.curves, "speedup")
     best = _best(subject)
     for (left, right), loop in zip(sheet.panels, loops, strict=True):
@@ -37,14 +38,13 @@ def _draw_models(subject: Subject) -> Sheet:
     loops, models = subject.loops, subject.models
     layout = Layout(len(loops) * len(models), len(models), panel_in=2.3)
     drawn = subject.estimates("efficiency")
-    sheet = subject.sheet("efficiency", "ideal: efficiency 1", layout, drawn=drawn)
+    ideal = "ideal: efficiency 1"
+    sheet = subject.sheet("efficiency", ideal, layout, drawn=drawn, noise=("efficiency",))
     best = _best(subject)
-    for row, loop in zip(sheet.panels, loops, strict=True):
-        for place, (axes, model) in enumerate(zip(row, models, strict=True)):
-            draw_curves(axes, subject, loop, "efficiency", model)
-            _draw_ideal(axes, subject, rises=False)
-            label = "speed-up ÷ N" if place == 0 else ""
-            finish(axes, subject, f"{loop}: {model}", label, best)
+    for axes, loop, model, is_first in panels_of_models(sheet, subject):
+        draw_curves(axes, subject, loop, "efficiency", model)
+        _draw_ideal(axes, subject, rises=False)
+        finish(axes, subject, f"{loop}: {model}", "speed-up ÷ N" if is_first else "", best)
     return sheet
 
 

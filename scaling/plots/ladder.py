@@ -2,7 +2,7 @@
 
 The axis is logarithmic, so that equal factors are equally high wherever they stand, and up is
 faster. The last bar is the headline itself, from 1: where it does not end level with the bar
-before it, the medians of the factors do not quite multiply to it.
+before it, the medians of the factors do not quite multiply to it. The band around 1 is the noise.
 """
 
 import numpy as np
@@ -10,11 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from scaling import wording
-from scaling.analysis.estimate import Estimate
+from scaling.analysis.estimate import Estimate, Floats
 from scaling.analysis.ladder import MODEL, Ladder
-from scaling.analysis.paired import Floats
 from scaling.plots.sheet import Layout, Sheet
-from scaling.plots.style import INK, QUIET
+from scaling.plots.style import BAND_ALPHA, INK, QUIET
 from scaling.plots.subject import Subject
 
 BAR = 0.56  # of the room for a bar
@@ -40,13 +39,14 @@ def draw(subject: Subject) -> Sheet:
         stepped_on,
         drawn=[factor for _, row in rows for ladder in row for factor in _factors(ladder)],
         dots="one block",
+        noise=("throughput",),
     )
     levels = [level for _, row in rows for ladder in row for level in _levels(ladder)]
     low, high = min(1.0, *levels) / FOOT_ROOM, max(1.0, *levels) * HEAD_ROOM
-    for (loop, row), panels in zip(rows, sheet.panels, strict=True):
-        for place, axes in enumerate(panels):
+    for (loop, row), panels in zip(rows, list(sheet.panels), strict=True):
+        for place, axes in enumerate(list(panels)):
             if place >= len(row):
-                axes.remove()
+                sheet.leave_out(axes)
                 continue
             _panel(axes, row[place], subject, loop)
             axes.set_ylim(low, high)
@@ -100,6 +100,9 @@ def _panel(axes: Axes, ladder: Ladder, subject: Subject, loop: str) -> None:
         colour = subject.colours[ladder.top.arm]
         _bar(axes, len(names), 1.0, ladder.headline, values, colour, total=True)
         names.append("together")
+    if np.isfinite(floor := subject.noise("throughput")):
+        around = 1 / (1 + floor), 1 + floor
+        axes.axhspan(*around, color=QUIET, alpha=BAND_ALPHA, lw=0, zorder=0.8, gid="noise")
     axes.axhline(1, color=subject.colours[ladder.bottom.arm], lw=1.6, zorder=4)
     axes.set_xticks(range(len(names)), names)
     axes.set_xlim(-0.6, len(names) - 0.4)

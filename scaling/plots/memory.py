@@ -21,7 +21,8 @@ def draw(subject: Subject) -> Sheet:
     loops = subject.loops
     most = max(len(subject.on(loop)) for loop in loops)
     layout = subject.a_panel_per_loop(under_in=LINE_IN * (most + (most > 1)) + 0.08)
-    sheet = subject.sheet("memory", "", layout, drawn=subject.estimates("memory"))
+    drawn = subject.estimates("memory")
+    sheet = subject.sheet("memory", "", layout, drawn=drawn, noise=("memory",))
     top = HEAD_ROOM * highest(subject.section.curves, "memory")
     for place, (axes, loop) in enumerate(zip(sheet.all_panels, loops, strict=True)):
         draw_curves(axes, subject, loop, "memory")

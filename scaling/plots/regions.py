@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from scaling.analysis.curves import Curve
 from scaling.journal.record import Machine
 from scaling.plots.lettering import width_in
-from scaling.plots.style import QUIET, REGION_SHADES
+from scaling.plots.style import BORDER, QUIET, REGION_SHADES
 
 NAMES = {"cores": "cores", "smt": "SMT siblings", "oversubscribed": "oversubscribed"}
 SHORT_NAMES = {"SMT siblings": "SMT", "oversubscribed": "oversub."}
@@ -65,7 +65,7 @@ def draw_regions(axes: Axes, found: list[Region]) -> None:
         ends = right if region.ends is None else region.ends
         if region.begins is not None:
             axes.axvspan(begins, right, color=REGION_SHADES[region.name], lw=0, zorder=0)
-            axes.axvline(begins, color="#a6a6a6", lw=0.8, zorder=0.5, gid=f"border-{region.name}")
+            axes.axvline(begins, color=BORDER, lw=0.8, zorder=0.5, gid=f"border-{region.name}")
         name = _fitting(NAMES[region.name], _panel_in(axes) * (ends - begins) / (right - left))
         axes.text(
             (begins + ends) / 2,

@@ -13,9 +13,20 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patheffects import Normal, Stroke
 
 from scaling.plots.lettering import POINTS_PER_IN, width_in, wrapped
-from scaling.plots.style import BAR_MARKER, DPI, FAINT, IDEAL_LINE, PNG_DPI, QUIET, WIDTH_IN, line
+from scaling.plots.style import (
+    BAND_ALPHA,
+    BAR_MARKER,
+    DPI,
+    FAINT,
+    IDEAL_LINE,
+    PNG_DPI,
+    QUIET,
+    WIDTH_IN,
+    line,
+)
 
 EDGE_IN = 0.16
 LEFT_IN, RIGHT_IN = 0.78, 0.18
@@ -40,6 +51,13 @@ class Sheet:
     def all_panels(self) -> list[Axes]:
         """Every panel, row by row."""
         return list(chain.from_iterable(self.panels))
+
+    def leave_out(self, axes: Axes) -> None:
+        """Take a panel off the sheet; its place stays empty."""
+        axes.remove()
+        for row in self.panels:
+            if axes in row:
+                row.remove(axes)
 
     def save(self, stem: Path) -> list[Path]:
         """Write `stem`.svg and `stem`.png; the same drawing gives the same bytes. Return both."""
@@ -158,7 +176,12 @@ def _key_rows(key: list[Line2D]) -> list[list[Line2D]]:
 
 
 def key_entries(
-    colours: dict[str, str], models: list[str], spread: str, ideal: str, dots: str = "one run"
+    colours: dict[str, str],
+    models: list[str],
+    spread: str,
+    ideal: str,
+    dots: str = "one run",
+    band: str = "",
 ) -> list[Line2D]:
     """What colours, lines, dots and bars stand for. Models are told where there are several."""
     entries = [Line2D([], [], color=colour, lw=2.2, label=arm) for arm, colour in colours.items()]
@@ -172,4 +195,8 @@ def key_entries(
         entries.append(bar)
     if ideal:
         entries.append(Line2D([], [], color=QUIET, lw=1.1, ls=IDEAL_LINE, label=ideal))
+    if band:
+        ribbon = Stroke(linewidth=9, foreground=QUIET, alpha=1.5 * BAND_ALPHA, capstyle="butt")
+        entries.append(Line2D([], [], color=QUIET, lw=1.2, path_effects=[ribbon, Normal()]))
+        entries[-1].set_label(band)
     return entries

@@ -20,6 +20,7 @@ PNG_DPI = 2 * DPI
 INK = "#262626"
 QUIET = "#6b6b6b"
 FAINT = "#b8b8b8"
+BORDER = "#a6a6a6"  # of a region
 REGION_SHADES = {"smt": "#f8f8f8", "oversubscribed": "#f1f1f1"}
 
 _BLUE, _ORANGE, _GREEN, _RED, _PINK, _BROWN, _ROSE, _GREY, _YELLOW, _SKY = sns.color_palette(
@@ -57,6 +58,7 @@ LINES: dict[str, Any] = {
     "interpreters": (0, (1.2, 1.2)),
 }
 IDEAL_LINE = (0, (5, 4))
+BAND_ALPHA = 0.17  # of the A/A band, so that six of them still leave the panel readable
 
 # An upright bar with caps, for the key: as errorbar draws it.
 BAR_MARKER = Path(
@@ -123,9 +125,20 @@ def _version(arm: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part)
 
 
-def marker(loop: str) -> str:
-    """The marker of a loop."""
-    return MARKERS.get(loop, OTHER_MARKER)
+def marker_style(loop: str, model: str, colour: str) -> dict[str, Any]:
+    """How the medians of a curve are marked: by loop, filled for threads and hollow for others.
+
+    A white rim keeps a filled one apart from its own line; a hollow one looks as large if it is a
+    little larger.
+    """
+    filled = model == "threads"
+    return {
+        "marker": MARKERS.get(loop, OTHER_MARKER),
+        "ms": 4.4 if filled else 5.4,
+        "mfc": colour if filled else "white",
+        "mec": "white" if filled else colour,
+        "mew": 0.7 if filled else 1.1,
+    }
 
 
 def line(model: str) -> Any:

@@ -1,6 +1,7 @@
 """What a figure is about: one section of the study, and what all its figures have in common."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from matplotlib.lines import Line2D
@@ -9,6 +10,7 @@ from scaling import wording
 from scaling.analysis.comparison import Compared
 from scaling.analysis.curves import Curve
 from scaling.analysis.estimate import Estimate
+from scaling.analysis.noise import NO_TWINS, NoiseFloor
 from scaling.analysis.sections import Section
 from scaling.journal.record import CeilingLine, StudyLine
 from scaling.plots.caption import caption
@@ -27,7 +29,7 @@ class Subject:
 
     `warning` is what the figures must not be seen without, if there is anything; `comparisons`
     are of the same section, one for each loop that has any; `ceilings` are of the services that
-    its workload talks to.
+    its workload talks to; `floor` is the study's noise floor.
     """
 
     section: Section
@@ -37,6 +39,7 @@ class Subject:
     warning: str = ""
     comparisons: tuple[Compared, ...] = ()
     ceilings: tuple[CeilingLine, ...] = ()
+    floor: NoiseFloor = NO_TWINS
 
     @property
     def loops(self) -> list[str]:
@@ -74,6 +77,10 @@ class Subject:
         chosen = self.section.curves if curves is None else curves
         return [getattr(p, what) for curve in chosen for p in curve.points for what in whats]
 
+    def noise(self, what: str) -> float:
+        """The noise floor of an estimate of the section; NaN where no twins tell it."""
+        return self.floor.of(self.section.curves[0].key.workload, what)
+
     def sheet(
         self,
         what: str,
@@ -83,21 +90,24 @@ class Subject:
         *,
         drawn: Iterable[Estimate] = (),
         dots: str = "one run",
+        noise: Sequence[str] = (),
         also: Iterable[Line2D] = (),
     ) -> Sheet:
         """An empty sheet with the section's words on it; `ideal` says what the dashed line is.
 
         The key tells of the curves that are `shown`, by default all, of the bars at the estimates
-        that are `drawn`, of what a dot is, if there are any, and of what is `also` there.
+        that are `drawn`, of what a dot is, if there are any, of the band of the measures whose
+        `noise` is shown, and of what is `also` there.
         """
         curves = self.section.curves if shown is None else shown
         arms = list(dict.fromkeys(curve.key.arm for curve in curves))
         models = list(dict.fromkeys(curve.key.model for curve in curves))
         colours = {arm: self.colours[arm] for arm in arms}
+        spread, band = wording.spread(drawn), _band_text([self.noise(what) for what in noise])
         return new_sheet(
             f"{self.section.label}: {what}",
             f"{_sizing_text(self.section.sizing)} · {listed(models)} · {listed(self.loops)}",
-            [*key_entries(colours, models, wording.spread(drawn), ideal, dots), *also],
+            [*key_entries(colours, models, spread, ideal, dots, band), *also],
             caption(self.section, self.study, self.regions, self.warning, self.ceilings),
             layout,
         )
@@ -109,6 +119,7 @@ def subject(
     warning: str = "",
     comparisons: Iterable[Compared] = (),
     ceilings: Iterable[CeilingLine] = (),
+    floor: NoiseFloor = NO_TWINS,
 ) -> Subject:
     """What the figures of a section need, worked out once; `warning` begins their captions."""
     drawn = {curve.key.arm for curve in section.curves}
@@ -121,7 +132,17 @@ def subject(
         warning,
         tuple(comparisons),
         tuple(ceilings),
+        floor,
     )
+
+
+def _band_text(floors: list[float]) -> str:
+    """`A/A: ± 1.2 %: differences inside are noise`; of two, that across comes first."""
+    if not floors or any(map(math.isnan, floors)):
+        return ""
+    told = [f"± {wording.percent(floor)}" for floor in floors]
+    whole = f"{told[0]} across, {told[1]} up" if len(told) > 1 else told[0]
+    return f"A/A: {whole}: differences inside are noise"
 
 
 def _sizing_text(sizing: str) -> str:

@@ -10,7 +10,8 @@ from matplotlib.lines import Line2D
 
 from scaling.analysis.curves import Curve
 from scaling.analysis.rivals import ceiling
-from scaling.plots.panel import HEAD_ROOM, draw_curves, finish, highest
+from scaling.plots.laws import draw_laws, law_key
+from scaling.plots.panel import HEAD_ROOM, draw_curves, finish, highest, panels_of_models
 from scaling.plots.sheet import Layout, Sheet
 from scaling.plots.style import FAINT, IDEAL_LINE
 from scaling.plots.subject import Subject
@@ -26,10 +27,13 @@ def draw(subject: Subject) -> Sheet:
     loops = subject.loops
     layout = subject.a_panel_per_loop()
     drawn = subject.estimates("throughput")
-    sheet = subject.sheet("throughput", IDEAL, layout, drawn=drawn)
+    noise = ("throughput",)
+    also = law_key(subject)
+    sheet = subject.sheet("throughput", IDEAL, layout, drawn=drawn, noise=noise, also=also)
     top = HEAD_ROOM * highest(subject.section.curves, "throughput")
     for place, (axes, loop) in enumerate(zip(sheet.all_panels, loops, strict=True)):
         draw_curves(axes, subject, loop, "throughput")
+        draw_laws(axes, subject, loop)
         draw_ideals(axes, subject.on(loop), subject.colours)
         label = f"{subject.section.operation} / s" if place % layout.columns == 0 else ""
         finish(axes, subject, loop, label, top)
@@ -43,15 +47,17 @@ def _draw_models(subject: Subject) -> Sheet:
     label = _ceiling_label(subject)
     broad = [Line2D([], [], color=FAINT, lw=6, alpha=0.7, label=label)] if label else []
     drawn = subject.estimates("throughput")
-    sheet = subject.sheet("throughput", IDEAL, layout, drawn=drawn, also=broad)
+    noise = ("throughput",)
+    also = [*broad, *law_key(subject)]
+    sheet = subject.sheet("throughput", IDEAL, layout, drawn=drawn, noise=noise, also=also)
     top = HEAD_ROOM * highest(subject.section.curves, "throughput")
-    for row, loop in zip(sheet.panels, loops, strict=True):
-        for place, (axes, model) in enumerate(zip(row, models, strict=True)):
-            draw_ceiling(axes, subject, loop)
-            draw_curves(axes, subject, loop, "throughput", model)
-            draw_ideals(axes, subject.on(loop, model), subject.colours)
-            label = f"{subject.section.operation} / s" if place == 0 else ""
-            finish(axes, subject, f"{loop}: {model}", label, top)
+    for axes, loop, model, is_first in panels_of_models(sheet, subject):
+        draw_ceiling(axes, subject, loop)
+        draw_curves(axes, subject, loop, "throughput", model)
+        draw_laws(axes, subject, loop, model)
+        draw_ideals(axes, subject.on(loop, model), subject.colours)
+        label = f"{subject.section.operation} / s" if is_first else ""
+        finish(axes, subject, f"{loop}: {model}", label, top)
     return sheet
 
 

@@ -1,18 +1,20 @@
 """Memory against throughput, N written at the points: what each way of scaling gives and costs.
 
-Up is more work done, left is less memory. A curve runs through its Ns in order.
+Up is more work done, left is less memory. A curve runs through its Ns in order. A box around a
+median is as wide and as high as two runs of one cell come apart.
 """
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from scaling.analysis.curves import Curve
 from scaling.plots.memory import axis_label
 from scaling.plots.panel import HEAD_ROOM, highest, short
 from scaling.plots.sheet import Layout, Sheet
-from scaling.plots.style import INK, line, marker
+from scaling.plots.style import BAND_ALPHA, INK, line, marker_style
 from scaling.plots.subject import Subject
 
 MOST_IN_A_ROW = 2
@@ -33,12 +35,14 @@ def draw(subject: Subject) -> Sheet:
         curves,
         drawn=subject.estimates("throughput", "memory", curves=curves),
         dots="",
+        noise=("memory", "throughput"),
         also=told,
     )
     most = [highest(curves, what) * HEAD_ROOM for what in ("memory", "throughput")]
     for place, (axes, loop) in enumerate(zip(sheet.all_panels, loops, strict=True)):
         for curve in curves:
             if curve.key.loop == loop:
+                _draw_noise(axes, curve, subject)
                 _draw_curve(axes, curve, subject.colours[curve.key.arm])
         axes.set_xlim(0, most[0])
         axes.set_ylim(0, most[1])
@@ -81,7 +85,6 @@ def _draw_curve(axes: Axes, curve: Curve, colour: str) -> None:
     points = [point for point in curve.points if point.throughput.n and point.memory.n]
     if not points:
         return
-    threads = curve.key.model == "threads"
     x, y = ([getattr(point, what) for point in points] for what in ("memory", "throughput"))
     axes.errorbar(
         [value.point for value in x],
@@ -91,15 +94,33 @@ def _draw_curve(axes: Axes, curve: Curve, colour: str) -> None:
         color=colour,
         ls=line(curve.key.model),
         lw=1.5,
-        marker=marker(curve.key.loop),
-        ms=4.4 if threads else 5.4,
-        mfc=colour if threads else "white",
-        mec="white" if threads else colour,
-        mew=0.7 if threads else 1.1,
+        **marker_style(curve.key.loop, curve.key.model, colour),
         elinewidth=0.9,
         zorder=4,
         gid=f"{curve.key.arm} {curve.key.model}",
     )
+
+
+def _draw_noise(axes: Axes, curve: Curve, subject: Subject) -> None:
+    """A box around each median: the A/A band of both measures."""
+    floors = [subject.noise(what) for what in ("memory", "throughput")]
+    if not np.isfinite(floors).all():
+        return
+    across, up = (1 + floor for floor in floors)
+    for point in curve.points:
+        if point.throughput.n and point.memory.n:
+            x, y = point.memory.point, point.throughput.point
+            box = Rectangle(
+                (x / across, y / up),
+                x * across - x / across,
+                y * up - y / up,
+                color=subject.colours[curve.key.arm],
+                alpha=BAND_ALPHA,
+                lw=0,
+                zorder=2.5,
+                gid="noise",
+            )
+            axes.add_patch(box)
 
 
 def _write_workers(axes: Axes, curves: list[Curve]) -> None:

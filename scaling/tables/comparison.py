@@ -1,8 +1,10 @@
 """The comparison as chapters of words and tables, before it is known how they will be shown.
 
-A cell is a text or an `Estimate`; the terminal and Markdown make of it what they can.
+A cell is a text or an `Estimate`, a ratio one with its verdict; the terminal and Markdown make of
+it what they can.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -10,23 +12,23 @@ import pandas as pd
 
 from scaling import wording
 from scaling.analysis.across import Across, Change
-from scaling.analysis.alike import unlike
-from scaling.analysis.break_even import BreakEven, side
+from scaling.analysis.alike import unlike, unlike_of
+from scaling.analysis.break_even import BreakEven
 from scaling.analysis.comparison import Compared, compare_ways
-from scaling.analysis.controls import verdict
+from scaling.analysis.controls import soundness
 from scaling.analysis.estimate import Estimate
+from scaling.analysis.held import Held
 from scaling.analysis.ladder import Ladder
 from scaling.analysis.paired import Way
 from scaling.analysis.rivals import Rivalry
 from scaling.analysis.sections import blemishes
 from scaling.journal.record import StudyLine
+from scaling.study.scaled import scaled_to
 from scaling.tables.measures import SUSPECT, again, curve_name
-from scaling.tables.sentences import basis, changed, doubted, states, verdicts
+from scaling.tables.sentences import answers, basis, changed, doubted, floors, states
 from scaling.words import MODELS
 
 type Cell = str | Estimate
-
-SIDES = {1: "above 1", 0: "holds 1", -1: "below 1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +51,29 @@ class Chapter:
     grids: list[Grid] = field(default_factory=list)
 
 
-def chapters(frame: pd.DataFrame, study: StudyLine, *, alone: bool = True) -> list[Chapter]:
+def chapters(
+    frame: pd.DataFrame,
+    study: StudyLine,
+    compared: Sequence[Compared] | None = None,
+    *,
+    alone: bool = True,
+) -> list[Chapter]:
     """A study's comparison: first what casts doubt on all of it, then a chapter per section.
 
-    `alone` is False where it stands with a study's other tables, which tell of the controls.
+    `compared` is what `compare_ways` made of it, worked out here if it is not given. `alone` is
+    False where it stands with a study's other tables, which tell of the controls.
     """
-    found = [_chapter(each) for each in compare_ways(frame, study)]
+    ways = compare_ways(frame, study) if compared is None else compared
+    found = [_chapter(each, study) for each in ways]
     told = [chapter for chapter in found if chapter.grids]
     warnings = warnings_of(frame, study) if alone else doubts(study)
     return [Chapter("Before you read on", warnings), *told] if told and warnings else told
 
 
 def warnings_of(frame: pd.DataFrame, study: StudyLine) -> list[str]:
-    """What casts doubt on all of a study: its controls first, then `doubts`."""
-    controls = verdict(frame, study).text
-    return [*([controls] if controls else []), *doubts(study)]
+    """What casts doubt on all of a study: its controls, its scale, then `doubts`."""
+    told = (soundness(frame, study).text, scaled_to(study.study))
+    return [*filter(None, told), *doubts(study)]
 
 
 def doubts(study: StudyLine) -> list[str]:
@@ -72,24 +82,26 @@ def doubts(study: StudyLine) -> list[str]:
     return [f"The builds differ in more than what is compared: {differing}."] if differing else []
 
 
-def _chapter(compared: Compared) -> Chapter:
+def _chapter(compared: Compared, study: StudyLine) -> Chapter:
     grids = [
-        *_ladder_grids(compared.ladders),
-        *_rival_grids(compared.rivalries),
-        *(_even_grid(each) for each in compared.break_evens),
-        *_memory_grids(compared),
+        *ladder_grids(compared.ladders),
+        *rival_grids(compared.rivalries),
+        *(even_grid(each) for each in compared.break_evens),
+        *version_grids(compared.versions, study),
+        *collector_grids(compared.collectors),
+        *memory_grids(compared),
     ]
     shown = [cell for g in grids for row in g.rows for cell in row if isinstance(cell, Estimate)]
     points = [point for curve in compared.runs.curves for point in curve.points]
-    words = [*verdicts(compared), basis(shown), *states(compared), *again(points)]
+    words = [*answers(compared), basis(shown), *floors(compared), *states(compared), *again(points)]
     return Chapter(compared.runs.title, words, grids)
 
 
-def _ladder_grids(ladders: list[Ladder]) -> list[Grid]:
+def ladder_grids(ladders: list[Ladder]) -> list[Grid]:
     """One table for ladders that have the same rungs."""
 
-    def rungs(ladder: Ladder) -> tuple[str, ...]:
-        return *(step.before.arm for step in ladder.steps), ladder.top.arm
+    def rungs(ladder: Ladder) -> list[str]:
+        return [way.arm for way in ladder.ways]
 
     grids = []
     for names, group in groupby(ladders, rungs):
@@ -114,7 +126,8 @@ def _ladder_grids(ladders: list[Ladder]) -> list[Grid]:
     return grids
 
 
-def _rival_grids(rivalries: list[Rivalry]) -> list[Grid]:
+def rival_grids(rivalries: list[Rivalry]) -> list[Grid]:
+    """Threads and interpreters over processes; none where nothing was held against them."""
     if not rivalries:
         return []
     rows: list[list[Cell]] = [
@@ -127,17 +140,40 @@ def _rival_grids(rivalries: list[Rivalry]) -> list[Grid]:
     return [Grid("Over as many processes", headings, rows, words=3, note=note)]
 
 
-def _even_grid(found: BreakEven) -> Grid:
-    rows: list[list[Cell]] = [
-        [str(n), ratio, SIDES[side(ratio)]] for n, ratio in found.ratios.items()
-    ]
+def even_grid(found: BreakEven) -> Grid:
+    """Threads at each N over the best single worker."""
+    rows: list[list[Cell]] = [[str(n), ratio] for n, ratio in found.ratios.items()]
     title = f"Threads on {found.arm} over one worker on {found.single.arm} ({found.single.model})"
-    few = any(ratio.coverage is None for ratio in found.ratios.values())
-    headings = ["N", "throughput", "its range" if few else "its interval"]
-    return Grid(title, headings, rows)
+    return Grid(title, ["N", "throughput"], rows)
 
 
-def _memory_grids(compared: Compared) -> list[Grid]:
+def version_grids(versions: list[Held], study: StudyLine) -> list[Grid]:
+    """Each version over the oldest, with what their builds differ in besides."""
+    if not versions:
+        return []
+    besides = [unlike_of(study, (each.of.arm, each.over.arm)) for each in versions]
+    rows: list[list[Cell]] = []
+    for each, found in zip(versions, besides, strict=True):
+        differing = ", ".join(one.fact for one in found) or "nothing else"
+        ways = [str(each.of.workers), _way(each.of), _way(each.over), differing]
+        rows.append([*ways, each.throughput, each.cpu_s_per_op])
+    note = "Not comparable where builds differ in more: that is in the ratio, too."
+    headings = ["N", "version", "over", "builds differ in", "throughput", "CPU per op"]
+    return [Grid("What the versions changed", headings, rows, 4, note if any(besides) else "")]
+
+
+def collector_grids(collectors: list[Held]) -> list[Grid]:
+    """Each arm without the garbage collector over the same with it."""
+    rows: list[list[Cell]] = [
+        [str(each.of.workers), _way(each.of), _way(each.over), each.throughput, each.cpu_s_per_op]
+        for each in collectors
+    ]
+    headings = ["N", "without", "over", "throughput", "CPU per op"]
+    return [Grid("What the garbage collector costs", headings, rows, 3)] if rows else []
+
+
+def memory_grids(compared: Compared) -> list[Grid]:
+    """What an extra worker takes, by arm and model; none where no memory is known."""
     curves = [curve for curve in compared.runs.curves if curve.slope.n]
     models = [model for model in MODELS if any(c.key.model == model for c in curves)]
     slopes = {(c.key.arm, c.key.model): c.slope for c in curves}

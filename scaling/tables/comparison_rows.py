@@ -1,31 +1,36 @@
 """The comparison as rows for other programs: one ratio a row, with what it is of and over."""
 
-import msgspec
+from collections.abc import Sequence
+
 import pandas as pd
 
-from scaling.analysis.alike import unlike
+from scaling.analysis.alike import unlike_of
 from scaling.analysis.comparison import Compared, Ratio, compare_ways
-from scaling.analysis.controls import verdict
+from scaling.analysis.controls import soundness
 from scaling.analysis.paired import Way
 from scaling.journal.record import StudyLine
 
 
-def comparison_rows(frame: pd.DataFrame, study: StudyLine) -> pd.DataFrame:
-    """All ratios of a study's comparison.
+def comparison_rows(
+    frame: pd.DataFrame, study: StudyLine, compared: Sequence[Compared] | None = None
+) -> pd.DataFrame:
+    """All ratios of a study's comparison; `compared` is what `compare_ways` made of it, if known.
 
     Columns: what it is about (study, workload, parameters, sizing, loop); `question` (headline,
-    step, over processes, break-even) and `measure` (of a step what changes in it, else throughput,
-    cpu_s_per_op, memory); the way it is of (`arm`, `model`, `workers`, its `runs`, how many of them
-    `suspect`, how many more `left_out`, `allocator_state`) and the way it is over (`over_arm` …);
-    `ratio` with `_low`, `_high`, `_n`, `_method`, `_coverage` (NaN for a range); `memory_kind` of a
-    ratio of memory; `builds_differ`, in what the two arms' builds differ and should not;
-    `controls`, what the study's controls say.
+    step, over processes, break-even, version, no collector) and `measure` (of a step what changes
+    in it, else throughput, cpu_s_per_op, memory); the way it is of (`arm`, `model`, `workers`, its
+    `runs`, how many of them `suspect`, how many more `left_out`, `allocator_state`) and the way it
+    is over (`over_arm` …); `ratio` with `_low`, `_high`, `_n`, `_method`, `_coverage` (NaN for a
+    range); its `verdict` (of CPU time and memory `more` and `less`), the `margin` that this heeds,
+    and Holm's `p_differs` and `p_same` in the family of its table (`scaling.analysis.verdict`);
+    `memory_kind` of a ratio of memory; `builds_differ`, in what the two arms' builds differ and
+    should not; `controls`, what the study's controls say.
     """
-    controls = verdict(frame, study).status
+    controls = soundness(frame, study).status
     rows = [
-        _row(compared, ratio, study) | {"controls": controls}
-        for compared in compare_ways(frame, study)
-        for ratio in compared.ratios
+        _row(each, ratio, study) | {"controls": controls}
+        for each in (compare_ways(frame, study) if compared is None else compared)
+        for ratio in each.ratios
     ]
     return pd.DataFrame(rows)
 
@@ -49,8 +54,14 @@ def _row(compared: Compared, ratio: Ratio, study: StudyLine) -> dict[str, object
         "ratio_n": ratio.value.n,
         "ratio_method": ratio.value.method,
         "ratio_coverage": ratio.value.coverage,
+        "verdict": ratio.verdict.word,
+        "margin": ratio.margin,
+        "p_differs": ratio.verdict.p_differs,
+        "p_same": ratio.verdict.p_same,
         "memory_kind": ratio.memory_kind,
-        "builds_differ": ", ".join(_differing(study, ratio)),
+        "builds_differ": ", ".join(
+            each.fact for each in unlike_of(study, (ratio.of.arm, ratio.over.arm))
+        ),
     }
 
 
@@ -61,9 +72,3 @@ def _way(compared: Compared, way: Way) -> dict[str, object]:
         for name in ("runs", "suspect", "left_out", "allocator_state"):
             told[name] = getattr(point, name)
     return told
-
-
-def _differing(study: StudyLine, ratio: Ratio) -> list[str]:
-    two = {ratio.of.arm, ratio.over.arm}
-    arms = {name: arm for name, arm in study.arms.items() if name in two}
-    return [each.fact for each in unlike(msgspec.structs.replace(study, arms=arms))]

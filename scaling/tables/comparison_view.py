@@ -8,6 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from scaling import wording
+from scaling.analysis.estimate import Estimate
+from scaling.analysis.verdict import Judged
 from scaling.tables.comparison import Cell, Chapter, Grid
 
 
@@ -45,12 +47,18 @@ def _grid(grid: Grid) -> Iterator[Text | Table]:
 
 
 def _cell(cell: Cell) -> Text:
-    """An estimate: the median above, its range or interval below."""
+    """An estimate: the median above, its range or interval below; of a ratio, then the verdict."""
     if isinstance(cell, str):
         return Text(cell)
-    beside = wording.bounds(cell)
     text = Text(wording.number(cell.point))
-    return text.append(f"\n{beside}", "dim") if beside else text
+    for below in (wording.bounds(cell), _verdict(cell)):
+        text = text.append(f"\n{below}", "dim") if below else text
+    return text
+
+
+def _verdict(cell: Estimate) -> str:
+    """The word for a ratio that is known; others have none."""
+    return cell.verdict.word if isinstance(cell, Judged) and cell.n else ""
 
 
 def comparison_markdown(chapters: list[Chapter]) -> str:
@@ -76,7 +84,7 @@ def _markdown(chapter: Chapter) -> str:
 def _inline(cell: Cell) -> str:
     if isinstance(cell, str):
         return _safe(cell.replace("\n", " · "))
-    return wording.estimate(cell)
+    return " ".join(filter(None, (wording.estimate(cell), _verdict(cell))))
 
 
 def _safe(text: str) -> str:

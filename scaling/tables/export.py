@@ -5,11 +5,16 @@ from pathlib import Path
 import pandas as pd
 
 from scaling import wording
-from scaling.analysis.controls import verdict
+from scaling.analysis.controls import soundness
 from scaling.analysis.estimate import Estimate
 from scaling.analysis.sections import Section, blemishes, sections
+from scaling.analysis.sweeps import sweeps
 from scaling.journal.record import StudyLine
+from scaling.study.scaled import scaled_to
+from scaling.tables.laws_view import law_lines
 from scaling.tables.measures import MARKS, SUSPECT, curve_name, measures, notes
+from scaling.tables.study_notes import study_notes
+from scaling.tables.sweep_view import sweep_markdown
 
 SLOPE = "mib_per_extra_worker"
 
@@ -19,9 +24,10 @@ def summary(frame: pd.DataFrame, study: StudyLine) -> pd.DataFrame:
 
     A figure takes five columns: its name for the median, then the name with `_low`, `_high`, `_n`
     (values it rests on) and `_method` (how the bounds were made). Units are in the names.
+    Figures that begin with `own_` are the workload's own.
     """
     rows = []
-    controls = verdict(frame, study).status
+    controls = soundness(frame, study).status
     for section in sections(frame, study):
         for curve in section.curves:
             key = curve.key
@@ -44,6 +50,7 @@ def summary(frame: pd.DataFrame, study: StudyLine) -> pd.DataFrame:
                     "allocator_state": point.allocator_state,
                     "memory_kind": curve.memory_kind,
                     "controls": controls,
+                    "scale": study.study.get("scale", 1.0),
                 }
                 for measure in measures(section):
                     row |= _columns(measure.column, measure.of(point))
@@ -77,10 +84,13 @@ def markdown(frame: pd.DataFrame, study: StudyLine, comparison: str = "") -> str
 
     A `comparison` stands before the tables, below what the controls say.
     """
-    warning = verdict(frame, study).text
-    parts = [f"**{_safe(warning)}**"] if warning else []
+    warning = soundness(frame, study).text
+    parts = [f"**{_safe(each)}**" for each in (warning, scaled_to(study.study)) if each]
+    parts += study_notes(frame)
     parts += [comparison] if comparison else []
-    parts += [_section(section) for section in sections(frame, study)]
+    told = sections(frame, study)
+    parts += [_section(section) for section in told]
+    parts += [sweep_markdown(sweep) for sweep in sweeps(told, study)]
     found = blemishes(frame)
     if found:
         lines = ["### Runs that are not simply valid", ""]
@@ -96,7 +106,7 @@ def markdown(frame: pd.DataFrame, study: StudyLine, comparison: str = "") -> str
 
 def _section(section: Section) -> str:
     shown = measures(section)
-    headings = ["curve", "N", "runs", *(measure.heading for measure in shown)]
+    headings = ["curve", "N", "runs", *(_safe(measure.heading) for measure in shown)]
     lines = [f"### {section.title}", ""]
     lines += [_line(headings), _line(["---", *["---:"] * (len(headings) - 1)])]
     for curve in section.curves:
@@ -112,7 +122,8 @@ def _section(section: Section) -> str:
         if curve.slope.n
     ]
     told = " ".join(notes(section)).replace("*", r"\*")
-    return "\n".join([*lines, "", *slopes, "", told] if slopes else [*lines, "", told])
+    bullets = [*slopes, *(f"- {line}" for line in law_lines(section))]
+    return "\n".join([*lines, "", *bullets, "", told] if bullets else [*lines, "", told])
 
 
 def _line(cells: list[str]) -> str:

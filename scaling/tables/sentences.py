@@ -1,25 +1,28 @@
-"""The comparison in words: a sentence or two for each question, and no more than figures bear.
+"""The comparison in words: the verdict first, then the number, and no more than figures bear.
 
-With fewer than six blocks there is a range and no verdict, and the sentence says so.
+With fewer than six blocks there is a range, one can't tell, and the sentence says so.
 """
 
+import math
 from collections.abc import Iterable
 from itertools import groupby
 
 from scaling import wording
 from scaling.analysis.across import Across
-from scaling.analysis.break_even import BreakEven, side
+from scaling.analysis.break_even import BreakEven
 from scaling.analysis.comparison import Compared
 from scaling.analysis.estimate import Estimate
 from scaling.analysis.ladder import Ladder
-from scaling.analysis.paired import Paired, Way
+from scaling.analysis.paired import Measure, Paired, Way
 from scaling.analysis.rivals import Rivalry
 from scaling.analysis.sections import Blemish
+from scaling.analysis.verdict import Judged
+from scaling.frame.validity import MARGIN
 
 UNITS = {"threads": "thread", "processes": "process", "interpreters": "interpreter"}
 
 
-def verdicts(compared: Compared) -> list[str]:
+def answers(compared: Compared) -> list[str]:
     """What a section says, the most asked first; each at the most telling N."""
     n = compared.runs.telling_n
     told = [freed(ladder) for ladder in compared.ladders if ladder.workers == n]
@@ -50,10 +53,10 @@ def _fastest_of(rivalries: list[Rivalry], runs: Paired) -> str:
 def freed(ladder: Ladder) -> str:
     """The headline and what it is made of."""
     top, bottom = ladder.top, ladder.bottom
-    told = f"{top.arm} with {workers(top)} does {spoken(ladder.headline)} times what "
-    told += f"{bottom.arm} does with as many"
+    told = f"{opening(ladder.headline)}: {top.arm} with {workers(top)} does "
+    told += f"{spoken(ladder.headline)} what {bottom.arm} does with as many"
     if len(ladder.steps) > 1:
-        factors = [f"the {step.name} {spoken(step.factor, '×')}" for step in ladder.steps]
+        factors = [f"the {step.name} {besides(step.factor, '×')}" for step in ladder.steps]
         told += f"; of that {', '.join(factors)}"
     else:
         told += f"; what changes is the {ladder.steps[0].name}"
@@ -74,16 +77,17 @@ def held_against(rivalry: Rivalry) -> str:
     chosen = ""
     if len(rivalry.among) > 1:
         chosen = f" (the better of {' and '.join(way.arm for way in rivalry.among)})"
-    told = f"{doing(ours)} {spoken(rivalry.throughput)} times what {doing(theirs)}{chosen}"
-    besides = [
-        f"{spoken(value)} times the {noun}"
+    told = f"{opening(rivalry.throughput)}: {doing(ours)} {spoken(rivalry.throughput)} what "
+    told += f"{doing(theirs)}{chosen}"
+    costs = [
+        f"{noun}: {besides(value, ' times')}"
         for value, noun in (
             (rivalry.cpu_s_per_op, "CPU time per operation"),
             (rivalry.memory, f"memory ({rivalry.memory_kind})"),
         )
         if value.n
     ]
-    return f"{told}, for {' and '.join(besides)}." if besides else f"{told}."
+    return f"{'; '.join([told, *costs])}."
 
 
 def even(found: BreakEven) -> str:
@@ -91,32 +95,33 @@ def even(found: BreakEven) -> str:
     last = max(found.ratios)
     single = f"the best single worker with the GIL ({found.single.arm}, {found.single.model})"
     if found.at is not None:
-        ratio = found.ratios[found.at]
-        told = f"Break-even at N = {found.at}{_hedge([ratio])}: "
         threads = doing(Way(found.arm, "threads", found.at))
-        told += f"{threads} {spoken(ratio)} times what {single} does."
-        slower = [n for n, value in found.ratios.items() if n > found.at and side(value) < 0]
-        if slower:
-            told += f" It does not hold at N = {_listed(slower)}, slower again."
+        told = f"Break-even at N = {found.at}: {threads} {spoken(found.ratios[found.at])} what "
+        told += f"{single} does."
+        after = {n: value.verdict.word for n, value in found.ratios.items() if n > found.at}
+        for word in ("slower", "same"):
+            if ns := [n for n, verdict in after.items() if verdict == word]:
+                told += f" It does not hold at N = {_listed(ns)}, {word} again."
         if found.undecided:
             told += f" At N = {_listed(found.undecided)} one can't tell."
         return told
     if found.outcome == "never":
         return (
-            f"Break-even: never up to N = {last}{_hedge(found.ratios.values())}; "
-            f"{doing(Way(found.arm, 'threads', last))} "
-            f"{spoken(found.ratios[last])} times what {single} does."
+            f"Break-even: never up to N = {last}; {doing(Way(found.arm, 'threads', last))} "
+            f"{spoken(found.ratios[last])} what {single} does."
         )
+    free = f"threads on {found.arm}"
+    few = [ratio for ratio in found.ratios.values() if ratio.coverage is None]
+    if few:
+        spread = wording.spread(few)
+        told = f"Break-even: can't tell from {f'the {spread}' if spread else 'single runs'}"
+        above = [n for n, ratio in found.ratios.items() if ratio.n > 1 and ratio.low > 1]
+        lies = f", which lies above 1 at N = {_listed(above)}" if above else ""
+        return f"{told}{lies}: {free} over {single}."
     return (
-        f"Break-even: can't tell up to N = {last}; at N = {_listed(found.undecided)} threads on "
-        f"{found.arm} may be slower or faster than {single}."
+        f"Break-even: can't tell up to N = {last}; at N = {_listed(found.undecided)} "
+        f"{free} may be slower or faster than {single}."
     )
-
-
-def _hedge(ratios: Iterable[Estimate]) -> str:
-    """What a break-even rests on where there are no intervals: ` (by the range of 3 runs)`."""
-    few = [ratio for ratio in ratios if ratio.coverage is None]
-    return f" (by the {wording.spread(few)})" if few else ""
 
 
 def changed(found: Across) -> list[str]:
@@ -168,6 +173,22 @@ def doubted(name: str, found: list[Blemish]) -> list[str]:
     return told
 
 
+def floors(compared: Compared) -> list[str]:
+    """The margins that the verdicts heed and where they come from; nothing where there is none."""
+    if all(ratio.value.coverage is None for ratio in compared.ratios):
+        return []
+    runs = compared.runs
+    asked: dict[Measure, str] = {"throughput": "throughput"}
+    if compared.rivalries:
+        asked["cpu_s_per_op"] = "CPU time"
+        asked |= {each.memory_kind: f"memory ({each.memory_kind})" for each in compared.rivalries}
+    margins = [f"{wording.percent(runs.margin(each))} in {noun}" for each, noun in asked.items()]
+    known = not math.isnan(runs.floor.of(runs.curves[0].key.workload))
+    why = f"no less than A/A twins came apart, nor than {wording.percent(MARGIN)}"
+    why = why if known else "no A/A twins tell of the noise"
+    return [f"Verdicts heed a margin of {_listed(margins)}: {why}."]
+
+
 def states(compared: Compared) -> list[str]:
     """The ratios of ways that ran in different allocator states."""
     pairs = [
@@ -180,13 +201,30 @@ def states(compared: Compared) -> list[str]:
     return [f"Across allocator states, which are in these ratios, too: {'; '.join(pairs)}."]
 
 
-def spoken(value: Estimate, unit: str = "") -> str:
-    """`1.93 (1.90–1.96)`; that a factor cannot be told from 1 is told with it."""
+def opening(value: Judged) -> str:
+    """The verdict as a sentence begins with it: `Faster`, `Can't tell (3 blocks)`."""
+    verdict = value.verdict
+    if verdict.word == "same":
+        return f"Same within {wording.percent(verdict.margin)}"
+    told = f"{verdict.word[0].upper()}{verdict.word[1:]}"
+    few = value.coverage is None
+    return f"{told} ({wording.plural(value.n, 'block')})" if few else told
+
+
+def spoken(value: Estimate, unit: str = " times") -> str:
+    """`1.93 times (1.90–1.96)`."""
     beside = wording.bounds(value)
-    doubt = "can't tell from 1" if value.n > 1 and value.low <= 1 <= value.high else ""
-    told = ", ".join(part for part in (beside, doubt) if part)
     number = f"{wording.number(value.point)}{unit}"
-    return f"{number} ({told})" if told else number
+    return f"{number} ({beside})" if beside else number
+
+
+def besides(value: Judged, unit: str) -> str:
+    """A further figure of a sentence: `faster, 1.93× (1.90–1.96)`.
+
+    Where blocks are too few the sentence has begun with that, and it is not said again.
+    """
+    number = spoken(value, unit)
+    return number if value.coverage is None else f"{value.verdict.word}, {number}"
 
 
 def basis(values: list[Estimate], made: str = "ratios paired inside blocks") -> str:

@@ -8,21 +8,26 @@ from collections.abc import Iterator
 from itertools import groupby
 
 import pandas as pd
-from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
 from scaling import wording
-from scaling.analysis.controls import verdict
+from scaling.analysis.controls import soundness
 from scaling.analysis.curves import Curve, Point
 from scaling.analysis.estimate import Estimate
 from scaling.analysis.sections import Blemish, Section, blemishes, sections
+from scaling.analysis.sweeps import sweeps
 from scaling.journal.record import StudyLine
+from scaling.study.scaled import scaled_to
+from scaling.tables.fitting import GAP, figure_table, packed, width_of
+from scaling.tables.laws_view import law_lines
 from scaling.tables.measures import MARKS, SUSPECT, Measure, curve_name, measures, notes
+from scaling.tables.study_notes import study_notes
+from scaling.tables.sweep_view import sweep_tables
 
 CELLS_TOLD = 3  # of each kind of fault; Markdown has them all
-VERDICT_STYLES = {"void": "bold red"}  # all others are warnings
+SOUNDNESS_STYLES = {"void": "bold red"}  # all others are warnings
 WIDE = 120  # characters from which a terminal has room for the extra columns
 
 
@@ -36,37 +41,46 @@ class Results:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """One table per section, then what was left out or marked, and why."""
         del console
-        behaved = verdict(self._frame, self._study)
+        behaved = soundness(self._frame, self._study)
         if behaved.text:
-            yield Text(f"{behaved.text}\n", VERDICT_STYLES.get(behaved.status, "yellow"))
-        for section in sections(self._frame, self._study):
+            yield Text(f"{behaved.text}\n", SOUNDNESS_STYLES.get(behaved.status, "yellow"))
+        if scaled := scaled_to(self._study.study):
+            yield Text(f"{scaled}\n", "yellow")
+        yield from (Text(f"{note}\n", "dim") for note in study_notes(self._frame))
+        found = sections(self._frame, self._study)
+        for section in found:
             shown = [m for m in measures(section) if options.max_width >= WIDE or not m.extra]
             yield Text(section.title, "bold")
-            yield from _curve_tables(section, shown)
+            yield from _curve_tables(section, shown, options.max_width)
             yield Text(" ".join(notes(section)), "dim")
+            yield from (Text(line, "dim") for line in law_lines(section))
             yield Text()
-        found = blemishes(self._frame)
-        if found:
+        for sweep in sweeps(found, self._study):
+            yield from sweep_tables(sweep, options.max_width)
+            yield Text()
+        if unsound := blemishes(self._frame):
             yield Text("Runs that are not simply valid (invalid ones are in no figure)", "bold")
-            yield from _blemish_lines(found)
+            yield from _blemish_lines(unsound)
 
 
-def _curve_tables(section: Section, shown: list[Measure]) -> Iterator[Text | Table]:
-    """A heading and a table per curve, their columns of the same width throughout the section."""
-    headings = ("N", "runs", *(measure.heading for measure in shown))
+def _curve_tables(section: Section, shown: list[Measure], room: int) -> Iterator[Text | Table]:
+    """A heading and a table per curve, their columns of the same width throughout the section.
+
+    Columns that find no room beside the others are in a second table, `also measured`.
+    """
+    headings = ["N", "runs", *(measure.heading for measure in shown)]
     bodies = [[_row(point, shown) for point in curve.points] for curve in section.curves]
-    widths = [
-        max(cell_len(line) for cell in column for line in str(cell).splitlines())
-        for column in zip(headings, *(row for body in bodies for row in body), strict=True)
-    ]
+    columns = zip(headings, *(row for body in bodies for row in body), strict=True)
+    widths = [width_of(column) for column in columns]
+    leading = sum(widths[:2]) + 2 * GAP
+    tables = [[2 + place for place in table] for table in packed(widths[2:], leading, room)]
     for curve, body in zip(section.curves, bodies, strict=True):
         yield Text.assemble((curve_name(curve), "italic"), (_slope(curve), "dim"))
-        table = Table(box=None, padding=(0, 1, 0, 0))
-        for heading, width in zip(headings, widths, strict=True):
-            table.add_column(heading, justify="right", min_width=width, overflow="fold")
-        for row in body:
-            table.add_row(*row)
-        yield table
+        first, *further = tables
+        yield figure_table(headings, widths, body, [0, 1, *first])
+        for places in further:
+            yield Text("also measured", "dim")
+            yield figure_table(headings, widths, body, [0, *places])
 
 
 def _row(point: Point, shown: list[Measure]) -> list[str | Text]:

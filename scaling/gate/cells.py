@@ -1,0 +1,86 @@
+"""Which cells of a study are to be checked."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from scaling.analysis.curves import Curve, Key, Point
+from scaling.analysis.estimate import Floats
+from scaling.analysis.sections import Section
+from scaling.errors import UsageError
+from scaling.gate.asked import Filter
+from scaling.study.controls import is_control
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A point of a curve, with the section that it stands in."""
+
+    section: Section
+    curve: Curve
+    point: Point
+
+    @property
+    def name(self) -> str:
+        """`echo · weak · asyncio · 3.14t · threads · N = 2`."""
+        key = self.curve.key
+        parts = [self.section.label, key.sizing, key.loop, key.arm, key.model]
+        return " · ".join([*parts, f"N = {self.point.workers}"])
+
+    @property
+    def identity(self) -> tuple[Key, int]:
+        """What the same cell of another study has, too."""
+        return replace(self.curve.key, study=""), self.point.workers
+
+    def runs(self, measure: str) -> Floats:
+        """The values of its runs, shape (blocks,), NaN where there is none."""
+        values = self.curve.values[measure]
+        return np.asarray(values[:, self.curve.workers.index(self.point.workers)])
+
+
+def cells(sections: list[Section], wanted: Filter) -> list[Cell]:
+    """The cells that a filter lets through; the controls only where they are named.
+
+    Raises:
+        UsageError: a name or an N that no cell has, or nothing is left.
+    """
+    every = [(section, curve) for section in sections for curve in section.curves]
+    for field, names in wanted.names.items():
+        known = list(dict.fromkeys(str(getattr(curve.key, field)) for _, curve in every))
+        for name in names:
+            if name not in known:
+                raise UsageError(
+                    f"gate: --{field} {name}: not in this study, which has {', '.join(known)}"
+                )
+    chosen = [each for each in every if _passes(each[1], wanted)]
+    if not chosen:
+        raise UsageError("gate: no curve of this study has all that was named; leave something out")
+    measured = {n for _, curve in chosen for n in curve.workers}
+    for n in wanted.at:
+        if n not in measured:
+            told = ", ".join(map(str, sorted(measured)))
+            raise UsageError(f"gate: --at {n}: not measured; these curves have N = {told}")
+    found = [Cell(*each, point) for each in chosen for point in _points(each[1], wanted.at)]
+    if not found:
+        raise UsageError(
+            "gate: no curve has an N above 1 with a core for each worker; name one with --at"
+        )
+    return found
+
+
+def _passes(curve: Curve, wanted: Filter) -> bool:
+    if "workload" not in wanted.names:
+        key = curve.key
+        if is_control(key.workload, json.loads(key.parameters)):
+            return False
+    return all(getattr(curve.key, field) in names for field, names in wanted.names.items())
+
+
+def _points(curve: Curve, at: tuple[int, ...]) -> Iterator[Point]:
+    if at:
+        yield from (point for point in curve.points if point.workers in at)
+        return
+    inside = [p for p in curve.points if p.workers > 1 and p.region in ("cores", None)]
+    yield from inside[-1:]

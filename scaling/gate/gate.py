@@ -1,0 +1,93 @@
+"""`scaling gate`: reads the journals, makes the checks, tells them, and says how to exit."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from scaling.analysis.across import across
+from scaling.analysis.controls import soundness
+from scaling.analysis.sections import sections
+from scaling.frame.frame import Journal
+from scaling.gate.asked import Filter, Limits
+from scaling.gate.cells import Cell, cells
+from scaling.gate.checks import limits_held
+from scaling.gate.view import family, markdown, sentence, table
+from scaling.tell import read, try_writing
+
+JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
+PASS, FAIL = 0, 1
+
+
+def gate(
+    results: Path,
+    limits: Limits,
+    wanted: Filter,
+    console: Console,
+    *,
+    strict: bool = False,
+    summary: Path | None = None,
+    environment: Mapping[str, str] = os.environ,
+) -> int:
+    """Print the checks of a study and return the exit code.
+
+    1 if a check is proven to fail, or with `strict` if any cannot be told; else 0. A Markdown
+    summary is added to the end of `summary`, by default of the file that GitHub Actions names.
+
+    Raises:
+        UsageError: a journal cannot be read, or it has nothing that could be checked.
+        ScalingError: the summary cannot be written.
+    """
+    new = read(results, console)
+    old = read(limits.against, console) if limits.against else None
+    sound = {"RESULTS": soundness(new.frame, new.study)}
+    if old:
+        sound["OLD"] = soundness(old.frame, old.study)
+    controls = [f"{which}: {each.text}" for which, each in sound.items() if each.text]
+    void = next((f"{which} is void" for which, s in sound.items() if s.status == "void"), "")
+    now = cells(sections(new.frame, new.study), wanted)
+    then = cells(sections(old.frame, old.study), Filter()) if old else ()
+    found = limits_held(now, limits, then, void)
+    words = {check.word for check in found}
+    passes = "fails" not in words and not (strict and "can't tell" in words)
+    outcome = sentence(found, passes=passes, strict=strict)
+    notes = [note for note in (family(found), *controls) if note]
+    if old:
+        notes += _changed(old, new) + _missing(now, then)
+    console.print(table(found))
+    for line in [*notes, outcome]:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    if file := summary or environment.get(JOB_SUMMARY):
+        _append(Path(file), markdown(found, outcome, notes))
+    return PASS if passes else FAIL
+
+
+def _changed(old: Journal, new: Journal) -> list[str]:
+    """What else is not the same in two studies, and may be what a ratio tells of."""
+    between = across((old.frame, old.study), (new.frame, new.study))
+    told = [
+        "The two studies were not made side by side: what changed on the machine is in the ratio."
+    ]
+    if between.is_backwards:
+        told.append("OLD was begun after RESULTS: are they the wrong way round?")
+    if between.differences:
+        told.append(f"Not the same in both: {'; '.join(between.differences)}.")
+    return told
+
+
+def _missing(now: Sequence[Cell], then: Sequence[Cell]) -> list[str]:
+    """That cells have nothing to be held against."""
+    known = {cell.identity for cell in then}
+    alone = [cell.name for cell in now if cell.identity not in known]
+    return [f"Not in OLD, and not held against it: {'; '.join(alone)}."] if alone else []
+
+
+def _append(file: Path, text: str) -> None:
+    """Add to the summary; other steps of a job may have written theirs before."""
+
+    def write() -> None:
+        with file.open("a", encoding="utf-8") as out:
+            out.write(text)
+
+    try_writing(file, write, again="scaling gate")

@@ -1,0 +1,75 @@
+"""What the gate found, for a terminal and for the summary of a CI job."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from scaling import wording
+from scaling.gate.checks import Check, Word
+
+STYLES: dict[Word, str] = {"holds": "green", "fails": "bold red", "can't tell": "yellow"}
+N_IS = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"  # of a cell's name, not to be broken over two lines
+HEADINGS = ("cell", "at least", "measured", "verdict")
+
+
+def sentence(found: Sequence[Check], *, passes: bool, strict: bool) -> str:
+    """The outcome in one line, such as `gate: FAILS: 1 of 3 checks fails, which is proven.`."""
+    counts = Counter(check.word for check in found)
+    among = f"of {wording.plural(len(found), 'check')}"
+    if fails := counts["fails"]:
+        told = f"{fails} {among} {'fails' if fails == 1 else 'fail'}, which is proven"
+    elif doubtful := counts["can't tell"]:
+        told = f"{doubtful} {among} can't be told"
+        told += ", and --strict lets that not pass" if strict else ", and none is proven to fail"
+    else:
+        holds = counts["holds"]
+        told = f"{holds} {among} {'holds' if holds == 1 else 'hold'}, which is proven"
+    return f"gate: {'passes' if passes else 'FAILS'}: {told}."
+
+
+def family(found: Sequence[Check]) -> str:
+    """That several checks are one family; empty for one."""
+    if len(found) < 2:
+        return ""
+    return (
+        f"{len(found)} checks are one family: by Holm's correction the chance that any of them "
+        "fails without cause is below 5 %."
+    )
+
+
+def table(found: Sequence[Check]) -> Table:
+    """One row a check, what was measured above its interval, the verdict above its reason."""
+    shown = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for place, heading in enumerate(HEADINGS):
+        shown.add_column(heading, justify="right" if place in (1, 2) else "left", overflow="fold")
+    for check in found:
+        measured = Text(wording.number(check.value.point))
+        if beside := wording.bounds(check.value):
+            measured.append(f"\n{beside}", "dim")
+        shown.add_row(
+            Text(check.cell.replace(" = ", N_IS) + "\n").append(check.what, "dim"),
+            wording.number(check.bound),
+            measured,
+            Text(check.word, STYLES[check.word]).append(f"\n{check.why}", "dim"),
+        )
+    return shown
+
+
+def markdown(found: Sequence[Check], outcome: str, notes: Sequence[str]) -> str:
+    """The same for a job summary."""
+    lines = ["## Scaling gate", "", f"**{_safe(outcome)}**", ""]
+    lines += ["| cell | | at least | measured | verdict | why |"]
+    lines += ["| --- | --- | ---: | ---: | --- | --- |"]
+    for each in found:
+        cells = [each.cell, each.what, wording.number(each.bound), wording.estimate(each.value)]
+        lines.append(f"| {' | '.join(map(_safe, [*cells, each.word, each.why]))} |")
+    spread = wording.spread(each.value for each in found)
+    told = [f"In brackets the {spread}."] if spread else []
+    lines += ["", *(f"{_safe(note)}  " for note in [*told, *notes]), ""]
+    return "\n".join(lines)
+
+
+def _safe(text: str) -> str:
+    return text.replace("|", r"\|").replace("\n", " ")
