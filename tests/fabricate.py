@@ -37,6 +37,7 @@ from scaling.journal.record import (
     WorkloadNote,
     encode_line,
 )
+from scaling.plan.twins import twins_of
 
 MIB = 1024 * 1024
 OPERATIONS = {"echo": "round trips", "scrape": "stories", "compute": "batches", "stream": "MiB"}
@@ -52,7 +53,8 @@ class Made:
     """What to fabricate. `noise` is the relative standard deviation of a run's throughput.
 
     `speeds` gives what an (arm, model, N) does, in multiples of the workload's rate, in place of
-    the crude model; `tick_noise` is the unevenness of a worker's ticks.
+    the crude model; `tick_noise` is the unevenness of a worker's ticks. With `twins` every workload
+    has one, as in a real study.
     """
 
     name: str = "made"
@@ -71,6 +73,7 @@ class Made:
     tick_noise: float = 0.02
     speeds: Mapping[tuple[str, str, int], float] = field(default_factory=dict)
     seed: int = 1
+    twins: bool = False
 
 
 def region(n: int, made: Made) -> Region:
@@ -85,6 +88,7 @@ def journal(made: Made, change: Callable[[RunLine], RunLine] | None = None) -> l
     lines: list[Line] = [study_line(made)]
     for block in range(made.blocks):
         cells = list(cells_of(made))
+        cells += twins_of(cells) if made.twins else ()
         rng.shuffle(cells)
         for position, cell in enumerate(cells):
             run = run_line(made, cell, rng, block=block, position=position)

@@ -1,4 +1,4 @@
-"""Starts the news site as its users do, for the tests that need one."""
+"""Starts the news site and the responder as their users do, for the tests that need one."""
 
 import contextlib
 import http.client
@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,11 +30,18 @@ def site_command(*options: str) -> list[str]:
     return [sys.executable, *STRICT, "-m", "workers.site", "--pages=2", *options]
 
 
+def responder_command(*options: str) -> list[str]:
+    """The command that serves answers, after 10 ms unless the options say otherwise."""
+    return [sys.executable, *STRICT, "-m", "workers.responder", *options]
+
+
 @contextlib.contextmanager
-def start(*options: str) -> Iterator["subprocess.Popen[str]"]:
-    """Start the site with its standard streams in our hands; none outlives the block."""
+def start(
+    *options: str, command: Callable[..., list[str]] = site_command
+) -> Iterator["subprocess.Popen[str]"]:
+    """Start a server with its standard streams in our hands; none outlives the block."""
     with subprocess.Popen(
-        site_command(*options),
+        command(*options),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -68,15 +75,20 @@ def last_words(site: "subprocess.Popen[str]") -> str:
 
 
 @contextlib.contextmanager
-def running_site(*options: str) -> Iterator[str]:
+def running_site(*options: str, command: Callable[..., list[str]] = site_command) -> Iterator[str]:
     """Serve the news while the block runs; give its URL. Nothing may be said on stderr."""
-    with start("--until-eof", *options) as site:
+    with start("--until-eof", *options, command=command) as site:
         url: str = ready(site)["urls"][0]
         try:
             yield url
         finally:
             said = last_words(site)
         assert (site.returncode, said) == (0, "")
+
+
+def running_responder(*options: str) -> contextlib.AbstractContextManager[str]:
+    """Answer while the block runs; give the URL."""
+    return running_site(*options, command=responder_command)
 
 
 def family(pid: int) -> list[psutil.Process]:

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scaling.frame.ticks import measure
-from scaling.frame.validity import Expectation, Figures, not_all_busy
+from scaling.frame.batches import batch_of
+from scaling.frame.validity.course import not_all_busy
 from scaling.journal.record import Record, RunLine
 from tests.children import measured
 from tests.fabricate import Made, journal
@@ -134,11 +134,9 @@ def test_worker_that_stalls_makes_the_run_invalid(
 
 def findings(record: Record) -> list[str]:
     """Whether the check has something to say against a run."""
-    columns = measure([record])
-    figures = Figures(*(float(columns[name][0]) for name in Figures.__match_args__))
     (line, *_) = (line for line in journal(Made(workers=(1,))) if isinstance(line, RunLine))
-    found = not_all_busy(line, Expectation(), figures)
-    return [found.word] if found else []
+    batch = batch_of([msgspec.structs.replace(line, record=record)], {})
+    return [found.word for _, found in not_all_busy(batch)]
 
 
 def test_milestones_are_in_order() -> None:

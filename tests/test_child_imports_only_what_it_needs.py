@@ -80,6 +80,42 @@ def test_workload_of_the_standard_library_brings_in_nothing_else(
     assert not loaded & COSTLY
 
 
+# What the libraries themselves are made of.
+TRIOS = {"trio", "attr", "attrs", "idna", "outcome", "sniffio", "sortedcontainers"}
+ANYIOS = {"anyio", "idna", "typing_extensions"}
+
+
+WAITS = """
+import json, os, sys
+from dataclasses import dataclass
+from workers import Worker, Workload
+
+@dataclass
+class Theirs(Workload):
+    libraries = ("trio", "anyio")
+
+    async def run(self, worker: Worker) -> None:
+        await worker.stopped()
+
+    async def teardown(self, worker: Worker) -> None:
+        with open(f"{os.environ['TELLS']}-{os.getpid()}", "w") as told:
+            json.dump(sorted(sys.modules), told)
+"""
+
+
+@pytest.mark.parametrize("loop", ["trio", "anyio/trio"])
+def test_worker_on_trio_does_without_asyncio(
+    strangers: Callable[[set[str]], set[str]], tmp_path: Path, loop: str
+) -> None:
+    (tmp_path / "theirs.py").write_text(WAITS)
+    cell = {"workload": "theirs:Theirs", "loop": loop}
+    measured(cell, tmp_path, TELLS=str(tmp_path / "loaded"))
+    (loaded,) = told(tmp_path)
+    assert {"trio"} <= strangers(loaded) <= {"workers", "theirs"} | TRIOS | ANYIOS
+    assert ("anyio" in loaded) == (loop == "anyio/trio")
+    assert "asyncio" not in loaded
+
+
 def test_what_a_workload_imports_is_seen(
     theirs: Callable[[str], str], strangers: Callable[[set[str]], set[str]], tmp_path: Path
 ) -> None:

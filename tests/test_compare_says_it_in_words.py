@@ -15,6 +15,8 @@ from typer.testing import CliRunner
 from scaling import wording
 from scaling.analysis.across import across
 from scaling.analysis.estimate import Estimate
+from scaling.analysis.noise import noise_floor
+from scaling.analysis.verdict import Judged
 from scaling.cli import app
 from scaling.compare import compare
 from scaling.errors import UsageError
@@ -62,6 +64,8 @@ def test_no_figure_is_cut_at_80_columns(tmp_path: Path, blocks: int) -> None:
     assert max(map(len, text.splitlines())) <= 80
     words = set(text.split())
     every = figures(study)
+    ratios = [value for value in every if isinstance(value, Judged)]
+    assert text.count("can't tell") >= sum(v.verdict.word == "can't tell" for v in ratios) > 0
     assert len(every) > 40
     for value in every:
         assert wording.number(value.point) in words
@@ -72,15 +76,19 @@ def test_no_figure_is_cut_at_80_columns(tmp_path: Path, blocks: int) -> None:
 
 def test_the_words_come_first_and_claim_no_more_than_there_is(tmp_path: Path) -> None:
     few = " ".join(printed(studied(tmp_path / "few", FULL)).split())
-    assert re.search(r"3\.14t with 2 threads does [\d.]+ \([\d.–]+\) times what 3\.14 does", few)
+    headline = r"3\.14t with 2 threads does [\d.]+ times \([\d.–]+\) what 3\.14 does"
+    assert re.search(rf"Can't tell \(3 blocks\): {headline}", few)
     assert re.search(r"the allocator [\d.]+× .*, the build [\d.]+× .*, the GIL [\d.]+×", few)
     assert "(the better of 3.14 and 3.14+mimalloc)" in few
-    assert "Break-even at N = 2 (by the range of 3 runs)" in few
+    assert (
+        "Break-even: can't tell from the range of 3 runs, which lies above 1 at N = 2 and 4:" in few
+    )
     assert "range of 3 runs, ratios paired inside blocks: too few for a verdict" in few
     assert few.index("does") < few.index("What freed the speed of threads")
     many = " ".join(printed(studied(tmp_path / "many", Made(arms=LADDER, blocks=8))).split())
     assert "95 % interval over 8 blocks, ratios paired inside blocks." in many
     assert "too few" not in many
+    assert re.search(rf"Faster: {headline}", many)
     assert "Break-even at N = 2:" in many
 
 
@@ -100,6 +108,25 @@ def test_rows_name_what_they_are_of_and_over(tmp_path: Path) -> None:
     assert set(rows["question"]) == {"headline", "step", "over processes", "break-even"}
     assert (rows["ratio_low"] <= rows["ratio"]).all()
     assert rows["ratio_coverage"].isna().all()
+    assert set(rows["verdict"]) == {"can't tell"}
+    assert rows["p_differs"].isna().all()
+
+
+def test_rows_bear_their_verdicts(tmp_path: Path) -> None:
+    made = Made(arms=LADDER, models=("threads", "processes"), blocks=8, twins=True)
+    study = studied(tmp_path, made)
+    rows = comparison_rows(study.frame, study.study)
+    floor = noise_floor(study.frame, study.study)
+    margins = rows.groupby("measure")["margin"].unique()
+    assert margins["GIL"].tolist() == [floor.margin("echo")]
+    assert margins["memory"].tolist() == [floor.margin("echo", "PSS")]
+    two = rows[rows["workers"] == 2].set_index(["question", "measure"])["verdict"]
+    assert two["step", "GIL"] == two["step", "allocator"] == "faster"
+    assert two["step", "build"] == "slower"
+    assert two["over processes", "memory"] == "less"
+    decided = rows[rows["verdict"].isin(["faster", "slower", "more", "less"])]
+    assert (decided["p_differs"] < 0.05).all()
+    assert (rows[rows["verdict"] == "same"]["p_same"] < 0.05).all()
 
 
 def test_a_study_is_told_whole_beside_its_journal(tmp_path: Path) -> None:
@@ -126,6 +153,8 @@ def test_two_studies_stand_side_by_side(tmp_path: Path) -> None:
         assert change.throughput.point == pytest.approx(1.2, rel=0.03)
         assert change.throughput.coverage is not None
         assert "unpaired" in change.throughput.method
+        assert change.throughput.verdict.word == "faster"
+        assert change.memory.verdict.word == "same"
         assert change.memory.point == pytest.approx(1, rel=0.02)
     console = Console(file=io.StringIO(), width=80, color_system=None)
     compare([tmp_path / "then", tmp_path / "now"], tmp_path / "out", console)

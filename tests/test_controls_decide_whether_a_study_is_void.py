@@ -10,7 +10,7 @@ from rich.console import Console
 
 from scaling.analysis.across import across
 from scaling.analysis.comparison import compare_ways
-from scaling.analysis.controls import Verdict, verdict
+from scaling.analysis.controls import Soundness, soundness
 from scaling.analysis.paired import paired
 from scaling.errors import UsageError
 from scaling.frame.frame import Journal, load, read_journal
@@ -84,9 +84,11 @@ def study(
     return read_journal(write(lines, folder / "journal.jsonl"))
 
 
-def judged(folder: Path, speedups: Speedups, made: Made | None = None, **asked: object) -> Verdict:
+def judged(
+    folder: Path, speedups: Speedups, made: Made | None = None, **asked: object
+) -> Soundness:
     read = study(folder, speedups, made, **asked)
-    return verdict(read.frame, read.study)
+    return soundness(read.frame, read.study)
 
 
 def test_a_study_whose_controls_behave_is_sound_and_nothing_is_said(tmp_path: Path) -> None:
@@ -134,7 +136,7 @@ def test_a_median_far_outside_with_one_run_inside_is_undecided(
     outside = scaled(GOOD | {(workload, arm, 2): 1.9})
     lines = journal(made, lambda run: (outside if run.block else inside)(run))
     read = read_journal(write(lines, tmp_path / "journal.jsonl"))
-    found = verdict(read.frame, read.study)
+    found = soundness(read.frame, read.study)
     assert found.status == "undecided"
     (reason,) = found.reasons
     assert reason.startswith(f"{workload} · asyncio · {arm} at N = 2: 1.9")
@@ -155,7 +157,7 @@ def test_what_is_missing_is_told_with_what_is_undecided(tmp_path: Path) -> None:
 def test_several_studies_are_not_judged_as_one(tmp_path: Path) -> None:
     read = study(tmp_path, GOOD)
     frame = load([tmp_path, tmp_path])
-    for judge in (verdict, paired, compare_ways):
+    for judge in (soundness, paired, compare_ways):
         with pytest.raises(UsageError, match="the runs of 2 studies"):
             judge(frame, read.study)
 
@@ -180,10 +182,10 @@ def test_workers_without_a_core_each_are_no_control(tmp_path: Path) -> None:
 def test_efficiency_cores_need_not_gain_as_much(tmp_path: Path) -> None:
     slow = GOOD | {("compute", "3.14t", 4): 2.2}
     read = study(tmp_path, slow)
-    assert verdict(read.frame, read.study).status == "void"
+    assert soundness(read.frame, read.study).status == "void"
     machine = msgspec.structs.replace(read.study.machine, efficiency_cpus=2)
     hybrid = msgspec.structs.replace(read.study, machine=machine)
-    assert verdict(read.frame, hybrid).status == "sound"
+    assert soundness(read.frame, hybrid).status == "sound"
 
 
 def test_an_arm_whose_gil_is_switched_on_must_not_scale(tmp_path: Path) -> None:

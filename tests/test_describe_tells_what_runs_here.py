@@ -9,7 +9,9 @@ import pytest
 
 from scaling.journal.record import Description, ParameterFacts, decode_description
 from tests.children import BEGINNING, FREE_THREADED, ask, measured
+from workers.loops import LOOPS
 
+OURS = {name for name, loop in LOOPS.items() if loop.library == "asyncio"}
 NAP = '''
     print("imported")
 
@@ -92,13 +94,43 @@ def test_refusals_are_those_of_a_sub_interpreter_that_tried(here: Description) -
         (name, refusal.model, refusal.loop): refusal.reason
         for name, workload in here.workloads.items()
         for refusal in workload.refusals
+        if not refusal.parameters
     }
     assert "uvloop" in reasons["echo", "interpreters", "uvloop"]
     assert (
         "does not support loading in subinterpreters" in reasons["echo", "interpreters", "uvloop"]
     )
     assert ("echo", "interpreters", "asyncio") not in reasons
-    assert not {model for name, model, _ in reasons if name == "echo"} - {"interpreters"}
+    on_asyncio = {model for name, model, loop in reasons if name == "echo" and loop in OURS}
+    assert on_asyncio == {"interpreters"}
+
+
+def test_loops_of_another_library_are_refused_under_every_model(here: Description) -> None:
+    refused = {
+        (each.model, each.loop): each.reason
+        for each in here.workloads["compute"].refusals
+        if each.loop not in OURS
+    }
+    others = set(here.loops) - OURS
+    assert others == {"trio", "anyio/asyncio", "anyio/trio"}
+    assert set(refused) == {(model, loop) for model in here.models for loop in others}
+    assert set(refused.values()) == {"runs on asyncio's loops only"}
+
+
+def test_every_loop_is_told_with_its_version_or_why_it_cannot_be_had(
+    here: Description, tmp_path: Path
+) -> None:
+    for name, offer in here.loops.items():
+        assert offer.refused is None
+        package = LOOPS[name].module
+        assert offer.version == here.packages.get(package, here.python.version)
+    (tmp_path / "trio.py").write_text("raise ImportError('no luck')")
+    (tmp_path / "rloop.py").write_text("1 / 0")
+    loops = described(folders=(tmp_path,)).loops
+    assert loops["asyncio"].refused is None
+    for name in ("trio", "anyio/trio"):
+        assert loops[name].refused == "not installed: no luck"
+    assert loops["rloop"].refused == "ZeroDivisionError: division by zero"
 
 
 def test_a_parser_that_a_sub_interpreter_refuses_is_no_reason_against_the_others(
@@ -111,7 +143,7 @@ def test_a_parser_that_a_sub_interpreter_refuses_is_no_reason_against_the_others
     ]
     assert refused == [("asyncio", {"parser": "lexbor"})]
     for refusal in here.workloads["scrape"].refusals:
-        assert refusal.model == "interpreters"
+        assert refusal.model == "interpreters" or refusal.loop not in OURS
 
 
 PICKY = """
@@ -148,7 +180,8 @@ def test_own_workload_by_module_and_name(theirs: Callable[[str], str], tmp_path:
     nap = described(name, folders=(tmp_path,)).workloads[name]
     assert (nap.path, nap.summary, nap.operation) == (name, "Naps.", "naps")
     assert (nap.in_flight, nap.services, nap.finite) == ("beds", ["site"], False)
-    assert [(each.model, each.loop) for each in nap.refusals] == [
+    refused = [(each.model, each.loop) for each in nap.refusals]
+    assert [each for each in refused if each[1] in ("asyncio", "uvloop")] == [
         ("threads", "uvloop"),
         ("interpreters", "uvloop"),
     ]

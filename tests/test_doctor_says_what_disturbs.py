@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from scaling import cli
+from scaling.cli.machine import doctor
 from scaling.journal.record import Disturbance
 from scaling.machine import patient as looking
 from scaling.machine.doctor import CHECKS, Advice, examine, gravest
@@ -182,7 +182,7 @@ CASES: list[Case] = [
     ),
     ("memory", {"memory_free_bytes": GIB // 2}, "mind", "0.5 GiB of memory", "leave out"),
     ("memory", {"swap_used_bytes": 3 * GIB}, "mind", "3,072 MiB are swapped", "swapoff"),
-    ("open files", {"open_files": 1024}, "mind", "open 1,024 files", "ulimit -n 4096"),
+    ("open files", {"open_files": 1024}, "mind", "open 1,024 files", "ulimit -n 16384"),
     (
         "huge pages",
         {"files": {"sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never\n"}},
@@ -307,7 +307,7 @@ def test_the_command_fails_only_if_figures_would_mislead(
 ) -> None:
     patient = machine(tmp_path, sample=sample(other_cpu_fraction=share))
     monkeypatch.setattr(looking, "look", lambda: patient)
-    assert exit_code_of(cli.doctor) == code
+    assert exit_code_of(doctor) == code
     assert "usable cores" in capsys.readouterr().out
 
 

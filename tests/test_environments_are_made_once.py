@@ -157,12 +157,12 @@ def test_a_package_without_a_wheel_is_left_out_and_named() -> None:
     said: list[str] = []
     one = interpreter("3.13t", "3.13.5")
     environment = ensure(one, say=said.append, uv=uv_for_3_13t(installed))
-    assert environment.left_out == {"uvloop": "no wheel for 3.13t"}
+    assert environment.left_out == {"uvloop": "no wheel of uvloop for 3.13t"}
     (text,) = installed
     assert "aiohttp==3.14.5" in text
     assert "--hash=sha256:aa" in text
     assert "colorama==0.4.6 ; sys_platform == 'win32'" in text
-    assert any("left out: uvloop (no wheel for 3.13t)" in line for line in said)
+    assert any("left out: no wheel of uvloop for 3.13t" in line for line in said)
 
 
 def test_pins_that_cannot_be_had_together_make_no_environment(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scaling.environments import groups, pins_file, pins_sha256
+from scaling.environments import OF_CHILDREN, groups, pins_file, pins_sha256
 
 ROOT = Path(__file__).parent.parent
 
@@ -53,7 +53,7 @@ def test_no_address_and_no_path(group: str) -> None:
     assert not re.search(r"[\s=(]/\w", text)
 
 
-@pytest.mark.parametrize("group", ["child", "loops", "tests", "lint"])
+@pytest.mark.parametrize("group", [*OF_CHILDREN, "tests", "lint"])
 def test_what_is_declared_is_pinned(group: str) -> None:
     wanted = declared(project()["dependency-groups"][group])
     assert wanted
@@ -65,7 +65,7 @@ def test_what_the_study_imports_is_pinned() -> None:
     assert wanted <= set(pinned("study"))
 
 
-@pytest.mark.parametrize("group", ["child", "loops"])
+@pytest.mark.parametrize("group", OF_CHILDREN)
 def test_a_child_gets_nothing_that_it_does_not_need(group: str) -> None:
     assert not NEVER_IN_A_CHILD & set(pinned(group))
 
@@ -78,9 +78,10 @@ def test_the_tests_see_the_versions_that_are_measured() -> None:
     assert {"aiohttp", "uvloop", "selectolax"} <= set(tests)
 
 
-def test_optional_loops_are_the_same_for_who_installs_them_by_hand() -> None:
-    extra = project()["project"]["optional-dependencies"]["loops"]
-    group = project()["dependency-groups"]["loops"]
+@pytest.mark.parametrize("name", OF_CHILDREN[1:])
+def test_what_is_optional_is_the_same_for_who_installs_it_by_hand(name: str) -> None:
+    extra = project()["project"]["optional-dependencies"][name]
+    group = project()["dependency-groups"][name]
     assert extra == [each for each in group if isinstance(each, str)]
 
 

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scaling.frame.busy import longest_stall, overlap
+from scaling.frame.stacks import stacks
 from scaling.frame.ticks import FIGURES, jain, measure
 from scaling.journal.record import Record, Ticks, WorkerRecord
 
@@ -33,6 +35,7 @@ def worker(rate: float, ticks: int = 11, late_ns: int = 0, **changes: Any) -> Wo
         ticks=Ticks(**readings),
         busy_from_ns=changes.get("busy_from_ns", -S),
         busy_until_ns=changes.get("busy_until_ns", 2 * S),
+        serves=changes.get("serves", False),
     )
 
 
@@ -127,12 +130,34 @@ def test_a_worker_that_waits_for_its_turn_is_busy(busy: WorkerRecord) -> None:
     assert figures(worker(1000, 21), busy)["overlap"] == 1
 
 
+@given(st.lists(st.lists(st.integers(0, 60), min_size=12, max_size=12), min_size=1, max_size=3))
+def test_a_stall_is_looked_for_wherever_there_could_be_one(gained: list[list[int]]) -> None:
+    """Runs without a slow stretch are passed over; there must be no stall among them."""
+    counts = [np.cumsum([0, *each]) for each in gained]
+    workers = [
+        worker(0, 13, operations=count.tolist(), cpu_ns=(1000 * count).tolist()) for count in counts
+    ]
+    (stack,) = stacks([Record(schema=1, outcome="measured", workers=workers)])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        worst = float(longest_stall(stack).max())
+        assert float(overlap(stack)[0]) == pytest.approx(1 - worst / S)
+
+
+def test_who_only_serves_is_neither_idle_nor_unfair() -> None:
+    serving = worker(0, operations=[0] * 11, serves=True)
+    found = figures(worker(100), serving, worker(100))
+    assert (found["idle_workers"], found["fairness"]) == (0, 1)
+    assert found["fairness_min_max"] == 1
+    assert figures(serving)["idle_workers"] == 1  # there is nobody whom it could serve
+
+
 def test_drift_is_the_last_quarter_against_the_rest() -> None:
     rising = [100 * k for k in range(17)] + [1600 + 120 * k for k in range(1, 5)]
     found = figures(worker(0, ticks=21, operations=rising))
     # 20 sub-windows: the last five are 100, 120, 120, 120, 120 against 100
     assert found["drift"] == pytest.approx(0.16)
-    assert found["drift_error"] < 0.03
+    assert found["rise"] == pytest.approx(0.16 / 1.04)  # of the mean rate
+    assert found["fall"] == 0
     assert figures(worker(100))["drift"] == pytest.approx(0, abs=1e-9)
     assert math.isnan(figures(worker(100, ticks=5))["drift"])
 

@@ -6,7 +6,7 @@ import pytest
 
 from scaling.cache import Say
 from scaling.errors import ScalingError, UsageError
-from scaling.interpreters import Build, Interpreter, ensure, parse_build
+from scaling.interpreters import Build, Interpreter, choose, ensure, parse_build, present
 from scaling.interpreters.choose import Way, select
 from tests.pretend import interpreter, say_nothing
 
@@ -168,3 +168,20 @@ def test_a_sound_one_is_not_warned_of() -> None:
     for version in ("3.14.7", "3.14.10"):
         ensure(["3.14t"], say=said.append, ways={"found": way([], "found", pair(version))})
     assert said == []
+
+
+@pytest.mark.parametrize(
+    ("found", "names"),
+    [
+        ([interpreter("3.12", "3.12.1", origin="pyenv"), *pair("3.14.7")], "3.12 3.14 3.14t"),
+        ([interpreter("3.14"), interpreter("3.14t", "3.14.6")], "3.14"),
+        ([interpreter("3.15t", "3.15.0a2+"), interpreter("3.13", "3.13.9")], "3.13 3.15t"),
+        ([interpreter("3.13", "3.13.9", debug=True)], ""),
+    ],
+    ids=["alike", "unlike", "alone", "lame"],
+)
+def test_what_is_here_can_be_studied_at_once(
+    found: list[Interpreter], names: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choose, "survey", lambda: found)
+    assert present() == names.split()

@@ -10,6 +10,7 @@ import nox.registry
 import pytest
 
 import noxfile
+from scaling import interpreters
 from scaling.errors import ScalingError, UsageError
 from scaling.interpreters import VERSIONS
 
@@ -102,7 +103,8 @@ def sessions() -> dict[str, str]:
 
 def test_every_version_has_a_session() -> None:
     assert {f"scale-{version}" for version in VERSIONS} <= set(sessions())
-    assert {"tests", "tests-3.14", "tests-3.14t", "lint", "benchmarks", "build"} <= set(sessions())
+    others = {"compare", "versions", "doctor", "report", "lint", "benchmarks", "pins", "build"}
+    assert {"tests", "tests-3.14", "tests-3.14t", *others} <= set(sessions())
 
 
 def test_every_session_is_explained_in_a_line() -> None:
@@ -173,6 +175,25 @@ def test_an_arm_that_is_named_takes_the_place_of_the_build(monkeypatch: pytest.M
     noxfile.scale("3.14t")(session)  # type: ignore[arg-type]
     (command,) = session.commands
     assert command.count("--arm") == 1
+
+
+def test_versions_are_all_that_are_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = ["3.12", "3.13t", "3.14"]
+    monkeypatch.setattr(interpreters, "present", lambda *, pgo: here)
+    monkeypatch.setattr(noxfile, "analysis_python", lambda session, builds, *, pgo: "python")
+    session = Session("--blocks", "8")
+    noxfile.versions(session)
+    (command,) = session.commands
+    assert command == (
+        "python -m scaling run --arm 3.12,3.13t,3.14 --study versions --output results/versions"
+        " --blocks 8"
+    )
+    named = Session("--arm", "3.12,3.14")
+    noxfile.versions(named)
+    assert named.commands[0].count("--arm") == 1
+    here[:] = ["3.14"]
+    with pytest.raises(SystemExit, match=r"nothing to compare: 3\.14 on PATH.*uv python install"):
+        noxfile.versions(Session())
 
 
 def test_the_tests_run_on_both_builds_even_when_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:

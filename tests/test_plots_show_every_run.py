@@ -17,8 +17,8 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from scaling.analysis.curves import Curve
+from scaling.analysis.estimate import Floats
 from scaling.frame.frame import Journal, read_journal
-from scaling.frame.ticks import Floats
 from scaling.journal.record import CeilingLine, Line, Machine, Memory, RunLine
 from scaling.plots import draw_all
 from scaling.plots.draw import KINDS, subjects
@@ -311,7 +311,7 @@ def test_drawing_gives_the_same_files_on_any_machine_and_leaves_nothing_behind(
         for size in (256, 1024)
         for kind in ("throughput", "efficiency", "memory")
         for suffix in ("svg", "png")
-    ]
+    ] + [f"echo-weak-by-payload_bytes.{suffix}" for suffix in ("svg", "png")]
     for one, other in zip(once, again, strict=True):
         assert one.read_bytes() == other.read_bytes()
     svg = once[0].read_text()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from scaling.driver.driver import InterruptedStudyError, drive, remaining
-from scaling.driver.progress import TimeLeft, in_words
+from scaling.driver.time_left import Left
 from scaling.journal.identity import cell_key
 from scaling.journal.journal import Journal
 from scaling.journal.record import Memory, RunLine
@@ -26,24 +26,33 @@ class Told:
     def __init__(self) -> None:
         self.began: tuple[int, int] | None = None
         self.figures: list[str] = []
-        self.left_s: list[float] = []
+        self.left: list[Left] = []
         self.invalids: list[tuple[str, bool]] = []
+        self.blocks: list[tuple[int, str]] = []
+        self.added: list[int] = []
+        self.notes: list[str] = []
         self.ended = False
 
     def begin(self, total: int, done: int) -> None:
         self.began = (total, done)
 
-    def running(self, run: str, left_s: float) -> None:
-        self.left_s.append(left_s)
+    def more(self, runs: int) -> None:
+        self.added.append(runs)
 
-    def finished(self, run: str, figure: str, left_s: float) -> None:
+    def running(self, run: str, left: Left) -> None:
+        self.left.append(left)
+
+    def finished(self, run: str, figure: str, left: Left) -> None:
         self.figures.append(figure)
 
     def invalid(self, reason: str, *, again: bool) -> None:
         self.invalids.append((reason, again))
 
+    def block_done(self, block: int, text: str) -> None:
+        self.blocks.append((block, text))
+
     def note(self, text: str) -> None:
-        raise AssertionError(text)
+        self.notes.append(text)
 
     def end(self) -> None:
         self.ended = True
@@ -141,28 +150,5 @@ def test_failed_runs_are_told_and_do_not_stop_the_study(plan: Plan, tmp_path: Pa
     with opened(tmp_path / "journal.jsonl") as journal:
         drive(plan, journal, Pretended(), believes, told)
     assert told.figures == ["crashed: ended by signal 11"] * len(plan.runs)
+    assert told.notes == []
     assert told.ended
-
-
-def test_time_left_is_learnt_from_the_runs(plan: Plan, tmp_path: Path) -> None:
-    told = Told()
-    with opened(tmp_path / "journal.jsonl") as journal:
-        drive(plan, journal, Pretended(), believes, told)
-    runs = len(plan.runs)
-    # Every run took 4 s, and after the first one that is known.
-    assert told.left_s[1:] == pytest.approx([4.0 * (runs - done) for done in range(1, runs)])
-
-
-def test_time_left_before_the_first_run_is_the_estimate() -> None:
-    left = TimeLeft(overhead_s=1.0)
-    assert left.of(inside_s=20.0, runs=10) == 30.0
-    left.measured(elapsed_s=2.5, inside_s=2.0)
-    assert left.of(inside_s=20.0, runs=10) == 25.0
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [(-1, "0 s"), (59.4, "59 s"), (59.6, "1 min 00 s"), (200, "3 min 20 s"), (7500, "2 h 05 min")],
-)
-def test_durations_are_told_in_words(seconds: float, words: str) -> None:
-    assert in_words(seconds) == words

@@ -8,6 +8,7 @@ import pytest
 from scaling.analysis.break_even import BreakEven, break_evens
 from scaling.analysis.paired import Paired, Way, paired
 from scaling.analysis.rivals import ceiling, rivalries
+from scaling.analysis.verdict import verdicts
 from scaling.frame.frame import read_journal
 from scaling.journal.record import RunLine
 from tests.fabricate import Made, journal, with_, write
@@ -94,25 +95,41 @@ def test_without_the_gil_builds_an_arm_is_its_own_rival(tmp_path: Path) -> None:
     assert one.theirs == Way("3.14t", "processes", 1)
 
 
+def test_all_that_is_in_one_table_is_one_family(tmp_path: Path) -> None:
+    """More rows, more chance of a lucky one: the same ratio is less sure among many."""
+    made = Made(arms=ARMS, models=(*BOTH, "interpreters"), workers=(2,), blocks=8)
+    runs = runs_of(tmp_path, made)
+    threads, *others = rivalries(runs)
+    assert threads.throughput.verdict.word == "slower"
+    assert threads.cpu_s_per_op.verdict.word == "more"
+    assert threads.memory.verdict.word == "less"
+    ratios = runs.ratios(threads.ours, threads.theirs, "throughput")
+    (alone,) = verdicts([ratios], [0.02])
+    assert len(others) == len(ARMS)
+    assert threads.throughput.verdict.p_differs > alone.p_differs
+
+
 def break_even(tmp_path: Path, speeds: Speeds, **others: object) -> BreakEven:
     (found,) = break_evens(runs_of(tmp_path, exact(speeds, **others)))
     return found
 
 
-@pytest.mark.parametrize("blocks", [3, 8])
-def test_break_even_is_over_the_best_single_worker(tmp_path: Path, blocks: int) -> None:
-    found = break_even(tmp_path, SPEEDS, blocks=blocks, noise=0.005)
+def test_break_even_is_over_the_best_single_worker(tmp_path: Path) -> None:
+    found = break_even(tmp_path, SPEEDS, blocks=8, noise=0.005)
     assert found.single == Way("3.14", "threads", 1)
     assert len(found.among) == 4
     assert (found.at, found.outcome) == (2, "reached")
     assert found.ratios[1].point == pytest.approx(0.9 / 1.05, rel=0.02)
-    assert (found.ratios[2].coverage is None) == (blocks == 3)
+    assert [ratio.verdict.word for ratio in found.ratios.values()] == ["slower", "faster"]
 
 
-def test_break_even_may_never_come(tmp_path: Path) -> None:
-    slow = {**SPEEDS, ("3.14t", "threads", 2): 0.95}
-    found = break_even(tmp_path, slow)
+@pytest.mark.parametrize(("speed", "word"), [(0.95, "slower"), (1.05, "same")])
+def test_break_even_may_never_come(tmp_path: Path, speed: float, word: str) -> None:
+    """Threads that are as fast as a single process have not beaten it either."""
+    slow = {**SPEEDS, ("3.14t", "threads", 2): speed}
+    found = break_even(tmp_path, slow, blocks=8)
     assert (found.at, found.outcome, found.undecided) == (None, "never", [])
+    assert found.ratios[2].verdict.word == word
 
 
 def test_one_cannot_always_tell(tmp_path: Path) -> None:
@@ -121,8 +138,9 @@ def test_one_cannot_always_tell(tmp_path: Path) -> None:
     assert (found.at, found.outcome, found.undecided) == (None, "can't tell", [1, 2])
 
 
-def test_one_run_decides_nothing(tmp_path: Path) -> None:
-    found = break_even(tmp_path, SPEEDS, blocks=1)
+@pytest.mark.parametrize("blocks", [1, 3, 5])
+def test_few_blocks_decide_nothing(tmp_path: Path, blocks: int) -> None:
+    found = break_even(tmp_path, SPEEDS, blocks=blocks)
     assert (found.outcome, found.undecided) == ("can't tell", [1, 2])
 
 

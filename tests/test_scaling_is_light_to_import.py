@@ -17,6 +17,12 @@ def test_pandas_is_not_imported_with_it() -> None:
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parent.parent)
 
 
+def test_who_only_plans_does_not_wait_for_statistics() -> None:
+    program = "import sys, scaling.cli, scaling.conduct, scaling.analysis.verdict; "
+    program += "sys.exit(bool({'scipy.stats', 'statsmodels'} & set(sys.modules)))"
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parent.parent)
+
+
 def test_load_is_there_when_asked_for() -> None:
     from scaling.frame import frame
 

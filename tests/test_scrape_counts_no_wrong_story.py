@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 
 from workers import Worker
-from workers.site.listening import listen, url_of
+from workers.serving.listening import listen, url_of
 from workers.site.server import serving
 from workers.site.shelf import Page, Shelf
 from workers.site.stories import News

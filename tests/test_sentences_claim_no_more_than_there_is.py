@@ -1,5 +1,6 @@
 """What the comparison says in words is hedged where runs are few, and names what was chosen."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,9 +8,9 @@ from rich.console import Console
 
 from scaling.analysis.break_even import BreakEven
 from scaling.analysis.comparison import Compared, compare_ways
-from scaling.analysis.estimate import Estimate
 from scaling.analysis.ladder import ladders
 from scaling.analysis.paired import Way
+from scaling.analysis.verdict import Judged, Verdict, Word
 from scaling.compare import compare
 from scaling.errors import ScalingError
 from scaling.frame.frame import Journal, read_journal
@@ -19,7 +20,7 @@ from scaling.tables.comparison import chapters
 from scaling.tables.comparison_rows import comparison_rows
 from scaling.tables.comparison_view import comparison_markdown
 from scaling.tables.export import markdown, summary
-from scaling.tables.sentences import even, freed, verdicts
+from scaling.tables.sentences import answers, even, floors, freed, opening
 from scaling.tell import tell, try_writing
 from tests.fabricate import Made, journal, with_, write
 
@@ -37,25 +38,67 @@ def compared(folder: Path, made: Made, change: object = None) -> Compared:
     return found
 
 
-def ratio(low: float, high: float, *, few: bool = False) -> Estimate:
-    n, coverage = (3, None) if few else (8, 0.99)
-    return Estimate((low + high) / 2, low, high, "×", n, "made up", coverage)
+def ratio(low: float, high: float, *, few: bool = False) -> Judged:
+    n, coverage = (3, None) if few else (8, 0.95)
+    word: Word = "faster" if low > 1 else "slower" if high < 1 else "can't tell"
+    verdict = Verdict("can't tell" if few else word, margin=0.02)
+    return Judged((low + high) / 2, low, high, "×", n, "made up", coverage, verdict=verdict)
 
 
-def test_break_even_by_a_range_says_so() -> None:
-    slower = {n: ratio(0.8, 0.9, few=True) for n in (1, 2)}
-    never = even(BreakEven("3.14t", SINGLE, [SINGLE], slower))
-    assert never.startswith("Break-even: never up to N = 2 (by the range of 3 runs); 2 threads")
-    reached = even(BreakEven("3.14t", SINGLE, [SINGLE], slower | {2: ratio(1.5, 1.6, few=True)}))
-    assert reached.startswith("Break-even at N = 2 (by the range of 3 runs): ")
-    many = even(BreakEven("3.14t", SINGLE, [SINGLE], {1: ratio(0.8, 0.9)}))
-    assert many.startswith("Break-even: never up to N = 1; 1 thread on 3.14t does 0.85")
+def test_break_even_is_not_told_from_a_range() -> None:
+    few = {1: ratio(0.8, 0.9, few=True), 2: ratio(1.5, 1.6, few=True)}
+    told = even(BreakEven("3.14t", SINGLE, [SINGLE], few))
+    assert told == (
+        "Break-even: can't tell from the range of 3 runs, which lies above 1 at N = 2: threads on "
+        "3.14t over the best single worker with the GIL (3.14, threads)."
+    )
+    slower = even(BreakEven("3.14t", SINGLE, [SINGLE], {1: ratio(0.8, 0.9, few=True)}))
+    assert slower.startswith("Break-even: can't tell from the range of 3 runs: threads on 3.14t")
+
+
+def test_break_even_begins_with_what_it_comes_to() -> None:
+    never = even(BreakEven("3.14t", SINGLE, [SINGLE], {1: ratio(0.8, 0.9)}))
+    assert never.startswith(
+        "Break-even: never up to N = 1; 1 thread on 3.14t does 0.850 times (0.800–0.900) what"
+    )
 
 
 def test_slower_again_is_not_the_same_as_unknown() -> None:
     ratios = {1: ratio(0.9, 1.1), 2: ratio(1.5, 1.6), 4: ratio(0.8, 0.9), 8: ratio(0.9, 1.2)}
     told = even(BreakEven("3.14t", SINGLE, [SINGLE], ratios))
+    assert told.startswith("Break-even at N = 2: 2 threads on 3.14t do 1.55 times (1.50–1.60) what")
     assert "It does not hold at N = 4, slower again. At N = 1 and 8 one can't tell." in told
+
+
+def test_the_verdict_comes_first_then_the_number_then_the_interval(tmp_path: Path) -> None:
+    made = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), blocks=8)
+    found = compared(tmp_path, made)
+    headline, rivalry, *_ = answers(found)
+    number = r"[\d.]+ times \([\d.]+–[\d.]+\)"
+    assert re.match(rf"Faster: 3\.14t with 2 threads does {number} what 3\.14 does", headline)
+    assert re.match(rf"Faster: 2 threads on 3\.14t do {number} what 2 processes", rivalry)
+    assert re.search(rf"; CPU time per operation: less, {number}; memory \(PSS\): less, ", rivalry)
+
+
+def test_the_same_is_told_with_its_margin() -> None:
+    verdict = Verdict("same", margin=0.031)
+    alike = Judged(1.0, 0.99, 1.01, "×", 8, "made up", 0.95, verdict=verdict)
+    assert opening(alike) == "Same within 3.1 %"
+    assert opening(ratio(0.9, 1.1)) == "Can't tell"
+    assert opening(ratio(1.2, 1.3, few=True)) == "Can't tell (3 blocks)"
+
+
+@pytest.mark.parametrize(
+    ("twins", "told"),
+    [(True, ": no less than A/A twins came apart"), (False, "no A/A twins tell of the noise")],
+)
+def test_margins_are_told_where_there_are_verdicts(tmp_path: Path, twins: bool, told: str) -> None:
+    made = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), blocks=8, twins=twins)
+    (words,) = floors(compared(tmp_path, made))
+    assert words.startswith("Verdicts heed a margin of ")
+    assert told in words
+    few = Made(arms=("3.14", "3.14t"), twins=twins)
+    assert floors(compared(tmp_path, few)) == []
 
 
 @pytest.mark.parametrize(
@@ -63,7 +106,7 @@ def test_slower_again_is_not_the_same_as_unknown() -> None:
     [
         (
             ("3.14t+gil", "3.14t"),
-            "times what 3.14t+gil does with as many; what changes is the GIL.",
+            " what 3.14t+gil does with as many; what changes is the GIL.",
         ),
         (("3.14", "3.14t"), "; what changes is the allocator, build and GIL."),
     ],
@@ -108,8 +151,8 @@ def test_interpreters_are_spoken_of_on_their_fastest_arm(tmp_path: Path) -> None
     found = compared(tmp_path, made, change)
     by_ratio = max(found.rivalries, key=lambda each: each.throughput.point)
     assert by_ratio.ours.arm == "3.14+mimalloc"
-    (told,) = [words for words in verdicts(found) if "interpreters" in words]
-    assert told.startswith("2 interpreters on 3.14 do")
+    (told,) = [words for words in answers(found) if "interpreters" in words]
+    assert told.startswith("Can't tell (2 blocks): 2 interpreters on 3.14 do")
     assert "Of interpreters on 3.14 and 3.14+mimalloc, those on 3.14 are the fastest" in told
 
 

@@ -77,7 +77,7 @@ class AtWork:
     """A helper that has used these CPU seconds, one reading after the other."""
 
     cpu_s: Iterator[float]
-    urls: tuple[str, ...] = ()
+    urls: list[str]
 
     def usage(self) -> Usage:
         return Usage(1, next(self.cpu_s))
@@ -89,8 +89,8 @@ def test_how_busy_it_is_is_told_of_one_of_its_processes(
 ) -> None:
     now_s = iter([0.0, 1.0, 3.0, 9.0])
     monkeypatch.setattr("scaling.driver.helped.time.monotonic", lambda: next(now_s))
-    at_work = AtWork(iter([0.0, 0.1, 1.7, 1.8]))
-    helped = Helped({"site": cast(ServiceProcess, at_work)}, processes)
+    at_work = AtWork(iter([0.0, 0.1, 1.7, 1.8]), ["http://127.0.0.1"] * processes)
+    helped = Helped({"site": cast(ServiceProcess, at_work)})
     for _ in range(4):
         helped.read()
     used = helped.use()["site"]
@@ -104,6 +104,13 @@ def test_what_it_can_deliver_is_measured(services: Services) -> None:
     assert ceiling.requests_per_s is not None
     assert ceiling.mbytes_per_s is not None
     assert ceiling.mbytes_per_s * 1e6 / ceiling.requests_per_s > 50_000
+
+
+def test_a_delay_of_its_own_is_not_its_ceiling(services: Services) -> None:
+    """32 connections get no more than 640 answers a second from a server that waits for 50 ms."""
+    ceiling = services.ceiling("site", SMALL | {"delay_ms": 50}, seconds=0.3)
+    assert ceiling.requests_per_s is not None
+    assert ceiling.requests_per_s > 640
 
 
 def test_one_that_died_is_started_again() -> None:
@@ -126,8 +133,8 @@ def served_by(pid: int, url: str) -> bool:
 
 def test_leaving_the_block_ends_them_all() -> None:
     before = children()
-    with Services(sys.executable, environment(), processes=2) as services:
-        assert len(services.need("site", SMALL)) == 2
+    with Services(sys.executable, environment(), workers=9) as services:
+        assert len(services.need("site", SMALL)) == 2  # for 8 workers each
         assert len(children() - before) == 3
     assert children() <= before
     services.close()
@@ -160,7 +167,7 @@ def test_bad_parameters_are_told_in_a_line(services: Services) -> None:
     with pytest.raises(ScalingError, match="--pages: expected at least 1") as told:
         services.need("site", {"pages": 0})
     assert "\n" not in str(told.value)
-    with pytest.raises(UsageError, match="'database'; there are: site"):
+    with pytest.raises(UsageError, match="'database'; there are: site, responder"):
         services.need("database", {})
     with pytest.raises(ServiceError, match="cannot start"):
         Services("/nowhere/python", environment()).need("site", SMALL)

@@ -14,9 +14,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.site_at_work import LIMIT_S, environment, fetch, last_words, ready, running_site, start
-from workers.site.listening import listen, url_of
+from workers.serving.listening import listen, url_of
+from workers.serving.loop import new_event_loop
 from workers.site.pages import item_page, list_page
-from workers.site.server import at_least, new_event_loop
+from workers.site.server import at_least
 from workers.site.shelf import Shelf
 from workers.site.stories import FIRST_ID, News
 

@@ -1,4 +1,4 @@
-"""The site ends when it is told to and when whoever started it is gone, without a word."""
+"""A local server ends when it is told to and when whoever started it is gone, without a word."""
 
 import signal
 import subprocess
@@ -13,6 +13,7 @@ from tests.site_at_work import (
     gone,
     last_words,
     ready,
+    responder_command,
     site_command,
     start,
 )
@@ -68,6 +69,16 @@ time.sleep({LIMIT_S})
         parent.kill()
         assert gone(members)
         assert last_words(parent) == ""
+
+
+@ONE_AND_TWO
+def test_the_responder_ends_like_the_site(processes: str) -> None:
+    with start("--until-eof", processes, command=responder_command) as responder:
+        ready(responder)
+        members = family(responder.pid)
+        assert last_words(responder) == ""
+    assert responder.returncode == 0
+    assert gone(members)
 
 
 def test_a_member_that_dies_ends_the_others() -> None:

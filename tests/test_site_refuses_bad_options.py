@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from tests.site_at_work import LIMIT_S, environment, site_command
+from workers.responder.__main__ import main as answer
 from workers.site.__main__ import main
 
 
@@ -33,6 +34,19 @@ def test_it_says_what_was_expected(
     out, err = capsys.readouterr()
     assert out == ""
     assert told in err.rpartition("error:")[2]
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [("--body-bytes=-1", "0 to"), ("--delay-ms=-1", "0 to 60000"), ("--pages=1", "--pages")],
+)
+def test_the_responder_says_what_it_expected(
+    option: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        answer([option])
+    assert ended.value.code == 2
+    assert told in capsys.readouterr().err.rpartition("error:")[2]
 
 
 def test_ports_must_fit(capsys: pytest.CaptureFixture[str]) -> None:

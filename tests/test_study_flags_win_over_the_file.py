@@ -36,6 +36,7 @@ def test_what_nobody_says_has_its_default() -> None:
     assert (made.arms, made.models, made.loops) == (("3.14t",), ("threads",), ("asyncio",))
     assert (made.workers, made.sizing, made.seed) == (None, ("weak",), 1)
     assert (made.preset, made.blocks, made.window_s) == ("default", *PRESETS["default"])
+    assert (made.precision, made.scale, made.controls, made.twins) == (None, 1.0, True, True)
 
 
 def test_a_file_says_what_it_says() -> None:
@@ -53,6 +54,16 @@ def test_flags_win_over_the_file_and_over_its_workloads() -> None:
     made = study(options=options)
     assert (made.loops, made.workers, made.seed) == (("uvloop",), (1, 2, 4), 9)
     assert made.workloads[0] == WorkloadEntry(name="compute")
+
+
+@pytest.mark.parametrize("precision", ["0.02", '"2%"', '"0.02"', '" 2 % "'])
+def test_a_share_may_be_written_as_a_number_or_in_per_cent(precision: str) -> None:
+    text = f"precision = {precision}\nmax_blocks = 9\n{FILE}"
+    made = study(text)
+    assert (made.precision, made.max_blocks) == (0.02, 9)
+    flags = Options(study="mine", precision="0.5%", max_blocks=7, scale="10%")
+    won = study(text, options=flags)
+    assert (won.precision, won.max_blocks, won.scale) == (0.005, 7, 0.1)
 
 
 def test_a_workloads_own_list_stays_where_no_flag_speaks_of_it() -> None:

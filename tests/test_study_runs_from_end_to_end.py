@@ -14,7 +14,7 @@ SMALL = [
     *("--workers", "1,2", "--blocks", "2", "--seconds", "0.2"),
     "--no-controls",
 ]
-RUNS = 2 * 2 * 2
+RUNS = (2 * 2 + 2) * 2  # two workloads at two Ns and a twin of each, in two blocks
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +55,7 @@ def test_a_line_is_printed_for_each_run_where_there_is_no_terminal(measured: Pat
     lines = [line for line in printed if line.startswith("[")]
     assert len(lines) == RUNS
     assert all(" left" in line and "/s" in line for line in lines)
+    assert sum(line.startswith("block 1 of 2 done · ") for line in printed) == 1
 
 
 def test_plots_are_drawn_again_from_the_journal_alone(measured: Path) -> None:
@@ -95,7 +96,7 @@ def test_a_stopped_study_goes_on(how: signal.Signals, code: int, tmp_path: Path)
     assert journal.read_bytes().startswith(kept[: kept.rfind(b"\n") + 1])
     frame = package.load(tmp_path / "out")
     assert len(frame) == RUNS
-    assert not frame.duplicated(["block", "workload", "workers"]).any()
+    assert not frame.duplicated(["block", "workload", "workers", "twin"]).any()
 
 
 def test_a_workload_of_ones_own_is_measured(tmp_path: Path) -> None:
@@ -122,8 +123,9 @@ def test_a_workload_of_ones_own_is_measured(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "naps/s" in done.stdout
-    (operations,) = package.load(tmp_path / "out")["operations"]
-    assert 0 < operations <= 100  # no more naps of 2 ms fit into 0.2 s
+    operations = package.load(tmp_path / "out")["operations"]
+    assert len(operations) == 2  # the cell and its twin
+    assert operations.between(1, 100).all()  # no more naps of 2 ms fit into 0.2 s
 
 
 def test_a_study_is_pinned_and_has_its_controls_if_nothing_else_is_said(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from workers.window import Ticks, schedule, take_ticks
+from workers.runtimes import runtime_of
+from workers.window import Ticks, schedule
 from workers.worker import Worker
 
 MS = 1_000_000
@@ -56,7 +57,8 @@ class Timed(asyncio.SelectorEventLoop):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr("workers.window.time", clock)
+    for module in ("workers.window", "workers.runtimes.on_asyncio"):
+        monkeypatch.setattr(f"{module}.time", clock)
     return clock
 
 
@@ -71,7 +73,7 @@ def run(
         after(len(taken))
 
     with asyncio.Runner(loop_factory=lambda: Timed(clock)) as runner:
-        runner.run(take_ticks(instants_ns, tick))
+        runner.run(runtime_of("asyncio").take_ticks(instants_ns, tick))
     return taken
 
 

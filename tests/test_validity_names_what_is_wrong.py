@@ -98,6 +98,28 @@ def slows_down(run: RunLine) -> RunLine:
     return of_ticks(run, slower)
 
 
+def finishes_early(run: RunLine) -> RunLine:
+    """As a finite run: its first worker has but a few operations to do."""
+
+    def finite(worker: WorkerRecord) -> WorkerRecord:
+        its = worker.ticks
+        last = -1 if worker.index else 6
+
+        def ends(readings: list[int]) -> list[int]:
+            return [readings[0], readings[last]]
+
+        ticks = Ticks(
+            instant_ns=ends(its.instant_ns),
+            time_ns=ends(its.time_ns),
+            operations=ends(its.operations),
+            errors=ends(its.errors),
+            bytes=ends(its.bytes),
+        )
+        return msgspec.structs.replace(worker, ticks=ticks)
+
+    return with_(of_workers(run, finite), record__finite=True)
+
+
 def errs(share: float) -> Change:
     def change(run: RunLine) -> RunLine:
         failing = of_ticks(
@@ -193,7 +215,13 @@ FAULTS: list[tuple[str, str, Change, str]] = [
     ("settings-lost", "invalid", pinned(None), "worker 1 did not say which CPUs it was on"),
     ("not-all-busy", "invalid", starts_late, "busy for 95"),
     ("not-all-busy", "invalid", one_idle, "1 worker(s) finished no operation"),
-    ("not-steady", "suspect", slows_down, "ran -20.0% against the rest"),
+    ("not-steady", "suspect", slows_down, "the rate fell by 21.1% of its mean"),
+    (
+        "uneven-finish",
+        "suspect",
+        finishes_early,
+        "was done 70% of the time before the last",
+    ),
     ("throttled", "invalid", lambda run: with_(run, disturbance__throttled_s=0.1), "0.10 s"),
     ("worker-errors", "suspect", errs(0.001), "bad title"),
     ("worker-errors", "invalid", errs(0.05), "bad title"),

@@ -8,6 +8,8 @@ import sysconfig
 from tests.benchmarks import (
     across_arms,
     against_bare_loop,
+    against_plain_tasks,
+    large_journal,
     memory_of_host,
     start_of_child,
     two_workers,
@@ -20,6 +22,8 @@ BENCHMARKS = {
     "start": start_of_child,
     "memory": memory_of_host,
     "arms": across_arms,
+    "journal": large_journal,
+    "plain": against_plain_tasks,
 }
 
 

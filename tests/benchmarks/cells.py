@@ -23,7 +23,16 @@ class Run:
 
     @property
     def throughput_per_s(self) -> float:
-        """Operations a second: the workers' added up, each between its own first and last tick."""
+        """Operations a second: the workers' added up, each between its own first and last tick.
+
+        Of finite work: all operations, from the release to the last finish.
+        """
+        if self.record.finite:
+            instants_ns = self.record.instants_ns
+            assert instants_ns.opened is not None
+            assert instants_ns.closed is not None
+            done = sum(worker.ticks.operations[-1] for worker in self.record.workers)
+            return done * 1e9 / (instants_ns.closed - instants_ns.opened)
         total = 0.0
         for worker in self.record.workers:
             ticks = worker.ticks

@@ -1,0 +1,85 @@
+"""`python -m tests.benchmarks.analyse JOURNAL [scaling|pandas]`: what reading a journal costs.
+
+In a process of its own, so that its time and peak memory are its own, imports included. `scaling`
+loads, analyses and tabulates everything but the plots; `pandas` reads the same lines and keeps
+nothing. Prints one JSON document: seconds by what they were spent on, CPU seconds with those of a
+helper, peak MiB.
+"""
+
+import io
+import json
+import os
+import resource
+import sys
+import time
+from pathlib import Path
+
+CHUNK_LINES = 2000  # what pandas has in memory at a time
+
+
+def with_scaling(path: Path) -> dict[str, float]:
+    """Seconds from nothing to a frame, to what it means, to text."""
+    from rich.console import Console
+
+    from scaling.analysis.comparison import compare_ways
+    from scaling.frame.frame import read_journal
+    from scaling.tables.comparison import chapters
+    from scaling.tables.comparison_rows import comparison_rows
+    from scaling.tables.comparison_view import Comparison, comparison_markdown
+    from scaling.tables.export import markdown, summary
+    from scaling.tables.tables import Results
+
+    imported = time.perf_counter()
+    journal = read_journal(path)
+    frame, study = journal.frame, journal.study
+    loaded = time.perf_counter()
+    compared = compare_ways(frame, study)
+    told = chapters(frame, study, compared, alone=False)
+    analysed = time.perf_counter()
+    console = Console(file=io.StringIO(), width=140)
+    console.print(Results(frame, study))
+    console.print(Comparison(told))
+    summary(frame, study)
+    comparison_rows(frame, study, compared)
+    markdown(frame, study, comparison_markdown(told))
+    tabulated = time.perf_counter()
+    return {
+        "runs": len(frame),
+        "load_s": loaded - imported,
+        "analyse_s": analysed - loaded,
+        "tabulate_s": tabulated - analysed,
+    }
+
+
+def with_pandas(path: Path) -> dict[str, float]:
+    """Seconds in which pandas alone reads the lines, and the runs among them."""
+    import pandas as pd
+
+    began = time.perf_counter()
+    kinds = pd.read_json(path, lines=True, chunksize=CHUNK_LINES)
+    runs = sum(int((chunk["kind"] == "run").sum()) for chunk in kinds)
+    return {"runs": runs, "load_s": time.perf_counter() - began}
+
+
+def peak_mib() -> float:
+    """The highest resident memory of this process, and of its helper on top; on Linux.
+
+    Its own `ru_maxrss` would begin at what its parent had; the helper's begins at its own start.
+    """
+    helper_kib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    status = Path("/proc/self/status").read_text()
+    (line,) = (line for line in status.splitlines() if line.startswith("VmHWM"))
+    return (int(line.split()[1]) + helper_kib) / 1024
+
+
+def main() -> None:
+    """Read, measure, print."""
+    path, how = Path(sys.argv[1]), sys.argv[2]
+    found = {"scaling": with_scaling, "pandas": with_pandas}[how](path)
+    used = os.times()
+    cpu_s = used.user + used.system + used.children_user + used.children_system
+    print(json.dumps(found | {"cpu_s": cpu_s, "peak_mib": peak_mib()}))
+
+
+if __name__ == "__main__":
+    main()

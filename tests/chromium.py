@@ -1,0 +1,145 @@
+"""A headless Chromium, spoken to through a pipe in its DevTools protocol: no port, no package.
+
+https://chromedevtools.github.io/devtools-protocol/
+"""
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+MISSING = "this test needs Chromium on PATH: apt-get install chromium"
+OPTIONS = (
+    *("--headless", "--remote-debugging-pipe", "--disable-gpu", "--no-first-run"),
+    *("--hide-scrollbars", "--disable-background-networking", "--disable-component-update"),
+    "--no-sandbox",  # root in a container has none, and the pages are our own
+)
+
+
+class Chromium:
+    """`pipe` is a pair of descriptors: to write commands to, and to read answers from."""
+
+    def __init__(self, pipe: tuple[int, int]) -> None:
+        self._write, self._read = pipe
+        self._unread = b""
+        self._number = count(1)
+        self._events: list[dict[str, Any]] = []
+
+    def ask(self, method: str, session: str | None = None, **parameters: Any) -> dict[str, Any]:
+        """Send a command and wait for its answer; events that come meanwhile are kept."""
+        number = next(self._number)
+        command: dict[str, Any] = {"id": number, "method": method, "params": parameters}
+        if session:
+            command["sessionId"] = session
+        os.write(self._write, json.dumps(command).encode() + b"\0")
+        while (message := self._next()).get("id") != number:
+            self._events.append(message)
+        if "error" in message:
+            raise RuntimeError(f"{method}: {message['error']}")
+        result: dict[str, Any] = message["result"]
+        return result
+
+    def wait_for(self, method: str, session: str) -> None:
+        """Wait for an event of a session."""
+        while not self.events(method, session):
+            self._events.append(self._next())
+
+    def events(self, method: str, session: str) -> list[dict[str, Any]]:
+        """What such events of a session have told so far."""
+        mine = [each for each in self._events if each.get("sessionId") == session]
+        return [each["params"] for each in mine if each.get("method") == method]
+
+    def _next(self) -> dict[str, Any]:
+        while b"\0" not in self._unread:
+            more = os.read(self._read, 1 << 16)
+            assert more, "Chromium has ended"
+            self._unread += more
+        message, _, self._unread = self._unread.partition(b"\0")
+        told: dict[str, Any] = json.loads(message)
+        return told
+
+
+class Page:
+    """A page that is open at some width, in a colour scheme and a medium."""
+
+    def __init__(
+        self, browser: Chromium, file: Path, width: int, scheme: str = "light", media: str = ""
+    ) -> None:
+        self._browser = browser
+        target = browser.ask("Target.createTarget", url="about:blank")["targetId"]
+        attached = browser.ask("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Network", "Accessibility"):
+            self.ask(f"{domain}.enable")
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1}
+        self.ask("Emulation.setDeviceMetricsOverride", mobile=width < 600, **size)
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.ask("Emulation.setEmulatedMedia", media=media, features=features)
+        self.ask("Page.navigate", url=file.as_uri())
+        browser.wait_for("Page.loadEventFired", self._session)
+
+    def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Send a command that is about this page."""
+        return self._browser.ask(method, self._session, **parameters)
+
+    def value_of(self, expression: str) -> Any:
+        """What a JavaScript expression comes to in the page, which need not allow scripts."""
+        answer = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
+
+    @property
+    def requests(self) -> list[str]:
+        """The addresses of everything that the page has asked for, itself first."""
+        sent = self._browser.events("Network.requestWillBeSent", self._session)
+        return [each["request"]["url"] for each in sent]
+
+    @property
+    def heard(self) -> list[tuple[str, str]]:
+        """Role and name of everything that a screen reader is told of."""
+        nodes = self.ask("Accessibility.getFullAXTree")["nodes"]
+        told = [node for node in nodes if not node["ignored"]]
+        return [(n["role"]["value"], n.get("name", {}).get("value", "")) for n in told]
+
+    def screenshot(self) -> bytes:
+        """What is seen of the page first, as PNG."""
+        return base64.b64decode(self.ask("Page.captureScreenshot", format="png")["data"])
+
+
+@contextmanager
+def chromium(profile: Path) -> Iterator[Chromium]:
+    """A browser with a profile of its own; where there is none the test fails and says why."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        pytest.fail(MISSING)
+    commands, to_browser = os.pipe()
+    from_browser, answers = os.pipe()
+    pipes = f"3<&{commands} 4>&{answers}"  # where the protocol has them
+    process = subprocess.Popen(
+        ["bash", "-c", f'exec "$@" {pipes}', "bash", found, *OPTIONS, f"--user-data-dir={profile}"],
+        pass_fds=(commands, answers),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(commands)
+    os.close(answers)
+    browser = Chromium((to_browser, from_browser))
+    try:
+        yield browser
+        browser.ask("Browser.close")
+        process.wait(timeout=20)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(to_browser)
+        os.close(from_browser)

@@ -1,0 +1,58 @@
+"""`cancel` counts the tasks that were cancelled in their sleep, and notices any that was not."""
+
+import pytest
+
+from tests.alone import ALL_LOOPS, run_alone
+from tests.children import measured
+from workers.workloads.cancel import Cancel
+
+
+@pytest.mark.parametrize("loop", ALL_LOOPS)
+def test_each_of_two_workers_cancels_them_all(loop: str) -> None:
+    parameters = {"tasks": 250, "batch": 100}
+    record = measured({"workload": "cancel", "parameters": parameters, "loop": loop, "workers": 2})
+    for worker in record.workers:
+        assert worker.ticks.operations == [0, 250]
+        assert worker.errors == 0
+        assert worker.pending_tasks == 0
+        assert 0 < worker.figures["settle_s"] <= worker.figures["settle_max_s"]
+
+
+@pytest.mark.parametrize(
+    ("tasks", "batch", "batches"), [(250, 100, [100, 100, 50]), (200, 100, [100, 100]), (3, 9, [3])]
+)
+def test_the_last_batch_is_what_is_left(
+    monkeypatch: pytest.MonkeyPatch, tasks: int, batch: int, batches: list[int]
+) -> None:
+    sizes = []
+    whole = Cancel._cancel
+
+    async def noted(self: Cancel, worker: object, size: int) -> int:
+        sizes.append(size)
+        return await whole(self, worker, size)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Cancel, "_cancel", noted)
+    assert run_alone(Cancel(tasks, batch)).operations == tasks
+    assert sizes == batches
+
+
+@pytest.mark.parametrize("loop", ALL_LOOPS)
+def test_storm_sleeps_first_and_tells_when_the_last_has_settled(loop: str) -> None:
+    parameters = {"tasks": 500, "batch": 500, "after_ms": 50}
+    (worker,) = measured({"workload": "cancel", "parameters": parameters, "loop": loop}).workers
+    assert worker.ticks.operations == [0, 500]
+    assert worker.errors == 0
+    assert worker.started_ns is not None
+    assert worker.finished_ns is not None
+    settle_ns = worker.figures["settle_s"] * 1e9
+    assert worker.figures["settle_max_s"] == worker.figures["settle_s"]
+    # uvloop's timer may end up to 1 ms early.
+    assert 0 < settle_ns <= worker.finished_ns - worker.started_ns - 49e6
+
+
+@pytest.mark.parametrize("loop", ALL_LOOPS)
+def test_a_task_that_ended_by_itself_is_an_error(loop: str) -> None:
+    worker = run_alone(Cancel(tasks=30, batch=10, after_ms=60, pause_s=0), loop)
+    assert worker.operations == 0
+    assert worker.errors == 3
+    assert worker.error_samples[0] == "0 of 10 tasks were cancelled in their sleep"

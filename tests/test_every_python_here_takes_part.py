@@ -1,0 +1,89 @@
+"""Any Python from 3.12 on takes part, with nothing installed, in all that needs no package."""
+
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from scaling import interpreters
+from scaling.journal.record import Description, Record, decode_description, decode_record
+from tests.children import PATIENCE_S, QUICK, environment
+
+STANDARD_LIBRARY = (
+    *("compute", "shared", "echo", "stream", "handoff"),
+    *("sleep", "spawn", "cancel", "gather", "lifecycle"),
+)
+SMALL = {
+    "sleep": {"sleeps": 100, "sleeps_in_flight": 10},
+    "spawn": {"tasks": 100},
+    "cancel": {"tasks": 100, "batch": 10},
+    "gather": {"tasks": 100, "fan_out": 10},
+    "lifecycle": {"runs": 3},
+}
+
+
+def here() -> dict[str, str]:
+    """Each build on this machine, and the one that runs the tests."""
+    running = f"running 3.{sys.version_info.minor}"
+    found = {one.build: str(one.executable) for one in reversed(interpreters.survey())}
+    return {running: os.path.realpath(sys.executable), **found}
+
+
+PYTHONS = here()
+
+
+def child(build: str, *arguments: str, document: str = "") -> str:
+    done = subprocess.run(
+        [PYTHONS[build], "-m", "workers", *arguments],
+        input=document,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        env=environment(),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@cache
+def described(build: str) -> Description:
+    return decode_description(child(build, "--describe"))
+
+
+def measured(build: str, workload: str) -> Record:
+    cell = QUICK | {"workload": workload, "workers": 2, "parameters": SMALL.get(workload, {})}
+    return decode_record(child(build, document=json.dumps(cell)))
+
+
+@pytest.mark.parametrize("build", PYTHONS)
+def test_what_it_can_run_is_told(build: str) -> None:
+    told = described(build)
+    assert told.loops["asyncio"].refused is None
+    assert told.models["threads"].refused is None
+    assert told.models["processes"].refused is None
+    assert {name: told.workloads[name].refused for name in STANDARD_LIBRARY} == dict.fromkeys(
+        STANDARD_LIBRARY
+    )
+    new = tuple(map(int, told.python.version.split(".")[:2])) >= (3, 14)
+    assert (told.models["interpreters"].refused is None) == new
+
+
+@pytest.mark.parametrize("workload", STANDARD_LIBRARY)
+@pytest.mark.parametrize("build", PYTHONS)
+def test_it_runs_what_needs_no_package(build: str, workload: str) -> None:
+    record = measured(build, workload)
+    version = described(build).python.version
+    assert record.loop is not None
+    assert record.loop.version == version
+    assert sum(worker.ticks.operations[-1] for worker in record.workers) > 0
+    assert all(worker.errors == 0 for worker in record.workers)
+
+
+def test_the_running_python_is_not_in_an_environment() -> None:
+    """Otherwise its packages would be there."""
+    running = next(iter(PYTHONS.values()))
+    assert not (Path(running).parent.parent / "pyvenv.cfg").exists()

@@ -1,0 +1,213 @@
+"""`fetch` asks for every URL once and classes what comes of it: only a right answer counts."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+
+import pytest
+from aiohttp import web
+
+from scaling.journal.record import Record, WorkerRecord
+from tests.children import finish
+from tests.site_at_work import running_responder
+from workers import Worker
+from workers.serving.listening import listen, url_of
+from workers.workloads.fetch import Fetch
+
+LIMIT_S = 20
+
+type Answer = Callable[[int], web.StreamResponse | None]  # None: the connection is closed
+
+
+async def fetched(url: str, index: int = 0, **parameters: float | bool) -> Worker:
+    worker = Worker(index, 2, {"responder": [url]})
+    workload = Fetch(**{"requests": 40, "requests_in_flight": 8, **parameters})  # type: ignore[arg-type]
+    await workload.setup(worker)
+    async with asyncio.timeout(LIMIT_S):
+        try:
+            await workload.run(worker)
+        finally:
+            await workload.teardown(worker)
+    return worker
+
+
+def outcomes(worker: Worker) -> dict[str, float]:
+    return {name: n for name, n in worker.figures.items() if name.endswith("_total") and n}
+
+
+@contextlib.asynccontextmanager
+async def answering(answer: Answer, asked: list[str] | None = None) -> AsyncIterator[str]:
+    async def handle(request: web.BaseRequest) -> web.StreamResponse:
+        if asked is not None:
+            asked.append(request.raw_path)
+        response = answer(int(request.query["id"]))
+        if response is None:
+            assert request.transport
+            request.transport.close()
+            return web.Response()
+        return response
+
+    runner = web.ServerRunner(web.Server(handle, access_log=None))
+    await runner.setup()
+    listening = listen("127.0.0.1", 0)
+    await web.SockSite(runner, listening).start()
+    yield url_of(listening)
+    await runner.cleanup()
+
+
+def ask(answer: Answer, asked: list[str] | None = None, index: int = 0) -> Worker:
+    async def both() -> Worker:
+        async with answering(answer, asked) as url:
+            return await fetched(url, index)
+
+    return asyncio.run(both())
+
+
+def right(number: int) -> web.Response:
+    return web.Response(body=bytes(1024))
+
+
+def test_every_url_is_asked_for_once_and_counts() -> None:
+    asked: list[str] = []
+    worker = ask(right, asked)
+    assert sorted(asked) == sorted(f"/?id={number}" for number in range(40))
+    assert (worker.operations, worker.errors, worker.bytes) == (40, 0, 40 * 1024)
+    assert outcomes(worker) == {"ok_total": 40}
+
+
+def test_workers_ask_for_urls_of_their_own() -> None:
+    asked: list[str] = []
+    ask(right, asked, index=1)
+    assert sorted(asked) == sorted(f"/?id={number}" for number in range(40, 80))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "outcome", "told"),
+    [
+        (lambda: web.Response(status=503), "http_error_total", "status 503, 0 bytes"),
+        (lambda: web.Response(body=bytes(1023)), "http_error_total", "status 200, 1023 bytes"),
+        (
+            lambda: web.Response(status=206, body=bytes(1024)),
+            "http_error_total",
+            "status 206, 1024 bytes",
+        ),
+        (
+            lambda: web.Response(status=302, headers={"Location": "/?id=0"}),
+            "http_error_total",
+            "status 302",
+        ),
+        (lambda: None, "client_error_total", "ServerDisconnectedError"),
+    ],
+)
+def test_a_wrong_answer_is_an_error_of_its_class(
+    wrong: Callable[[], web.StreamResponse | None], outcome: str, told: str
+) -> None:
+    """One in four is wrong; the others count."""
+    worker = ask(lambda number: wrong() if number % 4 == 3 else right(number))
+    assert (worker.operations, worker.errors) == (30, 10)
+    assert outcomes(worker) == {"ok_total": 30, outcome: 10}
+    assert told in worker.error_samples[0]
+
+
+def test_an_answer_that_breaks_off_is_a_client_error() -> None:
+    async def break_off(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1024\r\n\r\n" + bytes(1000))
+        writer.close()
+        await writer.wait_closed()
+
+    async def both() -> Worker:
+        listening = listen("127.0.0.1", 0)
+        async with await asyncio.start_server(break_off, sock=listening):
+            return await fetched(url_of(listening))
+
+    worker = asyncio.run(both())
+    assert (worker.operations, worker.errors) == (0, 40)
+    assert outcomes(worker) == {"client_error_total": 40}
+    assert "ClientPayloadError" in worker.error_samples[0]
+
+
+def test_a_server_that_takes_too_long_is_a_time_out() -> None:
+    with listen("127.0.0.1", 0) as silent:  # the kernel connects, and nobody answers
+        worker = asyncio.run(fetched(url_of(silent), requests=8, timeout_s=0.05))
+    assert (worker.operations, worker.errors) == (0, 8)
+    assert outcomes(worker) == {"timeout_total": 8}
+    assert worker.error_samples[0].endswith("no answer in 0.05 s")
+
+
+def test_a_server_that_is_gone_is_a_client_error() -> None:
+    with listen("127.0.0.1", 0) as closed:
+        url = url_of(closed)
+    worker = asyncio.run(fetched(url))
+    assert (worker.operations, worker.errors) == (0, 40)
+    assert outcomes(worker) == {"client_error_total": 40}
+    assert "ClientConnectorError" in worker.error_samples[0]
+
+
+def test_without_a_server_it_says_how_to_start_one() -> None:
+    with pytest.raises(ValueError, match=r"python -m workers\.responder"):
+        asyncio.run(Fetch().setup(Worker(0, 1, {})))
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with running_responder() as running:
+        yield running
+
+
+def run(url: str, model: str = "threads", loop: str = "asyncio", **parameters: bool) -> Record:
+    """Two workers' record; a resource left open would be told."""
+    sizes = {"requests": 300, "requests_in_flight": 60}
+    cell = {"workload": "fetch", "model": model, "loop": loop, "workers": 2}
+    cell |= {"parameters": sizes | parameters, "services": {"responder": [url]}}
+    done = finish(cell, PYTHONWARNINGS="error")
+    assert (done.code, done.told) == (0, "")
+    return done.record
+
+
+@pytest.mark.parametrize(
+    ("model", "loop"),
+    [
+        ("threads", "asyncio"),
+        ("threads", "uvloop"),
+        ("processes", "asyncio"),
+        ("processes", "uvloop"),
+        ("interpreters", "asyncio"),
+    ],
+)
+def test_it_is_the_same_under_every_model_and_loop(url: str, model: str, loop: str) -> None:
+    record = run(url, model, loop)
+    assert record.finite
+    for worker in record.workers:
+        assert (worker.ticks.operations[-1], worker.errors, worker.pending_tasks) == (300, 0, 0)
+        assert worker.figures["ok_total"] == 300
+        assert worker.latency is None
+    assert record.facts["http_parser"] == ("python" if model == "interpreters" else "c")
+
+
+def mean_s(worker: WorkerRecord) -> float:
+    assert worker.latency
+    known = worker.latency
+    total = sum(value * n for value, n in zip(known.value_ns, known.count, strict=True))
+    return total / sum(known.count) / 1e9
+
+
+def test_latencies_are_what_littles_law_predicts(url: str) -> None:
+    """At most: while the last ones are awaited, fewer are in flight than there may be."""
+    for worker in run(url, timed=True).workers:
+        assert worker.latency
+        assert sum(worker.latency.count) == 300
+        predicted_s = worker.figures["littles_law_s"]
+        assert predicted_s / 2 < mean_s(worker) <= predicted_s
+
+
+def test_fewer_urls_than_may_be_in_flight_is_what_is_in_flight() -> None:
+    async def both() -> Worker:
+        async with answering(right) as url:
+            return await fetched(url, requests=5, requests_in_flight=1000)
+
+    began = time.monotonic()
+    worker = asyncio.run(both())
+    assert outcomes(worker) == {"ok_total": 5}
+    assert worker.figures["littles_law_s"] <= time.monotonic() - began  # all five at once

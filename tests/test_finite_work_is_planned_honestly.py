@@ -1,0 +1,153 @@
+"""A finite run ends when its work is done: no plan says when, and a limit says by when at most."""
+
+import io
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+import scaling.driver.execute as execute
+from scaling.arms import parse_arm
+from scaling.driver.child import Child, Ending
+from scaling.driver.execute import Executor, PreparedArm
+from scaling.driver.services import Services
+from scaling.frame.frame import load
+from scaling.journal.head import head
+from scaling.journal.record import Machine, decode_line, encode_line
+from scaling.machine.topology import Topology
+from scaling.plan.plan import Plan, make_plan
+from scaling.plan.table import plan_table
+from scaling.plan.view import PlanView, one_line, reservations
+from scaling.study.file import read_study
+from scaling.study.options import Options
+from scaling.study.study import study_from
+from tests.commands import BUILD, scaling
+from tests.describing import WORKLOADS, description
+from tests.test_scale_is_told_wherever_figures_are import NAP
+
+FINITE = "controls = false\nblocks = 3\nworkers = [1, 2]\n[[workloads]]\nname = 'nap'\n"
+MIXED = f"{FINITE}[[workloads]]\nname = 'echo'\n"
+
+
+def planned(text: str, **options: Any) -> Plan:
+    study = study_from(
+        Options(**options), running_build="3.14t", load_file=lambda name: read_study(text, name)
+    )
+    described = description(workloads={**WORKLOADS, "nap": NAP})
+    return make_plan(study, {"3.14t": described}, Topology(logical_cpus=2, physical_cores=2))
+
+
+def test_its_time_is_not_known_beforehand() -> None:
+    table = plan_table(planned(MIXED), overhead_s=1.0)
+    assert [row.seconds for row in table.rows] == [None, pytest.approx(6 * 6.3)]
+    assert (table.runs, table.finite) == (18, 9)  # two cells and a twin each
+    assert table.total_s == pytest.approx(9 * 6.3)
+
+
+def test_the_plan_says_so() -> None:
+    known = "finite: time known after the first block"
+    assert one_line(planned(FINITE)).endswith(f"= 9 runs, {known}")
+    assert one_line(planned(MIXED)).endswith(f"= 18 runs: 9 of 5.8 s, about 52 s; 9 {known}")
+    assert "finite" not in one_line(planned("[[workloads]]\nname = 'echo'"))
+    printed = io.StringIO()
+    Console(file=printed, width=120).print(PlanView(planned(MIXED)))
+    assert "in windows" not in printed.getvalue()
+
+
+def test_a_large_one_is_warned_of_and_a_quick_look_offered() -> None:
+    (warning,) = reservations(planned(FINITE))
+    assert warning == "1,000,000 per worker can take hours in all; --scale 0.01 is for a quick look"
+    assert list(reservations(planned(FINITE, set=("nap.naps=999999",)))) == []
+    assert list(reservations(planned(FINITE, scale="1%"))) == ["scaled to 1 %"]
+
+
+# --- how long it may take -----------------------------------------------------------------------
+
+
+def limits_of(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> dict[str, float | None]:
+    """The limit that each workload's child is run with."""
+    limits: dict[str, float | None] = {}
+
+    def run(child: Child, cell: Mapping[str, Any], *, limit_s: float | None, **_: Any) -> Ending:
+        limits[cell["workload"]] = limit_s
+        return Ending("crashed", 0.1)
+
+    monkeypatch.setattr(execute, "run_child", run)
+    arm = PreparedArm(parse_arm("3.14t"), sys.executable, {}, description(), "PATH", {})
+    with Services(sys.executable, {}) as services:
+        executor = Executor(plan, {"3.14t": arm}, services)
+        for each in plan.runs:
+            executor(each, 1)
+    return limits
+
+
+def test_it_has_an_hour_if_nothing_else_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert limits_of(planned(MIXED), monkeypatch) == {
+        NAP.path: 3600.0,
+        WORKLOADS["echo"].path: None,  # its window and ample time more
+    }
+    assert limits_of(planned(f"limit_s = 60\n{FINITE}"), monkeypatch) == {NAP.path: 60.0}
+
+
+# --- what the journal keeps ---------------------------------------------------------------------
+
+
+def test_the_study_line_tells_which_workloads_are_finite() -> None:
+    plan = planned(MIXED)
+    line = head(plan, {}, Machine(id="0"), pins="", workers_source="")
+    assert {name: note.finite for name, note in line.workloads.items()} == {
+        "nap": True,
+        "echo": False,
+    }
+    fields = json.loads(encode_line(line))
+    for note in fields["workloads"].values():
+        del note["finite"]  # as it was before there were any
+    old = decode_line(json.dumps(fields))
+    assert [note.finite for note in old.workloads.values()] == [False, False]  # type: ignore[union-attr]
+
+
+# --- all of it ----------------------------------------------------------------------------------
+
+
+def test_a_finite_study_is_measured_from_end_to_end(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import asyncio\n"
+        "from dataclasses import dataclass\n"
+        "from workers import Worker, Workload, parameter\n"
+        "@dataclass\n"
+        "class Naps(Workload):\n"
+        '    """Naps, so many of them."""\n'
+        '    operation = "naps"\n'
+        "    finite = True\n"
+        '    scaled = ("naps",)\n'
+        '    naps: int = parameter(1_000_000, "how many", at_least=1)\n'
+        "    async def run(self, worker: Worker) -> None:\n"
+        "        for _ in range(self.naps):\n"
+        "            await asyncio.sleep(0)\n"
+        "            worker.operations += 1\n"
+    )
+    done = scaling(
+        *("run", "--arm", BUILD, "--workload", "mine:Naps", "--path", ".", "--workers", "1,2"),
+        *("--loop", "asyncio", "--no-controls", "--blocks", "2", "--scale", "0.1%"),
+        *("--output", "out"),
+        state=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].endswith("= 6 runs, finite: time known after the first block")
+    assert lines[1] == "scaled to 0.1 %"
+    runs = [line for line in lines if line.startswith("[")]
+    assert len(runs) == 6
+    assert runs[0].endswith("left") or runs[0].endswith("time left not known yet")
+    assert runs[2].endswith(" s left")
+    assert any(line.startswith("block 1 of 2 done · ") for line in lines)
+    assert "scaled to 0.1 %" in (tmp_path / "out" / "tables.md").read_text()
+    frame = load(tmp_path / "out")
+    assert frame["finite"].all()
+    assert frame["twin"].sum() == 2
+    assert (frame["operations"] == 1_000 * frame["workers"]).all()
+    assert frame["valid"].all(), frame[["workers", "reasons", "details"]].to_string()

@@ -1,0 +1,185 @@
+"""`scaling gate` exits with 1 where an interval proves that a bound is not held, and never else."""
+
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from scaling.errors import UsageError
+from scaling.frame.frame import read_journal
+from scaling.gate.asked import Filter, Limits, filter_of, share
+from scaling.gate.gate import gate
+from tests.commands import scaling
+from tests.fabricate import Made, Variants, journal, write
+
+WORKERS = (1, 2, 4)
+
+
+def study(folder: Path, factor: float = 1.0, **made: object) -> Path:
+    """A study whose threads on 3.14t do `factor` times 1, 1.8 and 2.4, on two cores."""
+    folder.mkdir()
+    speeds = dict(zip(WORKERS, (1.0, 1.8, 2.4), strict=True))
+    asked = {"blocks": 8, "workers": WORKERS, "noise": 0.005, **made}
+    speed = {("3.14t", "threads", n): factor * value for n, value in speeds.items()}
+    write(journal(Made(speeds=speed, **asked)), folder / "journal.jsonl")  # type: ignore[arg-type]
+    return folder
+
+
+def told(
+    results: Path, limits: Limits, wanted: Filter | None = None, *, strict: bool = False
+) -> tuple[int, str]:
+    console = Console(width=200, file=StringIO(), record=True)
+    code = gate(results, limits, wanted or Filter(), console, strict=strict, environment={})
+    return code, console.export_text()
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    return study(tmp_path / "results")
+
+
+def test_what_is_proven_to_hold_passes(results: Path) -> None:
+    code, text = told(results, Limits(min_efficiency=0.8))
+    assert code == 0
+    assert "N = 2" in text.replace("\N{NO-BREAK SPACE}", " ")  # the largest with a core each
+    assert "its whole interval is above 0.800" in text
+    assert "gate: passes: 1 of 1 check holds, which is proven." in text
+
+
+def test_what_is_proven_to_fail_fails(results: Path) -> None:
+    code, text = told(results, Limits(min_efficiency=0.95))
+    assert code == 1
+    assert "its whole interval is below 0.950" in text
+    assert "gate: FAILS: 1 of 1 check fails, which is proven." in text
+
+
+def test_a_bound_inside_the_interval_cannot_be_told(results: Path) -> None:
+    """0.9 is what was made; the interval's width is not what fails a build, except when asked."""
+    code, text = told(results, Limits(min_efficiency=0.9))
+    assert code == 0
+    assert "its interval has 0.900 inside" in text
+    assert "1 of 1 check can't be told, and none is proven to fail" in text
+    code, text = told(results, Limits(min_efficiency=0.9), strict=True)
+    assert code == 1
+    assert "--strict lets that not pass" in text
+
+
+def test_below_six_blocks_nothing_can_be_told(tmp_path: Path) -> None:
+    few = study(tmp_path / "few", blocks=5)
+    code, text = told(few, Limits(min_efficiency=0.99))
+    assert code == 0
+    assert "5 blocks; an interval takes 6" in text
+    assert told(few, Limits(min_efficiency=0.5), strict=True)[0] == 1
+
+
+@pytest.mark.parametrize(("factor", "code"), [(0.8, 1), (0.97, 0), (1.2, 0)])
+def test_a_regression_fails_where_it_is_proven(
+    results: Path, tmp_path: Path, factor: float, code: int
+) -> None:
+    slower = study(tmp_path / "new", factor, seed=2)
+    limits = Limits(max_regression=0.05, against=results)
+    found, text = told(slower, limits)
+    assert found == code
+    assert "throughput over OLD" in text
+    assert "were not made side by side" in text
+    assert ("FAILS" in text) == bool(code)
+
+
+def test_many_checks_are_one_family(tmp_path: Path) -> None:
+    """What fails by itself need not fail among sixty: false alarms stay below 5 %."""
+    variants = {"echo": [{"payload_bytes": n} for n in range(1, 61)]}
+    many = study(tmp_path / "many", variants=variants, noise=0.03, ticks=4, workers=(1, 2))
+    code, text = told(many, Limits(min_efficiency=0.9))
+    assert "60 checks are one family" in text
+    assert code == 0, "all are 0.9 in truth"
+    below = [p for p in _intervals(many) if p[1] < 0.9]
+    assert below, "and some intervals do miss it"
+    assert "but so might one of 60 checks by chance" in text
+
+
+def _intervals(results: Path) -> list[tuple[float, float]]:
+    from scaling.analysis.curves import curves
+
+    points = [curve.points[-1].efficiency for curve in curves(read_journal(results).frame)]
+    return [(point.low, point.high) for point in points]
+
+
+def test_false_alarms_are_rare(tmp_path: Path) -> None:
+    """A hundred gates whose bound is the truth: no more than a few may fail."""
+    from scaling.analysis.verdict import ask, judged
+
+    rng = np.random.default_rng(20261120)
+    efficiencies = 0.9 * np.exp(rng.normal(0, 0.02, (400, 8)))
+    fails = sum(judged([ask(each / 0.9, 0.0)])[0].verdict.side == -1 for each in efficiencies)
+    assert fails / 400 < 0.045  # 2.5 % and four standard errors
+
+
+def test_a_void_study_proves_nothing(tmp_path: Path) -> None:
+    """Compute must scale on two cores; where it does not, no figure of the study is believed."""
+    variants: Variants = {"compute": [{}], "echo": [{"payload_bytes": 1024}]}
+    speeds = {("3.14t", "threads", n): 1.0 for n in (1, 2)}
+    folder = tmp_path / "void"
+    folder.mkdir()
+    made = Made(variants=variants, speeds=speeds, blocks=8, workers=(1, 2))
+    write(journal(made), folder / "journal.jsonl")
+    code, text = told(folder, Limits(min_efficiency=0.9))
+    assert code == 0
+    assert "RESULTS is void" in text
+    assert "compute ·" not in text.split("VOID")[0]  # a control is checked where it is named only
+    assert told(folder, Limits(min_efficiency=0.9), strict=True)[0] == 1
+
+
+def test_cells_that_old_does_not_have_are_named(tmp_path: Path, results: Path) -> None:
+    new = study(tmp_path / "new", loops=("asyncio", "uvloop"))
+    _, text = told(new, Limits(max_regression=0.05, against=results))
+    assert "Not in OLD, and not held against it: echo · weak · uvloop" in text
+
+
+@pytest.mark.parametrize(
+    ("limits", "said", "at", "message"),
+    [
+        ({"min_efficiency": 0.8}, {"workload": ["scrape"]}, None, "which has echo"),
+        ({"min_efficiency": 0.8}, {"loop": ["asyncio,uvloop"]}, None, "--loop uvloop: not in"),
+        ({"min_efficiency": 0.8}, {}, ["2,3"], "--at 3: not measured; these curves have N = 1, 2"),
+        ({"min_efficiency": 0.8}, {}, ["1"], "efficiency is 1 at N = 1"),
+        ({"min_efficiency": 0.8}, {}, ["two"], "--at: expected numbers of workers"),
+        ({"min_efficiency": 0.0}, {}, None, "always holds"),
+        ({"max_regression": 0.05}, {}, None, "go together"),
+        ({}, {}, None, "say what must hold"),
+    ],
+)
+def test_bad_usage_is_told(
+    results: Path,
+    limits: dict[str, float],
+    said: dict[str, list[str]],
+    at: list[str] | None,
+    message: str,
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        told(results, Limits(**limits), filter_of(said, at))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["5", "-1%", "most", "nan"])
+def test_a_share_is_a_share(text: str) -> None:
+    assert share("5%", "--max-regression") == share("0.05", "--max-regression") == 0.05
+    with pytest.raises(UsageError, match="expected a share such as"):
+        share(text, "--max-regression")
+
+
+def test_the_command_exits_as_it_says(results: Path, tmp_path: Path) -> None:
+    asked = ["gate", str(results), "--workload", "echo", "--at", "2", "--min-efficiency"]
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    failed = scaling(*asked, "95%", "--summary", str(summary), state=tmp_path)
+    assert failed.returncode == 1
+    assert "FAILS" in failed.stdout
+    assert not failed.stderr
+    written = summary.read_text()
+    assert written.startswith("before\n## Scaling gate")
+    assert "| echo · weak · asyncio · 3.14t · threads · N = 2 | efficiency | 0.950 |" in written
+    assert "95 % interval over 8 blocks" in written
+    wrong = scaling(*asked, "5", state=tmp_path)
+    assert wrong.returncode == 2
+    assert wrong.stderr.count("\n") == 1

@@ -1,0 +1,139 @@
+"""A law is fitted, told and drawn inside one topology region, or it is said why there is none."""
+
+from io import StringIO
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.collections import PolyCollection
+from matplotlib.lines import Line2D
+from rich.console import Console
+
+from scaling.analysis.curves import curves
+from scaling.analysis.laws import NO_REGION, TOO_FEW, RegionLaw, region_laws
+from scaling.analysis.sections import sections
+from scaling.frame.frame import Journal, read_journal
+from scaling.laws import fit_amdahl, karp_flatt
+from scaling.plots import throughput
+from scaling.plots.draw import subjects
+from scaling.plots.style import RC
+from scaling.tables.laws_view import law_lines, law_rows
+from scaling.tell import tell_journal
+from tests.fabricate import Made, journal, with_, write
+
+WIDE = (1, 2, 3, 4, 6, 8, 12)
+SERIAL = 0.05
+
+
+def made(folder: Path, workers: tuple[int, ...] = WIDE, blocks: int = 8) -> Journal:
+    """Amdahl's law with a serial part of 5 % on eight cores, and no more beyond them."""
+    speeds = {("3.14t", "threads", n): min(n, 8) / (1 + SERIAL * (min(n, 8) - 1)) for n in workers}
+    asked = Made(workers=workers, blocks=blocks, cores=8, logical=8, speeds=speeds, noise=0.01)
+    return read_journal(write(journal(asked), folder / "journal.jsonl"))
+
+
+def laws_of(found: Journal) -> list[RegionLaw]:
+    (curve,) = curves(found.frame)
+    return region_laws(curve)
+
+
+def test_each_region_has_its_own(tmp_path: Path) -> None:
+    cores, beyond = laws_of(made(tmp_path))
+    assert (cores.region, cores.workers) == ("cores", (1, 2, 3, 4, 6, 8))
+    assert cores.choice is not None
+    fit = cores.choice.fit
+    assert fit.law.name == "Amdahl"
+    low, high = fit.intervals["alpha"]
+    assert low < SERIAL < high
+    assert (beyond.region, beyond.workers) == ("oversubscribed", (12,))
+    assert (beyond.choice, beyond.why) == (None, TOO_FEW)
+    assert not beyond.serial_fractions  # it would be over N = 1, which is in another region
+
+
+def test_it_is_fitted_to_the_medians_of_the_table(tmp_path: Path) -> None:
+    law, _ = laws_of(made(tmp_path))
+    assert law.choice is not None
+    medians = [p.throughput.point for p in law.curve.points if p.workers in law.workers]
+    assert law.choice.fit.alpha == pytest.approx(fit_amdahl(law.workers, medians).alpha, rel=1e-6)
+
+
+def test_too_few_points_have_a_serial_fraction(tmp_path: Path) -> None:
+    found = made(tmp_path, (1, 2, 4))
+    (law,) = laws_of(found)
+    assert law.choice is None
+    assert list(law.serial_fractions) == [2, 4]
+    speedup = law.curve.points[2].speedup.point
+    assert law.serial_fractions[4].point == pytest.approx(karp_flatt([4], [speedup])[0], rel=1e-3)
+    assert law.serial_fractions[4].low < SERIAL < law.serial_fractions[4].high
+    (section,) = sections(found.frame, found.study)
+    first, second = law_lines(section)
+    assert first == f"Laws {TOO_FEW}: N = 1–4 (cores); a law needs 6 N inside one region."
+    assert "serial fraction (Karp–Flatt) 0.0" in second
+
+
+def test_a_machine_that_cannot_be_read_has_no_law(tmp_path: Path) -> None:
+    lines = journal(
+        Made(workers=WIDE, cores=8, logical=8), lambda run: with_(run, cell__region=None)
+    )
+    found = read_journal(write(lines, tmp_path / "journal.jsonl"))
+    assert [law.why for law in laws_of(found)] == [NO_REGION]
+
+
+def test_one_n_is_not_spoken_of(tmp_path: Path) -> None:
+    found = made(tmp_path, (1,))
+    assert [law_lines(section) for section in sections(found.frame, found.study)] == [[]]
+
+
+def test_tables_and_rows_tell_the_same(tmp_path: Path) -> None:
+    found = made(tmp_path)
+    console = Console(width=80, record=True, file=StringIO())
+    tell_journal(found, tmp_path, console)
+    shown = " ".join(console.export_text().split())
+    written = (tmp_path / "tables.md").read_text()
+    (law, _) = laws_of(found)
+    assert law.choice is not None
+    low, high = law.choice.fit.intervals["alpha"]
+    said = f"α {law.choice.fit.alpha:.4f} ({low:.4f}–{high:.4f})"
+    for text in (shown, written):
+        assert "threads, N = 1–8 (cores): Amdahl: γ " in text
+        assert said in text
+        assert "95 % intervals by bootstrap over 8 blocks" in text
+        assert f"Laws {TOO_FEW}: N = 12 (oversubscribed)" in text
+    rows = pd.read_csv(tmp_path / "laws.csv")
+    (alpha,) = rows[rows["figure"] == "alpha"].to_dict("records")
+    assert (alpha["law"], alpha["region"], alpha["points"]) == ("Amdahl", "cores", 6)
+    assert alpha["value"] == pytest.approx(law.choice.fit.alpha, rel=1e-5)
+    assert rows["not_fitted"].dropna().tolist() == [TOO_FEW]
+    assert law_rows(found.frame, found.study)["figure"].tolist() == rows["figure"].fillna(
+        np.nan
+    ).replace(np.nan, None).tolist()  # fmt: skip
+
+
+def test_nothing_is_drawn_beyond_the_region_nor_without_its_band(tmp_path: Path) -> None:
+    found = made(tmp_path)
+    with mpl.rc_context(RC):
+        (subject,) = subjects(found.frame, found.study).values()
+        (axes,) = throughput.draw(subject).all_panels
+    lines = [each for each in axes.get_lines() if str(each.get_gid()).startswith("law-")]
+    bands = [
+        each
+        for each in axes.collections
+        if isinstance(each, PolyCollection) and each.get_gid() == "law-band-cores"
+    ]
+    assert [line.get_gid() for line in lines] == ["law-cores"]
+    assert len(bands) == 1
+    ns = np.asarray(lines[0].get_xdata())
+    assert (ns.min(), ns.max()) == (1, 8)
+    corners = bands[0].get_paths()[0].get_extents()
+    assert (corners.x0, corners.x1) == (1, 8)
+    assert isinstance(lines[0], Line2D)
+
+
+def test_few_points_draw_no_law(tmp_path: Path) -> None:
+    found = made(tmp_path, (1, 2, 4))
+    with mpl.rc_context(RC):
+        (subject,) = subjects(found.frame, found.study).values()
+        (axes,) = throughput.draw(subject).all_panels
+    assert not [each for each in axes.get_lines() if str(each.get_gid()).startswith("law")]

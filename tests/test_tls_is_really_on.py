@@ -1,0 +1,273 @@
+"""`echo` with `tls` speaks TLS 1.3 with a checked certificate on every API, loop and model."""
+
+import asyncio
+import contextlib
+import os
+import ssl
+import struct
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.children import FREE_THREADED, ROOT, finish, measured
+from workers import Worker
+from workers.models import MODELS
+from workers.refusals import load_choices, refusals
+from workers.workloads import echo_ends, tls
+from workers.workloads.echo import Echo
+from workers.workloads.loopback import Contexts
+
+APIS = pytest.mark.parametrize("api", ["protocol", "buffered", "streams"])
+LIMIT_S = 20
+HANDSHAKE, APPLICATION_DATA = 22, 23  # types of TLS records
+PAYLOAD = (bytes(range(256)) * 4)[:1024]
+
+
+@contextlib.asynccontextmanager
+async def at_work(index: int = 0, **parameters: Any) -> AsyncIterator[tuple[Echo, Worker]]:
+    """An echo with its connections open; its traffic is for the block to run."""
+    worker = Worker(index, 2, {})
+    echo = Echo(**{"connections": 2, **parameters})
+    echo.load()
+    async with asyncio.timeout(LIMIT_S):
+        await echo.setup(worker)
+        try:
+            yield echo, worker
+        finally:
+            await echo.teardown(worker)
+
+
+def ends_of(echo: Echo) -> echo_ends.Ends:
+    assert echo._ends
+    return echo._ends
+
+
+async def exchange(address: tuple[str, int], sent: bytes) -> bytes:
+    """What an end without TLS gets back for some bytes."""
+    reader, writer = await asyncio.open_connection(*address)
+    try:
+        writer.write(sent)
+        with contextlib.suppress(ConnectionResetError):
+            return await reader.read(65_536)
+        return b""
+    finally:
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+
+
+@APIS
+@pytest.mark.parametrize("way", ["off", "per-worker"])
+def test_who_does_not_speak_tls_gets_an_echo_only_where_it_is_off(api: str, way: str) -> None:
+    async def talk() -> bytes:
+        async with at_work(api=api, tls=way) as (echo, _):
+            return await exchange(ends_of(echo).address, PAYLOAD)
+
+    async def main() -> bytes:
+        asyncio.get_running_loop().set_exception_handler(lambda *_: None)  # a handshake that failed
+        return await talk()
+
+    answer = asyncio.run(main())
+    assert (answer == PAYLOAD) == (way == "off")
+    assert PAYLOAD[:16] in answer if way == "off" else PAYLOAD[:16] not in answer
+
+
+def records(wire: bytes) -> list[tuple[int, int]]:
+    """Type and length of each TLS record in a stream of bytes."""
+    found = []
+    while wire:
+        kind, _, length = struct.unpack("!BHH", wire[:5])
+        found.append((kind, length))
+        wire = wire[5 + length :]
+    return found
+
+
+@APIS
+def test_what_goes_over_the_wire_is_encrypted(api: str) -> None:
+    """A relay between client and server sees records of application data, and no payload."""
+    seen: dict[str, bytearray] = {"sent": bytearray(), "echoed": bytearray()}
+
+    async def relay(
+        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, into: bytearray
+    ) -> None:
+        while data := await reader.read(65_536):
+            into += data
+            writer.write(data)
+        writer.close()
+
+    async def trip() -> bytes:
+        async with at_work(api=api, tls="per-worker") as (echo, _):
+            address = ends_of(echo).address
+
+            async def between(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                upstream = await asyncio.open_connection(*address)
+                await asyncio.gather(
+                    relay(reader, upstream[1], seen["sent"]),
+                    relay(upstream[0], writer, seen["echoed"]),
+                )
+
+            async with await asyncio.start_server(between, "127.0.0.1", 0) as middle:
+                host, port = middle.sockets[0].getsockname()
+                client = echo._contexts.client
+                reader, writer = await asyncio.open_connection(host, port, ssl=client)
+                writer.write(PAYLOAD)
+                echoed = await reader.readexactly(len(PAYLOAD))
+                writer.close()
+                await writer.wait_closed()
+            return echoed
+
+    assert asyncio.run(trip()) == PAYLOAD
+    for wire in map(bytes, seen.values()):
+        assert PAYLOAD[:16] not in wire
+        kinds = records(wire)
+        assert kinds[0][0] == HANDSHAKE
+        assert [kind for kind, length in kinds if length > len(PAYLOAD)] == [APPLICATION_DATA]
+
+
+def test_nothing_older_is_spoken_and_no_other_certificate_trusted() -> None:
+    contexts, others = tls.new_contexts(), ssl.create_default_context()
+    old = ssl.create_default_context(cadata=tls.certificate().authority)
+    old.maximum_version = ssl.TLSVersion.TLSv1_2
+    assert contexts.client
+    assert contexts.client.verify_mode is ssl.CERT_REQUIRED
+    assert contexts.client.check_hostname
+
+    async def refused(client: ssl.SSLContext, name: str) -> str:
+        async with at_work(tls="per-worker") as (echo, _):
+            asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+            with pytest.raises((ssl.SSLError, ConnectionResetError)) as error:
+                await asyncio.open_connection(
+                    *ends_of(echo).address, ssl=client, server_hostname=name
+                )
+            return str(error.value)
+
+    asyncio.run(refused(old, "127.0.0.1"))
+    assert "certificate verify failed" in asyncio.run(refused(others, "127.0.0.1"))
+    trusting = ssl.create_default_context(cadata=tls.certificate().authority)
+    assert "IP address mismatch" in asyncio.run(refused(trusting, "127.0.0.2"))
+
+
+def test_contexts_are_each_workers_own_or_one_for_all() -> None:
+    async def contexts(way: str, index: int) -> Contexts:
+        async with at_work(index, tls=way) as (echo, _):
+            return echo._contexts
+
+    own = [asyncio.run(contexts("per-worker", index)) for index in range(2)]
+    assert own[0].server is not own[1].server
+    assert own[0].client is not own[1].client
+    one, other = (asyncio.run(contexts("shared", index)) for index in range(2))
+    assert one == other
+    assert one.server not in {each.server for each in own}
+
+
+def cases() -> list[tuple[str, str, str, str]]:
+    return [
+        (way, api, loop, model)
+        for way in ("per-worker", "shared")
+        for api in ("protocol", "buffered", "streams")
+        for loop, model in (
+            ("asyncio", "threads"),
+            ("asyncio", "processes"),
+            ("asyncio", "interpreters"),
+            ("uvloop", "threads"),
+            ("uvloop", "processes"),
+        )
+        if (way == "per-worker" or model == "threads")
+        and (api == "protocol" or (way == "per-worker" and model != "processes"))
+    ]
+
+
+@pytest.mark.parametrize(("way", "api", "loop", "model"), cases())
+def test_it_runs_everywhere_and_leaves_nothing_behind(
+    way: str, api: str, loop: str, model: str
+) -> None:
+    cell = {"workload": "echo", "loop": loop, "model": model, "workers": 2}
+    parameters = {"tls": way, "api": api, "connections": 2}
+    done = finish({**cell, "parameters": parameters}, PYTHONWARNINGS="error")
+    assert (done.code, done.told) == (0, "")
+    record = done.record
+    assert record.facts["tls"].startswith("TLSv1.3 TLS_")
+    for worker in record.workers:
+        assert worker.ticks.operations[-1] > worker.ticks.operations[0]
+        assert (worker.errors, worker.pending_tasks) == (0, 0)
+        process = worker.process or record.process
+        assert process.gil.seen.count(not FREE_THREADED) == len(process.gil.seen)
+
+
+def test_payloads_of_many_records_come_back_whole() -> None:
+    parameters = {"tls": "per-worker", "payload_bytes": 300_001, "connections": 2}
+    (worker,) = measured({"workload": "echo", "parameters": parameters}).workers
+    assert worker.ticks.operations[-1] > 0
+
+
+def test_without_tls_nothing_of_it_is_imported_or_told(
+    theirs: Callable[[str], str], tmp_path: Path
+) -> None:
+    workload = theirs(
+        """
+        from workers.workloads.echo import Echo
+        class Theirs(Echo):
+            def facts(self) -> dict[str, str]:
+                brought = {"workers.workloads.tls", "tempfile"} & set(sys.modules)
+                return super().facts() | {"brought": " ".join(sorted(brought))}
+        """
+    )
+    assert measured({"workload": workload}, tmp_path).facts == {"brought": ""}
+    told = measured({"workload": workload, "parameters": {"tls": "per-worker"}}, tmp_path).facts
+    assert "workers.workloads.tls" in told["brought"]
+
+
+def test_what_makes_the_certificate_stays_out_of_the_child(
+    theirs: Callable[[str], str], tmp_path: Path
+) -> None:
+    workload = theirs(
+        """
+        from workers.workloads.echo import Echo
+        class Theirs(Echo):
+            def facts(self) -> dict[str, str]:
+                return {"brought": " ".join({"trustme", "cryptography"} & set(sys.modules))}
+        """
+    )
+    parameters = {"tls": "per-worker"}
+    assert measured({"workload": workload, "parameters": parameters}, tmp_path).facts == {
+        "brought": ""
+    }
+
+
+def refused(**parameters: str) -> dict[tuple[str, str], str]:
+    """What a plan is told of echo with these parameters, by model and loop."""
+    loops = ["asyncio", "uvloop", "rloop"]
+    found = refusals(
+        "workers.workloads.echo:Echo", Echo, loops, load_choices(Echo), {"asyncio": None}
+    )
+    return {
+        (each["model"], each["loop"]): each["reason"]
+        for each in found
+        if each["parameters"] == parameters
+    }
+
+
+def test_the_plan_is_told_who_cannot_share_a_context_and_which_loop_has_no_tls() -> None:
+    unshared = "nothing is shared between workers of this model"
+    rloop = {(model, "rloop"): "rloop has no TLS" for model in MODELS}
+    assert refused(tls="per-worker") == rloop
+    assert refused(tls="shared") == rloop | {
+        (model, loop): unshared
+        for model in ("processes", "interpreters")
+        for loop in ("asyncio", "uvloop")
+    }
+
+
+def test_the_plan_is_told_where_no_certificate_can_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "trustme.py").write_text("raise ModuleNotFoundError('no trustme here')")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, (tmp_path, ROOT))))
+    tls.certificate.cache_clear()
+    why = "no certificate could be made: ModuleNotFoundError: no trustme here"
+    told = refused(tls="per-worker")
+    assert told["threads", "asyncio"] == told["processes", "asyncio"] == f"CertificateError: {why}"
+    assert told["interpreters", "asyncio"] == f"refused by a sub-interpreter: {why}"
+    assert refused() == {}
