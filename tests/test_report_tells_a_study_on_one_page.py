@@ -167,7 +167,7 @@ def test_it_can_be_walked_through_without_eyes_or_mouse(name: str) -> None:
     for landmark in ("header", "nav", "main", "footer"):
         assert len(shown.all(landmark)) == 1
     first = next(each for each in shown.elements if each.tag == "a")
-    assert first.attributes["href"] == "#main"
+    assert first.attributes["href"] == "#answer"
     linked = [link.attributes["href"] for link in shown.all("nav")[0].all("a")]
     assert linked == [f"#{each}" for each in listed_parts(name)]
     scrolled = [
