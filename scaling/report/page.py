@@ -1,0 +1,116 @@
+"""A study as one HTML page: every part gathered, then put into the template.
+
+The page asks for nothing: its style, its pictures and its icon are in it, there is no script, and a
+content security policy forbids whatever might be added. Texts from outside (names, parameters,
+messages of errors) are escaped by the template engine; only our own pictures are taken as they are.
+"""
+
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from markupsafe import Markup
+
+from scaling import wording
+from scaling.analysis.comparison import compare_ways
+from scaling.analysis.controls import soundness
+from scaling.analysis.verdict import Judged
+from scaling.frame.frame import Journal
+from scaling.journal.record import StudyLine
+from scaling.plots.draw import subjects
+from scaling.plots.subject import listed
+from scaling.report.again import again_block
+from scaling.report.answer import answer_blocks
+from scaling.report.facts import machine_block, question_block
+from scaling.report.figures import figure_parts
+from scaling.report.parts import Part
+from scaling.report.swept import sweep_blocks
+from scaling.report.trust import law_blocks, noise_block, steadiness_block, validity_blocks
+from scaling.tables.comparison import Cell, warnings_of
+from scaling.words import MODELS
+
+QUESTION = (
+    "If asyncio code runs as N event loops, what throughput, latency and memory does it get from N "
+    "threads without the GIL, compared with the GIL, with N processes and with N sub-interpreters?"
+)
+NOTHING = "Too few valid runs at more than one N to answer in words; what there is follows."
+ALWAYS = ("question", "answer")  # also where there is nothing to tell of them
+SWEEPS = "How the figures go with a parameter that was varied."
+LAWS = (
+    "A law is fitted inside one region of the machine only (cores, SMT siblings, oversubscribed), "
+    "and only to enough points; nothing is extrapolated."
+)
+VALIDITY = "Why these figures can be believed, or which of them cannot."
+
+
+def page(journal: Journal) -> str:
+    """The HTML of a study; the same journal gives the same page.
+
+    Raises:
+        UsageError: the frame holds several studies.
+    """
+    frame, study = journal.frame, journal.study
+    compared = compare_ways(frame, study)
+    about = list(subjects(frame, study, journal.ceilings, compared).values())
+    answers = answer_blocks(frame, study, compared)
+    parts = [
+        Part("question", "The question", [question_block(frame, study)], _asked(journal)),
+        Part("answer", "The answer", answers, "" if answers else NOTHING),
+        Part("machine", "The machine and the builds", [machine_block(study)]),
+        *figure_parts(about),
+        Part("sweeps", "By parameter", sweep_blocks(about, study), SWEEPS),
+        Part("laws", "Laws", law_blocks(frame, study), LAWS),
+        Part("noise", "Noise floor", [noise_block(frame, study)]),
+        Part("steadiness", "Steadiness and drift", [steadiness_block(frame)]),
+        Part("validity", "Validity", validity_blocks(frame, study), VALIDITY),
+        Part("again", "How to reproduce it", [again_block(study)]),
+    ]
+    return _template().render(
+        study=study,
+        question=QUESTION,
+        parts=[part for part in parts if part.name in ALWAYS or not part.is_empty],
+        is_void=soundness(frame, study).status == "void",
+        warnings=warnings_of(frame, study),
+        skipped=journal.notes,
+    )
+
+
+def _asked(journal: Journal) -> str:
+    """As in `Asked on 3.14 and 3.14t, with threads, at N = 1 and 2, in 8 blocks of runs …`."""
+    frame, study = journal.frame, journal.study
+    arms = [arm for arm in study.arms if arm in set(frame["arm"])]
+    models = [model for model in MODELS if model in set(frame["model"])]
+    ns = [str(n) for n in sorted(set(frame["workers"].tolist()))]
+    blocks = wording.plural(int(frame["block"].nunique()), "block")
+    told = [
+        f"on {listed(arms)}" if arms else "",
+        f"with {listed(models)}" if models else "",
+        f"at N = {listed(ns)}",
+    ]
+    return f"Asked {', '.join(filter(None, told))}, in {blocks} of runs in random order."
+
+
+def _template() -> Template:
+    environment = Environment(
+        autoescape=True,
+        loader=FileSystemLoader(Path(__file__).parent, encoding="utf-8"),
+        lstrip_blocks=True,
+        trim_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters |= {
+        "number": wording.number,
+        "bounds": wording.bounds,
+        "verdict": _verdict,
+        "is_ours": Markup,  # pictures: made by us, and escaped where they were made
+        "date": _date,
+    }
+    environment.tests["text"] = lambda cell: isinstance(cell, str)
+    return environment.get_template("page.html")
+
+
+def _verdict(cell: Cell) -> str:
+    return cell.verdict.word if isinstance(cell, Judged) and cell.n else ""
+
+
+def _date(study: StudyLine) -> str:
+    return (study.started_at or "")[:10]

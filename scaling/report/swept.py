@@ -1,0 +1,52 @@
+"""The sweeps of a study: throughput against a parameter, and tables with a row for each value."""
+
+from collections.abc import Sequence
+
+import matplotlib as mpl
+
+from scaling import wording
+from scaling.analysis.curves import Point
+from scaling.analysis.sweeps import Sweep, sweeps
+from scaling.journal.record import StudyLine
+from scaling.plots import sweep as plots
+from scaling.plots.subject import Subject
+from scaling.report.parts import Block, Figure
+from scaling.report.picture import RC_OF_PAGES, Picture, picture
+from scaling.tables.comparison import Cell, Grid
+from scaling.tables.measures import basis, curve_name
+from scaling.tables.sweep_view import Swept, swept
+
+
+def sweep_blocks(about: Sequence[Subject], study: StudyLine) -> list[Block]:
+    """A block for each sweep: its picture, and a table for each figure of each of its curves.
+
+    `about` are the subjects of all of the study's sections.
+    """
+    found = sweeps((each.section for each in about), study)
+    told = [sweep for sweep in found if any(point.throughput.n for point in _points(sweep))]
+    with mpl.rc_context(RC_OF_PAGES):
+        sheets = (sheet for _, sheet in plots.sheets(about, study))
+        drawn = [picture(sheet, f"s{place}-sweep") for place, sheet in enumerate(sheets, start=1)]
+    return [_block(*each) for each in zip(told, drawn, strict=True)]
+
+
+def _block(sweep: Sweep, drawn: Picture) -> Block:
+    grids = [_grid(sweep, each) for each in swept(sweep)]
+    shown = Figure(drawn, grids, [basis(_points(sweep))])
+    return Block(sweep.title, figures=[shown] if grids else [])  # one value has no table
+
+
+def _grid(sweep: Sweep, each: Swept) -> Grid:
+    rows: list[list[Cell]] = [
+        [
+            wording.parameter(value),
+            *(each.measure.of(point) if point else wording.BLANK for point in points),
+        ]
+        for value, points in zip(sweep.values, each.points, strict=True)
+    ]
+    title = f"{curve_name(each.track)}: {each.measure.heading}"
+    return Grid(title, [sweep.parameter, *each.headings], rows)
+
+
+def _points(sweep: Sweep) -> list[Point]:
+    return [point for curve in sweep.section.curves for point in curve.points]
