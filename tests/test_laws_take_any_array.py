@@ -150,6 +150,6 @@ def test_what_is_predicted_has_the_shape_that_was_asked_for() -> None:
     assert fit.predict([[1, 2, 3], [4, 5, 6]]).shape == (2, 3)
     low, high = fit.band([1.0, 2.5])
     assert low.shape == high.shape == (2,)
-    for wrong in (0, [1, math.nan]):
+    for wrong in (0, [1, math.nan], math.inf):
         with pytest.raises(ValueError, match=r"NaN|1 or more"):
             fit.predict(wrong)

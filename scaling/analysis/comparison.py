@@ -1,7 +1,8 @@
-"""Everything that one study says about its arms and models, section by section and loop by loop."""
+"""Everything that one study says about its arms, models and loops, section by section."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import groupby
 from typing import NamedTuple
 
 import pandas as pd
@@ -10,6 +11,7 @@ from scaling.analysis.break_even import BreakEven, break_evens
 from scaling.analysis.collector import collectors
 from scaling.analysis.held import Held
 from scaling.analysis.ladder import Ladder, ladders
+from scaling.analysis.loops import loops, runtimes, together
 from scaling.analysis.paired import Paired, Way, paired
 from scaling.analysis.rivals import Rivalry, rivalries
 from scaling.analysis.verdict import Judged, Verdict
@@ -40,14 +42,24 @@ class Ratio(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The comparisons that one section's runs on one loop allow; lists may be empty."""
+    """The comparisons that one section's runs allow; lists may be empty.
+
+    Those of `loops` and `runtimes` are of the runs on all of its loops, the others on one.
+    """
 
     runs: Paired
-    ladders: list[Ladder]
-    rivalries: list[Rivalry]
-    break_evens: list[BreakEven]
-    versions: list[Held]
-    collectors: list[Held]
+    ladders: list[Ladder] = field(default_factory=list)
+    rivalries: list[Rivalry] = field(default_factory=list)
+    break_evens: list[BreakEven] = field(default_factory=list)
+    versions: list[Held] = field(default_factory=list)
+    collectors: list[Held] = field(default_factory=list)
+    loops: list[Held] = field(default_factory=list)
+    runtimes: list[Held] = field(default_factory=list)
+
+    @property
+    def is_across_loops(self) -> bool:
+        """Whether it is of the runs on all loops of its section."""
+        return not self.runs.loop
 
     @property
     def ratios(self) -> Iterator[Ratio]:
@@ -65,7 +77,12 @@ class Compared:
             for n, ratio in found.ratios.items():
                 threads = Way(found.arm, "threads", n)
                 yield Ratio("break-even", "throughput", threads, found.single, ratio)
-        for question, pairs in (("version", self.versions), ("no collector", self.collectors)):
+        for question, pairs in (
+            ("version", self.versions),
+            ("no collector", self.collectors),
+            ("loop", self.loops),
+            ("runtime", self.runtimes),
+        ):
             for pair in pairs:
                 yield Ratio(question, "throughput", pair.of, pair.over, pair.throughput)
                 yield Ratio(question, "cpu_s_per_op", pair.of, pair.over, pair.cpu_s_per_op)
@@ -88,18 +105,32 @@ class Compared:
 def compare_ways(frame: pd.DataFrame, study: StudyLine) -> list[Compared]:
     """One entry for each section and loop of a study in which two arms or models were run.
 
+    After those of a section comes one across its loops, if there are any to hold against asyncio,
+    or other runtimes against Python.
+
     Raises:
         UsageError: the frame holds several studies.
     """
-    return [
-        Compared(
-            runs,
-            ladders(runs),
-            rivalries(runs),
-            break_evens(runs),
-            versions(runs),
-            collectors(runs),
-        )
-        for runs in paired(frame, study)
-        if len(runs.curves) > 1
-    ]
+    found = []
+    for _, group in groupby(paired(frame, study), key=lambda runs: runs.section.curves[0].key):
+        parts = list(group)
+        found += [_on_one_loop(runs) for runs in parts if len(runs.curves) > 1]
+        if len(parts) > 1:
+            across = _across_loops(together(parts))
+            found += [across] if across.loops or across.runtimes else []
+    return found
+
+
+def _on_one_loop(runs: Paired) -> Compared:
+    return Compared(
+        runs,
+        ladders(runs),
+        rivalries(runs),
+        break_evens(runs),
+        versions(runs),
+        collectors(runs),
+    )
+
+
+def _across_loops(runs: Paired) -> Compared:
+    return Compared(runs, loops=loops(runs), runtimes=runtimes(runs))

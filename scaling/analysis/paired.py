@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.curves import MIB, Curve, Point, originals, require_one_study
+from scaling.analysis.curves import MIB, Curve, Integers, Point, originals, require_one_study
 from scaling.analysis.estimate import Estimate, Floats, median
 from scaling.analysis.noise import NoiseFloor, noise_floor
 from scaling.analysis.sections import Section, sections
@@ -24,11 +24,15 @@ WAY = ["arm", "model", "workers"]
 
 
 class Way(NamedTuple):
-    """One way to run a section's work: on which arm, under which model, with N workers."""
+    """One way to run a section's work: on which arm, under which model, with N workers.
+
+    `loop` is empty but where loops are held against each other (`scaling.analysis.loops`).
+    """
 
     arm: str
     model: str
     workers: int
+    loop: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +40,9 @@ class Paired:
     """The runs of one section on one loop. `values` are arrays (blocks × ways), NaN for no value.
 
     Throughput is in operations/s, CPU time in s per operation, memory (PSS and RSS) in MiB.
-    `columns` says where a way stands; `curves` are the same runs as curves, in the section's order.
-    `floor` is the noise floor of the study.
+    `columns` says where a way stands, `blocks` which block each row is, ascending; `curves` are the
+    same runs as curves, in the section's order. `floor` is the noise floor of the study. `loop` is
+    empty where it is all of the section's loops (`scaling.analysis.loops`).
     """
 
     section: Section
@@ -45,12 +50,13 @@ class Paired:
     curves: list[Curve]
     columns: dict[Way, int]
     values: dict[Measure, Floats]
+    blocks: Integers
     floor: NoiseFloor
 
     @property
     def title(self) -> str:
         """What it is about: workload, sizing and loop."""
-        return f"{self.section.title} · {self.loop}"
+        return f"{self.section.title} · {self.loop}" if self.loop else self.section.title
 
     @property
     def arms(self) -> list[str]:
@@ -108,12 +114,14 @@ class Paired:
 
     def point(self, way: Way) -> Point | None:
         """The point of a curve that a way is; None where it was not run."""
-        points = {
-            Way(curve.key.arm, curve.key.model, point.workers): point
+        whose = way.arm, way.model, way.loop or self.loop
+        points = (
+            point
             for curve in self.curves
+            if (curve.key.arm, curve.key.model, curve.key.loop) == whose
             for point in curve.points
-        }
-        return points.get(way)
+        )
+        return next((point for point in points if point.workers == way.workers), None)
 
 
 def paired(frame: pd.DataFrame, study: StudyLine) -> list[Paired]:
@@ -162,4 +170,4 @@ def _paired(
         "PSS": table(valid["pss_bytes"].to_numpy(np.float64) / MIB),
         "RSS": table(valid["rss_bytes"].to_numpy(np.float64) / MIB),
     }
-    return Paired(section, loop, members, columns, values, floor)
+    return Paired(section, loop, members, columns, values, blocks, floor)

@@ -11,7 +11,7 @@ from itertools import groupby
 
 import pandas as pd
 
-from scaling.analysis.curves import Curve, curves, originals
+from scaling.analysis.curves import Curve, curves
 from scaling.frame.labels import labels
 from scaling.journal.record import StudyLine
 from scaling.words import MODELS, SIZINGS
@@ -92,15 +92,15 @@ class Blemish:
 def blemishes(frame: pd.DataFrame) -> list[Blemish]:
     """Every run that is not simply valid, gathered by cell and reasons, the invalid ones first.
 
-    Twins are left out, as they are of every figure.
+    A twin is named as one: what is wrong with it is wrong with the noise floor.
     """
-    frame = originals(frame)
     names = labels(frame)
     gathered: dict[tuple[str, str, str], list[str]] = {}
     for row in frame[frame["validity"] != "valid"].to_dict("records"):
         label = names[row["workload"], row["parameters"]]
         who = f"{row['loop']} · {row['arm']} · {row['model']}"
         cell = f"{label} · {row['sizing']} · {who} · N = {row['workers']}"
+        cell += " · twin" if row["twin"] else ""
         key = (row["validity"], cell, ", ".join(row["reasons"]))
         gathered.setdefault(key, []).append("; ".join(row["details"]))
     return [

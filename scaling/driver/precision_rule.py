@@ -3,6 +3,7 @@
 It is fixed before the first run (the study line has it) and looks at nothing but widths.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -40,7 +41,7 @@ def precision_rule(precision: float, max_blocks: int, ratios: Ratios) -> Rule:
             headlines = plural(len(widths), "headline ratio")
             return Standing(True, f"{done}: {headlines} known to {known}, as asked for")
         widest = max(wide, key=lambda name: widths[name])
-        reached = "no interval yet" if widths[widest] > 1 else f"± {percent(widths[widest])}"
+        reached = "no interval yet" if math.isinf(widths[widest]) else f"± {percent(widths[widest])}"
         several = f"{len(wide)} of {plural(len(widths), 'ratio')}"
         if blocks >= max_blocks:
             not_known = f"{several} not known to {known}. Widest, {reached}: {widest}"

@@ -1,7 +1,7 @@
 """Which cells of a study are to be checked."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -40,29 +40,50 @@ class Cell:
         return np.asarray(values[:, self.curve.workers.index(self.point.workers)])
 
 
-def cells(sections: list[Section], wanted: Filter) -> list[Cell]:
-    """The cells that a filter lets through; the controls only where they are named.
+def every(sections: Iterable[Section]) -> list[Cell]:
+    """All cells of a study, the controls among them."""
+    return [
+        Cell(section, curve, point)
+        for section in sections
+        for curve in section.curves
+        for point in curve.points
+    ]
+
+
+def chosen(sections: Iterable[Section], wanted: Filter) -> list[Cell]:
+    """The cells that a filter lets through, maybe none; the controls only where they are named."""
+    curves = [(section, curve) for section in sections for curve in section.curves]
+    return [
+        Cell(section, curve, point)
+        for section, curve in curves
+        if _passes(curve, wanted)
+        for point in _points(curve, wanted.at)
+    ]
+
+
+def cells(sections: Sequence[Section], wanted: Filter) -> list[Cell]:
+    """`chosen`, of which there are some.
 
     Raises:
         UsageError: a name or an N that no cell has, or nothing is left.
     """
-    every = [(section, curve) for section in sections for curve in section.curves]
+    curves = [curve for section in sections for curve in section.curves]
     for field, names in wanted.names.items():
-        known = list(dict.fromkeys(str(getattr(curve.key, field)) for _, curve in every))
+        known = list(dict.fromkeys(str(getattr(curve.key, field)) for curve in curves))
         for name in names:
             if name not in known:
                 raise UsageError(
                     f"gate: --{field} {name}: not in this study, which has {', '.join(known)}"
                 )
-    chosen = [each for each in every if _passes(each[1], wanted)]
-    if not chosen:
+    passing = [curve for curve in curves if _passes(curve, wanted)]
+    if not passing:
         raise UsageError("gate: no curve of this study has all that was named; leave something out")
-    measured = {n for _, curve in chosen for n in curve.workers}
+    measured = {n for curve in passing for n in curve.workers}
     for n in wanted.at:
         if n not in measured:
             told = ", ".join(map(str, sorted(measured)))
             raise UsageError(f"gate: --at {n}: not measured; these curves have N = {told}")
-    found = [Cell(*each, point) for each in chosen for point in _points(each[1], wanted.at)]
+    found = chosen(sections, wanted)
     if not found:
         raise UsageError(
             "gate: no curve has an N above 1 with a core for each worker; name one with --at"

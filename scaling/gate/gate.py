@@ -9,12 +9,13 @@ from rich.console import Console
 from scaling.analysis.across import across
 from scaling.analysis.controls import soundness
 from scaling.analysis.sections import sections
+from scaling.errors import UsageError
 from scaling.frame.frame import Journal
 from scaling.gate.asked import Filter, Limits
-from scaling.gate.cells import Cell, cells
+from scaling.gate.cells import Cell, cells, chosen, every
 from scaling.gate.checks import limits_held
-from scaling.gate.view import family, markdown, sentence, table
-from scaling.tell import read, try_writing
+from scaling.gate.view import basis, family, markdown, sentence, table
+from scaling.tell import read
 
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
 PASS, FAIL = 0, 1
@@ -36,8 +37,8 @@ def gate(
     summary is added to the end of `summary`, by default of the file that GitHub Actions names.
 
     Raises:
-        UsageError: a journal cannot be read, or it has nothing that could be checked.
-        ScalingError: the summary cannot be written.
+        UsageError: a journal cannot be read, it has nothing that could be checked, or the summary
+            cannot be written: an exit code of 1 is for what is proven.
     """
     new = read(results, console)
     old = read(limits.against, console) if limits.against else None
@@ -46,15 +47,18 @@ def gate(
         sound["OLD"] = soundness(old.frame, old.study)
     controls = [f"{which}: {each.text}" for which, each in sound.items() if each.text]
     void = next((f"{which} is void" for which, s in sound.items() if s.status == "void"), "")
-    now = cells(sections(new.frame, new.study), wanted)
-    then = cells(sections(old.frame, old.study), Filter()) if old else ()
+    here = sections(new.frame, new.study)
+    before = sections(old.frame, old.study) if old else []
+    now, then = cells(here, wanted), every(before)
     found = limits_held(now, limits, then, void)
     words = {check.word for check in found}
     passes = "fails" not in words and not (strict and "can't tell" in words)
     outcome = sentence(found, passes=passes, strict=strict)
-    notes = [note for note in (family(found), *controls) if note]
+    notes = [note for note in (basis(found), family(found), *controls) if note]
     if old:
-        notes += _changed(old, new) + _missing(now, then)
+        notes += _changed(old, new)
+        notes += _alone(now, then, "Not in OLD, and not held against it")
+        notes += _alone(chosen(before, wanted), every(here), "Only in OLD, and not checked")
     console.print(table(found))
     for line in [*notes, outcome]:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -76,18 +80,18 @@ def _changed(old: Journal, new: Journal) -> list[str]:
     return told
 
 
-def _missing(now: Sequence[Cell], then: Sequence[Cell]) -> list[str]:
-    """That cells have nothing to be held against."""
-    known = {cell.identity for cell in then}
-    alone = [cell.name for cell in now if cell.identity not in known]
-    return [f"Not in OLD, and not held against it: {'; '.join(alone)}."] if alone else []
+def _alone(some: Sequence[Cell], others: Sequence[Cell], told: str) -> list[str]:
+    """Those of the cells that the other study does not have."""
+    known = {cell.identity for cell in others}
+    alone = [cell.name for cell in some if cell.identity not in known]
+    return [f"{told}: {'; '.join(alone)}."] if alone else []
 
 
 def _append(file: Path, text: str) -> None:
     """Add to the summary; other steps of a job may have written theirs before."""
 
-    def write() -> None:
+    try:
         with file.open("a", encoding="utf-8") as out:
             out.write(text)
-
-    try_writing(file, write, again="scaling gate")
+    except OSError as error:
+        raise UsageError(f"gate: {file} cannot be written ({error.strerror or error})") from None

@@ -29,6 +29,12 @@ def sentence(found: Sequence[Check], *, passes: bool, strict: bool) -> str:
     return f"gate: {'passes' if passes else 'FAILS'}: {told}."
 
 
+def basis(found: Sequence[Check]) -> str:
+    """What stands with the figures, intervals or mere ranges; empty for single runs."""
+    spread = wording.spread(each.value for each in found)
+    return f"With each figure its {spread}." if spread else ""
+
+
 def family(found: Sequence[Check]) -> str:
     """That several checks are one family; empty for one."""
     if len(found) < 2:
@@ -65,9 +71,7 @@ def markdown(found: Sequence[Check], outcome: str, notes: Sequence[str]) -> str:
     for each in found:
         cells = [each.cell, each.what, wording.number(each.bound), wording.estimate(each.value)]
         lines.append(f"| {' | '.join(map(_safe, [*cells, each.word, each.why]))} |")
-    spread = wording.spread(each.value for each in found)
-    told = [f"In brackets the {spread}."] if spread else []
-    lines += ["", *(f"{_safe(note)}  " for note in [*told, *notes]), ""]
+    lines += ["", *(f"{_safe(note)}  " for note in notes), ""]
     return "\n".join(lines)
 
 

@@ -54,7 +54,7 @@ class Fit:
         """Operations/s of `n` workers, in the shape of `n` (a number or an array of any shape).
 
         Raises:
-            ValueError: NaN, or an N below 1.
+            ValueError: NaN or infinity, or an N below 1.
         """
         own = [getattr(self, name) for name in self.law.parameters]
         return np.asarray(self._at(n, np.array([own]))[..., 0])
@@ -65,7 +65,7 @@ class Fit:
         It is about the law, not about single runs, and holds at each N by itself.
 
         Raises:
-            ValueError: NaN, or an N below 1.
+            ValueError: NaN or infinity, or an N below 1.
         """
         low, high = self.resamples.interval(lambda parameters: self._at(n, parameters))
         return low * self.unit_per_s, high * self.unit_per_s
@@ -81,8 +81,8 @@ class Fit:
     def _at(self, n: npt.ArrayLike, parameters: Floats) -> Floats:
         """What each row of parameters says: the shape of `n`, then rows."""
         ns = np.asarray(n, dtype=np.float64)
-        if np.isnan(ns).any():
-            raise ValueError("n has NaN in it")
+        if not np.isfinite(ns).all():
+            raise ValueError("n has NaN or infinity in it")
         at_least_one(ns)
         return formula.throughput(ns.ravel(), parameters).T.reshape(*ns.shape, len(parameters))
 

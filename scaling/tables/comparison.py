@@ -25,7 +25,15 @@ from scaling.analysis.sections import blemishes
 from scaling.journal.record import StudyLine
 from scaling.study.scaled import scaled_to
 from scaling.tables.measures import SUSPECT, again, curve_name
-from scaling.tables.sentences import answers, basis, changed, doubted, floors, states
+from scaling.tables.sentences import (
+    answers,
+    basis,
+    changed,
+    doubted,
+    floors,
+    floors_across,
+    states,
+)
 from scaling.words import MODELS
 
 type Cell = str | Estimate
@@ -209,7 +217,8 @@ def across_chapters(found: Across, then: str, now: str) -> list[Chapter]:
         rows: list[list[Cell]] = [[_curve(c), str(c.workers), *_figures(c)] for c in members]
         unit = f"{members[0].section.operation}/s"
         headings = ["curve", "N", f"{unit} then", "now", "ratio", "memory"]
-        told.append(Chapter(heading, [], [Grid("", headings, rows, 2, _across_note(members))]))
+        grid = Grid("", headings, rows, 2, _across_note(members))
+        told.append(Chapter(heading, floors_across(members), [grid]))
     return [opening, *told]
 
 

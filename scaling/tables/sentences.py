@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from scaling import wording
-from scaling.analysis.across import Across
+from scaling.analysis.across import Across, Change
 from scaling.analysis.break_even import BreakEven
 from scaling.analysis.comparison import Compared
 from scaling.analysis.estimate import Estimate
@@ -186,6 +186,19 @@ def floors(compared: Compared) -> list[str]:
     known = not math.isnan(runs.floor.of(runs.curves[0].key.workload))
     why = f"no less than A/A twins came apart, nor than {wording.percent(MARGIN)}"
     why = why if known else "no A/A twins tell of the noise"
+    return [f"Verdicts heed a margin of {_listed(margins)}: {why}."]
+
+
+def floors_across(changes: Iterable[Change]) -> list[str]:
+    """The same of a section of two studies, where the noisier of the two decides."""
+    judged = [each for each in changes if each.throughput.coverage is not None]
+    if not judged:
+        return []
+    first = judged[0]
+    margins = [f"{wording.percent(first.throughput.verdict.margin)} in throughput"]
+    if any(each.memory.n for each in judged):
+        margins.append(f"{wording.percent(first.memory.verdict.margin)} in memory")
+    why = f"no less than A/A twins of either study came apart, nor than {wording.percent(MARGIN)}"
     return [f"Verdicts heed a margin of {_listed(margins)}: {why}."]
 
 

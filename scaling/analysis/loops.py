@@ -1,0 +1,76 @@
+"""What the loop changed: each other loop over asyncio, and each other runtime over Python.
+
+    uvloop over asyncio, trio over asyncio;  go over 3.14t on asyncio
+
+A loop is held against asyncio at the same arm, model and N. A runtime that is no Python
+(`scaling.runtimes`) has a loop of its own; it is held against as many threads, on asyncio, of the
+first Python that the study names, and who tells it must say that the two differ in everything.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from scaling.analysis.estimate import Floats
+from scaling.analysis.held import Held, held
+from scaling.analysis.paired import Measure, Paired, Way
+from scaling.runtimes.known import RUNTIMES
+
+BASE = "asyncio"
+MODEL = "threads"  # what a runtime's workers are called, too
+
+
+def together(parts: Sequence[Paired]) -> Paired:
+    """The runs of one section on all its loops, in the same blocks; every way names its loop."""
+    blocks = np.unique(np.concatenate([part.blocks for part in parts]))
+
+    def table(measure: Measure) -> Floats:
+        grids = [np.full((len(blocks), len(part.columns)), np.nan) for part in parts]
+        for part, grid in zip(parts, grids, strict=True):
+            grid[np.searchsorted(blocks, part.blocks)] = part.values[measure]
+        return np.hstack(grids)
+
+    first = parts[0]
+    ways = (way._replace(loop=part.loop) for part in parts for way in part.columns)
+    return Paired(
+        first.section,
+        "",
+        [curve for part in parts for curve in part.curves],
+        {way: place for place, way in enumerate(ways)},
+        {measure: table(measure) for measure in first.values},
+        blocks,
+        first.floor,
+    )
+
+
+def loops(runs: Paired) -> list[Held]:
+    """Each other loop over asyncio; `runs` are those of all loops, as `together` makes them."""
+    return held(runs, _loop_pairs(runs))
+
+
+def runtimes(runs: Paired) -> list[Held]:
+    """Each other runtime over Python, of the runs of all loops."""
+    return held(runs, _runtime_pairs(runs))
+
+
+def _loop_pairs(runs: Paired) -> Iterator[tuple[Way, Way]]:
+    for key in (curve.key for curve in runs.curves if curve.key.loop != BASE):
+        for n in runs.workers:
+            way = Way(key.arm, key.model, n, key.loop)
+            yield way, way._replace(loop=BASE)
+
+
+def _runtime_pairs(runs: Paired) -> Iterator[tuple[Way, Way]]:
+    python = next(_pythons(runs), None)
+    for key in (curve.key for curve in runs.curves if curve.key.arm in RUNTIMES):
+        for n in runs.workers:
+            if python is not None:
+                yield Way(key.arm, key.model, n, key.loop), Way(python, MODEL, n, BASE)
+
+
+def _pythons(runs: Paired) -> Iterator[str]:
+    """The Pythons that were measured in threads on asyncio, in the study's order."""
+    for key in (curve.key for curve in runs.curves):
+        if (key.model, key.loop) == (MODEL, BASE) and key.arm not in RUNTIMES:
+            if runs.measured(Way(key.arm, MODEL, n, BASE) for n in runs.workers):
+                yield key.arm
