@@ -1,4 +1,4 @@
-"""`scaling compare`: arms and models of a study against each other, or one study against another.
+"""`scaling compare`: a study's arms, models and loops held together, or one study against another.
 
 From journals alone. A study is told as after its run, comparison and all; of several studies the
 later ones are held against the first, cell by cell, and each one's own comparison follows.

@@ -26,7 +26,7 @@ def tell(folder: Path, console: Console) -> None:
 def tell_journal(journal: Journal, folder: Path, console: Console) -> None:
     """The same for a journal that was read, with everything written into `folder`.
 
-    Where there are several arms or models, they are compared, too.
+    Where there are several arms, models or loops, they are compared, too.
 
     Raises:
         ScalingError: something cannot be written.

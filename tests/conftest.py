@@ -5,8 +5,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.children import BEGINNING
+
+# How long an example takes is the machine's doing, and no promise of ours.
+settings.register_profile(
+    "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+settings.load_profile("untimed")
 
 
 @pytest.fixture

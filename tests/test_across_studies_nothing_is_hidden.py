@@ -46,6 +46,17 @@ def test_brackets_and_counts_are_explained(tmp_path: Path) -> None:
     assert "too few" not in many
 
 
+def test_the_margin_of_the_verdicts_is_told(tmp_path: Path) -> None:
+    few = studied(tmp_path / "j.jsonl")
+    assert "margin" not in told(held(few, few))
+    many = studied(tmp_path / "j.jsonl", Made(blocks=8))
+    assert "Verdicts heed a margin of 2 % in throughput and 2 % in memory" in told(held(many, many))
+    noisy = studied(tmp_path / "j.jsonl", Made(blocks=8, noise=0.2, twins=True))
+    heeded = held(many, noisy).changes[0].throughput.verdict.margin
+    assert heeded > 0.02
+    assert f"a margin of {wording.percent(heeded)} in throughput" in told(held(many, noisy))
+
+
 def test_no_figure_is_cut_at_80_columns(tmp_path: Path) -> None:
     arms, models = ("3.14+mimalloc",), ("threads", "interpreters")
     speeds = {(arms[0], model, n): 4.0 + n for model in models for n in (1, 16)}

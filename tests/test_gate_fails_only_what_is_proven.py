@@ -137,6 +137,34 @@ def test_cells_that_old_does_not_have_are_named(tmp_path: Path, results: Path) -
     assert "Not in OLD, and not held against it: echo · weak · uvloop" in text
 
 
+def test_old_has_every_cell_that_new_has(tmp_path: Path) -> None:
+    """Whatever is looked at in NEW: an N that is not the largest, or a control."""
+    variants: Variants = {"compute": [{}], "echo": [{"payload_bytes": 1024}]}
+    old = study(tmp_path / "old", variants=variants)
+    new = study(tmp_path / "new", variants=variants, seed=2)
+    limits = Limits(max_regression=0.05, against=old)
+    code, text = told(new, limits, filter_of({"workload": ["compute"]}, ["1", "4"]))
+    assert code == 0
+    assert "gate: passes: 2 of 2 checks hold" in text
+    assert "in OLD" not in text
+
+
+def test_cells_that_only_old_has_are_named(tmp_path: Path, results: Path) -> None:
+    old = study(tmp_path / "old", loops=("asyncio", "uvloop"))
+    limits = Limits(max_regression=0.05, against=old)
+    _, text = told(results, limits)
+    assert "Only in OLD, and not checked: echo · weak · uvloop" in text
+    _, text = told(results, limits, filter_of({"loop": ["asyncio"]}, None))
+    assert "Only in OLD" not in text
+
+
+def test_what_stands_with_the_figures_is_said(tmp_path: Path, results: Path) -> None:
+    few = study(tmp_path / "few", blocks=3)
+    assert "With each figure its range of 3 runs." in told(few, Limits(min_efficiency=0.9))[1]
+    many = told(results, Limits(min_efficiency=0.9))[1]
+    assert "With each figure its 95 % interval over 8 blocks." in many
+
+
 @pytest.mark.parametrize(
     ("limits", "said", "at", "message"),
     [
@@ -180,6 +208,9 @@ def test_the_command_exits_as_it_says(results: Path, tmp_path: Path) -> None:
     assert written.startswith("before\n## Scaling gate")
     assert "| echo · weak · asyncio · 3.14t · threads · N = 2 | efficiency | 0.950 |" in written
     assert "95 % interval over 8 blocks" in written
+    unwritten = scaling(*asked, "95%", "--summary", str(tmp_path), state=tmp_path)
+    assert unwritten.returncode == 2
+    assert "cannot be written" in unwritten.stderr
     wrong = scaling(*asked, "5", state=tmp_path)
     assert wrong.returncode == 2
     assert wrong.stderr.count("\n") == 1

@@ -142,7 +142,16 @@ def test_twins_are_in_no_other_figure(tmp_path: Path) -> None:
     ):
         for measure, values in whole.values.items():
             np.testing.assert_array_equal(values, bare.values[measure])
-    assert blemishes(study.frame) == []
+
+
+def test_a_twin_that_is_not_valid_is_listed_as_one(tmp_path: Path) -> None:
+    def change(run: RunLine) -> RunLine:
+        return with_(run, disturbance__throttled_s=0.5) if run.cell.twin else run
+
+    study = studied(tmp_path / "j.jsonl", Made(twins=True), change)
+    (listed,) = blemishes(study.frame)
+    assert listed.cell == "echo · weak · asyncio · 3.14t · threads · N = 2 · twin"
+    assert (listed.validity, listed.runs, listed.reasons) == ("invalid", 3, "throttled")
 
 
 def test_verdicts_heed_it(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_plots_put_a_ring_around_it(tmp_path: Path) -> None:
 
     count, told = rings(change=True)
     assert count >= 1
-    assert "1 outlier ringed, and kept" in told
+    assert "1 outlier kept, ringed where runs are drawn" in told
     count, told = rings(change=False)
     assert count == 0
     assert "ringed" not in told

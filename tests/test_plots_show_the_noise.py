@@ -70,7 +70,7 @@ def test_a_band_is_around_every_median_as_wide_as_the_noise(
         for n in (1, 2, 4):
             heights = points[points[:, 0] == n, 1]
             assert heights.max() / heights.min() == pytest.approx((1 + floor) ** 2)
-    assert f"A/A: ± {wording.percent(floor)}: differences inside are noise" in key(sheet)
+    assert f"A/A: ± {wording.percent(floor)}: nothing inside can be told apart" in key(sheet)
 
 
 def test_the_ladder_has_it_around_1(tmp_path: Path) -> None:

@@ -19,6 +19,10 @@ from scaling.plots.bends import Bend, bends, draw_bends
             Machine(id="a", physical_cores=24, efficiency_cpus=16, numa_nodes=2),
             [Bend(8, "E-cores"), Bend(12, "> 1 NUMA node")],
         ),
+        (
+            Machine(id="a", physical_cores=16, efficiency_cpus=8, numa_nodes=2),
+            [Bend(8, "E-cores, > 1 NUMA node")],
+        ),
         # Nothing but slower cores: they are the machine's only kind.
         (Machine(id="a", physical_cores=4, efficiency_cpus=4), []),
     ],

@@ -145,6 +145,11 @@ def test_a_range_is_no_interval_however_narrow_it_is() -> None:
     )  # fmt: skip
 
 
+def test_an_interval_that_is_wider_than_its_ratio_still_is_one() -> None:
+    _, text = precision_rule(0.02, 40, spreads(1.5))([], 8)
+    assert text.endswith("(widest: ± 150 %)")
+
+
 def test_a_study_without_ratios_adds_nothing() -> None:
     assert precision_rule(0.02, 40, spreads())([], 3).enough
 

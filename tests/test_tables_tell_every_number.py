@@ -182,7 +182,7 @@ def test_text_from_outside_does_not_break_a_table(tmp_path: Path) -> None:
     assert "a | b [red] c" in printed(study, 200)
 
 
-def test_csv_has_every_figure_with_bounds_count_and_method(study: Journal, tmp_path: Path) -> None:
+def test_csv_has_all_that_is_known_of_every_figure(study: Journal, tmp_path: Path) -> None:
     rows = summary(study.frame, study.study)
     assert rows["workers"].tolist() == [1, 2, 4]
     assert rows["left_out"].tolist() == [0, 1, 0]
@@ -190,6 +190,9 @@ def test_csv_has_every_figure_with_bounds_count_and_method(study: Journal, tmp_p
         assert (rows[f"{name}_low"] <= rows[name]).all()
         assert (rows[name] <= rows[f"{name}_high"]).all()
         assert set(rows[f"{name}_method"]) == {"median and range"}
+    points = curves(study.frame)[0].points
+    assert rows["throughput_per_s_spread"].tolist() == [each.throughput.spread for each in points]
+    assert (rows["throughput_per_s_spread"] > 0).all()
     again = pd.read_csv(write_csv(study.frame, study.study, tmp_path / "cells.csv"))
     assert again["throughput_per_s"].to_numpy() == pytest.approx(
         rows["throughput_per_s"].to_numpy(), rel=1e-5

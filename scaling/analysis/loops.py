@@ -8,6 +8,7 @@ first Python that the study names, and who tells it must say that the two differ
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import islice, product
 
 import numpy as np
 
@@ -31,7 +32,7 @@ def together(parts: Sequence[Paired]) -> Paired:
         return np.hstack(grids)
 
     first = parts[0]
-    ways = (way._replace(loop=part.loop) for part in parts for way in part.columns)
+    ways = (Way(w.arm, w.model, w.workers, part.loop) for part in parts for w in part.columns)
     return Paired(
         first.section,
         "",
@@ -54,23 +55,24 @@ def runtimes(runs: Paired) -> list[Held]:
 
 
 def _loop_pairs(runs: Paired) -> Iterator[tuple[Way, Way]]:
-    for key in (curve.key for curve in runs.curves if curve.key.loop != BASE):
-        for n in runs.workers:
-            way = Way(key.arm, key.model, n, key.loop)
-            yield way, way._replace(loop=BASE)
+    others = [curve.key for curve in runs.curves if curve.key.loop != BASE]
+    for key, n in product(others, runs.workers):
+        yield Way(key.arm, key.model, n, key.loop), Way(key.arm, key.model, n, BASE)
 
 
 def _runtime_pairs(runs: Paired) -> Iterator[tuple[Way, Way]]:
-    python = next(_pythons(runs), None)
-    for key in (curve.key for curve in runs.curves if curve.key.arm in RUNTIMES):
-        for n in runs.workers:
-            if python is not None:
-                yield Way(key.arm, key.model, n, key.loop), Way(python, MODEL, n, BASE)
+    others = [curve.key for curve in runs.curves if curve.key.arm in RUNTIMES]
+    for python in islice(_pythons(runs), 1):
+        for key, n in product(others, runs.workers):
+            yield Way(key.arm, key.model, n, key.loop), Way(python, MODEL, n, BASE)
 
 
 def _pythons(runs: Paired) -> Iterator[str]:
-    """The Pythons that were measured in threads on asyncio, in the study's order."""
-    for key in (curve.key for curve in runs.curves):
-        if (key.model, key.loop) == (MODEL, BASE) and key.arm not in RUNTIMES:
-            if runs.measured(Way(key.arm, MODEL, n, BASE) for n in runs.workers):
-                yield key.arm
+    """The Pythons that were measured in threads on asyncio, in the study's order.
+
+    All curves are in order by loop first, and another loop may have been run on a later arm alone.
+    """
+    for arm in dict.fromkeys(curve.key.arm for curve in runs.curves if curve.key.loop == BASE):
+        ways = runs.measured(Way(arm, MODEL, n, BASE) for n in runs.workers)
+        if ways and arm not in RUNTIMES:
+            yield arm

@@ -41,7 +41,8 @@ def precision_rule(precision: float, max_blocks: int, ratios: Ratios) -> Rule:
             headlines = plural(len(widths), "headline ratio")
             return Standing(True, f"{done}: {headlines} known to {known}, as asked for")
         widest = max(wide, key=lambda name: widths[name])
-        reached = "no interval yet" if math.isinf(widths[widest]) else f"± {percent(widths[widest])}"
+        half = widths[widest]
+        reached = "no interval yet" if math.isinf(half) else f"± {percent(half)}"
         several = f"{len(wide)} of {plural(len(widths), 'ratio')}"
         if blocks >= max_blocks:
             not_known = f"{several} not known to {known}. Widest, {reached}: {widest}"

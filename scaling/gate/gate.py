@@ -89,7 +89,6 @@ def _alone(some: Sequence[Cell], others: Sequence[Cell], told: str) -> list[str]
 
 def _append(file: Path, text: str) -> None:
     """Add to the summary; other steps of a job may have written theirs before."""
-
     try:
         with file.open("a", encoding="utf-8") as out:
             out.write(text)

@@ -4,6 +4,7 @@ Threads run where the system puts them, so nobody knows at which N the first of 
 What is certain is the N beyond which they can no longer all be on it: that is where the line is.
 """
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
@@ -24,14 +25,17 @@ class Bend:
 
 
 def bends(machine: Machine) -> list[Bend]:
-    """The bends of a machine within its cores, in the order of N; none if it is all of a piece."""
-    cores, found = machine.physical_cores or 0, []
+    """The bends of a machine within its cores, in the order of N; none if it is all of a piece.
+
+    Two at the same N are one, with both names.
+    """
+    cores, found = machine.physical_cores or 0, defaultdict[int, list[str]](list)
     slower, nodes = machine.efficiency_cpus or 0, machine.numa_nodes or 1
     if 0 < slower < cores:  # they have no siblings: as many cores as CPUs
-        found.append(Bend(cores - slower, "E-cores"))
+        found[cores - slower].append("E-cores")
     if 1 < nodes <= cores:
-        found.append(Bend(-(-cores // nodes), "> 1 NUMA node"))
-    return sorted(found, key=lambda bend: bend.after)
+        found[-(-cores // nodes)].append("> 1 NUMA node")
+    return [Bend(after, ", ".join(names)) for after, names in sorted(found.items())]
 
 
 def draw_bends(axes: Axes, found: list[Bend]) -> None:

@@ -31,6 +31,7 @@ def caption(
     left_out = sum(point.left_out for point in points)
     suspect = sum(point.suspect for point in points)
     outliers = int(sum(np.nansum(curve.values["outlier"]) for curve in section.curves))
+    kept = f"{wording.plural(outliers, 'outlier')} kept, ringed where runs are drawn"
     parts = [
         warning,
         scaled_to(study.study),
@@ -43,7 +44,7 @@ def caption(
         "each worker pinned to a CPU" if study.study.get("pin") else "",
         f"{wording.plural(left_out, 'invalid run')} left out" if left_out else "",
         f"{suspect} of the {wording.plural(used, 'run')} suspect" if suspect else "",
-        f"{wording.plural(outliers, 'outlier')} ringed, and kept" if outliers else "",
+        kept if outliers else "",
     ]
     return f"{NO_BREAK}· ".join(_whole(part) for part in parts if part)
 

@@ -79,7 +79,8 @@ def subjects(
     warning = " ".join(filter(None, [soundness(frame, study).warning, *_unlike(study)]))
     comparisons: dict[Variant, list[Compared]] = defaultdict(list)
     for each in compare_ways(frame, study) if compared is None else compared:
-        comparisons[_variant(each.runs.section)].append(each)
+        if not each.is_across_loops:
+            comparisons[_variant(each.runs.section)].append(each)
     floor = noise_floor(frame, study)
     helped = set(frame.loc[frame["site_busy_fraction"].notna(), "workload"])
     for section in sections(frame, study):

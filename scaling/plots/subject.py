@@ -137,12 +137,12 @@ def subject(
 
 
 def _band_text(floors: list[float]) -> str:
-    """`A/A: ± 1.2 %: differences inside are noise`; of two, that across comes first."""
+    """`A/A: ± 1.2 %: nothing inside can be told apart`; of two, that across comes first."""
     if not floors or any(map(math.isnan, floors)):
         return ""
     told = [f"± {wording.percent(floor)}" for floor in floors]
     whole = f"{told[0]} across, {told[1]} up" if len(told) > 1 else told[0]
-    return f"A/A: {whole}: differences inside are noise"
+    return f"A/A: {whole}: nothing inside can be told apart"
 
 
 def _sizing_text(sizing: str) -> str:

@@ -24,6 +24,7 @@ from scaling.analysis.rivals import Rivalry
 from scaling.analysis.sections import blemishes
 from scaling.journal.record import StudyLine
 from scaling.study.scaled import scaled_to
+from scaling.tables.loop_sentences import across_loops
 from scaling.tables.measures import SUSPECT, again, curve_name
 from scaling.tables.sentences import (
     answers,
@@ -37,6 +38,17 @@ from scaling.tables.sentences import (
 from scaling.words import MODELS
 
 type Cell = str | Estimate
+
+OTHER_LIBRARIES = ("trio", "anyio")  # than asyncio, as the names of their loops begin
+ANOTHER_LIBRARY = (
+    "With trio or anyio the program is written for that library: the ratio is of both, library and "
+    "loop."
+)
+ANOTHER_RUNTIME = (
+    "Runtimes differ in everything (language, compiler, scheduler, memory), and each has a program "
+    "of its own for the same work: no ratio is of one thing alone. Their CPU time is that of the "
+    "whole process; of Python it is that of the workers' threads."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +78,9 @@ def chapters(
     *,
     alone: bool = True,
 ) -> list[Chapter]:
-    """A study's comparison: first what casts doubt on all of it, then a chapter per section.
+    """A study's comparison: first what casts doubt on all of it, then its chapters.
 
+    There is one per section and loop, and after those of a section one across its loops.
     `compared` is what `compare_ways` made of it, worked out here if it is not given. `alone` is
     False where it stands with a study's other tables, which tell of the controls.
     """
@@ -97,11 +110,14 @@ def _chapter(compared: Compared, study: StudyLine) -> Chapter:
         *(even_grid(each) for each in compared.break_evens),
         *version_grids(compared.versions, study),
         *collector_grids(compared.collectors),
-        *memory_grids(compared),
+        *loop_grids(compared.loops),
+        *runtime_grids(compared.runtimes),
+        *([] if compared.is_across_loops else memory_grids(compared)),
     ]
     shown = [cell for g in grids for row in g.rows for cell in row if isinstance(cell, Estimate)]
     points = [point for curve in compared.runs.curves for point in curve.points]
-    words = [*answers(compared), basis(shown), *floors(compared), *states(compared), *again(points)]
+    told = [*answers(compared), *across_loops(compared)]
+    words = [*told, basis(shown), *floors(compared), *states(compared), *again(points)]
     return Chapter(compared.runs.title, words, grids)
 
 
@@ -178,6 +194,35 @@ def collector_grids(collectors: list[Held]) -> list[Grid]:
     ]
     headings = ["N", "without", "over", "throughput", "CPU per op"]
     return [Grid("What the garbage collector costs", headings, rows, 3)] if rows else []
+
+
+def loop_grids(loops: list[Held]) -> list[Grid]:
+    """Each loop over asyncio, the rest alike."""
+    rows: list[list[Cell]] = [
+        [str(each.of.workers), each.of.loop, _way(each.of), each.throughput, each.cpu_s_per_op]
+        for each in loops
+    ]
+    headings = ["N", "loop", "on", "throughput", "CPU per op"]
+    elsewhere = any(each.of.loop.startswith(OTHER_LIBRARIES) for each in loops)
+    note = ANOTHER_LIBRARY if elsewhere else ""
+    return [Grid("What the loop changed: over asyncio", headings, rows, 3, note)] if rows else []
+
+
+def runtime_grids(runtimes: list[Held]) -> list[Grid]:
+    """Each runtime that is no Python over one that is."""
+    rows: list[list[Cell]] = [
+        [
+            str(each.of.workers),
+            each.of.arm,
+            f"{_way(each.over)}\n{each.over.loop}",
+            each.throughput,
+            each.cpu_s_per_op,
+        ]
+        for each in runtimes
+    ]
+    headings = ["N", "runtime", "over", "throughput", "CPU per op"]
+    title = "Other runtimes over Python"
+    return [Grid(title, headings, rows, 3, ANOTHER_RUNTIME)] if rows else []
 
 
 def memory_grids(compared: Compared) -> list[Grid]:

@@ -16,15 +16,16 @@ def comparison_rows(
 ) -> pd.DataFrame:
     """All ratios of a study's comparison; `compared` is what `compare_ways` made of it, if known.
 
-    Columns: what it is about (study, workload, parameters, sizing, loop); `question` (headline,
-    step, over processes, break-even, version, no collector) and `measure` (of a step what changes
-    in it, else throughput, cpu_s_per_op, memory); the way it is of (`arm`, `model`, `workers`, its
-    `runs`, how many of them `suspect`, how many more `left_out`, `allocator_state`) and the way it
-    is over (`over_arm` …); `ratio` with `_low`, `_high`, `_n`, `_method`, `_coverage` (NaN for a
-    range); its `verdict` (of CPU time and memory `more` and `less`), the `margin` that this heeds,
-    and Holm's `p_differs` and `p_same` in the family of its table (`scaling.analysis.verdict`);
-    `memory_kind` of a ratio of memory; `builds_differ`, in what the two arms' builds differ and
-    should not; `controls`, what the study's controls say.
+    Columns: what it is about (study, workload, parameters, sizing); `question` (headline, step,
+    over processes, break-even, version, no collector, loop, runtime) and `measure` (of a step what
+    changes in it, else throughput, cpu_s_per_op, memory); the way it is of (`loop`, `arm`, `model`,
+    `workers`, its `runs`, how many of them `suspect`, how many more `left_out`, `allocator_state`)
+    and the way it is over (`over_loop`, `over_arm` …); `ratio` with `_low`, `_high`, `_n`,
+    `_method`, `_coverage` (NaN for a range); its `verdict` (of CPU time and memory `more` and
+    `less`), the `margin` that this heeds, and Holm's `p_differs` and `p_same` in the family of its
+    table (`scaling.analysis.verdict`); `memory_kind` of a ratio of memory; `builds_differ`, in what
+    the two arms' builds differ and should not (of a runtime nothing: it is meant to differ in
+    everything); `controls`, what the study's controls say.
     """
     controls = soundness(frame, study).status
     rows = [
@@ -43,10 +44,11 @@ def _row(compared: Compared, ratio: Ratio, study: StudyLine) -> dict[str, object
         "workload": key.workload,
         "parameters": key.parameters,
         "sizing": key.sizing,
-        "loop": key.loop,
+        "loop": ratio.of.loop or key.loop,
         "question": ratio.question,
         "measure": ratio.measure,
         **of,
+        "over_loop": ratio.over.loop or key.loop,
         **{f"over_{name}": value for name, value in over.items()},
         "ratio": ratio.value.point,
         "ratio_low": ratio.value.low,

@@ -1,5 +1,6 @@
 """The figures of a study as rows for other programs, and as Markdown for people's texts."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
@@ -22,24 +23,18 @@ SLOPE = "mib_per_extra_worker"
 def summary(frame: pd.DataFrame, study: StudyLine) -> pd.DataFrame:
     """One row per cell: what it is, how many runs, and each figure with its bounds.
 
-    A figure takes five columns: its name for the median, then the name with `_low`, `_high`, `_n`
-    (values it rests on) and `_method` (how the bounds were made). Units are in the names.
-    Figures that begin with `own_` are the workload's own.
+    A figure takes six columns: its name for the median, then the name with `_low`, `_high`, `_n`
+    (values it rests on), `_method` (how the bounds were made) and `_spread` (how far single values
+    lie apart: `scaling.analysis.estimate.Estimate`). Units are in the names. Figures that begin
+    with `own_` are the workload's own.
     """
     rows = []
     controls = soundness(frame, study).status
     for section in sections(frame, study):
         for curve in section.curves:
-            key = curve.key
             for point in curve.points:
                 row: dict[str, object] = {
-                    "study": key.study,
-                    "workload": key.workload,
-                    "parameters": key.parameters,
-                    "sizing": key.sizing,
-                    "loop": key.loop,
-                    "arm": key.arm,
-                    "model": key.model,
+                    **asdict(curve.key),
                     "workers": point.workers,
                     "region": point.region,
                     "operation": section.operation,
@@ -65,6 +60,7 @@ def _columns(name: str, value: Estimate) -> dict[str, object]:
         f"{name}_high": value.high,
         f"{name}_n": value.n,
         f"{name}_method": value.method,
+        f"{name}_spread": value.spread,
     }
 
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import asdict
 
 import pandas as pd
 
@@ -99,15 +100,8 @@ def law_rows(frame: pd.DataFrame, study: StudyLine) -> pd.DataFrame:
 
 
 def _curve(law: RegionLaw) -> dict[str, object]:
-    key = law.curve.key
     return {
-        "study": key.study,
-        "workload": key.workload,
-        "parameters": key.parameters,
-        "sizing": key.sizing,
-        "loop": key.loop,
-        "arm": key.arm,
-        "model": key.model,
+        **asdict(law.curve.key),
         "region": law.region,
         "points": len(law.workers),
         "n_min": law.workers[0],

@@ -179,8 +179,9 @@ def floors(compared: Compared) -> list[str]:
         return []
     runs = compared.runs
     asked: dict[Measure, str] = {"throughput": "throughput"}
-    if compared.rivalries:
+    if any(ratio.measure == "cpu_s_per_op" for ratio in compared.ratios):
         asked["cpu_s_per_op"] = "CPU time"
+    if compared.rivalries:
         asked |= {each.memory_kind: f"memory ({each.memory_kind})" for each in compared.rivalries}
     margins = [f"{wording.percent(runs.margin(each))} in {noun}" for each, noun in asked.items()]
     known = not math.isnan(runs.floor.of(runs.curves[0].key.workload))
@@ -190,7 +191,7 @@ def floors(compared: Compared) -> list[str]:
 
 
 def floors_across(changes: Iterable[Change]) -> list[str]:
-    """The same of a section of two studies, where the noisier of the two decides."""
+    """The margins of a section of two studies, which are those of the noisier one."""
     judged = [each for each in changes if each.throughput.coverage is not None]
     if not judged:
         return []
@@ -198,15 +199,14 @@ def floors_across(changes: Iterable[Change]) -> list[str]:
     margins = [f"{wording.percent(first.throughput.verdict.margin)} in throughput"]
     if any(each.memory.n for each in judged):
         margins.append(f"{wording.percent(first.memory.verdict.margin)} in memory")
-    why = f"no less than A/A twins of either study came apart, nor than {wording.percent(MARGIN)}"
+    why = f"{wording.percent(MARGIN)}, or as far as A/A twins of either study came apart"
     return [f"Verdicts heed a margin of {_listed(margins)}: {why}."]
 
 
 def states(compared: Compared) -> list[str]:
     """The ratios of ways that ran in different allocator states."""
     pairs = [
-        f"{workers(of)} on {of.arm} ({compared.state(of)}) over "
-        f"{workers(over)} on {over.arm} ({compared.state(over)})"
+        f"{named(of)} ({compared.state(of)}) over {named(over)} ({compared.state(over)})"
         for of, over in compared.across_states
     ]
     if not pairs:
@@ -253,6 +253,11 @@ def basis(values: list[Estimate], made: str = "ratios paired inside blocks") -> 
 def doing(way: Way) -> str:
     """`1 thread on 3.14t does`, `2 processes on 3.14 do`."""
     return f"{workers(way)} on {way.arm} {'does' if way.workers == 1 else 'do'}"
+
+
+def named(way: Way) -> str:
+    """`2 threads on 3.14t`; across loops `2 threads on 3.14t with uvloop`."""
+    return f"{workers(way)} on {way.arm}{f' with {way.loop}' if way.loop else ''}"
 
 
 def workers(way: Way) -> str:
