@@ -41,7 +41,7 @@ def frame_of(picked: list[tuple[int, float, bool]]) -> pd.DataFrame:
     return frame.assign(throughput_per_s=rates, valid=valid)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(PICKED)
 def test_every_point_is_the_median_of_its_runs(picked: list[tuple[int, float, bool]]) -> None:
     frame = frame_of(picked)
@@ -63,7 +63,7 @@ def test_every_point_is_the_median_of_its_runs(picked: list[tuple[int, float, bo
         assert curve.workers == sorted(set(curve.workers))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(PICKED)
 def test_whatever_there_is_can_be_compared(picked: list[tuple[int, float, bool]]) -> None:
     frame, line = frame_of(picked), study().study

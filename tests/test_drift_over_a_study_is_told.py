@@ -150,7 +150,7 @@ def test_what_is_not_there_is_not_told(blank: str) -> None:
     assert drift(frame).text == ""
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.floats(-1e9, 1e9) | st.just(float("nan")), min_size=8, max_size=32))
 def test_any_throughputs_are_taken(values: list[float]) -> None:
     frame = study(1, cells=4).iloc[: len(values)].assign(throughput_per_s=values)

@@ -43,7 +43,7 @@ def sensible(draw: st.DrawFn) -> Arrays:
     return [float(ns[i]) for i in order], [runs[i] for i in order]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(sensible())
 def test_sensible_arrays_are_fitted_inside_the_bounds(arrays: Arrays) -> None:
     fit = fit_usl(*arrays)
@@ -59,7 +59,7 @@ def test_sensible_arrays_are_fitted_inside_the_bounds(arrays: Arrays) -> None:
     assert math.isfinite(fit.aicc)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(sensible())
 def test_a_law_with_more_parameters_leaves_no_more_squares(arrays: Arrays) -> None:
     ns, runs = map(np.array, arrays)
@@ -70,7 +70,7 @@ def test_a_law_with_more_parameters_leaves_no_more_squares(arrays: Arrays) -> No
     assert left[2] <= left[1] * (1 + 1e-6) + 1e-24 * np.sum(runs**2)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(sensible(), st.randoms(use_true_random=False))
 def test_order_does_not_matter(arrays: Arrays, random: Random) -> None:
     pairs = list(zip(*arrays, strict=True))
@@ -80,7 +80,7 @@ def test_order_does_not_matter(arrays: Arrays, random: Random) -> None:
     assert again.alpha == pytest.approx(fit.alpha, rel=1e-6, abs=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(ANY, ANY)
 def test_any_arrays_are_fitted_or_refused_in_a_sentence(ns: list[float], runs: list[float]) -> None:
     said = _refused(fit_amdahl, ns, runs)

@@ -118,6 +118,7 @@ STUDIES: dict[str, tuple[Made, Callable[[RunLine], RunLine] | None]] = {
     ),
     "finite": (Made(variants={"spawn": [{"tasks": 1000}]}, workers=(1, 2), blocks=6), finite),
     "swept": (Made(variants={"echo": [{"size": 1}, {"size": 2}]}, workers=(1, 2)), None),
+    "two-loops": (Made(loops=("asyncio", "uvloop"), workers=(1, 2), blocks=8), None),
     "some-invalid": (Made(workers=(1, 2)), throttled),
     "all-invalid": (Made(workers=(1, 2)), crashed),
     "hostile": (
@@ -258,6 +259,13 @@ def test_a_swept_parameter_has_a_table() -> None:
     captions = [each.words for each in part("sweeps", "swept").all("caption")]
     assert captions == ["asyncio · 3.14t · threads: round trips/s"]
     assert "sweeps" not in listed_parts("one-arm")
+
+
+def test_loops_are_held_against_asyncio() -> None:
+    told = part("loops", "two-loops").words
+    assert "with uvloop do" in told
+    assert "What the loop changed" in told
+    assert "loops" not in listed_parts("one-arm")
 
 
 def test_the_ladder_has_its_factors_behind_it() -> None:

@@ -193,7 +193,7 @@ RATIOS = st.lists(FIGURE, max_size=12).map(np.array)
 MARGINS = st.sampled_from([0.0, 0.02, 0.5, 1.0, 3.0])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(RATIOS, max_size=4), MARGINS)
 def test_any_ratios_have_a_verdict_that_their_interval_bears_out(
     table: list[Floats], margin: float
@@ -216,7 +216,7 @@ def test_any_ratios_have_a_verdict_that_their_interval_bears_out(
     assert [each.word for each in backwards] == [each.word for each in found]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(RATIOS, RATIOS, MARGINS)
 def test_any_two_studies_can_be_asked(ours: Floats, theirs: Floats, margin: float) -> None:
     (found,) = judged([ask_unpaired(ours, theirs, margin)])

@@ -22,6 +22,7 @@ from scaling.report.again import again_block
 from scaling.report.answer import answer_blocks
 from scaling.report.facts import machine_block, question_block
 from scaling.report.figures import figure_parts
+from scaling.report.loops import loop_blocks
 from scaling.report.parts import Part
 from scaling.report.swept import sweep_blocks
 from scaling.report.trust import law_blocks, noise_block, steadiness_block, validity_blocks
@@ -34,6 +35,7 @@ QUESTION = (
 )
 NOTHING = "Too few valid runs at more than one N to answer in words; what there is follows."
 ALWAYS = ("question", "answer")  # also where there is nothing to tell of them
+LOOPS = "Each loop over asyncio, like held against like; other runtimes over Python."
 SWEEPS = "How the figures go with a parameter that was varied."
 LAWS = (
     "A law is fitted inside one region of the machine only (cores, SMT siblings, oversubscribed), "
@@ -57,6 +59,7 @@ def page(journal: Journal) -> str:
         Part("answer", "The answer", answers, "" if answers else NOTHING),
         Part("machine", "The machine and the builds", [machine_block(study)]),
         *figure_parts(about),
+        Part("loops", "The loop", loop_blocks(compared), LOOPS),
         Part("sweeps", "By parameter", sweep_blocks(about, study), SWEEPS),
         Part("laws", "Laws", law_blocks(frame, study), LAWS),
         Part("noise", "Noise floor", [noise_block(frame, study)]),

@@ -1,0 +1,22 @@
+"""The loops of a study held against asyncio, and other runtimes against Python: words and tables."""
+
+from collections.abc import Iterable
+
+from scaling.analysis.comparison import Compared
+from scaling.analysis.estimate import Estimate
+from scaling.report.parts import Block
+from scaling.tables.comparison import loop_grids, runtime_grids
+from scaling.tables.loop_sentences import across_loops
+from scaling.tables.sentences import basis, floors, states
+
+
+def loop_blocks(compared: Iterable[Compared]) -> list[Block]:
+    """A block for each section that was run on several loops, or on another runtime."""
+    return [_block(each) for each in compared if each.is_across_loops]
+
+
+def _block(compared: Compared) -> Block:
+    grids = [*loop_grids(compared.loops), *runtime_grids(compared.runtimes)]
+    shown = [cell for g in grids for row in g.rows for cell in row if isinstance(cell, Estimate)]
+    notes = [basis(shown), *floors(compared), *states(compared)]
+    return Block(compared.runs.title, across_loops(compared), grids=grids, notes=notes)
