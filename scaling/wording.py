@@ -34,7 +34,12 @@ def bounds(value: Estimate) -> str:
     """The range or interval, `64,100–66,000`; empty where there is none to tell."""
     if value.n < 2 or value.low == value.high:
         return ""
-    return f"{number(value.low)}–{number(value.high)}"
+    return span(number(value.low), number(value.high))
+
+
+def span(low: str, high: str) -> str:
+    """`64,100–66,000`; `-0.01 to 0.02`, where a dash beside a sign would be hard to read."""
+    return f"{low} to {high}" if "-" in (low[0], high[0]) else f"{low}–{high}"
 
 
 def spread(values: Iterable[Estimate]) -> str:

@@ -220,6 +220,14 @@ NONE_OF_THEM = {
         "@dataclass\nclass Theirs(Workload):\n  sizes: list = parameter((), 'x')",
         "ParameterError: Theirs.sizes: a parameter is a bool, int, float, str or Literal",
     ),
+    "unscaled": (
+        "@dataclass\nclass Theirs(Workload):\n  scaled = ('size',)\n  n: int = parameter(1, 'x')",
+        "ParameterError: Theirs: 'size' is no int parameter of its own",
+    ),
+    "unsized": (
+        "@dataclass\nclass Theirs(Workload):\n  in_flight = 'n'\n  n: float = parameter(1.0, 'x')",
+        "ParameterError: Theirs: 'n' is no int parameter of its own",
+    ),
     "short": (
         "class Theirs(Workload):\n  @classmethod\n  def refuses(cls): return None",
         "TypeError: Theirs.refuses() takes 1 positional argument but ",

@@ -226,3 +226,9 @@ def test_an_estimate_is_told_with_its_bounds() -> None:
     assert wording.spread([three]) == "range of 3 runs"
     eight = median(range(8), "x")
     assert wording.spread([eight, three]) == "95 % interval over 8 blocks or range of 3 runs"
+
+
+def test_bounds_below_zero_are_not_told_with_a_dash() -> None:
+    told = wording.estimate(Estimate(-0.01, -0.0215, -0.00765, "", 8, "made", 0.95))
+    assert told == "-0.0100 (-0.0215 to -0.00765)"
+    assert wording.bounds(Estimate(0.01, -0.02, 0.03, "", 8, "made", 0.95)) == "-0.0200 to 0.0300"

@@ -250,6 +250,30 @@ def test_first_three_errors_are_kept_and_all_counted(
     assert worker.error_samples == ["error 0", "error 1", "error 2"]
 
 
+@MODELS
+@pytest.mark.parametrize(
+    ("value", "told"), [("float('nan')", "nan"), ("float('inf')", "inf"), ("'ten'", "'ten'")]
+)
+def test_figure_that_is_no_number_is_told_and_all_is_closed(
+    theirs: Callable[[str], str], tmp_path: Path, model: str, value: str, told: str
+) -> None:
+    workload = theirs(
+        f"""
+        @dataclass
+        class Theirs(Workload):
+            finite = True
+            async def run(self, worker: Worker) -> None:
+                worker.figures["settle_s"] = {value}
+            async def teardown(self, worker: Worker) -> None:
+                print("closed all the same", file=sys.stderr)
+        """
+    )
+    failure, stderr = failed_and_told({"workload": workload, "model": model}, tmp_path)
+    expected = f"ValueError: figures['settle_s']: expected a finite number, got {told}"
+    assert (failure.phase, failure.error) == ("stop", expected)
+    assert "closed all the same" in stderr
+
+
 @BOTH
 def test_hung_worker_is_given_up_with_its_stack(
     theirs: Callable[[str], str], tmp_path: Path, model: str
@@ -275,5 +299,6 @@ def test_hung_worker_is_given_up_with_its_stack(
     )
     failure, told = failed_and_told({"workload": workload, "model": model}, tmp_path)
     assert (failure.phase, failure.worker) == ("setup", None)
-    assert failure.error == "TimeoutError: 1 of 2 workers are silent"
+    assert failure.error.startswith(f"TimeoutError: 1 of 2 workers silent for {patience_s}")
+    assert failure.error.endswith(" s: hung, or the loop blocked")
     assert "in stands_still" in told

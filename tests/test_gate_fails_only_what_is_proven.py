@@ -11,6 +11,7 @@ from scaling.errors import UsageError
 from scaling.frame.frame import read_journal
 from scaling.gate.asked import Filter, Limits, filter_of, share
 from scaling.gate.gate import gate
+from scaling.study.scaled import scaled_to
 from tests.commands import scaling
 from tests.fabricate import Made, Variants, journal, write
 
@@ -107,7 +108,7 @@ def _intervals(results: Path) -> list[tuple[float, float]]:
 
 
 def test_false_alarms_are_rare(tmp_path: Path) -> None:
-    """A hundred gates whose bound is the truth: no more than a few may fail."""
+    """Four hundred gates whose bound is the truth: no more than a few may fail."""
     from scaling.analysis.verdict import ask, judged
 
     rng = np.random.default_rng(20261120)
@@ -156,6 +157,14 @@ def test_cells_that_only_old_has_are_named(tmp_path: Path, results: Path) -> Non
     assert "Only in OLD, and not checked: echo · weak · uvloop" in text
     _, text = told(results, limits, filter_of({"loop": ["asyncio"]}, None))
     assert "Only in OLD" not in text
+
+
+def test_a_scaled_study_is_told_to_be_one(tmp_path: Path) -> None:
+    folder = study(tmp_path / "scaled")
+    file = folder / "journal.jsonl"
+    file.write_text(file.read_text().replace('"study":{', '"study":{"scale":0.01,', 1))
+    _, text = told(folder, Limits(min_efficiency=0.8))
+    assert f"RESULTS: {scaled_to({'scale': 0.01})}" in text
 
 
 def test_what_stands_with_the_figures_is_said(tmp_path: Path, results: Path) -> None:

@@ -120,7 +120,7 @@ def test_strong_sizing_is_refused_where_there_is_no_work_in_flight_to_deal_out()
 def test_a_plan_of_refusals_only_cannot_be_run_and_says_why() -> None:
     made = plan("sizing = ['strong']\n[[workloads]]\nname = 'compute'")
     assert made.cells == ()
-    with pytest.raises(UsageError, match=r"nothing of this study.*no parameter for it"):
+    with pytest.raises(UsageError, match=r"run here: compute: .*no parameter for it"):
         made.require_cells()
     plan(ECHO_EVERYWHERE).require_cells()
 

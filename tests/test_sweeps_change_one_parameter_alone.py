@@ -137,7 +137,7 @@ def test_a_cell_is_what_the_sections_have(sized: Journal) -> None:
     (sweep,) = found(sized)
     text = markdown(sized.frame, sized.study)
     assert sweep_markdown(sweep) in text
-    throughput, own = sweep_markdown(sweep).split("**asyncio")[1:]
+    throughput, peak, own = sweep_markdown(sweep).split("**asyncio")[1:]
     assert "operations/s, × the speed-up over N = 1" in throughput
     for (value, *cells), section in zip(rows_of(throughput), sweep.sections, strict=True):
         points = section.curves[0].points
@@ -150,6 +150,10 @@ def test_a_cell_is_what_the_sections_have(sized: Journal) -> None:
             ),
         ]
         assert points[1].speedup.point == pytest.approx(1.6)
+    assert peak.startswith(" · 3.14t · threads**: peak RSS MiB\n")
+    assert [row[1] for row in rows_of(peak)] == [
+        wording.estimate(section.curves[0].points[0].peak) for section in sweep.sections
+    ]
     assert own.startswith(" · 3.14t · threads**: ns/task\n")
     assert [row[0] for row in rows_of(own)] == ["10,000", "20,000"]
     assert r"| tasks | N = 1 | N = 2 | N = 4\* |" in own

@@ -68,6 +68,8 @@ def test_a_point_has_the_time_to_finish_and_the_workload_s_own_figures(study: Jo
     assert two.own["ok_total"].point == 2 * 996
     assert two.own["littles_law_s"].point == pytest.approx(0.21)
     assert two.throughput.point == pytest.approx(2 * one.throughput.point)
+    peaks = study.frame.groupby("workers")["peak_bytes"].median() / 2**20
+    assert [one.peak.point, two.peak.point] == pytest.approx(peaks.tolist())
 
 
 def test_what_a_law_predicts_stands_beside_what_was_measured(study: Journal) -> None:
@@ -75,6 +77,7 @@ def test_what_a_law_predicts_stands_beside_what_was_measured(study: Journal) -> 
     place = told.index("mean latency ms")
     assert told[place : place + 3] == ["mean latency ms", "P99 latency ms", "Little's law ms"]
     assert told.index("finish s") == 1
+    assert "peak RSS MiB" in told
     assert not {"lag ms", "worst lag ms"} & set(told)
     outcomes = ["ok", "HTTP error", "client error", "timeout"]
     assert [each for each in told if each in outcomes] == outcomes
@@ -84,9 +87,9 @@ def test_windowed_work_has_no_such_columns(tmp_path: Path) -> None:
     plain = read_journal(write(journal(Made()), tmp_path / "journal.jsonl"))
     told = headings(plain)
     assert "lag ms" in told
-    assert not {"finish s", "mean latency ms", "P99 latency ms"} & set(told)
+    assert not {"finish s", "peak RSS MiB", "mean latency ms", "P99 latency ms"} & set(told)
     (section,) = sections(plain.frame, plain.study)
-    for word in ("Finish", "closed-loop"):
+    for word in ("Finish", "Peak", "closed-loop"):
         assert word not in " ".join(notes(section))
 
 

@@ -1,5 +1,6 @@
 """Every study runs duplicates of its own cells (A/A), and nothing but the journal tells which."""
 
+import dataclasses
 import json
 from collections import Counter
 from pathlib import Path
@@ -130,6 +131,9 @@ def test_they_can_be_left_out_and_the_plan_tells_either_way(without: Plan) -> No
     told = "2 twins (A/A) show the noise floor; --no-twins leaves them out"
     assert twins_line(plan()) == told
     assert twins_line(plan(f"twins = false\n{STUDY}", twins=True)) == told
+    assert twins_line(dataclasses.replace(plan(), twins=plan().twins[:1])) == (
+        "1 twin (A/A) shows the noise floor; --no-twins leaves it out"
+    )
     assert without.twins == ()
     assert twins_line(without).startswith("no twins")
     assert without.cells == plan().cells

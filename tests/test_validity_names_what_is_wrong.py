@@ -268,8 +268,8 @@ FAULTS: list[tuple[str, str, Change, str]] = [
     (
         "timed-out",
         "invalid",
-        lambda run: with_(run, outcome="timed-out", record=None, exit_code=-9),
-        "exit code -9; nothing on standard error",
+        lambda run: with_(run, outcome="timed-out", record=None, elapsed_s=3600.4),
+        "not over after 3,600 s (a finite run may take its study's limit_s)",
     ),
     ("garbled", "invalid", lambda run: with_(run, outcome="garbled", record=None), "exit code 0"),
 ]

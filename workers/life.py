@@ -133,6 +133,8 @@ class Life:
                 told = await measure_work(self, runtime)
             else:
                 told = await measure_window(self, runtime, GRACE_S)
+            worker.stop()
+            self._report(told, _loop_in_use(runtime))
         except BaseException as error:
             worker.stop()
             try:
@@ -140,8 +142,6 @@ class Life:
             except Exception as another:
                 error.add_note(f"and then, in teardown: {type(another).__name__}: {another}")
             raise
-        worker.stop()
-        self._report(told, _loop_in_use(runtime))
         self.phase = "teardown"
         await runtime.within(GRACE_S, workload.teardown(worker))
         return runtime.pending()
@@ -168,7 +168,7 @@ class Life:
             "loop_version": loop_version(cell.loop),
             "facts": self.workload.facts(),
             "ticks": self.meter.columns,
-            "figures": worker.figures,
+            "figures": worker.finite_figures(),
             "latency": worker.latencies(),
             "process": self._read_back(debug=loop["debug"]),
             **self._errors(),

@@ -120,8 +120,8 @@ def receive_from_all(
             if not waiting or (left_s <= 0 and not all_of_them):
                 return messages
             if left_s <= 0:
-                silent = f"{len(waiting)} of {len(waiting) + len(messages)} workers are silent"
-                raise TimeoutError(silent)
+                silent = f"{len(waiting)} of {len(waiting) + len(messages)} workers"
+                raise TimeoutError(f"{silent} silent for {limit_s:g} s: hung, or the loop blocked")
             timeout_s = None if left_s == math.inf else left_s
             ready = [key.data for key, _ in selector.select(timeout_s)]
             if None in ready:

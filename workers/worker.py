@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from workers.histogram import Histogram
@@ -77,6 +78,17 @@ class Worker:
         if len(self.error_samples) < SAMPLES_KEPT:
             self.error_samples.append(what)
 
+    def finite_figures(self) -> dict[str, float]:
+        """Tell the workload's own figures, for the record.
+
+        Raises:
+            ValueError: one of them is no number, or is infinite, which JSON cannot tell.
+        """
+        for name, value in self.figures.items():
+            if not _finite(value):
+                raise ValueError(f"figures[{name!r}]: expected a finite number, got {value!r}")
+        return self.figures
+
     def latencies(self) -> dict[str, list[int]] | None:
         """Tell the latencies counted, for the record; None without any."""
         return self._histogram.document()
@@ -89,3 +101,7 @@ class Worker:
         """Tell the traffic to end; called by the host on the worker's own loop."""
         self.running = False
         self._stopping.set()
+
+
+def _finite(value: object) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)

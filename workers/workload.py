@@ -114,7 +114,8 @@ def parameters_of(workload: type[Workload]) -> dict[str, dict[str, Any]]:
     """List a workload's parameters: type, default, choices, least value and meaning of each.
 
     Raises:
-        ParameterError: a field's type is not bool, int, float, str or a Literal of strings.
+        ParameterError: a field's type is not bool, int, float, str or a Literal of strings, or what
+            `scaled` or `in_flight` names is no int among them.
     """
     hints = get_type_hints(workload)
     described = {}
@@ -136,6 +137,9 @@ def parameters_of(workload: type[Workload]) -> dict[str, dict[str, Any]]:
             "at_least": field.metadata.get("at_least"),
             "summary": field.metadata.get("summary", ""),
         }
+    for name in (*workload.scaled, *filter(None, [workload.in_flight])):
+        if described.get(name, {}).get("type") != "int":
+            raise ParameterError(f"{workload.__name__}: {name!r} is no int parameter of its own")
     return described
 
 

@@ -24,6 +24,7 @@ FIGURES = (
     "cpu_s_per_op",
     "rss_bytes",
     "pss_bytes",
+    "peak_bytes",
     "lag_p50_s",
     "lag_max_s",
     "fairness",
@@ -62,6 +63,8 @@ class Point:
     first attempt was invalid; `left_out` were invalid and are in no figure. `allocator_state` is
     that of the runs; None for mimalloc, which has no states, and where faults are not known.
 
+    `memory` is what they held in the window, in MiB, `peak` the most RSS that they ever did.
+
     `finish` is of finite runs alone, latencies of timed ones, lag of those with a window. `own` are
     the workload's own figures, as it names them (`scaling.analysis.own_names`).
     """
@@ -78,6 +81,7 @@ class Point:
     efficiency: Estimate
     cpu_s_per_op: Estimate
     memory: Estimate
+    peak: Estimate
     lag_p50: Estimate
     lag_max: Estimate
     fairness: Estimate
@@ -181,6 +185,7 @@ def _curve(key: Key, runs: Columns) -> Curve:
         "efficiency": (speedup / workers, ""),
         "cpu_s_per_op": (grid("cpu_s_per_op"), "s"),
         "memory": (memory / MIB, "MiB"),
+        "peak": (grid("peak_bytes") / MIB, "MiB"),
         "lag_p50": (grid("lag_p50_s"), "s"),
         "lag_max": (grid("lag_max_s"), "s"),
         "fairness": (grid("fairness"), ""),

@@ -6,19 +6,23 @@ import sys
 # isort: off
 from scaling.cli import study
 from scaling.cli import results
+from scaling.cli import show
 from scaling.cli import report
+from scaling.cli import export
 from scaling.cli import gate
 from scaling.cli import machine
 
 # isort: on
 from scaling.cli.app import app
 from scaling.errors import ScalingError
+from scaling.terminal.letters import tell_in_any_encoding
 
-__all__ = ["app", "gate", "machine", "main", "report", "results", "study"]
+__all__ = ["app", "export", "gate", "machine", "main", "report", "results", "show", "study"]
 
 
 def main() -> None:
     """Run the command line; what a user is told when it goes wrong is a line or two."""
+    tell_in_any_encoding()
     try:
         app()
     except ScalingError as error:

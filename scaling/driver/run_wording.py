@@ -1,5 +1,7 @@
 """A run in a line: what was run, and the figure that came out or what went wrong instead."""
 
+import math
+
 from scaling.frame.ticks import measure
 from scaling.journal.record import Cell, RunLine
 from scaling.wording import number
@@ -26,6 +28,8 @@ def _cause(line: RunLine) -> str:
     if line.record is not None and line.record.failure is not None:
         failure = line.record.failure
         return f"{failure.error} (in {failure.phase})"
+    if line.outcome == "timed-out":
+        return f"not over after {number(line.elapsed_s or math.nan)} s"
     if line.signal is not None:
         return f"ended by signal {line.signal}"
     told = line.stderr.strip().rpartition("\n")[2]

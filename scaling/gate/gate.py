@@ -15,6 +15,7 @@ from scaling.gate.asked import Filter, Limits
 from scaling.gate.cells import Cell, cells, chosen, every
 from scaling.gate.checks import limits_held
 from scaling.gate.view import basis, family, markdown, sentence, table
+from scaling.study.scaled import scaled_to
 from scaling.tell import read
 
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -42,10 +43,8 @@ def gate(
     """
     new = read(results, console)
     old = read(limits.against, console) if limits.against else None
-    sound = {"RESULTS": soundness(new.frame, new.study)}
-    if old:
-        sound["OLD"] = soundness(old.frame, old.study)
-    controls = [f"{which}: {each.text}" for which, each in sound.items() if each.text]
+    studies = {"RESULTS": new} | ({"OLD": old} if old else {})
+    sound = {which: soundness(each.frame, each.study) for which, each in studies.items()}
     void = next((f"{which} is void" for which, s in sound.items() if s.status == "void"), "")
     here = sections(new.frame, new.study)
     before = sections(old.frame, old.study) if old else []
@@ -54,7 +53,10 @@ def gate(
     words = {check.word for check in found}
     passes = "fails" not in words and not (strict and "can't tell" in words)
     outcome = sentence(found, passes=passes, strict=strict)
-    notes = [note for note in (basis(found), family(found), *controls) if note]
+    notes = [note for note in (basis(found), family(found)) if note]
+    for which, each in studies.items():
+        doubts = (sound[which].text, scaled_to(each.study.study))
+        notes += [f"{which}: {doubt}" for doubt in doubts if doubt]
     if old:
         notes += _changed(old, new)
         notes += _alone(now, then, "Not in OLD, and not held against it")

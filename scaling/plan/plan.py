@@ -102,7 +102,8 @@ class Plan:
             UsageError: every cell is refused; says the reasons.
         """
         if not self.asked:
-            reasons = "; ".join(dict.fromkeys(each.reason for each in self.refused))
+            told = (f"{each.workload}: {each.reason}" for each in self.refused)
+            reasons = "; ".join(dict.fromkeys(told))
             raise UsageError(f"nothing of this study can be run here: {reasons}")
 
 

@@ -6,6 +6,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from scaling.analysis.estimate import FEWEST_FOR_INTERVAL
 from scaling.driver.time_left import in_words
 from scaling.plan.plan import Plan
 from scaling.plan.table import plan_table
@@ -43,8 +44,12 @@ def reservations(plan: Plan) -> Iterator[str]:
         yield scaled_to(study.document)
     if study.precision is not None:
         known = percent(study.precision)
-        most = plural(study.max_blocks, "block")
-        yield f"blocks are added until every headline ratio is known to ± {known}, up to {most}"
+        most = max(study.blocks, study.max_blocks)
+        few = f": too few, an interval takes {FEWEST_FOR_INTERVAL}"
+        yield (
+            f"blocks are added until every headline ratio is known to ± {known}, "
+            f"up to {plural(most, 'block')}{few if most < FEWEST_FOR_INTERVAL else ''}"
+        )
     finite = [cell for cell in plan.cells if plan.workloads[cell.workload].finite]
     each = max(
         (amount(plan.workloads[cell.workload], cell.parameters) for cell in finite), default=0
@@ -58,7 +63,8 @@ def twins_line(plan: Plan) -> str:
     if not plan.twins:
         return "no twins: nothing will show how far apart equal runs come out"
     twins = plural(len(plan.twins), "twin")
-    return f"{twins} (A/A) show the noise floor; --no-twins leaves them out"
+    shows, them = ("shows", "it") if len(plan.twins) == 1 else ("show", "them")
+    return f"{twins} (A/A) {shows} the noise floor; --no-twins leaves {them} out"
 
 
 def controls_line(plan: Plan) -> str:

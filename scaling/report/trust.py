@@ -4,7 +4,6 @@ import pandas as pd
 
 from scaling import wording
 from scaling.analysis.controls import Outcome, outcomes
-from scaling.analysis.curves import originals
 from scaling.analysis.drift import drift
 from scaling.analysis.noise import COLUMNS, noise_floor
 from scaling.analysis.sections import blemishes, sections
@@ -91,7 +90,7 @@ def validity_blocks(frame: pd.DataFrame, study: StudyLine) -> list[Block]:
     ]  # fmt: skip
     headings = ["control", "loop", "arm", "N", "speed-up", "must be", "verdict"]
     grids = [Grid("Controls", headings, judged, words=3)] if judged else []
-    counts = originals(frame)["validity"].value_counts()
+    counts = frame["validity"].value_counts()  # of twins, too, which are listed below
     told = ", ".join(f"{counts[each]:,} {each}" for each in WORST_FIRST if counts.get(each, 0))
     runs = wording.plural(int(counts.sum()), "run")
     words = [f"{runs}: {told}. Suspect ones are used and marked, invalid ones are in no figure."]

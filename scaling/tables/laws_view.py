@@ -78,7 +78,7 @@ def _figure(value: Estimate, unit: str = "") -> str:
 
     if value.n < 2 or value.low == value.high:
         return f"{number(value.point)}{unit}"
-    return f"{number(value.point)}{unit} ({number(value.low)}–{number(value.high)})"
+    return f"{number(value.point)}{unit} ({wording.span(number(value.low), number(value.high))})"
 
 
 def law_rows(frame: pd.DataFrame, study: StudyLine) -> pd.DataFrame:

@@ -53,6 +53,9 @@ def measures(section: Section) -> list[Measure]:
         Measure(attrgetter("memory"), "memory_mib", f"{kinds} MiB"),
     ]
     finish = Measure(attrgetter("finish"), "finish_s", "finish s")
+    # What all tasks held while all were alive: at the end, where memory is read, they are gone.
+    peak = Measure(attrgetter("peak"), "peak_rss_mib", "peak RSS MiB", swept=True)
+    finite = _known([finish], section)
     others = [
         Measure(attrgetter("latency_mean"), "latency_mean_ms", "mean latency ms", 1e3, swept=True),
         Measure(attrgetter("latency_p99"), "latency_p99_ms", "P99 latency ms", 1e3, swept=True),
@@ -64,7 +67,8 @@ def measures(section: Section) -> list[Measure]:
         Measure(attrgetter("lag_max"), "lag_max_ms", "worst lag ms", 1e3, extra=True),
         Measure(attrgetter("fairness"), "fairness", "fairness", extra=True),
     ]
-    return [throughput, *_known([finish], section), *rest, *_known(others, section)]
+    peaks = _known([peak], section) if finite else []
+    return [throughput, *finite, *rest, *peaks, *_known(others, section)]
 
 
 def _own(section: Section) -> list[Measure]:
@@ -108,6 +112,8 @@ def notes(section: Section) -> list[str]:
     told = [basis(points)]
     if any(point.finish.n for point in points):
         told.append("Finish: from the release of all workers to the last one's finish.")
+        if any(point.peak.n for point in points):
+            told.append("Peak: the most that was ever resident, what imports take included.")
     if any(point.latency_mean.n for point in points):
         told.append(
             "Mean and percentiles of single operations, closed-loop: each begins when another has "

@@ -8,6 +8,7 @@ than 2 % are called the same, so nothing known to move a figure by more may pass
 `mixed-allocator-state` shows only between runs of one cell; `scaling.frame.mixing` finds it.
 """
 
+import math
 from typing import Literal
 
 from scaling.frame.validity.course import (
@@ -35,6 +36,7 @@ from scaling.frame.validity.surroundings import (
     throttled,
 )
 from scaling.journal.record import RunLine
+from scaling.wording import number
 
 __all__ = [
     "CHECKS",
@@ -100,6 +102,9 @@ def _unmeasured(run: RunLine) -> Finding:
     failure = record.failure if record else None
     if failure is not None:
         return Finding(word, "invalid", f"{failure.phase}: {failure.error}")
+    if run.outcome == "timed-out":
+        took = f"not over after {number(run.elapsed_s or math.nan)} s"
+        return Finding(word, "invalid", f"{took} (a finite run may take its study's limit_s)")
     ended = f"signal {run.signal}" if run.signal else f"exit code {run.exit_code}"
     last = run.stderr.strip().splitlines()[-1:] or ["nothing on standard error"]
     return Finding(word, "invalid", f"{ended}; {last[0]}")

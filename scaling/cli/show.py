@@ -1,0 +1,19 @@
+"""`scaling show`: a study in the terminal."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from scaling.cli.app import app
+
+
+@app.command()
+def show(
+    results: Annotated[Path, typer.Argument(help="A study's folder, or its journal.")],
+) -> None:
+    """Print a study's tables, small curves and comparison in the terminal; nothing is written."""
+    from scaling.terminal.show import show
+
+    show(results, Console())

@@ -1,0 +1,1 @@
+"""A study for other programs: Parquet, CSV, pyperf's JSON, Markdown."""

@@ -1,0 +1,27 @@
+"""`scaling show`: all that a study says, printed, and nothing written."""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from scaling.analysis.comparison import compare_ways
+from scaling.tables.comparison import chapters
+from scaling.tables.comparison_view import Comparison
+from scaling.tables.tables import Results
+from scaling.tell import read
+from scaling.terminal.bars import Bars
+
+
+def show(results: Path, console: Console) -> None:
+    """Print tables, curves and, where there is one, the comparison of the study in `results`.
+
+    Raises:
+        UsageError: there is no journal that could be read.
+    """
+    journal = read(results, console)
+    frame, study = journal.frame, journal.study
+    console.print(Results(frame, study))
+    console.print(Bars(frame, study))
+    told = chapters(frame, study, compare_ways(frame, study), alone=False)
+    if told:
+        console.print(Comparison(told))

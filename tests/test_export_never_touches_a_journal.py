@@ -1,0 +1,159 @@
+"""Nothing is written over a journal, by whatever name or link it is reached; errors take a line."""
+
+import gzip
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from scaling.errors import ScalingError, UsageError
+from scaling.export.export import FORMATS, export
+from scaling.frame.frame import read_journal
+from scaling.journal.kept import holds_journal
+from tests.commands import scaling
+from tests.fabricate import Made, journal, write
+
+QUIET = Console(quiet=True)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    folder = tmp_path / "study"
+    folder.mkdir()
+    write(journal(Made(workers=(1,), blocks=1, ticks=4)), folder / "journal.jsonl")
+    return folder
+
+
+def itself(results: Path) -> Path:
+    return results / "journal.jsonl"
+
+
+def another_name(results: Path) -> Path:
+    return itself(results).rename(results / "kept.csv")
+
+
+def packed(results: Path) -> Path:
+    file = results / "kept.parquet"
+    file.write_bytes(gzip.compress(itself(results).read_bytes()))
+    return file
+
+
+def packed_and_torn(results: Path) -> Path:
+    file = packed(results)
+    file.write_bytes(file.read_bytes()[:-9])
+    return file
+
+
+def linked(results: Path) -> Path:
+    (results / "link.csv").symlink_to(itself(results))
+    return results / "link.csv"
+
+
+def linked_hard(results: Path) -> Path:
+    (results / "hard.csv").hardlink_to(itself(results))
+    return results / "hard.csv"
+
+
+def newer(results: Path) -> Path:
+    file = results / "newer.csv"
+    file.write_bytes(itself(results).read_bytes().replace(b'"schema":1', b'"schema":99', 1))
+    return file
+
+
+def a_name_that_would_be_taken_for_one(results: Path) -> Path:
+    return results.parent / "journal.jsonl.gz"
+
+
+WAYS = (
+    *(itself, another_name, packed, packed_and_torn, linked, linked_hard, newer),
+    a_name_that_would_be_taken_for_one,
+)
+
+
+@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: str(way.__name__))
+def test_a_journal_stays_as_it_is(way: Callable[[Path], Path], to: str, results: Path) -> None:
+    file = way(results)
+    source = itself(results) if itself(results).exists() else file
+    before = {each: each.read_bytes() for each in results.iterdir()}
+    with pytest.raises(UsageError, match="is a journal: nothing is written over it"):
+        export(source, to, file, QUIET)
+    assert {each: each.read_bytes() for each in results.iterdir()} == before
+    assert not a_name_that_would_be_taken_for_one(results).exists()
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b"\x1f\x8b", b"PAR1\x00\xff", b"study,arm\n", b"["]
+)
+def test_any_other_file_is_none(content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(content)
+    assert not holds_journal(file)
+    assert not holds_journal(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_a_file_that_cannot_be_finished_leaves_the_old_one(
+    to: str, results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = results / "old"
+    old.write_text("old")
+
+    def full(self: Path, target: Path) -> Path:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", full)
+        with pytest.raises(ScalingError, match="cannot be written .No space left"):
+            export(results, to, old, QUIET)
+    assert old.read_text() == "old"
+    assert sorted(each.name for each in results.iterdir()) == ["journal.jsonl", "old"]
+
+
+def test_a_link_stays_a_link(results: Path, tmp_path: Path) -> None:
+    (tmp_path / "real.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
+    export(results, "csv", tmp_path / "link.csv", QUIET)
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "real.csv").read_text().startswith("study,")
+
+
+def test_a_pipe_is_written_to(results: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        export(results, "markdown", pipe, QUIET)
+        assert os.read(reader, 1 << 16).decode().startswith("**")
+        assert pipe.is_fifo()
+    finally:
+        os.close(reader)
+
+
+def test_the_command_writes_beside_the_journal(results: Path) -> None:
+    done = scaling("export", "study", "--to", "csv", state=results.parent)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "written: study/runs.csv\n"
+    assert (results / "runs.csv").is_file()
+    assert len(read_journal(results).frame) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["study", "--to", "parqet"], 2, "Did you mean 'parquet'?"),
+        (["nowhere", "--to", "csv"], 2, "nowhere"),
+        (["study", "--to", "csv", "--output", "study/journal.jsonl"], 2, "is a journal"),
+        (["study", "--to", "csv", "--output", "study/journal.jsonl/runs.csv"], 1, "cannot be"),
+    ],
+)
+def test_errors_take_a_line_and_have_a_code(
+    arguments: list[str], code: int, told: str, results: Path
+) -> None:
+    done = scaling("export", *arguments, state=results.parent)
+    assert done.returncode == code, done.stderr
+    assert told in done.stderr
+    assert done.stdout == ""
+    assert len(done.stderr.strip().splitlines()) <= 2
