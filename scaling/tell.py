@@ -5,6 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from scaling import wording
 from scaling.analysis.comparison import Compared, compare_ways
 from scaling.errors import ScalingError
 from scaling.frame.frame import Journal, read_journal
@@ -18,9 +19,15 @@ def tell(folder: Path, console: Console) -> None:
 
     Raises:
         UsageError: there is no journal that could be read.
-        ScalingError: the plots cannot be written.
+        ScalingError: something cannot be written, or no run of the study is valid.
     """
-    tell_journal(read(folder, console), folder, console)
+    journal = read(folder, console)
+    tell_journal(journal, folder, console)
+    if not journal.frame["valid"].any():
+        raise ScalingError(
+            f"none of the {wording.plural(len(journal.frame), 'run')} is valid, so there is no "
+            f"figure; the reasons stand above, and in {folder / 'tables.md'}"
+        )
 
 
 def tell_journal(journal: Journal, folder: Path, console: Console) -> None:

@@ -1,6 +1,7 @@
 """What the comparison says in words is hedged where runs are few, and names what was chosen."""
 
 import re
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -245,3 +246,14 @@ def test_the_ceiling_is_named_by_the_arms_that_make_it(tmp_path: Path) -> None:
         for text in legend.get_texts()
     ]
     assert "ceiling: N processes on 3.14+mimalloc" in labels
+
+
+def test_a_study_without_a_valid_run_is_told_and_fails(tmp_path: Path) -> None:
+    def crash(run: RunLine) -> RunLine:
+        return with_(run, outcome="crashed", record=None, exit_code=1)
+
+    write(journal(Made(workers=(1, 2), blocks=1), crash), tmp_path / "journal.jsonl")
+    printed = Console(record=True, width=80, file=StringIO())
+    with pytest.raises(ScalingError, match="none of the 2 runs is valid"):
+        tell(tmp_path, printed)
+    assert "crashed" in printed.export_text()

@@ -120,6 +120,10 @@ def finishes_early(run: RunLine) -> RunLine:
     return with_(of_workers(run, finite), record__finite=True)
 
 
+def leaves(**what: object) -> Change:
+    return lambda run: of_workers(run, lambda each: msgspec.structs.replace(each, **what))
+
+
 def errs(share: float) -> Change:
     def change(run: RunLine) -> RunLine:
         failing = of_ticks(
@@ -257,6 +261,8 @@ FAULTS: list[tuple[str, str, Change, str]] = [
         lambda run: with_(run, disturbance__clock_step_s=3600.0),
         "the machine slept",
     ),
+    ("tasks-left", "suspect", leaves(pending_tasks=3), "6 task(s) still ran when"),
+    ("tasks-left", "suspect", leaves(hung=True), "2 worker(s) never came to an end"),
     ("garbled", "invalid", no_ticks, "do not fit together"),
     ("failed", "invalid", gives_up, "setup: OSError: no such host"),
     (

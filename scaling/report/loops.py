@@ -1,4 +1,4 @@
-"""The loops of a study held against asyncio, and other runtimes against Python: words and tables."""
+"""Loops held against asyncio, and other runtimes against Python: words and tables."""
 
 from collections.abc import Iterable
 

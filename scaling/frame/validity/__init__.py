@@ -15,6 +15,7 @@ from scaling.frame.validity.course import (
     clock_stepped,
     not_all_busy,
     not_steady,
+    tasks_left,
     uneven_finish,
     worker_errors,
 )
@@ -68,6 +69,7 @@ CHECKS: tuple[Check, ...] = (
     service_busy,
     uneven_finish,
     not_steady,
+    tasks_left,
 )
 
 

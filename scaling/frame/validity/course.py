@@ -88,6 +88,20 @@ def not_steady(batch: Batch) -> Found:
         yield row, Finding("not-steady", "suspect", detail)
 
 
+def tasks_left(batch: Batch) -> Found:
+    """Something of the workload's went on when all was closed: it may have done so all along."""
+    for row in batch.rows:
+        record = batch.runs[row].record
+        workers = record.workers if record else []
+        pending = sum(each.pending_tasks for each in workers)
+        hung = sum(each.hung for each in workers)
+        if pending:
+            detail = f"{pending} task(s) still ran when the workload had closed"
+            yield row, Finding("tasks-left", "suspect", detail)
+        elif hung:
+            yield row, Finding("tasks-left", "suspect", f"{hung} worker(s) never came to an end")
+
+
 def _first_sample(run: RunLine) -> str:
     workers = run.record.workers if run.record else []
     samples = (text for worker in workers for text in worker.error_samples)
