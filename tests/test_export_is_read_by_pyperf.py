@@ -1,6 +1,5 @@
 """pyperf itself reads what is exported for it: a benchmark a cell, a value a run that counts."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -11,15 +10,15 @@ import pytest
 from scaling.errors import ScalingError
 from scaling.export.pyperf_suite import suite, write_suite
 from scaling.frame.frame import Journal, read_journal
-from scaling.journal.record import RunLine
+from scaling.journal.record import Arm, ProcessFacts, RunLine
 from tests.fabricate import Made, journal, with_, write
 
 SIZES = [{"payload_bytes": 256}, {"payload_bytes": 1024}]
 
 
-def made(folder: Path, name: str = "a", change: Any = None, **settings: Any) -> Journal:
-    lines = journal(Made(**{"workers": (1, 2), "blocks": 3, **settings}), change)
-    return read_journal(write(lines, folder / f"{name}.jsonl"))
+def made(folder: Path, change: Any = None, **settings: Any) -> Journal:
+    study = Made(**{"workers": (1, 2), "blocks": 3, **settings})
+    return read_journal(write(journal(study, change), folder / f"{study.arms[0]}.jsonl"))
 
 
 def pyperf(*arguments: str | Path) -> str:
@@ -48,14 +47,14 @@ def test_two_studies_of_an_arm_each_are_compared(tmp_path: Path) -> None:
     speeds = {(arm, "threads", n): n * fast for arm, fast in (("3.14", 1.0), ("3.14t", 2.0))
               for n in (1, 2)}  # fmt: skip
     old, new = (
-        saved(made(tmp_path, name, arms=(name,), speeds=speeds, variants={"echo": SIZES}))
+        saved(made(tmp_path, arms=(name,), speeds=speeds, variants={"echo": SIZES}))
         for name in ("3.14", "3.14t")
     )
     told = pyperf("compare_to", old, new)
     for size in (256, 1024):
         for n in (1, 2):
-            _, _, after = told.partition(f"echo payload_bytes={size} weak asyncio threads N={n}\n")
-            verdict = after.splitlines()[1]
+            name = f"echo payload_bytes={size} weak asyncio threads N={n}: "
+            (verdict,) = [line for line in told.splitlines() if line.startswith(name)]
             assert "us +- " in verdict
             factor, word = verdict.split(": ")[-1].split()
             assert word == "faster"
@@ -109,18 +108,22 @@ def test_only_runs_that_count_are_values(tmp_path: Path) -> None:
 def test_text_from_outside_does_not_keep_pyperf_from_reading(tmp_path: Path) -> None:
     """Line ends are refused there, and so is a name that comes twice."""
     hard = [{"text": text} for text in ("a\nb", "a b", "a\\nb", "", "é · %", "x" * 300)]
-    study = made(tmp_path, variants={"own.module:Thing": hard}, workers=(1,))
+    study = made(tmp_path, name="a\nb", variants={"own.module:Thing": hard}, workers=(1,))
     assert len(benchmarks(study)) == len(hard)
     pyperf("show", "--quiet", saved(study))
     assert saved(study).read_bytes().isascii()
 
 
-def test_another_runtime_has_no_python(tmp_path: Path) -> None:
-    lines = journal(Made(workers=(1,)))
-    study = with_(lines[0], arms={})
-    found = read_journal(write([study, *lines[1:]], tmp_path / "j.jsonl"))
-    document = suite(found)
-    assert "python_version" not in json.dumps(document)
+def test_another_runtime_is_no_python(tmp_path: Path) -> None:
+    def without_python(run: RunLine) -> RunLine:
+        return with_(run, record__process=ProcessFacts())
+
+    head, *runs = journal(Made(arms=("node",), loops=("own",), workers=(1,)), without_python)
+    study = with_(head, arms={"node": Arm(build="node", runtime="Node 22.1")})
+    found = read_journal(write([study, *runs], tmp_path / "j.jsonl"))
+    (benchmark,) = benchmarks(found).values()
+    assert benchmark["metadata"]["runtime"] == "Node 22.1"
+    assert not [name for name in benchmark["metadata"] if name.startswith("python")]
 
 
 def test_a_study_without_a_valid_run_is_told(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "replace", full)
-        with pytest.raises(ScalingError, match="cannot be written .No space left"):
+        with pytest.raises(ScalingError, match=r"cannot be written \(No space left"):
             export(results, to, old, QUIET)
     assert old.read_text() == "old"
     assert sorted(each.name for each in results.iterdir()) == ["journal.jsonl", "old"]

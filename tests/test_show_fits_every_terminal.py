@@ -1,7 +1,6 @@
 """`scaling show` tells a study at 80 columns, in a pipe, without colour, in any encoding."""
 
 import io
-import os
 import re
 import subprocess
 import sys
@@ -61,10 +60,10 @@ def test_tables_curves_and_comparison_are_told_in_the_width_there_is(
 ) -> None:
     text = shown(results, width)
     assert max(map(len, text.splitlines())) <= width
-    for part in ("speed-up", "round trips/s against N", "what freed", "3.14t"):
-        assert part in text or part == "what freed"
-    assert text.index("MiB RSS per extra worker") < text.index("against N")
-    assert text.index("against N") < text.index("3.14t with 4 threads")
+    parts = ("MiB RSS per extra worker", "round trips/s against N", "3.14t with 2 threads does")
+    told = " ".join(text.split())
+    places = [told.index(part) for part in parts]
+    assert places == sorted(places)
 
 
 def test_every_cell_has_a_bar_with_its_figure(results: Path) -> None:
@@ -88,7 +87,10 @@ def test_a_bar_is_as_long_as_its_figure() -> None:
     assert bar(median([0.0], ""), 0, 40) == ""
 
 
-def test_a_pipe_gets_no_codes_and_nothing_is_written(results: Path) -> None:
+def test_a_pipe_gets_no_codes_and_nothing_is_written(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
     done = scaling("show", "study", state=results.parent)
     assert (done.returncode, done.stderr) == (0, "")
     assert ESCAPE not in done.stdout
@@ -109,7 +111,7 @@ def test_an_encoding_that_lacks_letters_gets_others(encoding: str, results: Path
 
 def test_no_color_is_heeded_on_a_terminal(results: Path) -> None:
     terminal = {"FORCE_COLOR": "1", "TERM": "xterm-256color"}
-    assert ESCAPE.encode() in shown_in(results, **terminal)
+    assert COLOUR.search(shown_in(results, **terminal, NO_COLOR="").decode())
     assert not COLOUR.search(shown_in(results, **terminal, NO_COLOR="1").decode())
 
 
@@ -131,4 +133,3 @@ def test_what_is_not_there_is_told_in_a_line(tmp_path: Path) -> None:
     assert done.stdout == ""
     assert done.stderr.startswith("scaling: nowhere: no such file or folder")
     assert len(done.stderr.splitlines()) == 1
-    assert "NO_COLOR" not in os.environ

@@ -51,7 +51,7 @@ def suite(journal: Journal) -> dict[str, Any]:
     cells = runs.groupby(CELL, observed=True)
     return {
         "version": VERSION,
-        "metadata": {**about(journal), "unit": "second"},
+        "metadata": {**_in_lines(about(journal)), "unit": "second"},
         "benchmarks": [
             {
                 "metadata": _cell(cell, journal.study, names, several=several),
@@ -74,25 +74,27 @@ def _cell(
         "name": f"{' '.join(words)} N={cell['workers']}",
         **{name: cell[name] for name in CURVE if name != "study"},
         "operation": note.operation if note else "operations",
-        **_python(study, cell["arm"]),
+        **_ran_by(study, cell["arm"]),
     }
-    return {name: _in_a_line(value) for name, value in common.items()} | {
-        "workers": int(cell["workers"])
-    }
+    return {**_in_lines(common), "workers": int(cell["workers"])}
 
 
-def _python(study: StudyLine, arm: str) -> dict[str, str]:
-    """The interpreter of an arm, in pyperf's words; nothing of another runtime."""
-    known = study.arms.get(arm)
-    if known is None or known.description is None:
+def _ran_by(study: StudyLine, arm: str) -> dict[str, str]:
+    """The interpreter of an arm, in pyperf's words, or the other runtime that it is."""
+    known = study.arms[arm]  # no run of an unknown one is valid
+    if known.runtime:
+        return {"runtime": known.runtime}
+    if known.description is None:
         return {}
     version = known.description.python.version
     return {"python_implementation": "cpython", "python_version": version}
 
 
-def _in_a_line(value: str) -> str:
-    """Without line ends, which pyperf refuses; two values that differ still do."""
-    return value.encode("unicode_escape").decode("ascii")
+def _in_lines(metadata: dict[str, str]) -> dict[str, str]:
+    """Values without line ends, which pyperf refuses; two that differ still do."""
+    return {
+        name: value.encode("unicode_escape").decode("ascii") for name, value in metadata.items()
+    }
 
 
 def _run(run: dict[Any, Any]) -> dict[str, Any]:

@@ -31,14 +31,17 @@ def certificate() -> Certificate:
     Raises:
         CertificateError: it could not be made; trustme is not installed, say.
     """
-    done = subprocess.run(
-        [sys.executable, "-m", "workers.certificate"],
-        check=False,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-    )
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "workers.certificate"],
+            check=False,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+        )
+    except subprocess.TimeoutExpired:
+        raise CertificateError(f"no certificate could be made in {LIMIT_S:g} s") from None
     if done.returncode:
         why = done.stderr.strip().rpartition("\n")[2]
         raise CertificateError(f"no certificate could be made: {why}")
