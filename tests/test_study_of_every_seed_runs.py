@@ -38,8 +38,8 @@ FEWER = {
     "scale": ("--workload", "compute,shared,echo,stream"),
 }
 
-# What a machine may do to a run, the second only where it was busy, or where threads wait for their
-# turn at the GIL: a tenth of a second is short. Every other reason against a run is a fault of ours.
+# What a machine may do to a run, the second only where it was busy, or threads had to wait for the
+# GIL: a tenth of a second is short. Any other reason against a run is a fault of ours.
 OF_THE_MACHINE = {"throttled", "clock-stepped", "machine-busy"}
 OF_A_BUSY_MACHINE = OF_THE_MACHINE | {"not-all-busy", "not-steady"}
 
