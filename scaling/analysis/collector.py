@@ -18,9 +18,8 @@ def collectors(runs: Paired) -> list[Held]:
 
 
 def _pairs(runs: Paired) -> Iterator[tuple[Way, Way]]:
-    models = dict.fromkeys(curve.key.model for curve in runs.curves)
     for arm in runs.arms:
         if arm.endswith(WITHOUT):
-            for model in models:
+            for model in runs.models:
                 for n in runs.workers:
                     yield Way(arm, model, n), Way(arm.removesuffix(WITHOUT), model, n)

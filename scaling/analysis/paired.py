@@ -64,6 +64,11 @@ class Paired:
         return list(dict.fromkeys(curve.key.arm for curve in self.curves))
 
     @property
+    def models(self) -> list[str]:
+        """The models, in the section's order."""
+        return list(dict.fromkeys(curve.key.model for curve in self.curves))
+
+    @property
     def workers(self) -> list[int]:
         """Every N that has a run, ascending."""
         return sorted({n for curve in self.curves for n in curve.workers})

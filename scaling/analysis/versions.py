@@ -27,8 +27,7 @@ def _pairs(runs: Paired) -> Iterator[tuple[Way, Way]]:
     """Each arm of a newer version with that of the oldest that has one."""
     named = [family.version for family in families(runs.arms)]
     numbered = sorted(filter(VERSION.fullmatch, named), key=lambda name: int(name[2:]))
-    models = dict.fromkeys(curve.key.model for curve in runs.curves)
-    for (added, _), model, n in product(RUNGS, models, runs.workers):
+    for (added, _), model, n in product(RUNGS, runs.models, runs.workers):
         ways = runs.measured(Way(version + added, model, n) for version in numbered)
         for way in ways[1:]:
             yield way, ways[0]

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from scaling.analysis.comparison import compare_ways
 from scaling.tables.comparison import chapters
 from scaling.tables.comparison_view import Comparison
 from scaling.tables.tables import Results
@@ -22,6 +21,6 @@ def show(results: Path, console: Console) -> None:
     frame, study = journal.frame, journal.study
     console.print(Results(frame, study))
     console.print(Bars(frame, study))
-    told = chapters(frame, study, compare_ways(frame, study), alone=False)
+    told = chapters(frame, study, alone=False)
     if told:
         console.print(Comparison(told))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import aiohttp
 
 from workers import Worker, Workload, parameter
-from workers.workloads.http_client import client_facts
+from workers.workloads.http_client import client_facts, service_url
 
 OUTCOMES = ("ok", "http_error", "client_error", "timeout")
 
@@ -58,13 +58,7 @@ class Fetch(Workload):
     async def setup(self, worker: Worker) -> None:
         """Open the worker's own session; no connection yet."""
         self._session: aiohttp.ClientSession | None = None
-        urls = worker.services.get("responder")
-        if not urls:
-            raise ValueError(
-                "fetch needs a server: start `python -m workers.responder` and put its URLs into "
-                '"services": {"responder": [...]}'
-            )
-        self._url = urls[worker.index % len(urls)]
+        self._url = service_url(worker, "responder", "fetch needs a server")
         self._outcomes = dict.fromkeys(OUTCOMES, 0)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=self.requests_in_flight),

@@ -10,7 +10,7 @@ import aiohttp
 from workers import Worker, Workload, parameter
 from workers.parsers import Commented, Listed, Parser, load_parser
 from workers.site.stories import STORIES_PER_PAGE, News, Story
-from workers.workloads.http_client import client_facts
+from workers.workloads.http_client import client_facts, service_url
 
 TIMEOUT_S = 10.0  # for one page, all in all
 PAUSE_S = 0.1  # after a list page that failed: a site that is gone is not hammered
@@ -53,13 +53,7 @@ class Scrape(Workload):
     async def setup(self, worker: Worker) -> None:
         """Open the worker's own session."""
         self._session: aiohttp.ClientSession | None = None
-        urls = worker.services.get("site")
-        if not urls:
-            raise ValueError(
-                "scrape needs a site: start `python -m workers.site` and put its URLs into "
-                '"services": {"site": [...]}'
-            )
-        self._url = urls[worker.index % len(urls)]
+        self._url = service_url(worker, "site", "scrape needs a site")
         self._news = News(self.seed, self.pages)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=self.stories_in_flight + 1),  # and a list page
