@@ -30,6 +30,13 @@ TESTED = ("3.14", "3.14t")
 ANALYSIS = ("3.14", "3.14t", "3.15", "3.13")
 """Where the analysis can run if the build under study has no pandas, the likeliest first."""
 FEWEST_TO_COMPARE = 2
+PARTS_OF_THE_TESTS = {
+    "tests": ["-m", "not measures", "--numprocesses", "auto", "--dist", "loadfile"],
+    "tests that measure": ["-m", "measures"],
+}
+"""What measures has the machine to itself; all else is run before it, a file on each core."""
+QUOTING = ("README.md", "results/README.md")
+PUBLISHED = "results/published/xeon-2-cores"
 
 
 def say(line: str) -> None:
@@ -158,12 +165,22 @@ def report(session: nox.Session) -> None:
     session.run(python, "-m", "scaling", "report", *session.posargs, external=True)
 
 
+@nox.session(python=False, default=False)
+def quotes(session: nox.Session) -> None:
+    """Put every figure in README.md and results/README.md right, from the published results."""
+    python = analysis_python(session, ["3.14t"], pgo=False)
+    command = [python, "-m", "scaling", "quotes", *QUOTING, "--results", PUBLISHED, "--write"]
+    session.run(*command, *session.posargs, external=True)
+
+
 def run_tests(session: nox.Session, builds: Sequence[str]) -> None:
-    """Run the suite on each of `builds`."""
+    """Run the suite on each of `builds`; with options of pytest, in one go and with these."""
     pythons = python_for(session, builds, "tests")
+    parts = {"tests": session.posargs} if session.posargs else PARTS_OF_THE_TESTS
     commands = {
-        f"tests on {build}": [python, "-m", "pytest", *session.posargs]
+        f"{part} on {build}": [python, "-m", "pytest", *options]
         for build, python in pythons.items()
+        for part, options in parts.items()
     }
     run_all(session, commands)
 
@@ -199,6 +216,14 @@ def lint(session: nox.Session) -> None:
 
 
 @nox.session(python=False, default=False)
+def notebooks(session: nox.Session) -> None:
+    """Execute the notebooks: do they say what is committed? (-- --write stores them anew)."""
+    python = python_for(session, ["3.14"], "notebooks")["3.14"]
+    command = [python, "notebooks/execute.py", *session.posargs]
+    session.run(*command, env={"PYTHONPATH": str(ROOT)}, external=True)
+
+
+@nox.session(python=False, default=False)
 def benchmarks(session: nox.Session) -> None:
     """Measure what the instrument itself costs: ratios, on 3.14 and 3.14t."""
     pythons = python_for(session, TESTED, "tests")
@@ -226,7 +251,7 @@ def interpreters_(session: nox.Session) -> None:
 @nox.session(python=False, default=False)
 def pins(session: nox.Session) -> None:
     """Compile the pinned requirements anew (scaling/pins) from pyproject.toml."""
-    for group in (*environments.OF_CHILDREN, "study", "tests", "lint"):
+    for group in (*environments.OF_CHILDREN, "study", "tests", "lint", "notebooks"):
         alone = ["--group", f"pyproject.toml:{group}"]
         whole = ["pyproject.toml", *([] if group == "study" else ["--group", group])]
         source = alone if group in environments.OF_CHILDREN else whole

@@ -7,20 +7,28 @@ but Python 3.10; what needs pandas is imported when it is asked for.
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from scaling.analysis.figure import figure as figure
     from scaling.frame.frame import load as load
+    from scaling.frame.frame import read_journal as read
 
-__all__ = ["__version__", "load"]
+__all__ = ["__version__", "figure", "load", "read"]
 
 __version__ = "0.1.0"
 
+_ASKED_FOR = {
+    "figure": ("scaling.analysis.figure", "figure"),
+    "load": ("scaling.frame.frame", "load"),
+    "read": ("scaling.frame.frame", "read_journal"),
+}
+
 
 def __getattr__(name: str) -> object:
-    """Import `load`, and pandas with it, at its first use."""
-    if name == "load":
-        from scaling.frame import frame
-
-        return frame.load
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Import `figure`, `load` or `read`, and pandas with it, at its first use."""
+    if name not in _ASKED_FOR:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, attribute = _ASKED_FOR[name]
+    return getattr(importlib.import_module(module), attribute)

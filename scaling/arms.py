@@ -14,6 +14,10 @@ from scaling.interpreters.builds import Build, parse_build
 from scaling.names import unknown
 from scaling.runtimes.known import RUNTIMES, Runtime
 
+# What is said of settings that a source describes and that CPython's source does not have.
+NOT_IN_CPYTHON = "a switch that one of the claims is about; nothing in CPython reads it"
+IO_URING = "PYTHONASYNCIOUSEIOURING"
+
 # CPython's own mimalloc came with free-threading (PEP 703).
 OLDEST_MIMALLOC_MINOR = 13
 
@@ -40,12 +44,13 @@ SCRUBBED_PREFIXES = (
 class ReadBack:
     """What a child of an arm must say about itself; anything else makes its run invalid.
 
-    None is what a runtime says that has no such thing.
+    None is what a runtime says that has no such thing. `switches` have their values by name.
     """
 
     gil_enabled: bool | None = None
     allocator: str | None = None
     gc_enabled: bool | None = None
+    switches: Mapping[str, bool | str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,13 +59,18 @@ class Setting:
 
     `environment` are the child's variables, `cell` the fields of its cell, `reads_back` the fields
     of `ReadBack` that it changes; `misfit` says why a build cannot have it, or None.
+
+    `switches` have no effect that could be read back, so they are read back themselves, by name:
+    variables of the `environment`, or attributes of modules (with dots), which the child sets
+    before it makes a loop.
     """
 
     name: str
     summary: str
     environment: Mapping[str, str] = field(default_factory=dict)
     cell: Mapping[str, bool] = field(default_factory=dict)
-    reads_back: Mapping[str, Any]
+    reads_back: Mapping[str, Any] = field(default_factory=dict)
+    switches: Mapping[str, bool | str] = field(default_factory=dict)
     misfit: Callable[[Build], str | None] = lambda _build: None
 
 
@@ -94,6 +104,17 @@ SETTINGS: Mapping[str, Setting] = {
             environment={"PYTHONMALLOC": "mimalloc"},
             reads_back={"allocator": "mimalloc"},
             misfit=_mimalloc_misfit,
+        ),
+        Setting(
+            name="io-uring",
+            summary=NOT_IN_CPYTHON,
+            environment={IO_URING: "1"},
+            switches={IO_URING: "1"},
+        ),
+        Setting(
+            name="new-scheduler",
+            summary=NOT_IN_CPYTHON,
+            switches={"asyncio.events._USE_NEW_SCHEDULER": True},
         ),
         Setting(
             name="nogc",
@@ -133,12 +154,23 @@ class Arm:
         )
         for name in self.settings:
             expected = replace(expected, **SETTINGS[name].reads_back)
-        return expected
+        return replace(expected, switches=self.switches)
 
     @property
-    def cell_fields(self) -> dict[str, bool]:
+    def switches(self) -> dict[str, bool | str]:
+        """The switches of all its settings, with their values."""
+        return {
+            switch: value
+            for name in self.settings
+            for switch, value in SETTINGS[name].switches.items()
+        }
+
+    @property
+    def cell_fields(self) -> dict[str, object]:
         """What the arm adds to the child's cell."""
-        return {key: value for name in self.settings for key, value in SETTINGS[name].cell.items()}
+        cells = [SETTINGS[name].cell for name in self.settings]
+        fields = {key: value for cell in cells for key, value in cell.items()}
+        return fields | ({"switches": self.switches} if self.switches else {})
 
     def child_environment(self, base: Mapping[str, str]) -> dict[str, str]:
         """The environment variables of a child: `base` without leaks, plus the arm's settings.
@@ -179,6 +211,19 @@ def parse_arm(text: str) -> Arm:
         if misfit is not None:
             raise UsageError(f"arm {text!r}: the setting {name!r} does not fit: {misfit}")
     return Arm(build, tuple(name for name in SETTINGS if name in names))
+
+
+def switched(arms: Iterable[str]) -> list[str]:
+    """A line for each switch that these arms have: what it is, since no figure shows that.
+
+    Arms of a later version are passed over.
+    """
+    names = {name for arm in arms for name in arm.split("+")[1:]}
+    return [
+        f"+{name}: {setting.summary}."
+        for name, setting in SETTINGS.items()
+        if name in names and setting.switches
+    ]
 
 
 def parse_arms(texts: Iterable[str]) -> tuple[Arm, ...]:

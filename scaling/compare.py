@@ -12,11 +12,15 @@ from rich.console import Console
 from scaling.analysis.across import across
 from scaling.errors import UsageError
 from scaling.frame.frame import Journal
-from scaling.tables.comparison import Chapter, across_chapters, chapters
+from scaling.tables.across_view import across_chapters
+from scaling.tables.comparison import chapters
 from scaling.tables.comparison_view import Comparison, comparison_markdown
-from scaling.tell import read, tell_journal, try_writing
+from scaling.tables.grid import Chapter
+from scaling.tell import read, tell_journal
+from scaling.writing import try_writing
 
 FILE_NAME = "comparison.md"
+AGAIN = "scaling compare"
 
 
 def compare(results: Sequence[Path], output: Path | None, console: Console) -> None:
@@ -43,8 +47,8 @@ def compare(results: Sequence[Path], output: Path | None, console: Console) -> N
     if output is not None:
         text = comparison_markdown(told) + "\n"
         file = output / FILE_NAME
-        try_writing(output, lambda: output.mkdir(parents=True, exist_ok=True))
-        try_writing(file, lambda: file.write_text(text, encoding="utf-8"))
+        try_writing(output, lambda: output.mkdir(parents=True, exist_ok=True), AGAIN)
+        try_writing(file, lambda: file.write_text(text, encoding="utf-8"), AGAIN)
         quiet = Console(quiet=True)
         for name, journal in zip(_names(journals), journals, strict=True):
             tell_journal(journal, output / name, quiet)

@@ -114,7 +114,7 @@ def ensure_any(interpreters: Iterable[Interpreter], *, group: str, say: Say) -> 
 
 
 def pins_file(group: str) -> Path:
-    """The compiled requirements of `group`: `child`, `tls`, `loops`, `study`, `tests`, `lint`."""
+    """The compiled requirements of `group`, such as `child`, `tests` or `notebooks`."""
     path = PINS / f"{group}.txt"
     if not path.is_file():
         raise UsageError(f"there are no pins for {group!r}, only for {', '.join(groups())}.")

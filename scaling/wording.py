@@ -42,8 +42,8 @@ def span(low: str, high: str) -> str:
     return f"{low} to {high}" if "-" in (low[0], high[0]) else f"{low}–{high}"
 
 
-def spread(values: Iterable[Estimate]) -> str:
-    """What stands beside some medians: `range of 3 runs`, `95 % interval over 8 blocks`."""
+def bounds_kind(values: Iterable[Estimate]) -> str:
+    """What the bounds beside some medians are: `range of 3 runs`, `95 % interval over 8 blocks`."""
     several = [value for value in values if value.n > 1]
     ranges = sorted({value.n for value in several if value.coverage is None})
     intervals = sorted({value.n for value in several if value.coverage is not None})
@@ -76,3 +76,9 @@ def parameter(value: object) -> str:
 def plural(count: int, noun: str) -> str:
     """`1 run`, `3 runs`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def listed(things: Iterable[object]) -> str:
+    """`threads`, `threads and processes`, `a, b and c`; of none it raises `ValueError`."""
+    *others, last = map(str, things)
+    return f"{', '.join(others)} and {last}" if others else last

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from scaling.arms import SETTINGS
 from scaling.journal.record import (
     Arm,
     Cell,
@@ -32,6 +33,7 @@ from scaling.journal.record import (
     RunLine,
     ServiceUse,
     StudyLine,
+    Switch,
     Ticks,
     WorkerRecord,
     WorkloadNote,
@@ -186,7 +188,13 @@ def speedup(cell: Cell, made: Made) -> float:
 
 
 def is_free(arm_name: str) -> bool:
-    return arm_name.endswith(("t", "t+nogc"))
+    build, *settings = arm_name.split("+")
+    return build.endswith("t") and "gil" not in settings
+
+
+def switches(arm_name: str) -> tuple[Switch, ...]:
+    asked = (SETTINGS[each].switches for each in arm_name.split("+")[1:] if each in SETTINGS)
+    return tuple(Switch(name=name, value=value) for each in asked for name, value in each.items())
 
 
 def run_line(
@@ -203,6 +211,7 @@ def run_line(
         gil=GilStates(started=not free, imported=not free, opened=not free, closed=not free),
         allocator="mimalloc" if mimalloc else "pymalloc",
         gc_enabled="nogc" not in cell.arm,
+        switches=switches(cell.arm),
         gc_collections=3,
         gc_pause_ns=1_200_000,
         context_items=0,

@@ -13,7 +13,7 @@ from scaling import wording
 from scaling.analysis.across import Across, across
 from scaling.frame.frame import Journal, read_journal
 from scaling.journal.record import RunLine
-from scaling.tables.comparison import across_chapters
+from scaling.tables.across_view import across_chapters
 from scaling.tables.comparison_view import Comparison, comparison_markdown
 from tests.fabricate import Made, journal, with_, write
 

@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from scaling.arms import SETTINGS, Arm, ReadBack, parse_arm, parse_arms
+from scaling.arms import (
+    NOT_IN_CPYTHON,
+    SETTINGS,
+    Arm,
+    ReadBack,
+    parse_arm,
+    parse_arms,
+    switched,
+)
 from scaling.errors import UsageError
 from scaling.interpreters.builds import BUILDS
 
@@ -76,6 +84,30 @@ def test_switching_the_collector_off_goes_by_the_cell() -> None:
     assert parse_arm("3.14").cell_fields == {}
 
 
+def test_switches_are_asked_for_by_the_cell_and_expected_back() -> None:
+    both = {"PYTHONASYNCIOUSEIOURING": "1", "asyncio.events._USE_NEW_SCHEDULER": True}
+    arm = parse_arm("3.13+new-scheduler+io-uring")
+    assert arm.name == "3.13+io-uring+new-scheduler"
+    assert arm.cell_fields == {"switches": both}
+    assert arm.expected.switches == both
+    assert arm.child_environment({}) == {"PYTHONASYNCIOUSEIOURING": "1"}
+    shell = {"PYTHONASYNCIOUSEIOURING": "1"}
+    assert parse_arm("3.13+new-scheduler").child_environment(shell) == {}
+
+
+def test_every_variable_that_is_a_switch_is_in_the_environment() -> None:
+    for setting in SETTINGS.values():
+        variables = {k: v for k, v in setting.switches.items() if "." not in k}
+        assert variables.items() <= dict(setting.environment).items()
+
+
+def test_what_a_switch_is_gets_told_once() -> None:
+    arms = ["3.13", "3.13+io-uring", "3.13t+gil+io-uring", "go", "9.9+later"]
+    (told,) = switched(arms)
+    assert told == f"+io-uring: {NOT_IN_CPYTHON}."
+    assert switched(["3.14", "3.14t+gil", "3.14+nogc"]) == []
+
+
 @pytest.mark.parametrize("name", ARMS_HERE)
 def test_a_real_child_reads_back_what_its_arm_promises(name: str) -> None:
     arm = parse_arm(name)
@@ -101,6 +133,7 @@ def test_a_real_child_reads_back_what_its_arm_promises(name: str) -> None:
         ("", "no build ''"),
         ("3.12t", "no build '3.12t'"),
         ("3.14t+gli", "Did you mean 'gil'"),
+        ("3.13+iouring", "Did you mean 'io-uring'"),
         ("3.14+minimalloc", "Did you mean 'mimalloc'"),
         ("3.14t+", "unknown setting ''"),
         ("3.14+gil", "3.14 always has its GIL"),

@@ -14,6 +14,8 @@ from scaling.driver.child import RUBBISH_KEPT, STDERR_KEPT, Child, Ending, run_c
 from scaling.journal.record import Memory
 from tests.children import QUICK, environment
 
+pytestmark = pytest.mark.measures
+
 BOTH = pytest.mark.parametrize("model", ["threads", "processes"])
 
 ENDS = """
@@ -199,7 +201,7 @@ CLINGS = """
 
     @dataclass
     class Theirs(Workload):
-        way: Literal["waits", "deaf", "blocks", "executor", "thread"] = parameter("waits", "how")
+        ways: str = parameter("waits", "how each worker clings, in their order")
 
         async def run(self, worker: Worker) -> None:
             while worker.running:
@@ -207,17 +209,18 @@ CLINGS = """
                 worker.operations += 1
 
         async def teardown(self, worker: Worker) -> None:
-            if self.way == "waits":
+            way = self.ways.split()[worker.index]
+            if way == "waits":
                 await asyncio.sleep(3600)
-            elif self.way == "deaf":
+            elif way == "deaf":
                 while True:
                     try:
                         await asyncio.sleep(3600)
                     except asyncio.CancelledError:
                         pass
-            elif self.way == "blocks":
+            elif way == "blocks":
                 time.sleep(3600)
-            elif self.way == "executor":
+            elif way == "executor":
                 asyncio.get_running_loop().run_in_executor(None, time.sleep, 3600)
             else:
                 threading.Thread(target=time.sleep, args=(3600,)).start()
@@ -237,22 +240,16 @@ with contextlib.suppress(ImportError):
 
 @pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
 @pytest.mark.parametrize(
-    ("way", "pending", "hung"),
-    [
-        ("waits", 1, False),
-        ("deaf", 0, True),
-        ("blocks", 0, True),
-        ("executor", 0, True),
-        ("thread", 0, False),
-    ],
+    ("ways", "pending", "hung"),
+    [("waits waits", 1, False), ("deaf blocks executor", 0, True), ("thread thread", 0, False)],
 )
 def test_what_hangs_while_closing_takes_no_figure_with_it(
-    theirs: Callable[[str], str], tmp_path: Path, model: str, way: str, pending: int, hung: bool
+    theirs: Callable[[str], str], tmp_path: Path, model: str, ways: str, pending: int, hung: bool
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(IMPATIENT)
-    cell = {"workload": theirs(CLINGS), "parameters": {"way": way}, "model": model, **QUICK}
+    cell = {"workload": theirs(CLINGS), "parameters": {"ways": ways}, "model": model, **QUICK}
     child = Child(sys.executable, environment(tmp_path))
-    ending = run_child(child, {**cell, "workers": 2})
+    ending = run_child(child, {**cell, "workers": len(ways.split())})
     assert ending.record is not None
     assert (ending.outcome, ending.exit_code) == ("measured", 0), ending.record.failure
     for worker in ending.record.workers:

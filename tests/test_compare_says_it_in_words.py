@@ -21,7 +21,7 @@ from scaling.cli import app
 from scaling.compare import compare
 from scaling.errors import UsageError
 from scaling.frame.frame import Journal, read_journal
-from scaling.plots.draw import COMPARING, subjects
+from scaling.plots.draw import KINDS, subjects
 from scaling.plots.sheet import Sheet
 from scaling.plots.style import RC, arm_colours
 from scaling.tables.comparison import chapters
@@ -192,7 +192,7 @@ def test_a_study_is_not_held_against_itself(tmp_path: Path) -> None:
 def drawn(study: Journal, kind: str) -> Sheet:
     about, *_ = subjects(study.frame, study.study).values()
     with mpl.rc_context(RC):
-        return COMPARING[kind][0](about)
+        return KINDS[kind][0](about)
 
 
 def texts(sheet: Sheet, gid: str) -> list[Text]:
@@ -228,7 +228,7 @@ def test_n_is_written_beside_what_it_gives_and_costs(tmp_path: Path) -> None:
     assert sheet.all_panels[0].get_xlabel() == "MiB (RSS; of processes PSS)"
 
 
-@pytest.mark.parametrize("kind", COMPARING)
+@pytest.mark.parametrize("kind", KINDS)
 def test_no_word_of_a_full_comparison_leaves_the_sheet(tmp_path: Path, kind: str) -> None:
     sheet = drawn(studied(tmp_path, FULL), kind)
     sheet.figure.draw_without_rendering()

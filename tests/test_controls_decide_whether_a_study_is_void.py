@@ -22,7 +22,7 @@ from scaling.plots.draw import subjects
 from scaling.study.controls import CONTROLS
 from scaling.study.options import Options
 from scaling.study.study import study_from
-from scaling.tables.comparison import across_chapters
+from scaling.tables.across_view import across_chapters
 from scaling.tables.comparison_rows import comparison_rows
 from scaling.tables.export import markdown, summary
 from scaling.tables.tables import Results

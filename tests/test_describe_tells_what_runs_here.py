@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scaling.journal.record import Description, ParameterFacts, decode_description
-from tests.children import BEGINNING, FREE_THREADED, ask, measured
+from tests.children import BEGINNING, FREE_THREADED, ask, finish
 from workers.loops import LOOPS
 
 OURS = {name for name, loop in LOOPS.items() if loop.library == "asyncio"}
@@ -105,6 +105,16 @@ def test_refusals_are_those_of_a_sub_interpreter_that_tried(here: Description) -
     assert on_asyncio == {"interpreters"}
 
 
+def test_what_scaling_and_sizing_must_not_divide_is_told(here: Description) -> None:
+    told = {name: facts.whole for name, facts in here.workloads.items() if facts.whole}
+    assert told == {"gather": "fan_out"}
+    uneven = {name: facts.uneven for name, facts in here.workloads.items() if facts.uneven}
+    assert set(uneven) == {"handoff"}
+    (one,) = uneven["handoff"]
+    assert one.parameters == {"pattern": "into-one"}
+    assert "keep its share" in one.reason
+
+
 def test_loops_of_another_library_are_refused_under_every_model(here: Description) -> None:
     refused = {
         (each.model, each.loop): each.reason
@@ -162,17 +172,17 @@ def test_own_workload_is_refused_with_the_choices_that_cannot_be_loaded(
     theirs: Callable[[str], str], tmp_path: Path
 ) -> None:
     name = theirs(PICKY)
-    picky = described(name, folders=(tmp_path,)).workloads[name]
+    never_content = (tmp_path / "theirs.py").read_text().replace('!= "two"', '!= ""')
+    (tmp_path / "others.py").write_text(never_content)
+    workloads = described(name, "others:Theirs", folders=(tmp_path,)).workloads
+    assert workloads["others:Theirs"].refused == "ImportError: no one"
+    picky = workloads[name]
     assert picky.refused is None
     here = [each for each in picky.refusals if (each.model, each.loop) == ("threads", "asyncio")]
     assert [(each.reason, each.parameters) for each in here] == [
         ("ImportError: no one", {"way": "one"}),
         ("ImportError: no three", {"way": "three"}),
     ]
-    (tmp_path / "theirs.py").write_text(
-        (tmp_path / "theirs.py").read_text().replace('!= "two"', '!= ""')
-    )
-    assert described(name, folders=(tmp_path,)).workloads[name].refused == "ImportError: no one"
 
 
 def test_own_workload_by_module_and_name(theirs: Callable[[str], str], tmp_path: Path) -> None:
@@ -204,7 +214,7 @@ def test_own_workload_by_entry_point(theirs: Callable[[str], str], tmp_path: Pat
     assert description.packages["nap"] == "1.0"
     assert description.workloads["nap"].operation == "naps"
     cell = {"workload": description.workloads["nap"].path, "parameters": {"beds": 1}}
-    assert measured(cell, tmp_path).workers[0].ticks.operations[-1] > 0
+    assert finish(cell, tmp_path).record.workers[0].ticks.operations[-1] > 0
 
 
 NONE_OF_THEM = {

@@ -87,25 +87,25 @@ def test_noise_alone_is_seldom_called_a_drift() -> None:
 @pytest.mark.parametrize(("change", "word"), [(0.08, "faster"), (-0.08, "slower")])
 def test_a_drift_is_found_and_told_with_its_interval(change: float, word: str) -> None:
     of_time = drift(study(1, over_time=change))
-    assert (of_time.verdict, of_time.verdict_over_block) == (word, "none")
+    assert (of_time.word, of_time.word_over_block) == (word, "none")
     assert f" % {word} (" in of_time.text
     assert "from its first block to its last" in of_time.text
     of_block = drift(study(1, over_block=change))
-    assert (of_block.verdict, of_block.verdict_over_block) == ("none", word)
+    assert (of_block.word, of_block.word_over_block) == ("none", word)
     assert "from the beginning of a block to its end" in of_block.text
 
 
 def test_below_six_blocks_nothing_can_be_told() -> None:
     found = drift(study(1, blocks=5, over_time=0.5))
-    assert (found.verdict, found.verdict_over_block, found.text) == ("can't tell", "can't tell", "")
+    assert (found.word, found.word_over_block, found.text) == ("can't tell", "can't tell", "")
     assert found.over_time.n == 0
 
 
 def test_cells_that_differ_are_no_drift(tmp_path: Path) -> None:
     made = Made(workers=(1, 2, 4), loops=("asyncio", "uvloop"), blocks=8)
     frame = scaling.load(write(journal(made), tmp_path / "journal.jsonl"))
-    assert drift(frame).verdict == "none"
-    assert study_notes(frame) == []
+    assert drift(frame).word == "none"
+    assert study_notes(frame, drift(frame)) == []
 
 
 def test_a_machine_that_slows_down_is_told_in_the_tables(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_machine_that_slows_down_is_told_in_the_tables(tmp_path: Path) -> None
 
     made = Made(workers=(1, 2, 4), loops=("asyncio", "uvloop"), blocks=8)
     frame = scaling.load(write(journal(made, slower), tmp_path / "journal.jsonl"))
-    (note,) = study_notes(frame)
+    (note,) = study_notes(frame, drift(frame))
     assert note.startswith("The study drifted: runs became 1")
     assert drift(frame).over_time.point == pytest.approx(-0.14, abs=0.02)
 
@@ -155,4 +155,4 @@ def test_what_is_not_there_is_not_told(blank: str) -> None:
 def test_any_throughputs_are_taken(values: list[float]) -> None:
     frame = study(1, cells=4).iloc[: len(values)].assign(throughput_per_s=values)
     found = drift(frame)
-    assert found.verdict in ("none", "faster", "slower", "can't tell")
+    assert found.word in ("none", "faster", "slower", "can't tell")

@@ -11,7 +11,7 @@ import pytest
 
 from scaling import interpreters
 from scaling.journal.record import Description, Record, decode_description, decode_record
-from tests.children import PATIENCE_S, QUICK, environment
+from tests.children import FREE_THREADED, PATIENCE_S, QUICK, environment
 
 STANDARD_LIBRARY = (
     *("compute", "shared", "echo", "stream", "handoff"),
@@ -27,10 +27,16 @@ SMALL = {
 
 
 def here() -> dict[str, str]:
-    """Each build on this machine, and the one that runs the tests."""
-    running = f"running 3.{sys.version_info.minor}"
-    found = {one.build: str(one.executable) for one in reversed(interpreters.survey())}
-    return {running: os.path.realpath(sys.executable), **found}
+    """The build that runs the tests, and each other of its kind, with a GIL or without one.
+
+    The tests run on one of each kind: between them they look at every Python here, and at none
+    twice.
+    """
+    running = os.path.realpath(sys.executable)
+    alike = [one for one in interpreters.survey() if one.free_threaded == FREE_THREADED]
+    best = {one.build: str(one.executable) for one in reversed(alike)}
+    others = {build: python for build, python in best.items() if python != running}
+    return {f"running 3.{sys.version_info.minor}": running, **others}
 
 
 PYTHONS = here()

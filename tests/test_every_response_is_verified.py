@@ -15,6 +15,8 @@ from workers import Worker
 from workers.serving.listening import listen, url_of
 from workers.workloads.fetch import Fetch
 
+pytestmark = pytest.mark.measures
+
 LIMIT_S = 20
 
 type Answer = Callable[[int], web.StreamResponse | None]  # None: the connection is closed

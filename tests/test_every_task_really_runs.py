@@ -92,7 +92,7 @@ def test_what_only_asyncio_has_is_refused(loop: str, name: str, parameters: dict
     done = finish({"workload": "spawn", "loop": loop, "parameters": parameters})
     assert done.record.failure is not None
     assert done.record.failure.error == f"RefusedError: {reason}"
-    planned = refusals("workers.workloads.spawn:Spawn", Spawn, [loop], load_choices(Spawn), {})
+    planned = refusals("workers.workloads.spawn:Spawn", Spawn, [loop], load_choices(Spawn), None)
     place = {"model": "threads", "loop": loop, "reason": reason, "parameters": parameters}
     assert place in planned
 

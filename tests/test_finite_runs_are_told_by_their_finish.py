@@ -78,7 +78,7 @@ def test_what_belongs_to_windows_is_blank(tmp_path: Path) -> None:
     (row,) = rows(tmp_path, [worker(1.0), worker(1.1)]).to_dict("records")
     assert row["finite"] is True
     assert row["finish_s"] == pytest.approx(1.1)
-    for name in ("overlap", "drift", "lag_p50_s", "lag_max_s"):
+    for name in ("overlap", "late_rise", "lag_p50_s", "lag_max_s"):
         assert math.isnan(row[name])
     assert pd.isna(row["steadiness"])
     assert (row["validity"], row["reasons"]) == ("valid", ())
@@ -145,5 +145,5 @@ def test_figures_are_consistent_whatever_workers_do(each: list[tuple[int, float,
     assert found["throughput_per_s"] * found["finish_s"] == pytest.approx(found["operations"])
     rated = [each for each in each if not each[2]] or each
     assert found["finish_s"] == pytest.approx(max(took_s for _, took_s, _ in rated), rel=1e-3)
-    assert 0 <= found["finish_spread"] < 1
+    assert 0 <= found["finish_gap"] < 1
     assert found["idle_workers"] == sum(count == 0 for count, *_ in rated)

@@ -7,17 +7,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from rich.console import Console
 
 import scaling.driver.execute as execute
-from scaling.arms import parse_arm
+from scaling.arms import NOT_IN_CPYTHON, parse_arm
 from scaling.driver.child import Child, Ending
 from scaling.driver.execute import Executor, PreparedArm
 from scaling.driver.services import Services
 from scaling.frame.frame import load
 from scaling.journal.head import head
-from scaling.journal.record import Machine, decode_line, encode_line
+from scaling.journal.record import (
+    Machine,
+    ParameterFacts,
+    WorkloadFacts,
+    decode_line,
+    encode_line,
+)
 from scaling.machine.topology import Topology
 from scaling.plan.plan import Plan, make_plan
 from scaling.plan.table import plan_table
@@ -30,15 +37,17 @@ from tests.describing import WORKLOADS, description
 from tests.test_scale_is_told_wherever_figures_are import NAP
 
 FINITE = "controls = false\nblocks = 3\nworkers = [1, 2]\n[[workloads]]\nname = 'nap'\n"
+NAPS = {"nap": NAP}
 MIXED = f"{FINITE}[[workloads]]\nname = 'echo'\n"
 
 
-def planned(text: str, **options: Any) -> Plan:
+def planned(text: str, workloads: Mapping[str, WorkloadFacts] = NAPS, **options: Any) -> Plan:
     study = study_from(
         Options(**options), running_build="3.14t", load_file=lambda name: read_study(text, name)
     )
-    described = description(workloads={**WORKLOADS, "nap": NAP})
-    return make_plan(study, {"3.14t": described}, Topology(logical_cpus=2, physical_cores=2))
+    described = description(workloads={**WORKLOADS, **workloads})
+    topology = Topology(logical_cpus=2, physical_cores=2)
+    return make_plan(study, dict.fromkeys(study.arms, described), topology)
 
 
 def test_its_time_is_not_known_beforehand() -> None:
@@ -63,6 +72,25 @@ def test_a_large_one_is_warned_of_and_a_quick_look_offered() -> None:
     assert warning == "1,000,000 per worker can take hours in all; --scale 0.01 is for a quick look"
     assert list(reservations(planned(FINITE, set=("nap.naps=999999",)))) == []
     assert list(reservations(planned(FINITE, scale="1%"))) == ["scaled to 1 %"]
+
+
+def test_what_belongs_together_is_done_in_full_and_the_plan_says_so() -> None:
+    text = FINITE + "parameters.bed = [10, 5_000]\n"
+    beds = {**NAP.parameters, "bed": ParameterFacts(type="int", default=10, at_least=1)}
+    facts = msgspec.structs.replace(NAP, whole="bed", parameters=beds)
+    small = planned(text, workloads={"nap": facts}, scale="0.1%")
+    assert list(reservations(small)) == [
+        "scaled to 0.1 %",
+        "nap: bed=5,000 is more than the 1,000 asked for: one is done, in full",
+    ]
+    assert list(reservations(planned(text, workloads={"nap": facts}, scale="1%"))) == [
+        "scaled to 1 %"
+    ]
+
+
+def test_switches_that_change_nothing_are_told_before_anything_is_run() -> None:
+    made = planned(FINITE, arm=("3.14t", "3.14t+io-uring"), scale="1%")
+    assert list(reservations(made)) == ["scaled to 1 %", f"+io-uring: {NOT_IN_CPYTHON}."]
 
 
 # --- how long it may take -----------------------------------------------------------------------
@@ -90,7 +118,9 @@ def test_it_has_an_hour_if_nothing_else_is_said(monkeypatch: pytest.MonkeyPatch)
         NAP.path: 3600.0,
         WORKLOADS["echo"].path: None,  # its window and ample time more
     }
-    assert limits_of(planned(f"limit_s = 60\n{FINITE}"), monkeypatch) == {NAP.path: 60.0}
+    short = f"limit_s = 60\n{FINITE}"
+    assert limits_of(planned(short), monkeypatch) == {NAP.path: 60.0}
+    assert limits_of(planned(short, limit=90.0), monkeypatch) == {NAP.path: 90.0}
 
 
 # --- what the journal keeps ---------------------------------------------------------------------
@@ -113,6 +143,7 @@ def test_the_study_line_tells_which_workloads_are_finite() -> None:
 # --- all of it ----------------------------------------------------------------------------------
 
 
+@pytest.mark.measures
 def test_a_finite_study_is_measured_from_end_to_end(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "import asyncio\n"

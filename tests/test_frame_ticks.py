@@ -151,15 +151,15 @@ def test_who_only_serves_is_neither_idle_nor_unfair() -> None:
     assert figures(serving)["idle_workers"] == 1  # there is nobody whom it could serve
 
 
-def test_drift_is_the_last_quarter_against_the_rest() -> None:
+def test_late_rise_is_the_last_quarter_against_the_rest() -> None:
     rising = [100 * k for k in range(17)] + [1600 + 120 * k for k in range(1, 5)]
     found = figures(worker(0, ticks=21, operations=rising))
     # 20 sub-windows: the last five are 100, 120, 120, 120, 120 against 100
-    assert found["drift"] == pytest.approx(0.16)
+    assert found["late_rise"] == pytest.approx(0.16)
     assert found["rise"] == pytest.approx(0.16 / 1.04)  # of the mean rate
     assert found["fall"] == 0
-    assert figures(worker(100))["drift"] == pytest.approx(0, abs=1e-9)
-    assert math.isnan(figures(worker(100, ticks=5))["drift"])
+    assert figures(worker(100))["late_rise"] == pytest.approx(0, abs=1e-9)
+    assert math.isnan(figures(worker(100, ticks=5))["late_rise"])
 
 
 def test_a_clock_that_stands_still_is_seen() -> None:

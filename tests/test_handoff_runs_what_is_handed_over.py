@@ -43,6 +43,17 @@ def test_all_others_send_to_the_first(workers: int) -> None:
     assert timers(record) == [True] + [False] * (workers - 1)
 
 
+def test_who_sends_nothing_has_nothing_on_the_way() -> None:
+    first, *others = measured({"workload": "handoff", "workers": 3, "in_flight": 12}).workers
+    assert first.in_flight is None
+    assert [worker.in_flight for worker in others] == [4, 4]
+
+
+def test_a_share_of_what_all_have_on_the_way_would_be_kept_where_all_send_to_one() -> None:
+    assert "keep its share" in str(Handoff().uneven())
+    assert Handoff(pattern="ring").uneven() is None
+
+
 @pytest.mark.parametrize("workers", [1, 3])
 def test_in_a_ring_each_sends_to_the_next(workers: int) -> None:
     record = handed_over(workers, pattern="ring", on_the_way=7)

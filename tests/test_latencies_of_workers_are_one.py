@@ -38,7 +38,7 @@ def test_percentiles_are_numpys_to_a_bucket() -> None:
 
 @pytest.mark.parametrize(
     ("count", "given"),
-    [(1, 1), (9, 1), (10, 2), (99, 2), (100, 3), (999, 3), (1000, 4)],
+    [(1, 1), (9, 1), (10, 2), (19, 2), (20, 3), (99, 3), (100, 4), (999, 4), (1000, 5)],
 )
 def test_a_percentile_needs_samples(count: int, given: int) -> None:
     found = summary([histogram([1_000_000] * count)])
@@ -47,6 +47,10 @@ def test_a_percentile_needs_samples(count: int, given: int) -> None:
 
 def test_the_ninth_of_ten_is_the_ninetieth_percentile() -> None:
     assert summary([histogram(list(range(1, 11)))])["latency_p90_s"] == pytest.approx(9e-9)
+
+
+def test_the_nineteenth_of_twenty_is_the_ninety_fifth_percentile() -> None:
+    assert summary([histogram(list(range(1, 21)))])["latency_p95_s"] == pytest.approx(19e-9)
 
 
 @given(st.lists(st.integers(0, 1 << 43), min_size=1, max_size=50))
@@ -84,6 +88,7 @@ def test_runs_without_latencies_are_blank() -> None:
     found = latencies(records)
     assert found["latencies"].tolist() == [0, 0, 40]
     assert np.isnan(found["latency_p50_s"]).tolist() == [True, True, False]
+    assert np.isnan(found["latency_p95_s"]).tolist() == [True, True, False]
     assert np.isnan(found["latency_p99_s"]).all()
 
 

@@ -15,15 +15,16 @@ from scaling.analysis.comparison import Compared, compare_ways
 from scaling.analysis.estimate import median
 from scaling.analysis.held import ASKED
 from scaling.analysis.paired import Way
-from scaling.analysis.verdict import verdicts
 from scaling.cli import app
 from scaling.frame.frame import Journal, read_journal
 from scaling.journal.record import RunLine
-from scaling.tables.comparison import Chapter, chapters
+from scaling.tables.comparison import chapters
 from scaling.tables.comparison_rows import comparison_rows
 from scaling.tables.comparison_view import Comparison
+from scaling.tables.grid import Chapter
 from scaling.tell import tell
 from tests.fabricate import LOOP_FACTORS, Made, journal, with_, write
+from tests.judging import verdicts
 
 FACTOR = LOOP_FACTORS["uvloop"]
 TITLE = "What the loop changed: over asyncio"

@@ -16,6 +16,8 @@ from scaling.driver.probe import Probe, cpu_s, full_memory, peak_bytes
 from scaling.journal.record import Memory
 from tests.children import QUICK, environment
 
+pytestmark = pytest.mark.measures
+
 MIB = 1 << 20
 HUNGRY = """
     import mmap

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaling.analysis.across import across
-from scaling.analysis.curves import Key, curves
+from scaling.analysis.curve import Key
+from scaling.analysis.curves import curves
 from scaling.analysis.estimate import median
 from scaling.analysis.noise import NO_TWINS, NoiseFloor, Noisy, Twins, noise_floor
 from scaling.analysis.paired import paired

@@ -205,6 +205,16 @@ def test_the_tests_run_on_both_builds_even_when_one_fails(monkeypatch: pytest.Mo
     assert session.commands == ["python3.14 -m pytest -k x", "python3.14t -m pytest -k x"]
 
 
+def test_what_measures_has_the_machine_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test is in one of the parts of the suite, and in one alone."""
+    monkeypatch.setattr(noxfile, "python_for", lambda session, builds, group: {"3.14": "python"})
+    session = Session()
+    noxfile.run_tests(session, ["3.14"])  # type: ignore[arg-type]
+    beside, alone = session.commands
+    assert beside.startswith("python -m pytest -m not measures --numprocesses ")
+    assert alone == "python -m pytest -m measures"
+
+
 @pytest.mark.parametrize("error", [ScalingError, UsageError])
 def test_what_we_foresaw_is_told_without_a_traceback(error: type[ScalingError]) -> None:
     with pytest.raises(SystemExit, match="no such build"), noxfile.explained(Session()):  # type: ignore[arg-type]

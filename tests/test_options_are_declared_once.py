@@ -72,7 +72,7 @@ def test_what_is_said_arrives_in_the_form_that_a_study_takes() -> None:
     asked, own = called(
         *("--workload", "echo", "--workload", "stream,scrape", "--set", "echo.api=streams"),
         *("--seconds", "0.5", "--blocks", "4", "--no-controls", "--twins", "--precision", "2%"),
-        *("--max-blocks", "12", "--scale", "0.01", "--output", "there"),
+        *("--max-blocks", "12", "--scale", "0.01", "--limit", "7200", "--output", "there"),
     )
     assert asked.options == Options(
         workload=("echo", "stream,scrape"),
@@ -84,6 +84,7 @@ def test_what_is_said_arrives_in_the_form_that_a_study_takes() -> None:
         precision="2%",
         max_blocks=12,
         scale="0.01",
+        limit=7200.0,
     )
     assert own == {"output": Path("there")}
 

@@ -10,8 +10,9 @@ from scaling.analysis.comparison import Compared, compare_ways
 from scaling.analysis.paired import Way
 from scaling.frame.frame import Journal, read_journal
 from scaling.journal.record import Arm, ProcessFacts, RunLine, StudyLine
-from scaling.tables.comparison import Chapter, chapters
+from scaling.tables.comparison import chapters
 from scaling.tables.comparison_rows import comparison_rows
+from scaling.tables.grid import Chapter
 from tests.fabricate import Made, journal, write
 
 TITLE = "Other runtimes over Python"

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from scaling.errors import UsageError
-from scaling.journal.record import Description, Refusal, WorkloadFacts
+from scaling.journal.record import Description, Refusal, Uneven, WorkloadFacts
 from scaling.machine.topology import Topology
 from scaling.plan.plan import Plan, make_plan
 from scaling.plan.table import plan_table
@@ -59,6 +59,26 @@ def test_a_workload_refuses_one_model_on_one_loop_and_keeps_the_rest() -> None:
         )
         for workers in (1, 2)
     }
+
+
+def test_strong_sizing_is_refused_where_work_in_flight_cannot_be_dealt_out_evenly() -> None:
+    uneven = Uneven(reason="one worker keeps it", parameters={"api": "streams"})
+    picky = msgspec.structs.replace(ECHO, uneven=[uneven])
+    made = plan(
+        "sizing = ['weak', 'strong']\nworkers = [2]\n[[workloads]]\nname = 'echo'\n"
+        "parameters = { api = ['protocol', 'streams'] }",
+        {"3.14t": description(workloads=WORKLOADS | {"echo": picky})},
+    )
+    assert reasons(made) == {
+        ("echo", "asyncio", "3.14t", "threads", "strong"): (
+            "api=streams: strong sizing deals out work in flight, and one worker keeps it"
+        )
+    }
+    assert [(cell.sizing, cell.parameters["api"]) for cell in made.cells] == [
+        ("weak", "protocol"),
+        ("weak", "streams"),
+        ("strong", "protocol"),
+    ]
 
 
 def test_one_value_of_a_parameter_is_refused_and_the_others_run() -> None:

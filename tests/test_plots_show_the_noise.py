@@ -13,12 +13,12 @@ from scaling import wording
 from scaling.analysis.noise import NoiseFloor, noise_floor
 from scaling.frame.frame import Journal, read_journal
 from scaling.journal.record import RunLine
-from scaling.plots.draw import COMPARING, KINDS, subjects
+from scaling.plots.draw import KINDS, subjects
 from scaling.plots.sheet import Sheet
 from scaling.plots.style import RC
 from tests.fabricate import Made, journal, write
 
-ALL = {name: draw for kinds in (KINDS, COMPARING) for name, (draw, _) in kinds.items()}
+ALL = {name: draw for name, (draw, _) in KINDS.items()}
 MADE = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), twins=True, noise=0.02)
 CROWDED = Made(
     arms=("3.14", "3.14+mimalloc", "3.14t"),

@@ -27,12 +27,11 @@ from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.study import study_from
 from scaling.tables.sentences import answers
-from tests.children import ROOT
 from tests.commands import scaling
 from tests.fabricate import STARTED_NS, Made, Variants, journal, with_, write
 from tests.outline import Element, Outline
+from tests.published import FOLDERS
 
-PUBLISHED = ROOT / "results/published/xeon-2-cores"
 HOSTILE = "<script>alert(1)</script>&\"'{{ 7 * 7 }}"
 CONTROLS: Variants = {
     "compute": [{"iterations": 1000}],
@@ -355,7 +354,7 @@ def test_the_same_journal_gives_the_same_page() -> None:
 
 
 def test_the_study_file_asks_for_the_same_study(tmp_path: Path) -> None:
-    for folder in sorted(PUBLISHED.iterdir()):
+    for folder in FOLDERS:
         asked = read_journal(folder).study
         text = study_file(asked)
         (tmp_path / "study.toml").write_text(text, encoding="utf-8")
@@ -370,7 +369,7 @@ def test_the_study_file_asks_for_the_same_study(tmp_path: Path) -> None:
 
 
 def test_the_study_file_of_a_scaled_study_is_not_scaled_again() -> None:
-    asked = read_journal(min(PUBLISHED.iterdir())).study
+    asked = read_journal(FOLDERS[0]).study
     scaled = with_(asked, study=asked.study | {"scale": 0.01, "precision": None})
     assert "scale" not in tomllib.loads(study_file(scaled))
 

@@ -8,10 +8,10 @@ import pytest
 from scaling.analysis.break_even import BreakEven, break_evens
 from scaling.analysis.paired import Paired, Way, paired
 from scaling.analysis.rivals import ceiling, rivalries
-from scaling.analysis.verdict import verdicts
 from scaling.frame.frame import read_journal
 from scaling.journal.record import RunLine
 from tests.fabricate import Made, journal, with_, write
+from tests.judging import verdicts
 
 ARMS = ("3.14", "3.14+mimalloc", "3.14t")
 BOTH = ("threads", "processes")

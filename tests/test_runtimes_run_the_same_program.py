@@ -20,6 +20,8 @@ from scaling.runtimes.prepare import prepare_runtime
 from tests.describing import description
 from tests.pretend import say_nothing, script
 
+pytestmark = pytest.mark.measures
+
 SPAWN = WorkloadFacts(
     path="workers.workloads.spawn:Spawn", operation="tasks", in_flight="tasks", finite=True
 )
@@ -128,7 +130,7 @@ def test_its_memory_is_read_from_outside(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["node", "bun"])
 def test_a_program_that_calls_nothing_is_found_out(name: str, tmp_path: Path) -> None:
-    """The program of seeds/002: `Array(n).map` skips holes."""
+    """The program of factor-2025: `Array(n).map` skips holes."""
     arm = prepared(name)
     if absent(arm):
         return

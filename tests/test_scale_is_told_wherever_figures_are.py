@@ -24,6 +24,7 @@ from scaling.study.study import study_from
 from scaling.tables.comparison import warnings_of
 from scaling.tables.export import markdown, summary
 from scaling.tables.tables import Results
+from scaling.told import Told
 from tests.describing import WORKLOADS, description
 from tests.fabricate import Made, journal, write
 
@@ -157,7 +158,7 @@ def test_tables_plots_and_comparisons_tell_it(scale: float, told: bool, tmp_path
         "terminal": printed(Results(frame, study)),
         "markdown": markdown(frame, study),
         "plots": caption(section, study, []).replace("\N{NO-BREAK SPACE}", " "),
-        "comparison": " ".join(warnings_of(frame, study)),
+        "comparison": " ".join(warnings_of(Told(frame, study))),
     }
     assert {name: "scaled to 1 %" in text for name, text in everything.items()} == dict.fromkeys(
         everything, told

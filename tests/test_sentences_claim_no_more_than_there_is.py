@@ -21,8 +21,11 @@ from scaling.tables.comparison import chapters
 from scaling.tables.comparison_rows import comparison_rows
 from scaling.tables.comparison_view import comparison_markdown
 from scaling.tables.export import markdown, summary
-from scaling.tables.sentences import answers, even, floors, freed, opening
-from scaling.tell import tell, try_writing
+from scaling.tables.margins import floors
+from scaling.tables.phrases import opening
+from scaling.tables.sentences import answers, even, freed
+from scaling.tell import tell
+from scaling.writing import try_writing
 from tests.fabricate import Made, journal, with_, write
 
 SINGLE = Way("3.14", "threads", 1)
@@ -107,9 +110,9 @@ def test_margins_are_told_where_there_are_verdicts(tmp_path: Path, twins: bool, 
     [
         (
             ("3.14t+gil", "3.14t"),
-            " what 3.14t+gil does with as many; what changes is the GIL.",
+            " what 3.14t+gil does with as many; what changes: GIL.",
         ),
-        (("3.14", "3.14t"), "; what changes is the allocator, build and GIL."),
+        (("3.14", "3.14t"), "; what changes: allocator, build and GIL."),
     ],
 )
 def test_a_single_step_is_named_and_nothing_is_together(
@@ -221,12 +224,12 @@ def test_what_cannot_be_written_is_named_with_what_writes_it_again(tmp_path: Pat
         raise OSError(28, "No space left on device")
 
     with pytest.raises(ScalingError) as caught:
-        try_writing(tmp_path / "tables.md", full)
+        try_writing(tmp_path / "tables.md", full, "scaling compare")
     assert str(caught.value).startswith(f"{tmp_path / 'tables.md'} cannot be written (No space")
     assert "`scaling compare`" in str(caught.value)
     studied(tmp_path, Made())
     (tmp_path / "summary.csv").mkdir()
-    with pytest.raises(ScalingError, match=r"summary\.csv cannot be written .*`scaling compare`"):
+    with pytest.raises(ScalingError, match=r"summary\.csv cannot be written .*`scaling plot`"):
         compare([tmp_path], None, Console(quiet=True))
     (tmp_path / "summary.csv").rmdir()
     (tmp_path / "plots").write_text("in the way")

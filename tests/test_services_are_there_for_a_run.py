@@ -18,6 +18,8 @@ from tests.site_at_work import LIMIT_S, environment, fetch, gone
 from workers.site.pages import list_page
 from workers.site.stories import News
 
+pytestmark = pytest.mark.measures
+
 SMALL = {"pages": 2, "seed": 1, "delay_ms": 0, "stories_in_flight": 8, "parser": "lexbor"}
 
 

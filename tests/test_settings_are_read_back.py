@@ -1,12 +1,14 @@
 """A setting that was asked for is read back from inside every process that it was asked for."""
 
+import asyncio
 import platform
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from scaling.journal.record import ProcessFacts, Record
-from tests.children import FREE_THREADED, measured
+from scaling.journal.record import ProcessFacts, Record, Switch
+from tests.children import FREE_THREADED, finish, measured
 
 MODELS = pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
 
@@ -55,6 +57,39 @@ def test_gil_arrives(model: str) -> None:
 def test_collector_arrives(model: str) -> None:
     inside = [process.gc_enabled for process in processes(measured(cell(model, gc=False)), model)]
     assert inside == [False] * (1 if model == "threads" else 3)
+
+
+SWITCH = "asyncio.events._USE_NEW_SCHEDULER"
+VARIABLE = "PYTHONASYNCIOUSEIOURING"
+
+
+@MODELS
+def test_switches_arrive_and_nothing_of_them_was_there(model: str) -> None:
+    """Neither a module's attribute nor a variable that CPython's own asyncio ever looks for."""
+    asked = {VARIABLE: "1", SWITCH: True}
+    record = measured(cell(model, switches=asked), **{VARIABLE: "1"})
+    told = [process.switches for process in processes(record, model)]
+    expected = (Switch(name=VARIABLE, value="1"), Switch(name=SWITCH, value=True, was_there=False))
+    assert told == [expected] * (1 if model == "threads" else 3)
+    sources = [path.read_text() for path in Path(asyncio.__file__).parent.glob("*.py")]
+    assert any("PYTHONASYNCIODEBUG" in source for source in sources)
+    assert not any(VARIABLE in source for source in sources)
+
+
+def test_a_switch_that_did_not_arrive_is_told() -> None:
+    there = "asyncio.constants.LOG_THRESHOLD_FOR_CONNLOST_WRITES"
+    record = measured(cell("threads", switches={VARIABLE: "1", there: True}))
+    assert record.process.switches == (
+        Switch(name=VARIABLE, value=None),
+        Switch(name=there, value=True, was_there=True),
+    )
+
+
+def test_a_switch_of_no_module_ends_the_run() -> None:
+    failure = finish(cell("threads", switches={"no_such_module.switch": True})).record.failure
+    assert failure is not None
+    assert failure.phase == "import"
+    assert "no_such_module" in failure.error
 
 
 @MODELS

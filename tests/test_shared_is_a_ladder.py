@@ -92,7 +92,7 @@ def test_what_is_of_one_loop_is_refused_with_the_reason(sharing: OfOneLoop) -> N
 def test_the_plan_tells_it_before_anything_is_run() -> None:
     told = {
         each["parameters"]["sharing"]: each["reason"]
-        for each in refusals(SHARED, Shared, ["asyncio"], load_choices(Shared), {})
+        for each in refusals(SHARED, Shared, ["asyncio"], load_choices(Shared), None)
         if each["model"] == "threads"
     }
     assert set(told) == set(OF_ONE_LOOP)

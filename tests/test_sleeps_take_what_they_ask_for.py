@@ -1,13 +1,17 @@
 """`sleep` asks for the pauses that it says, and tells what they took beyond them."""
 
 import statistics
+from typing import get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.alone import ALL_LOOPS, run_alone
 from tests.children import measured
 from workers.workloads.lateness import Lateness
-from workers.workloads.sleep import Sleep
+from workers.workloads.pauses import Pauses, exponential_s
+from workers.workloads.sleep import Sleep, Tasks
 from workers.workloads.turns import TURNS_PER_US
 
 # 200 × 200 operations of 5 ms on average, of which a test waits for the fifth part of a hundredth.
@@ -26,17 +30,32 @@ def test_overhead_is_what_is_left_above_the_timers() -> None:
 
 def test_longest_share_is_the_ideal() -> None:
     for sleeps, longest in [(100, 10), (101, 11), (2, 1)]:
-        workload = Sleep(sleeps, 10, pause_ms=2)
-        workload._drawn_s = []
-        assert workload._ideal_s() == pytest.approx(longest * 0.002)
-    workload = Sleep(5, 3, pauses="exponential")
-    workload._drawn_s = [0.1, 0.2, 0.3, 0.25, 0.4]
-    assert workload._ideal_s() == pytest.approx(0.55)  # of 0.1 + 0.2, 0.3 + 0.25, 0.4
+        shares = Sleep(sleeps, 10)._shares()
+        assert Pauses(0.002, []).dealt_s(shares) == pytest.approx(longest * 0.002)
+    drawn = Pauses(0.2, [0.1, 0.2, 0.3, 0.25, 0.4])
+    assert drawn.dealt_s(Sleep(5, 3)._shares()) == pytest.approx(0.55)  # 0.1 + 0.2, 0.3 + 0.25, 0.4
 
 
+def test_where_each_has_its_own_task_the_next_begins_as_soon_as_one_ends() -> None:
+    for sleeps, rounds in [(100, 10), (101, 11), (2, 1)]:
+        assert Pauses(0.002, []).relayed_s(sleeps, 10) == pytest.approx(rounds * 0.002)
+    drawn = Pauses(0.2, [0.3, 0.1, 0.1, 0.25])
+    assert drawn.relayed_s(4, 2) == pytest.approx(0.45)  # of 0.3, and 0.1 + 0.1 + 0.25
+    assert drawn.relayed_s(4, 9) == pytest.approx(0.3)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.integers(1, 40))
+def test_no_deal_is_better_than_what_all_ask_for(drawn_s: list[float], in_flight: int) -> None:
+    pauses, count = Pauses(0.5, drawn_s), len(drawn_s)
+    least = max(*drawn_s, sum(drawn_s) / in_flight)
+    assert pauses.relayed_s(count, in_flight) >= least * (1 - 1e-9)
+    assert pauses.dealt_s(Sleep(count, in_flight)._shares()) >= least * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("tasks", get_args(Tasks))
 @pytest.mark.parametrize("loop", ALL_LOOPS)
-def test_timed_ones_have_a_latency_each(loop: str) -> None:
-    parameters = {**EXPONENTIAL, "timed": True}
+def test_timed_ones_have_a_latency_each(loop: str, tasks: str) -> None:
+    parameters = {**EXPONENTIAL, "timed": True, "tasks": tasks}
     record = measured({"workload": "sleep", "parameters": parameters, "loop": loop, "workers": 2})
     for worker in record.workers:
         assert worker.ticks.operations[-1] == 400
@@ -63,24 +82,27 @@ def test_planned_failures_have_a_latency_too() -> None:
 
 
 def test_pauses_are_drawn_by_each_worker_for_itself() -> None:
-    workload, another = Sleep(40, 8, pauses="exponential"), Sleep(40, 8, seed=2)
+    workload = Sleep(40, 8, pauses="exponential")
+    another = Sleep(40, 8, pauses="exponential", seed=2)
     assert workload._draw(0) == workload._draw(0)
     assert workload._draw(0) != workload._draw(1)
     assert workload._draw(0) != another._draw(0)
+    assert Sleep(40, 8)._draw(0) == []
 
 
 def test_drawn_pauses_are_exponential() -> None:
-    pauses_ms = [1e3 * pause_s for pause_s in Sleep(40_000, 200, pause_ms=5)._draw(0)]
+    pauses_ms = [1e3 * pause_s for pause_s in exponential_s(40_000, 0.005, "seed")]
     assert len(pauses_ms) == 40_000
     # Mean and standard deviation of an exponential are the same; 40,000 tell them within 4 %.
     assert statistics.fmean(pauses_ms) == pytest.approx(5, rel=0.04)
     assert statistics.stdev(pauses_ms) == pytest.approx(5, rel=0.04)
 
 
-def test_work_is_done_in_every_operation(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("tasks", get_args(Tasks))
+def test_work_is_done_in_every_operation(monkeypatch: pytest.MonkeyPatch, tasks: Tasks) -> None:
     done: list[int] = []
     monkeypatch.setattr("workers.workloads.sleep.turns", done.append)
-    run_alone(Sleep(20, 5, pause_ms=0, fail_every=2, work_us=10))
+    run_alone(Sleep(20, 5, pause_ms=0, fail_every=2, work_us=10, tasks=tasks))
     assert done == [10 * TURNS_PER_US] * 20
 
 

@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as arrays
 
 import scaling
 from scaling.frame.stacks import Floats
-from scaling.frame.steadiness import LEAST_CHANGE, drift, rise_and_fall, steadiness
+from scaling.frame.steadiness import LEAST_CHANGE, late_rise, rise_and_fall, steadiness
 from scaling.journal.record import RunLine
 from tests.fabricate import Made, journal, with_, write
 
@@ -77,7 +77,7 @@ def test_what_is_too_small_to_matter_is_level_however_sure() -> None:
 
 def test_too_few_sub_windows_tell_nothing() -> None:
     assert shares(np.ones((3, 7))) == {None: 1.0}
-    assert np.isnan(drift(np.ones((3, 7)))).all()
+    assert np.isnan(late_rise(np.ones((3, 7)))).all()
 
 
 @given(

@@ -34,7 +34,16 @@ ASKED: dict[str, list[tuple[str, Mapping[str, object]]]] = {
     ],
     "async-1m-io": [
         *(
-            ("sleep", {"sleeps": 10**6, "sleeps_in_flight": n, "pause_ms": 1, "fail_every": 1000})
+            (
+                "sleep",
+                {
+                    "sleeps": 10**6,
+                    "sleeps_in_flight": n,
+                    "pause_ms": 1,
+                    "fail_every": 1000,
+                    "tasks": "each",
+                },
+            )
             for n in (10_000, 100_000, 1_000_000)
         ),
         *(
@@ -53,6 +62,8 @@ ASKED: dict[str, list[tuple[str, Mapping[str, object]]]] = {
         ("spawn", {"tasks": n, "join": "wait", "pause_ms": 0, "factory": "lazy"})
         for n in range(100_000, 1_000_001, 100_000)
     ],
+    "switches": [("sleep", {"sleeps": 200_000, "pause_ms": 1}), ("echo", {})],
+    "tls": [("echo", {"payload_bytes": 256, "tls": tls}) for tls in ("off", "per-worker")],
     "async-tools": [
         ("spawn", {"pause_ms": 0.5}),
         *(

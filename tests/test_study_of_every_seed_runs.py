@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from scaling.analysis.curves import CURVE
 from scaling.analysis.sections import sections
+from scaling.claims import read_claims
 from scaling.cli import app
 from scaling.frame.frame import read_journal
 from scaling.plots.caption import caption
@@ -20,6 +21,8 @@ from scaling.runtimes.known import RUNTIMES
 from scaling.study.file import built_in_studies, load_study_file
 from scaling.study.scaled import scaled_to
 from tests.commands import BUILD
+
+pytestmark = [pytest.mark.measures, pytest.mark.usefixtures("described_once")]
 
 SCALE = 0.0005
 TOLD = scaled_to({"scale": SCALE})
@@ -31,11 +34,16 @@ SMALL = [
 # What makes a run long, and the site where another study has it, is left out here; that all of it
 # can be planned is another test's.
 FEWER = {
-    "async-1m-io": ("--set", "gather.fan_out=1000", "--set", "fetch.requests=100000"),
+    "async-1m-io": (
+        *("--set", "gather.fan_out=1000", "--set", "fetch.requests=100000"),
+        *("--set", "lifecycle.pause_s=0"),
+    ),
     "async-tools": ("--set", "sleep.work_us=10", "--set", "echo.work_us=10"),
     "compare": ("--workload", "compute,shared,echo", "--loop", "asyncio"),
     "quansight-2025": ("--set", "scrape.delay_ms=20"),
     "scale": ("--workload", "compute,shared,echo,stream"),
+    "sharing": ("--set", "shared.sharing=nothing,attribute-write,lock,asyncio-lock"),
+    "tls": ("--loop", "asyncio", "--set", "echo.tls=per-worker"),
 }
 
 # What a machine may do to a run, the second only where it was busy, or threads had to wait for the
@@ -43,7 +51,12 @@ FEWER = {
 OF_THE_MACHINE = {"throttled", "clock-stepped", "machine-busy"}
 OF_A_BUSY_MACHINE = OF_THE_MACHINE | {"not-all-busy", "not-steady"}
 
-SEEDS = {"async-1m-io": 0, "quansight-2025": 1, "task-overhead": 2, "async-tools": 4}
+SOURCES = {
+    "async-1m-io": "johal-2024",
+    "quansight-2025": "aditya-2025",
+    "task-overhead": "factor-2025",
+    "async-tools": "async-tools",
+}
 
 
 def arms_of(study: str) -> str:
@@ -88,11 +101,12 @@ def test_it_is_measured_and_told(
         assert TOLD in caption(section, journal.study, []).replace("\N{NO-BREAK SPACE}", " ")
 
 
-@pytest.mark.parametrize("study", SEEDS)
+@pytest.mark.parametrize("study", SOURCES)
 def test_its_file_says_what_it_repeats_and_what_not_and_at_what_cost(study: str) -> None:
     text = (resources.files("scaling") / "studies" / f"{study}.toml").read_text("utf-8")
     comment = text.partition("\npreset")[0].splitlines()
     assert all(line.startswith("#") for line in comment)
-    assert comment[0].startswith(f"# seeds/{SEEDS[study]:03}: ")
+    assert SOURCES[study] in read_claims().sources
+    assert comment[0].startswith(f"# {SOURCES[study]}: ")
     for said in ("NOT repeated", "Cost on 2 cores", "--scale"):
         assert said in " ".join(comment)

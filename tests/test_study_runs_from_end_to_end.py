@@ -10,12 +10,15 @@ import scaling as package
 from scaling.frame.frame import read_journal
 from tests.commands import BUILD, scaling, start, stop_after
 
+pytestmark = pytest.mark.measures
+
 SMALL = [
-    *("run", "--arm", BUILD, "--workload", "compute,echo", "--loop", "asyncio"),
-    *("--workers", "1,2", "--blocks", "2", "--seconds", "0.2"),
-    "--no-controls",
+    *("run", "--arm", BUILD, "--loop", "asyncio", "--workers", "1,2", "--seconds", "0.2"),
+    *("--no-controls", "--no-twins"),
 ]
-RUNS = (2 * 2 + 2) * 2  # two workloads at two Ns and a twin of each, in two blocks
+TWO_WORKLOADS = [*SMALL, "--workload", "compute,echo", "--blocks", "2"]
+RUNS = 2 * 2 * 2  # two workloads at two Ns in two blocks
+THREE_BLOCKS = [*SMALL, "--workload", "echo", "--blocks", "3"]
 
 # What other programs can do to a window of 0.2 s: such a run is invalid, and made once again.
 BY_OTHERS = {"not-all-busy", "throttled"}
@@ -41,7 +44,7 @@ def first_attempts(frame: pd.DataFrame) -> pd.DataFrame:
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which a small study was really measured, without a terminal."""
     folder = tmp_path_factory.mktemp("study")
-    done = scaling(*SMALL, "--output", "out", state=folder)
+    done = scaling(*TWO_WORKLOADS, "--output", "out", state=folder)
     assert done.returncode == 0, done.stderr
     (folder / "printed").write_text(done.stdout)
     return folder
@@ -80,19 +83,22 @@ def test_a_line_is_printed_for_each_run_where_there_is_no_terminal(measured: Pat
     assert sum(line.startswith("block 1 of 2 done · ") for line in printed) == 1
 
 
-def test_plots_are_drawn_again_from_the_journal_alone(measured: Path) -> None:
-    again = measured / "again"
+def test_every_derived_file_is_made_again_from_the_journal_alone(measured: Path) -> None:
+    out, again = measured / "out", measured / "again"
     done = scaling("plot", "out", "--output", str(again), state=measured)
     assert done.returncode == 0, done.stderr
-    drawn = {path.name: path.read_bytes() for path in again.glob("*.svg")}
-    first = {path.name: path.read_bytes() for path in (measured / "out" / "plots").glob("*.svg")}
-    assert drawn == first
-    assert drawn
+    said = done.stdout.partition("made from it: ")[2]
+    for name in ("tables.md", "summary.csv", "laws.csv"):
+        assert (again / name).read_bytes() == (out / name).read_bytes()
+        assert name in said
+    drawn = {path.name: path.read_bytes() for path in (again / "plots").glob("*.svg")}
+    assert drawn == {path.name: path.read_bytes() for path in (out / "plots").glob("*.svg")}
+    assert f"{len(drawn)} plots" in said
 
 
 def test_a_complete_study_is_not_measured_into_again(measured: Path) -> None:
     before = (measured / "out" / "journal.jsonl").read_bytes()
-    done = scaling(*SMALL, "--output", "out", state=measured)
+    done = scaling(*TWO_WORKLOADS, "--output", "out", state=measured)
     assert done.returncode == 0, done.stderr
     assert "complete" in done.stdout
     assert (measured / "out" / "journal.jsonl").read_bytes() == before
@@ -103,21 +109,21 @@ def test_a_complete_study_is_not_measured_into_again(measured: Path) -> None:
     ("how", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)], ids=["kill", "int"]
 )
 def test_a_stopped_study_goes_on(how: signal.Signals, code: int, tmp_path: Path) -> None:
-    process = start(*SMALL, "--output", "out", state=tmp_path)
-    rest = stop_after(process, 3, how)
+    process = start(*THREE_BLOCKS, "--output", "out", state=tmp_path)
+    rest = stop_after(process, 2, how)
     assert process.returncode == code
     if how == signal.SIGINT:
         assert "same command" in rest
         assert "Traceback" not in rest
     journal = tmp_path / "out" / "journal.jsonl"
     kept = journal.read_bytes()
-    assert kept.count(b'"kind":"run"') >= 3
-    done = scaling(*SMALL, "--output", "out", state=tmp_path)
+    assert kept.count(b'"kind":"run"') >= 2
+    done = scaling(*THREE_BLOCKS, "--output", "out", state=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "going on with" in done.stdout
     assert journal.read_bytes().startswith(kept[: kept.rfind(b"\n") + 1])
     frame = package.load(tmp_path / "out")
-    assert len(first_attempts(frame)) == RUNS
+    assert len(first_attempts(frame)) == 2 * 3
 
 
 def test_a_workload_of_ones_own_is_measured(tmp_path: Path) -> None:

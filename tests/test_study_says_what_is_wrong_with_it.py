@@ -72,6 +72,7 @@ def test_a_wrong_study_file_is_told_by_file_and_key(text: str, said: str) -> Non
         (Options(workers=("two",)), "--workers: expected whole numbers, got 'two'"),
         (Options(workers=("1,,2",)), "--workers: expected values such as 1,2,4"),
         (Options(seconds=float("nan")), "--seconds: expected seconds above 0, got nan"),
+        (Options(limit=0), "--limit: expected seconds above 0, got 0"),
         (Options(blocks=-1), "--blocks: blocks must be 1 or more, got -1"),
         (Options(precision="200%"), "--precision: expected a share between 0 and 1, such as 2%"),
         (Options(precision="fine"), "--precision: expected a share between 0 and 1, such as 2%"),

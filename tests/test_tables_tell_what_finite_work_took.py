@@ -62,6 +62,7 @@ def test_a_point_has_the_time_to_finish_and_the_workload_s_own_figures(study: Jo
         assert point.finish.unit == "s"
         assert point.lag_p50.n == 0
         assert point.latency_p99.point == pytest.approx(0.1345, rel=5e-3)
+        assert point.latency_p95.point == pytest.approx(0.1345, rel=5e-3)
         assert point.latency_mean.point == pytest.approx(0.1358, rel=5e-3)
         assert point.own["overhead_ns_per_op"].unit == "ns/op"
     assert one.own["ok_total"].point == 996
@@ -117,7 +118,7 @@ def test_columns_that_do_not_fit_are_in_a_further_table(study: Journal, width: i
         "overhead ns/op",
     ):
         assert told.count(heading) == 1
-    assert ("P90 latency ms" in told) == (width == 120)
+    assert ("P90 latency ms" in told) == ("P95 latency ms" in told) == (width == 120)
     assert "2.00–4.00" in printed(study, width)
 
 

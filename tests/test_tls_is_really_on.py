@@ -13,6 +13,7 @@ import pytest
 
 from tests.children import FREE_THREADED, ROOT, finish, measured
 from workers import Worker
+from workers.isolation import Isolation
 from workers.models import MODELS
 from workers.refusals import load_choices, refusals
 from workers.workloads import echo_ends, tls
@@ -239,9 +240,8 @@ def test_what_makes_the_certificate_stays_out_of_the_child(
 def refused(**parameters: str) -> dict[tuple[str, str], str]:
     """What a plan is told of echo with these parameters, by model and loop."""
     loops = ["asyncio", "uvloop", "rloop"]
-    found = refusals(
-        "workers.workloads.echo:Echo", Echo, loops, load_choices(Echo), {"asyncio": None}
-    )
+    with Isolation(["asyncio"]) as isolation:
+        found = refusals("workers.workloads.echo:Echo", Echo, loops, load_choices(Echo), isolation)
     return {
         (each["model"], each["loop"]): each["reason"]
         for each in found

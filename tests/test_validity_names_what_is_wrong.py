@@ -17,6 +17,7 @@ from scaling.journal.record import (
     Record,
     RunLine,
     ServiceUse,
+    Switch,
     Ticks,
     WorkerRecord,
 )
@@ -297,6 +298,35 @@ def test_a_fault_has_its_word(
 def test_a_run_without_fault_is_valid(tmp_path: Path, name: str, model: str) -> None:
     made = Made(arms=(name,), models=(model,), workers=(1, 2, 4), blocks=2)
     assert {row["validity"] for row in judged(tmp_path, same, made)} == {"valid"}
+
+
+SWITCHED = Made(arms=("3.14+io-uring", "3.14t+new-scheduler"), workers=(1,), blocks=1)
+
+
+def test_switches_that_were_read_back_are_as_the_arm_asks(tmp_path: Path) -> None:
+    assert {row["validity"] for row in judged(tmp_path, same, SWITCHED)} == {"valid"}
+
+
+def test_a_switch_that_was_lost_makes_a_run_invalid(tmp_path: Path) -> None:
+    def off(run: RunLine) -> RunLine:
+        lost = Switch(name="asyncio.events._USE_NEW_SCHEDULER", value=False, was_there=True)
+        return with_(run, record__process__switches=(lost,))
+
+    rows = judged(tmp_path, off, SWITCHED)
+    assert {row["reasons"] for row in rows} == {("settings-lost",)}
+    assert {str(row["details"]) for row in rows} == {
+        "('PYTHONASYNCIOUSEIOURING: not read back, the arm asks for 1',)",
+        "('asyncio.events._USE_NEW_SCHEDULER: off, the arm asks for on',)",
+    }
+    assert {row["validity"] for row in rows} == {"invalid"}
+
+
+def test_a_journal_from_before_there_were_switches_is_read(tmp_path: Path) -> None:
+    path = write(journal(Made(workers=(1,), blocks=1)), tmp_path / "journal.jsonl")
+    text = path.read_text()
+    assert '"switches":[],' in text
+    path.write_text(text.replace('"switches":[],', ""))
+    assert scaling.load(path)["valid"].all()
 
 
 def test_every_check_finds_something_in_these_tests(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttest_ind, ttost_ind, ttost_paired
 
 from scaling.analysis.estimate import Floats, median
-from scaling.analysis.verdict import COST, RATE, ask, ask_unpaired, judged, verdicts
+from scaling.analysis.verdict import COST, RATE, ask, ask_unpaired, judged
+from tests.judging import verdicts
 
 SEED = 20261120
 MARGIN = 0.02
@@ -115,6 +116,17 @@ def test_holm_by_hand() -> None:
     assert "by chance" in found[1].verdict.why
 
 
+def test_without_a_margin_nothing_is_asked_to_be_the_same() -> None:
+    """Bounds of a gate or a claim are no members of the family of what may be the same."""
+    near = np.array([1.004, 0.997, 1.001, 1.003, 0.996, 1.0, 1.002, 0.999])
+    (alone,) = verdicts([near], [MARGIN])
+    first, *bounds = verdicts([near, *[near * 1.5, np.full(8, 1.5)] * 20], [MARGIN, *[0.0] * 40])
+    assert first.p_same == alone.p_same
+    assert first.p_differs >= alone.p_differs
+    assert all(math.isnan(each.p_same) for each in bounds)
+    assert {each.word for each in bounds} == {"faster"}
+
+
 def test_words_for_costs_are_others() -> None:
     up, down = np.linspace(1.4, 1.5, 8), np.linspace(0.6, 0.7, 8)
     rates = judged([ask(each, MARGIN, RATE) for each in (up, down)])
@@ -180,10 +192,8 @@ def test_a_margin_is_a_number(margin: float) -> None:
         verdicts([np.ones(8)], [margin])
 
 
-def test_every_ratio_has_its_margin() -> None:
-    with pytest.raises(ValueError, match="shorter"):
-        verdicts([np.ones(8), np.ones(8)], [MARGIN])
-    assert verdicts([], []) == []
+def test_no_ratio_has_no_verdict() -> None:
+    assert judged([]) == []
 
 
 FIGURE = (

@@ -19,6 +19,7 @@ KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "window_s": ((int, float), "seconds"),
     "ticks": ((int,), "a whole number"),
     "gc": ((bool,), "true or false"),
+    "switches": ((dict,), "an object"),
     "services": ((dict,), "an object"),
     "pinning": ((list, type(None)), "a list or null"),
     "observer_fd": ((int, type(None)), "a descriptor or null"),
@@ -35,8 +36,9 @@ class Cell:
     """What one child measures, once.
 
     `in_flight` is the work in flight over all workers, to be dealt out evenly; None leaves the
-    workload's own default to each. `pinning` has the CPUs of each worker. `observer_fd` is where
-    the driver listens for phases; None when nobody does.
+    workload's own default to each. `switches` are those of the arm, with their values
+    (`workers.switches`). `pinning` has the CPUs of each worker. `observer_fd` is where the driver
+    listens for phases; None when nobody does.
     """
 
     workload: str
@@ -49,6 +51,7 @@ class Cell:
     window_s: float = 1.0
     ticks: int = 10
     gc: bool = True
+    switches: dict[str, bool | str] = field(default_factory=dict)
     services: dict[str, list[str]] = field(default_factory=dict)
     pinning: list[list[int]] | None = None
     observer_fd: int | None = None

@@ -4,16 +4,18 @@ import os
 import platform
 import sys
 import sysconfig
+from contextlib import AbstractContextManager, nullcontext
 from importlib import metadata
 from typing import Any
 
 from workers.allocator import allocator
 from workers.cell import SCHEMA
 from workers.gil import gil_enabled
+from workers.isolation import Isolation
 from workers.loops import LOOPS, import_loop, loop_version
 from workers.models import MODELS, refusal
 from workers.naming import BUILT_IN, load_workload
-from workers.refusals import in_isolation, load_choices, refusals
+from workers.refusals import load_choices, refusals, uneven
 from workers.workload import parameters_of
 
 ENTRY_POINTS = "scaling.workloads"
@@ -29,20 +31,24 @@ def describe(named: list[str]) -> dict[str, Any]:
     loops = {name: _loop(name) for name in LOOPS}
     models = {name: {"refused": refusal(name)} for name in MODELS}
     found = {entry.name: entry.value for entry in metadata.entry_points(group=ENTRY_POINTS)}
-    paths = BUILT_IN | found | {name: name for name in named}
     can_isolate = models["interpreters"]["refused"] is None
     installed = [name for name in LOOPS if loops[name]["refused"] is None]
-    codes = [f"from workers.loops import import_loop; import_loop({name!r})" for name in installed]
-    isolated_loops = dict(zip(installed, in_isolation(codes), strict=True)) if can_isolate else {}
+    with Isolation(installed) if can_isolate else nullcontext() as isolation:
+        workloads = {
+            name: _workload(path, list(loops), nullcontext(isolation))
+            for name, path in BUILT_IN.items()
+        }
+    # Others may leave a sub-interpreter in any state, so each is tried in one of its own.
+    for name, path in (found | {name: name for name in named}).items():
+        own = Isolation(installed) if can_isolate else nullcontext()
+        workloads[name] = _workload(path, list(loops), own)
     return {
         "schema": SCHEMA,
         "python": python,
         "packages": {each.name: each.version for each in metadata.distributions()},
         "loops": loops,
         "models": models,
-        "workloads": {
-            name: _workload(path, list(loops), isolated_loops) for name, path in paths.items()
-        },
+        "workloads": workloads,
     }
 
 
@@ -89,21 +95,27 @@ def _loop(name: str) -> dict[str, Any]:
     return {"version": loop_version(name), "refused": None}
 
 
-def _workload(path: str, loops: list[str], isolated_loops: dict[str, str | None]) -> dict[str, Any]:
+def _workload(
+    path: str, loops: list[str], isolated: AbstractContextManager[Isolation | None]
+) -> dict[str, Any]:
     try:
         workload = load_workload(path)
         loaded = load_choices(workload)
+        with isolated as isolation:
+            refused = refusals(path, workload, loops, loaded, isolation)
         return {
             "path": path,
             "summary": (workload.__doc__ or "").strip().partition("\n")[0],
             "operation": workload.operation,
             "finite": workload.finite,
             "scaled": list(workload.scaled),
+            "whole": workload.whole,
             "in_flight": workload.in_flight,
             "descriptors": workload.descriptors,
             "services": list(workload.services),
             "refused": None,
-            "refusals": refusals(path, workload, loops, loaded, isolated_loops),
+            "refusals": refused,
+            "uneven": uneven(workload),
             "parameters": parameters_of(workload),
         }
     except (Exception, SystemExit) as error:  # whatever a user's code raises is its refusal

@@ -71,7 +71,7 @@ class Host:
         cell = self._cell
         if cell.model == "threads":  # the workers find everything imported, one after the other
             load(cell)
-        self._readback.imported(collect=cell.gc)
+        self._readback.imported(collect=cell.gc, switches=cell.switches)
         descriptors = []
         for _ in range(cell.workers):
             line, theirs = line_pair()

@@ -110,7 +110,7 @@ class Life:
         if cell.in_flight is not None and self.workload.in_flight is not None:
             setattr(self.workload, self.workload.in_flight, cell.share(self.index))
         if self._readback:
-            self._readback.imported(collect=cell.gc)
+            self._readback.imported(collect=cell.gc, switches=cell.switches)
         self.line.send({"is": "imported", "finite": self.workload.finite})
         self.line.receive()
         self.worker = Worker(self.index, cell.workers, cell.services, cell.loop)
@@ -162,7 +162,7 @@ class Life:
         cell, worker = self.cell, self.worker
         report = {
             "index": self.index,
-            "in_flight": cell.share(self.index),
+            "in_flight": None if worker.serves else cell.share(self.index),
             "serves": worker.serves,
             "cpus": None if cell.pinning is None else sorted(os.sched_getaffinity(0)),
             "loop_version": loop_version(cell.loop),

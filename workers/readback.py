@@ -9,11 +9,13 @@ import gc
 import os
 import sys
 import time
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from workers import open_files
 from workers.allocator import allocator
 from workers.gil import GilWatch, gil_enabled
+from workers.switches import Switches, Value
 
 
 class Collections:
@@ -45,16 +47,22 @@ class Readback:
     def __init__(self, watch_for_gil: GilWatch) -> None:
         self._gil_watch = watch_for_gil
         self._collections = Collections()
+        self._switches = Switches({})
         self._gil: dict[str, bool] = {"started": gil_enabled()}
         self._opened = self._closed = (0, 0, 0)
         self._os_threads: int | None = None
 
-    def imported(self, *, collect: bool) -> None:
-        """Note the state after imports and set the collector as the arm says."""
+    def imported(self, *, collect: bool, switches: Mapping[str, Value]) -> None:
+        """Note the state after imports; set the collector and the switches as the arm says.
+
+        Raises:
+            ImportError: a switch of a module that is not there.
+        """
         self._gil["imported"] = gil_enabled()
         self._collections.install()
         if not collect:
             gc.disable()
+        self._switches = Switches(switches)
 
     def opened(self) -> None:
         """Note the state as the window opens."""
@@ -87,6 +95,7 @@ class Readback:
             "gc_enabled": gc.isenabled(),
             "gc_collections": collections,
             "gc_pause_ns": pause_ns,
+            "switches": self._switches.told(),
             "cpu_ns": cpu_ns,
             "context_items": len(contextvars.copy_context()),
             "thread_inherit_context": getattr(sys.flags, "thread_inherit_context", None),

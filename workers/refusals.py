@@ -4,11 +4,9 @@ What is loaded may depend on a parameter (a parser, say), so each of its choices
 of them refuses is no reason against the others.
 """
 
-import importlib
-import sys
-from collections.abc import Mapping
 from typing import Any
 
+from workers.isolation import Isolation
 from workers.models import MODELS
 from workers.workload import Workload, build, parameters_of, reason_against
 
@@ -41,21 +39,17 @@ def refusals(
     workload: type[Workload],
     loops: list[str],
     loaded: Loaded,
-    isolated_loops: Mapping[str, str | None],
+    isolation: Isolation | None,
 ) -> list[dict[str, Any]]:
     """Every model and loop that a workload cannot run under, and with which parameters.
 
-    `isolated_loops` tells which loops sub-interpreters refuse; empty where there are none.
+    `isolation` is a sub-interpreter to try it in; None where there are none.
     """
     isolated = loaded
-    plain = build(workload, {})
-    if isolated_loops and not all(reason_against(plain, "interpreters", loop) for loop in loops):
-        codes = [
-            f"from workers.naming import load_workload; from workers.workload import build; "
-            f"build(load_workload({path!r}), {dict(values)!r}).load()"
-            for values in loaded
-        ]
-        isolated = dict(zip(loaded, in_isolation(codes), strict=True))
+    isolated_loops: dict[str, str | None] = {}
+    if isolation and not _all_refused(workload, loops, loaded):
+        isolated_loops = isolation.loops
+        isolated = {values: isolation.refuses_workload(path, dict(values)) for values in loaded}
     found = []
     for model in MODELS:
         tried = isolated if model == "interpreters" else loaded
@@ -71,36 +65,37 @@ def refusals(
     return found
 
 
-def in_isolation(codes: list[str]) -> list[str | None]:
-    """Really run each of `codes` in one sub-interpreter; why it refused, None if it did not."""
-    if sys.version_info < (3, 14):
-        return [None] * len(codes)
-    interpreters = importlib.import_module("concurrent.interpreters")
-    interpreter = interpreters.create()
-    answers: list[str | None] = []
-    try:
-        interpreter.exec(f"import sys; sys.path[:] = {sys.path!r}")
-        for code in codes:
-            try:
-                interpreter.exec(code)
-                answers.append(None)
-            except interpreters.ExecutionFailed as error:
-                answers.append(f"refused by a sub-interpreter: {error.excinfo.msg}")
-    finally:
-        interpreter.close()
-    return answers
+def _all_refused(workload: type[Workload], loops: list[str], loaded: Loaded) -> bool:
+    """Whether it says itself, of every choice, that no sub-interpreter will do."""
+    return all(
+        reason_against(build(workload, dict(values)), "interpreters", loop)
+        for values in loaded
+        for loop in loops
+    )
+
+
+def uneven(workload: type[Workload]) -> list[dict[str, Any]]:
+    """Why its work in flight cannot be dealt out evenly, and with which parameters."""
+    answers = {
+        values: build(workload, dict(values)).uneven() for values in ((), *_other_choices(workload))
+    }
+    found = _by_parameters(workload, answers)
+    return [{"reason": reason, "parameters": parameters} for reason, parameters in found]
 
 
 def _choices(workload: type[Workload]) -> list[Values]:
     if workload.load is Workload.load and workload.refuses is Workload.refuses:
         return [()]
-    others = [
+    return [(), *_other_choices(workload)]
+
+
+def _other_choices(workload: type[Workload]) -> list[Values]:
+    return [
         ((name, choice),)
         for name, facts in parameters_of(workload).items()
         for choice in facts["choices"] or ()
         if choice != facts["default"]
     ]
-    return [(), *others]
 
 
 def _by_parameters(workload: type[Workload], loaded: Loaded) -> list[tuple[str, dict[str, Any]]]:

@@ -42,7 +42,8 @@ class Workload:
     child ("site"). `libraries` are those whose loops it runs on: "asyncio", "trio", "anyio".
 
     A `finite` workload does a stated number of operations and is done, the others go on until they
-    are stopped. `scaled` names the int parameters that say how much a finite one does. One that
+    are stopped. `scaled` names the int parameters that say how much a finite one does, and `whole`
+    the one that what belongs together is as large as: more is done rather than a part. One that
     `makes_loops` has `work` instead of `run`, and neither `setup` nor `teardown`: it is called
     where no loop runs, and is finite.
     """
@@ -54,6 +55,7 @@ class Workload:
     libraries: ClassVar[tuple[str, ...]] = ("asyncio",)
     finite: ClassVar[bool] = False
     scaled: ClassVar[tuple[str, ...]] = ()
+    whole: ClassVar[str | None] = None
     makes_loops: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
@@ -69,6 +71,13 @@ class Workload:
         """
         del model
         return _foreign(type(self), loop)
+
+    def uneven(self) -> str | None:
+        """Say why work in flight cannot be dealt out evenly with its parameters; None if it can.
+
+        It is what strong sizing takes.
+        """
+        return None
 
     def load(self) -> None:
         """Import what these parameters need; called once, before any loop exists."""
@@ -115,7 +124,7 @@ def parameters_of(workload: type[Workload]) -> dict[str, dict[str, Any]]:
 
     Raises:
         ParameterError: a field's type is not bool, int, float, str or a Literal of strings, or what
-            `scaled` or `in_flight` names is no int among them.
+            `scaled`, `whole` or `in_flight` names is no int among them.
     """
     hints = get_type_hints(workload)
     described = {}
@@ -137,7 +146,7 @@ def parameters_of(workload: type[Workload]) -> dict[str, dict[str, Any]]:
             "at_least": field.metadata.get("at_least"),
             "summary": field.metadata.get("summary", ""),
         }
-    for name in (*workload.scaled, *filter(None, [workload.in_flight])):
+    for name in (*workload.scaled, *filter(None, [workload.whole, workload.in_flight])):
         if described.get(name, {}).get("type") != "int":
             raise ParameterError(f"{workload.__name__}: {name!r} is no int parameter of its own")
     return described

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.curves import Curve, Key, Point
+from scaling.analysis.curve import Curve, Key, Point
 from scaling.analysis.estimate import Floats
 from scaling.analysis.noise import NoiseFloor, noise_floor
 from scaling.analysis.sections import Section, sections

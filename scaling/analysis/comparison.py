@@ -1,6 +1,6 @@
 """Everything that one study says about its arms, models and loops, section by section."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
@@ -111,8 +111,13 @@ def compare_ways(frame: pd.DataFrame, study: StudyLine) -> list[Compared]:
     Raises:
         UsageError: the frame holds several studies.
     """
+    return compare(paired(frame, study))
+
+
+def compare(every: Iterable[Paired]) -> list[Compared]:
+    """The same of all of a study's runs, paired."""
     found = []
-    for _, group in groupby(paired(frame, study), key=lambda runs: runs.section.curves[0].key):
+    for _, group in groupby(every, key=lambda runs: runs.section.curves[0].key):
         parts = list(group)
         found += [_on_one_loop(runs) for runs in parts if len(runs.curves) > 1]
         if len(parts) > 1:

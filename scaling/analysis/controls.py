@@ -15,7 +15,8 @@ from typing import Literal
 import pandas as pd
 
 from scaling import wording
-from scaling.analysis.curves import Curve, Point, curves, require_one_study
+from scaling.analysis.curve import Curve, Point
+from scaling.analysis.curves import curves, require_one_study
 from scaling.analysis.estimate import Estimate
 from scaling.frame.validity import expectation
 from scaling.journal.record import Machine, StudyLine
@@ -104,8 +105,11 @@ def soundness(frame: pd.DataFrame, study: StudyLine) -> Soundness:
     Raises:
         UsageError: the frame holds several studies.
     """
-    require_one_study(frame)
-    found = list(outcomes(frame, study))
+    return soundness_of(list(outcomes(frame, study)), study)
+
+
+def soundness_of(found: list[Outcome], study: StudyLine) -> Soundness:
+    """What all of a study's controls come to (`outcomes`)."""
     failed = [each.text for each in found if each.fails]
     if failed:
         return Soundness("void", tuple(failed))
@@ -128,13 +132,27 @@ def soundness(frame: pd.DataFrame, study: StudyLine) -> Soundness:
 
 
 def outcomes(frame: pd.DataFrame, study: StudyLine) -> Iterator[Outcome]:
-    """Every control of the study at every N that tells something."""
+    """Every control of the study at every N that tells something.
+
+    Raises:
+        UsageError: the frame holds several studies.
+    """
+    require_one_study(frame)
     runs = frame[frame["workload"].isin(list(CONTROLS)) & (frame["model"] == MODEL)]
-    for curve in curves(runs):
-        key = curve.key
-        if key.arm in study.arms and is_control(key.workload, json.loads(key.parameters)):
-            for point in curve.points:
-                yield from _outcomes(curve, point, study)
+    controls, arms = list(CONTROLS), list(study.arms)
+
+    def place(curve: Curve) -> tuple[object, ...]:
+        return controls.index(curve.key.workload), curve.key.loop, arms.index(curve.key.arm)
+
+    known = (curve for curve in curves(runs) if _is_judged(curve, study))
+    for curve in sorted(known, key=place):
+        for point in curve.points:
+            yield from _outcomes(curve, point, study)
+
+
+def _is_judged(curve: Curve, study: StudyLine) -> bool:
+    key = curve.key
+    return key.arm in study.arms and is_control(key.workload, json.loads(key.parameters))
 
 
 def _outcomes(curve: Curve, point: Point, study: StudyLine) -> Iterator[Outcome]:

@@ -7,13 +7,13 @@ their median taken. Tables and plots both draw on this and work out nothing them
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from scaling.analysis.curve import Curve, Key, Point
 from scaling.analysis.estimate import Estimate, Floats, median, medians
 from scaling.analysis.own_names import unit_of
 from scaling.errors import UsageError
@@ -32,6 +32,7 @@ FIGURES = (
     "latency_mean_s",
     "latency_p50_s",
     "latency_p90_s",
+    "latency_p95_s",
     "latency_p99_s",
     "latency_p999_s",
 )
@@ -39,80 +40,6 @@ MIB = 1024.0 * 1024.0
 
 type Integers = npt.NDArray[np.int64]
 type Columns = dict[str, npt.NDArray[Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """What the runs of one curve have in common."""
-
-    study: str
-    workload: str
-    parameters: str
-    sizing: str
-    loop: str
-    arm: str
-    model: str
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One cell: N workers, and every figure of it over the blocks in which it was valid.
-
-    `speedup` is throughput over that of N = 1 in the same block, `efficiency` is that over N.
-    `suspect` of the `runs` are marked so, `again` were made at the end of the study because the
-    first attempt was invalid; `left_out` were invalid and are in no figure. `allocator_state` is
-    that of the runs; None for mimalloc, which has no states, and where faults are not known.
-
-    `memory` is what they held in the window, in MiB, `peak` the most RSS that they ever did.
-
-    `finish` is of finite runs alone, latencies of timed ones, lag of those with a window. `own` are
-    the workload's own figures, as it names them (`scaling.analysis.own_names`).
-    """
-
-    workers: int
-    region: str | None
-    runs: int
-    suspect: int
-    again: int
-    left_out: int
-    allocator_state: str | None
-    throughput: Estimate
-    speedup: Estimate
-    efficiency: Estimate
-    cpu_s_per_op: Estimate
-    memory: Estimate
-    peak: Estimate
-    lag_p50: Estimate
-    lag_max: Estimate
-    fairness: Estimate
-    finish: Estimate
-    latency_mean: Estimate
-    latency_p50: Estimate
-    latency_p90: Estimate
-    latency_p99: Estimate
-    latency_p999: Estimate
-    own: dict[str, Estimate]
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """One scaling curve. Memory is `memory_kind`, RSS or PSS; `slope` is MiB per extra worker.
-
-    `values` are the single runs behind the points, for drawing: one array (blocks × N) each for
-    `throughput`, `speedup`, `efficiency` and `memory`, NaN where a run is missing or invalid, and
-    `outlier`, 1 where a run is one.
-    """
-
-    key: Key
-    points: list[Point]
-    slope: Estimate
-    memory_kind: str
-    values: dict[str, Floats]
-
-    @property
-    def workers(self) -> list[int]:
-        """The Ns of the points, ascending."""
-        return [point.workers for point in self.points]
 
 
 def curves(frame: pd.DataFrame) -> list[Curve]:
@@ -193,6 +120,7 @@ def _curve(key: Key, runs: Columns) -> Curve:
         "latency_mean": (grid("latency_mean_s"), "s"),
         "latency_p50": (grid("latency_p50_s"), "s"),
         "latency_p90": (grid("latency_p90_s"), "s"),
+        "latency_p95": (grid("latency_p95_s"), "s"),
         "latency_p99": (grid("latency_p99_s"), "s"),
         "latency_p999": (grid("latency_p999_s"), "s"),
     }
@@ -280,11 +208,19 @@ def _memory(model: str, grid: Callable[[str], Floats]) -> tuple[str, Floats]:
 
 
 def _slope(memory_mib: Floats, workers: Integers) -> Estimate:
-    """MiB per extra worker: the least-squares line of each block over N, then their median."""
-    known = np.isfinite(memory_mib)
+    """MiB per extra worker: the slope of each block, then their median."""
+    return median(slopes(memory_mib, workers), "MiB per extra worker")
+
+
+def slopes(values: Floats, workers: Integers) -> Floats:
+    """What each extra worker adds in each block, shape (blocks,): the least-squares line over N.
+
+    `values` are of shape (blocks, Ns); NaN is left out, and is the slope of a block with one N.
+    """
+    known = np.isfinite(values)
     counts = np.maximum(known.sum(axis=1, keepdims=True), 1)
     middle = (known * workers).sum(axis=1, keepdims=True) / counts
     aside = np.where(known, workers - middle, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):  # a block with one N has no slope
-        slopes = (aside * np.nan_to_num(memory_mib)).sum(axis=1) / (aside**2).sum(axis=1)
-    return median(slopes, "MiB per extra worker")
+        found: Floats = (aside * np.nan_to_num(values)).sum(axis=1) / (aside**2).sum(axis=1)
+    return found

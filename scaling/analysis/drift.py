@@ -42,12 +42,12 @@ class Drift:
     over_block: Estimate
 
     @property
-    def verdict(self) -> Word:
+    def word(self) -> Word:
         """What there is over time: `faster` or `slower` only where the whole interval says so."""
         return _word(self.over_time)
 
     @property
-    def verdict_over_block(self) -> Word:
+    def word_over_block(self) -> Word:
         """The same from the beginning of a block to its end."""
         return _word(self.over_block)
 

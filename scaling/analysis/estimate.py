@@ -56,11 +56,6 @@ class Estimate:
     coverage: float | None = None
     spread: float = math.nan
 
-    @property
-    def relative_spread(self) -> float:
-        """The spread as a share of the point, NaN where there is none."""
-        return self.spread / abs(self.point) if self.point else math.nan
-
     def scaled(self, factor: float, unit: str) -> "Estimate":
         """The same estimate in another unit; `factor` is positive."""
         return Estimate(

@@ -11,7 +11,7 @@ from itertools import groupby
 
 import numpy as np
 
-from scaling.analysis.curves import Curve, Point
+from scaling.analysis.curve import Curve, Point
 from scaling.analysis.estimate import Estimate, Floats, median
 from scaling.laws import FEWEST_N, Choice, choose, karp_flatt
 

@@ -20,7 +20,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.curves import CURVE, Key, originals, require_one_study
+from scaling.analysis.curve import Key
+from scaling.analysis.curves import CURVE, originals, require_one_study
 from scaling.analysis.estimate import Estimate, Floats, medians
 from scaling.frame.validity import MARGIN
 from scaling.journal.record import StudyLine

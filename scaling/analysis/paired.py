@@ -11,7 +11,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.curves import MIB, Curve, Integers, Point, originals, require_one_study
+from scaling.analysis.curve import Curve, Point
+from scaling.analysis.curves import MIB, Integers, originals, require_one_study
 from scaling.analysis.estimate import Estimate, Floats, median
 from scaling.analysis.noise import NoiseFloor, noise_floor
 from scaling.analysis.sections import Section, sections
@@ -135,14 +136,22 @@ def paired(frame: pd.DataFrame, study: StudyLine) -> list[Paired]:
     Raises:
         UsageError: the frame holds several studies.
     """
+    return pair(frame, sections(frame, study), noise_floor(frame, study))
+
+
+def pair(frame: pd.DataFrame, told: Iterable[Section], floor: NoiseFloor) -> list[Paired]:
+    """The same where the study's sections and noise floor are known.
+
+    Raises:
+        UsageError: the frame holds several studies.
+    """
     require_one_study(frame)
     groups = {
         tuple(map(str, names)): runs
         for names, runs in originals(frame).groupby(SUBJECT, observed=True, sort=False)
     }
-    floor = noise_floor(frame, study)
     found = []
-    for section in sections(frame, study):
+    for section in told:
         for loop in dict.fromkeys(curve.key.loop for curve in section.curves):
             members = [curve for curve in section.curves if curve.key.loop == loop]
             key = members[0].key

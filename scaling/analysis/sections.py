@@ -11,7 +11,8 @@ from itertools import groupby
 
 import pandas as pd
 
-from scaling.analysis.curves import Curve, curves
+from scaling.analysis.curve import Curve
+from scaling.analysis.curves import curves
 from scaling.frame.labels import labels
 from scaling.journal.record import StudyLine
 from scaling.words import MODELS, SIZINGS

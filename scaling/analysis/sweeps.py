@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from scaling.analysis.curves import Curve, Key, Point
+from scaling.analysis.curve import Curve, Key, Point
 from scaling.analysis.sections import Section
 from scaling.frame.labels import short_labels
 from scaling.journal.record import ParameterValue, StudyLine
@@ -63,11 +63,6 @@ class Sweep:
         first = self.sections[0]
         curves = [curve for track in self.tracks for curve in track.curves if curve]
         return Section(self.label, first.sizing, first.operation, curves)
-
-    @property
-    def is_of_numbers(self) -> bool:
-        """Whether its values have distances, and not an order alone."""
-        return all(type(value) in (int, float) for value in self.values)
 
 
 def sweeps(sections: Iterable[Section], study: StudyLine) -> list[Sweep]:

@@ -83,22 +83,6 @@ class Question(NamedTuple):
     speech: Speech = RATE
 
 
-def verdicts(
-    ratios: Sequence[Floats], margins: Sequence[float], speech: Sequence[Speech] | None = None
-) -> list[Verdict]:
-    """The verdicts of one family of ratios that are paired inside blocks.
-
-    `ratios` has an array of shape (blocks,) for each comparison; values that are not finite are
-    left out. `margins` has one margin each, such as 0.02; by default all are spoken of as rates.
-
-    Raises:
-        ValueError: a margin is not a number of at least 0, or the lengths do not agree.
-    """
-    spoken = [RATE] * len(ratios) if speech is None else speech
-    asked = [ask(*each) for each in zip(ratios, margins, spoken, strict=True)]
-    return [each.verdict for each in judged(asked)]
-
-
 def ask(ratios: Floats, margin: float, speech: Speech = RATE) -> Question:
     """The question that ratios of shape (blocks,) put, paired inside blocks.
 
@@ -175,7 +159,8 @@ def _p_values(
     """That they differ, that they are the same; NaN for too few values or any that has no log.
 
     They can only differ to the side on which the median is. Where some blocks are far to the other
-    side, the mean may be there, too, and proves nothing for either.
+    side, the mean may be there, too, and proves nothing for either. Without a margin nothing can be
+    the same: that is not asked, and no member of the family.
 
     Raises:
         ValueError: the margin is not a number of at least 0.
@@ -191,10 +176,11 @@ def _p_values(
     against = np.zeros(1) if theirs is None else np.log(theirs)
     if np.ptp(logs) == np.ptp(against) == 0:  # there is no t without a spread
         middle = logs[0] - against[0]
-        return 1.0 - (middle > high or middle < low), 1.0 - (low < middle < high)
-    tested = _one_sample(logs, low, high) if theirs is None else _welch(logs, against, low, high)
-    beyond = tested.above if value.point > 1 else tested.below
-    return min(1.0, 2 * beyond), tested.same
+        differs, same = 1.0 - (middle > high or middle < low), 1.0 - (low < middle < high)
+    else:
+        of = _one_sample(logs, low, high) if theirs is None else _welch(logs, against, low, high)
+        differs, same = min(1.0, 2 * (of.above if value.point > 1 else of.below)), of.same
+    return differs, same if margin else math.nan
 
 
 class _Tested(NamedTuple):

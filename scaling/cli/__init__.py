@@ -9,6 +9,8 @@ from scaling.cli import results
 from scaling.cli import show
 from scaling.cli import report
 from scaling.cli import export
+from scaling.cli import publish
+from scaling.cli import claims
 from scaling.cli import gate
 from scaling.cli import machine
 
@@ -17,7 +19,19 @@ from scaling.cli.app import app
 from scaling.errors import ScalingError
 from scaling.terminal.letters import tell_in_any_encoding
 
-__all__ = ["app", "export", "gate", "machine", "main", "report", "results", "show", "study"]
+__all__ = [
+    "app",
+    "claims",
+    "export",
+    "gate",
+    "machine",
+    "main",
+    "publish",
+    "report",
+    "results",
+    "show",
+    "study",
+]
 
 
 def main() -> None:

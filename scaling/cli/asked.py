@@ -47,6 +47,9 @@ class Asked:
         str | None, Says(metavar="SHARE", help="Amounts of finite workloads times this: 0.01.")
     ] = None
     seconds: Annotated[float | None, Says(help="Length of the window, s.")] = None
+    limit: Annotated[
+        float | None, Says(help="Longest that a run of a finite workload may take, s (3600).")
+    ] = None
     preset: Annotated[str | None, Says(help="smoke (3 blocks), default (8) or rigorous (20).")] = (
         None
     )

@@ -13,13 +13,13 @@ from scaling.cli.app import app
 def plot(
     results: Annotated[Path, typer.Argument(help="A study's folder, or its journal.")],
     output: Annotated[
-        Path | None, typer.Option(help="Folder for the plots (RESULTS/plots).")
+        Path | None, typer.Option(help="Folder for plots and tables (beside the journal).")
     ] = None,
 ) -> None:
-    """Draw a study's plots again, from its journal alone."""
-    from scaling.tell import draw
+    """Make a study's plots, tables and CSV files again, from its journal alone."""
+    from scaling.tell import write_again
 
-    draw(results, output, Console())
+    write_again(results, output, Console())
 
 
 @app.command()

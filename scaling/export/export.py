@@ -18,7 +18,8 @@ from scaling.export.whole import whole
 from scaling.frame.frame import Journal
 from scaling.journal.kept import holds_journal
 from scaling.names import unknown
-from scaling.tell import read, try_writing
+from scaling.tell import read
+from scaling.writing import try_writing
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,12 @@
 
 from pathlib import Path
 
+from scaling.derived import tables_markdown
 from scaling.frame.frame import Journal
-from scaling.tables.comparison import chapters
-from scaling.tables.comparison_view import comparison_markdown
-from scaling.tables.export import markdown
+from scaling.told import Told
 
 
 def write_markdown(journal: Journal, file: Path) -> None:
     """Write the text that a run leaves beside its journal. Raises `OSError`."""
-    frame, study = journal.frame, journal.study
-    told = chapters(frame, study, alone=False)
-    file.write_text(markdown(frame, study, comparison_markdown(told)), encoding="utf-8")
+    text = tables_markdown(Told(journal.frame, journal.study))
+    file.write_text(text, encoding="utf-8")

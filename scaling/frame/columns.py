@@ -81,7 +81,9 @@ COLUMNS: dict[str, Column] = {
         "level, warming, slowing or unsteady: the quarters of the window against each other; not "
         "of finite runs",
     ),
-    "drift": Column(NUMBER, "", "rate in the last quarter of the window ÷ rate before it, minus 1"),
+    "late_rise": Column(
+        NUMBER, "", "rate in the last quarter of the window ÷ rate before it, minus 1"
+    ),
     "figures": Column(
         THING,
         "",
@@ -91,6 +93,7 @@ COLUMNS: dict[str, Column] = {
     "latency_mean_s": Column(NUMBER, "s", "mean time of an operation, all workers"),
     "latency_p50_s": Column(NUMBER, "s", "median time of an operation"),
     "latency_p90_s": Column(NUMBER, "s", "90th percentile, from 10 operations on"),
+    "latency_p95_s": Column(NUMBER, "s", "95th percentile, from 20 operations on"),
     "latency_p99_s": Column(NUMBER, "s", "99th percentile, from 100 operations on"),
     "latency_p999_s": Column(NUMBER, "s", "99.9th percentile, from 1,000 operations on"),
     "minor_faults_per_op": Column(NUMBER, "", "pages fetched from the kernel ÷ operations"),

@@ -32,7 +32,7 @@ class JournalWarning(UserWarning):
     """A line of a journal was skipped."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # one is the same as itself: frames have no ==
 class Journal:
     """A journal, read: its study, its runs, what its services can do, what was skipped."""
 

@@ -5,7 +5,7 @@ later one. A pair differs if the later quarter lies more than `LEAST_CHANGE` of 
 or below the earlier one, and further than chance takes it there: Student's t on the scatter inside
 the quarters, shared out over the six pairs (O. J. Dunn, Multiple comparisons among means, 1961), so
 that a level run passes it in no more than `FALSE_ALARMS`. What the scatter inside quarters cannot
-tell from noise is level: a noisy workload does not look like a drifting one.
+tell from noise is level: a noisy workload does not look like an unsteady one.
 
 Simulated with 20 sub-windows: of level runs 99.5 % are called level, whether the noise is normal,
 skewed, heavy-tailed or that of few operations, and 99 % where neighbouring sub-windows have a
@@ -63,7 +63,7 @@ def rise_and_fall(rates: Floats) -> tuple[Floats, Floats]:
     return rise, fall
 
 
-def drift(rates: Floats) -> Floats:
+def late_rise(rates: Floats) -> Floats:
     """How far the last quarter of a window lies above the rest, a fraction; shape as above."""
     count = rates.shape[1]
     if count < FEWEST_SUB_WINDOWS:

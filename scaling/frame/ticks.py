@@ -11,13 +11,13 @@ import numpy as np
 from scaling.frame.busy import overlap
 from scaling.frame.finite import finish, own_span_s
 from scaling.frame.stacks import NS_PER_S, Flags, Floats, Stack, over_window, stacks
-from scaling.frame.steadiness import drift, rates_over_time, rise_and_fall
+from scaling.frame.steadiness import late_rise, rates_over_time, rise_and_fall
 from scaling.journal.record import Record
 
 FIGURES = (
     "throughput_per_s",
     "finish_s",
-    "finish_spread",
+    "finish_gap",
     "operations",
     "errors",
     "bytes_per_s",
@@ -32,7 +32,7 @@ FIGURES = (
     "idle_workers",
     "overlap",
     "minor_faults_per_op",
-    "drift",
+    "late_rise",
     "rise",
     "fall",
     "in_order",
@@ -79,7 +79,7 @@ def _windowed(stack: Stack) -> dict[str, Floats]:
         "lag_max_s": np.maximum(late_s, 0).max(axis=1),
         "early_max_s": np.maximum(-late_s, 0).max(axis=1),
         "overlap": overlap(stack),
-        "drift": drift(rates),
+        "late_rise": late_rise(rates),
         "rise": rise,
         "fall": fall,
     }
@@ -87,10 +87,10 @@ def _windowed(stack: Stack) -> dict[str, Floats]:
 
 def _finite(stack: Stack) -> dict[str, Floats]:
     own_s = own_span_s(stack)
-    finish_s, finish_spread = finish(own_s, stack.rated)
+    finish_s, finish_gap = finish(own_s, stack.rated)
     return _counted(stack, np.broadcast_to(finish_s[:, None], own_s.shape), own_s) | {
         "finish_s": finish_s,
-        "finish_spread": finish_spread,
+        "finish_gap": finish_gap,
         "early_max_s": np.maximum(-_late_s(stack)[..., 0], 0).max(axis=1),
     }
 

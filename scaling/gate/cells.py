@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scaling.analysis.curves import Curve, Key, Point
+from scaling.analysis.curve import Curve, Key, Point
 from scaling.analysis.estimate import Floats
 from scaling.analysis.sections import Section
 from scaling.errors import UsageError

@@ -8,10 +8,11 @@ from rich.text import Text
 
 from scaling import wording
 from scaling.gate.checks import Check, Word
+from scaling.tables.pipes import pipe_table, unbroken
 
 STYLES: dict[Word, str] = {"holds": "green", "fails": "bold red", "can't tell": "yellow"}
 N_IS = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"  # of a cell's name, not to be broken over two lines
-HEADINGS = ("cell", "at least", "measured", "verdict")
+HEADINGS = ("cell", "at least", "measured", "outcome")
 
 
 def sentence(found: Sequence[Check], *, passes: bool, strict: bool) -> str:
@@ -31,8 +32,8 @@ def sentence(found: Sequence[Check], *, passes: bool, strict: bool) -> str:
 
 def basis(found: Sequence[Check]) -> str:
     """What stands with the figures, intervals or mere ranges; empty for single runs."""
-    spread = wording.spread(each.value for each in found)
-    return f"With each figure its {spread}." if spread else ""
+    kind = wording.bounds_kind(each.value for each in found)
+    return f"With each figure its {kind}." if kind else ""
 
 
 def family(found: Sequence[Check]) -> str:
@@ -46,7 +47,7 @@ def family(found: Sequence[Check]) -> str:
 
 
 def table(found: Sequence[Check]) -> Table:
-    """One row a check, what was measured above its interval, the verdict above its reason."""
+    """One row a check, what was measured above its interval, the outcome above its reason."""
     shown = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for place, heading in enumerate(HEADINGS):
         shown.add_column(heading, justify="right" if place in (1, 2) else "left", overflow="fold")
@@ -65,15 +66,10 @@ def table(found: Sequence[Check]) -> Table:
 
 def markdown(found: Sequence[Check], outcome: str, notes: Sequence[str]) -> str:
     """The same for a job summary."""
-    lines = ["## Scaling gate", "", f"**{_safe(outcome)}**", ""]
-    lines += ["| cell | | at least | measured | verdict | why |"]
-    lines += ["| --- | --- | ---: | ---: | --- | --- |"]
+    rows = []
     for each in found:
         cells = [each.cell, each.what, wording.number(each.bound), wording.estimate(each.value)]
-        lines.append(f"| {' | '.join(map(_safe, [*cells, each.word, each.why]))} |")
-    lines += ["", *(f"{_safe(note)}  " for note in notes), ""]
-    return "\n".join(lines)
-
-
-def _safe(text: str) -> str:
-    return text.replace("|", r"\|").replace("\n", " ")
+        rows.append([unbroken(cell) for cell in [*cells, each.word, each.why]])
+    shown = pipe_table(["cell", "", "at least", "measured", "outcome", "why"], rows, {2, 3})
+    told = "\n".join(f"{unbroken(note)}  " for note in notes)
+    return f"## Scaling gate\n\n**{unbroken(outcome)}**\n\n{shown}\n\n{told}\n"

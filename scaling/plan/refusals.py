@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scaling.journal.record import Description, ParameterValue
+from scaling.journal.record import Description, ParameterValue, WorkloadFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +47,17 @@ def refusal(
         if (each.model, each.loop) == (model, loop) and each.parameters.items() <= given:
             told = ", ".join(f"{name}={value}" for name, value in each.parameters.items())
             return f"{told}: {each.reason}" if told else each.reason
-    if sizing == "strong" and facts.in_flight is None:
+    return _against_dealing_out(facts, parameters) if sizing == "strong" else None
+
+
+def _against_dealing_out(
+    facts: WorkloadFacts, parameters: Mapping[str, ParameterValue]
+) -> str | None:
+    """Why work in flight cannot be dealt out over the workers, which strong sizing does."""
+    if facts.in_flight is None:
         return "strong sizing deals out work in flight, and this workload has no parameter for it"
+    for each in facts.uneven:
+        if each.parameters.items() <= dict(parameters).items():
+            told = "".join(f"{name}={value}: " for name, value in each.parameters.items())
+            return f"{told}strong sizing deals out work in flight, and {each.reason}"
     return None

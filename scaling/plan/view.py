@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scaling.analysis.estimate import FEWEST_FOR_INTERVAL
+from scaling.arms import switched
 from scaling.driver.time_left import in_words
 from scaling.plan.plan import Plan
 from scaling.plan.table import plan_table
@@ -50,12 +51,29 @@ def reservations(plan: Plan) -> Iterator[str]:
             f"blocks are added until every headline ratio is known to ± {known}, "
             f"up to {plural(most, 'block')}{few if most < FEWEST_FOR_INTERVAL else ''}"
         )
+    yield from switched(study.arms)
+    yield from _wholes(plan)
     finite = [cell for cell in plan.cells if plan.workloads[cell.workload].finite]
     each = max(
         (amount(plan.workloads[cell.workload], cell.parameters) for cell in finite), default=0
     )
     if each >= MUCH:
         yield f"{each:,} per worker can take hours in all; --scale 0.01 is for a quick look"
+
+
+def _wholes(plan: Plan) -> Iterator[str]:
+    """What does more than was asked for: what belongs together is done, even if it is just once."""
+    told: set[str] = set()
+    for cell in plan.cells:
+        facts = plan.workloads[cell.workload]
+        whole = cell.parameters.get(facts.whole) if facts.whole is not None else None
+        asked = amount(facts, cell.parameters)
+        if isinstance(whole, int) and whole > asked:
+            told.add(
+                f"{cell.workload}: {facts.whole}={whole:,} is more than the {asked:,} asked for: "
+                f"one is done, in full"
+            )
+    yield from sorted(told)
 
 
 def twins_line(plan: Plan) -> str:

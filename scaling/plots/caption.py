@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from scaling import wording
-from scaling.analysis.curves import Point
+from scaling.analysis.curve import Point
 from scaling.analysis.sections import Section
 from scaling.frame.validity import watched_cpus
 from scaling.journal.record import Arm, CeilingLine, StudyLine

@@ -33,6 +33,12 @@ def draw(subject: Subject) -> Sheet:
     return sheet
 
 
+def is_there(subject: Subject) -> bool:
+    """Whether anything is known of an N above 1, over N = 1: at 1 both are 1 by definition."""
+    points = [point for curve in subject.section.curves for point in curve.points]
+    return any(point.workers > 1 and point.speedup.n for point in points)
+
+
 def _draw_models(subject: Subject) -> Sheet:
     """A row for each loop, a column for each model."""
     loops, models = subject.loops, subject.models

@@ -5,7 +5,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from scaling import wording
-from scaling.analysis.curves import Curve
+from scaling.analysis.curve import Curve
 from scaling.plots.lettering import POINTS_PER_IN
 from scaling.plots.panel import HEAD_ROOM, draw_curves, finish, highest
 from scaling.plots.sheet import AXIS_IN, Sheet
@@ -30,6 +30,11 @@ def draw(subject: Subject) -> Sheet:
         finish(axes, subject, loop, label, top)
         write_slopes(axes, subject.on(loop), subject.colours)
     return sheet
+
+
+def is_there(subject: Subject) -> bool:
+    """Whether there is a run whose memory is known."""
+    return subject.has("memory")
 
 
 def axis_label(subject: Subject) -> str:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import offset_copy
 
-from scaling.analysis.curves import Curve, Key
+from scaling.analysis.curve import Curve, Key
 from scaling.analysis.estimate import Estimate, Floats
 from scaling.plots.bends import bends, draw_bends
 from scaling.plots.regions import draw_regions

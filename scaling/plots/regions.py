@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from scaling.analysis.curves import Curve
+from scaling.analysis.curve import Curve
 from scaling.journal.record import Machine
 from scaling.plots.lettering import width_in
 from scaling.plots.style import BORDER, QUIET, REGION_SHADES

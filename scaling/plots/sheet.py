@@ -4,11 +4,15 @@ All distances are in inches from the sheet's edges, so that a figure with one pa
 look like members of one family. Nothing here touches pyplot, which would keep figures alive.
 """
 
+import base64
+import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import batched, chain
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -24,6 +28,7 @@ from scaling.plots.style import (
     IDEAL_LINE,
     PNG_DPI,
     QUIET,
+    RC,
     WIDTH_IN,
     line,
 )
@@ -35,6 +40,11 @@ PANEL_HEAD_IN, AXIS_IN = 0.42, 0.5
 TITLE_SIZE, SUBTITLE_SIZE, CAPTION_SIZE = 12.5, 9.0, 7.2  # points
 TITLE_LINE_IN, SUBTITLE_LINE_IN, KEY_LINE_IN, CAPTION_LINE_IN = 0.26, 0.2, 0.21, 0.145
 ROOM_IN = WIDTH_IN - 2 * EDGE_IN
+# How each is saved, and what it says of where it comes from.
+FORMATS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "svg": ({}, {"Date": None, "Creator": "scaling"}),
+    "png": ({"dpi": PNG_DPI}, {"Software": "scaling"}),
+}
 KEY_SIZE, HANDLE, HANDLE_GAP, ENTRY_GAP = 8.5, 2.2, 0.5, 1.6  # points; the others in letters of it
 
 
@@ -59,13 +69,22 @@ class Sheet:
             if axes in row:
                 row.remove(axes)
 
-    def save(self, stem: Path) -> list[Path]:
-        """Write `stem`.svg and `stem`.png; the same drawing gives the same bytes. Return both."""
+    def save(self, stem: Path, formats: Sequence[str] = tuple(FORMATS)) -> list[Path]:
+        """Write `stem`.svg, `stem`.png or both; the same drawing gives the same bytes."""
         about = {"Title": self.title, "Description": self.description}
-        svg, png = (stem.with_name(f"{stem.name}.{kind}") for kind in ("svg", "png"))
-        self.figure.savefig(svg, metadata={"Date": None, "Creator": "scaling", **about})
-        self.figure.savefig(png, dpi=PNG_DPI, metadata={"Software": "scaling", **about})
-        return [svg, png]
+        files = [stem.with_name(f"{stem.name}.{kind}") for kind in formats]
+        for file, kind in zip(files, formats, strict=True):
+            options, made_by = FORMATS[kind]
+            self.figure.savefig(file, **options, metadata={**made_by, **about})
+        return files
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        """How a notebook shows it: the picture, and its words for who cannot see it."""
+        png = io.BytesIO()
+        with mpl.rc_context(RC):
+            self.figure.savefig(png, dpi=DPI, metadata={"Software": "scaling"})
+        words = f"{self.title}. {self.description}"
+        return {"image/png": base64.b64encode(png.getvalue()).decode(), "text/plain": words}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +197,7 @@ def _key_rows(key: list[Line2D]) -> list[list[Line2D]]:
 def key_entries(
     colours: dict[str, str],
     models: list[str],
-    spread: str,
+    bounds_kind: str,
     ideal: str,
     dots: str = "one run",
     band: str = "",
@@ -189,9 +208,9 @@ def key_entries(
         entries += [Line2D([], [], color=QUIET, lw=1.6, ls=line(m), label=m) for m in models]
     if dots:
         entries.append(Line2D([], [], color=FAINT, marker="o", ls="", ms=4, label=dots))
-    if spread:
+    if bounds_kind:
         bar = Line2D([], [], color=QUIET, marker=BAR_MARKER, mfc="none", ms=8, mew=1.1, ls="")
-        bar.set_label(f"median with {spread}")
+        bar.set_label(f"median with {bounds_kind}")
         entries.append(bar)
     if ideal:
         entries.append(Line2D([], [], color=QUIET, lw=1.1, ls=IDEAL_LINE, label=ideal))

@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 
 from scaling import wording
 from scaling.analysis.comparison import Compared
-from scaling.analysis.curves import Curve
+from scaling.analysis.curve import Curve
 from scaling.analysis.estimate import Estimate
 from scaling.analysis.noise import NO_TWINS, NoiseFloor
 from scaling.analysis.sections import Section
@@ -103,11 +103,12 @@ class Subject:
         arms = list(dict.fromkeys(curve.key.arm for curve in curves))
         models = list(dict.fromkeys(curve.key.model for curve in curves))
         colours = {arm: self.colours[arm] for arm in arms}
-        spread, band = wording.spread(drawn), _band_text([self.noise(what) for what in noise])
+        on = f"{wording.listed(models)} · {wording.listed(self.loops)}"
+        kind, band = wording.bounds_kind(drawn), _band_text([self.noise(what) for what in noise])
         return new_sheet(
             f"{self.section.label}: {what}",
-            f"{_sizing_text(self.section.sizing)} · {listed(models)} · {listed(self.loops)}",
-            [*key_entries(colours, models, spread, ideal, dots, band), *also],
+            f"{_sizing_text(self.section.sizing)} · {on}",
+            [*key_entries(colours, models, kind, ideal, dots, band), *also],
             caption(self.section, self.study, self.regions, self.warning, self.ceilings),
             layout,
         )
@@ -148,9 +149,3 @@ def _band_text(floors: list[float]) -> str:
 def _sizing_text(sizing: str) -> str:
     """`weak sizing: the same work in flight for each worker`."""
     return f"{sizing} sizing: {SIZINGS[sizing]}" if sizing in SIZINGS else f"{sizing} sizing"
-
-
-def listed(words: list[str]) -> str:
-    """`threads`, `threads and processes`, `a, b and c`."""
-    *others, last = words
-    return f"{', '.join(others)} and {last}" if others else last

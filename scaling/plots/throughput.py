@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from scaling.analysis.curves import Curve
+from scaling.analysis.curve import Curve
 from scaling.analysis.rivals import ceiling
 from scaling.plots.laws import draw_laws, law_key
 from scaling.plots.panel import HEAD_ROOM, draw_curves, finish, highest, panels_of_models
@@ -38,6 +38,11 @@ def draw(subject: Subject) -> Sheet:
         label = f"{subject.section.operation} / s" if place % layout.columns == 0 else ""
         finish(axes, subject, loop, label, top)
     return sheet
+
+
+def is_there(subject: Subject) -> bool:
+    """Whether there is any valid run."""
+    return subject.has("throughput")
 
 
 def _draw_models(subject: Subject) -> Sheet:

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from scaling.analysis.curves import Curve
+from scaling.analysis.curve import Curve
 from scaling.plots.memory import axis_label
 from scaling.plots.panel import HEAD_ROOM, highest, short
 from scaling.plots.sheet import Layout, Sheet

@@ -10,7 +10,7 @@ from scaling.journal.record import StudyLine
 from scaling.report.parts import Block
 from scaling.study.file import StudyFile, WorkloadEntry
 from scaling.study.scaled import scaled_to
-from scaling.tables.comparison import Cell, Grid
+from scaling.tables.grid import Cell, Grid
 
 FILE_NAME = "study.toml"
 

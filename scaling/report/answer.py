@@ -5,48 +5,40 @@ ways the scaling of threads without the GIL is told, which is what is asked; of 
 none, that of every way.
 """
 
-from collections.abc import Iterator, Sequence
-
-import pandas as pd
+from collections.abc import Iterator
 
 from scaling import wording
 from scaling.analysis.comparison import Compared
-from scaling.analysis.curves import Curve, Point
+from scaling.analysis.curve import Curve, Point
 from scaling.analysis.estimate import Estimate
 from scaling.analysis.families import families
-from scaling.analysis.paired import Paired, Way, paired
+from scaling.analysis.paired import Paired, Way
 from scaling.analysis.verdict import ask, judged
-from scaling.journal.record import StudyLine
 from scaling.report.parts import Block
+from scaling.report.short import SpokenOf, short_grids
 from scaling.study.controls import CONTROLS
+from scaling.tables.margins import floors
 from scaling.tables.measures import again
-from scaling.tables.sentences import (
-    answers,
-    basis,
-    doing,
-    floors,
-    opening,
-    spoken,
-    states,
-    workers,
-)
+from scaling.tables.phrases import basis, doing, opening, spoken, workers
+from scaling.tables.sentences import answers, states
+from scaling.told import Told
 
 
-def answer_blocks(
-    frame: pd.DataFrame, study: StudyLine, compared: Sequence[Compared]
-) -> list[Block]:
-    """A block for each section and loop; none for controls, unless there is nothing else."""
-    ways = {each.runs.title: each for each in compared}
-    every = paired(frame, study)
-    asked = [each for each in every if each.curves[0].key.workload not in CONTROLS]
-    blocks = [_block(each, ways.get(each.title)) for each in asked or every]
-    return [block for block in blocks if block.words]
+def answer_blocks(told: Told) -> list[Block]:
+    """A table of all, then a block for each section and loop.
+
+    There is none for controls, unless there is nothing else.
+    """
+    ways = {each.runs.title: each for each in told.compared}
+    asked = [each for each in told.paired if each.curves[0].key.workload not in CONTROLS]
+    chosen = [(each, ways.get(each.title), _spoken_of(each)) for each in asked or told.paired]
+    blocks = [Block("In short", grids=short_grids(chosen)), *(_block(*each) for each in chosen)]
+    return [block for block in blocks if not block.is_empty]
 
 
-def _block(runs: Paired, compared: Compared | None) -> Block:
-    told = list(_telling(runs))
-    words = [*_scaling(runs, told), *_memory([curve for curve, _ in told])]
-    shown: list[Estimate] = [point.speedup for _, point in told]
+def _block(runs: Paired, compared: Compared | None, told: list[SpokenOf]) -> Block:
+    words = [*map(_scaling, told), *_memory([each.curve for each in told])]
+    shown: list[Estimate] = [each.speedup for each in told]
     notes = []
     if compared is not None:
         words += answers(compared)
@@ -56,9 +48,18 @@ def _block(runs: Paired, compared: Compared | None) -> Block:
     return Block(runs.title, words, notes=[basis(shown), *notes, *again(points)] if words else [])
 
 
+def _spoken_of(runs: Paired) -> list[SpokenOf]:
+    """The curves to tell of; their verdicts are one family."""
+    told = list(_telling(runs))
+    margin = runs.margin("throughput")
+    speedups = (curve.values["speedup"][:, curve.workers.index(p.workers)] for curve, p in told)
+    found = judged([ask(values, margin) for values in speedups])
+    return [SpokenOf(*each, answer) for each, answer in zip(told, found, strict=True)]
+
+
 def _telling(runs: Paired) -> Iterator[tuple[Curve, Point]]:
-    """The curves to tell of, each with its point at the N that tells most: the largest that has a
-    core for each worker, or else the largest.
+    """Each curve with its point at the N that tells most: the largest that has a core for each
+    worker, or else the largest.
     """
     free = {family.free for family in families(runs.arms)}
     wanted = [c for c in runs.curves if c.key.arm in free and c.key.model == "threads"]
@@ -69,20 +70,16 @@ def _telling(runs: Paired) -> Iterator[tuple[Curve, Point]]:
             yield curve, (on_cores or several)[-1]
 
 
-def _scaling(runs: Paired, told: list[tuple[Curve, Point]]) -> Iterator[str]:
-    """What N workers do of what one does; the verdicts of a section and loop are one family."""
-    margin = runs.margin("throughput")
-    speedups = (curve.values["speedup"][:, curve.workers.index(p.workers)] for curve, p in told)
-    verdicts = judged([ask(values, margin) for values in speedups])
-    for (curve, point), verdict in zip(told, verdicts, strict=True):
-        key = curve.key
-        way, one = (Way(key.arm, key.model, n) for n in (point.workers, 1))
-        share = wording.percent(point.efficiency.point)
-        beyond = "" if point.region == "cores" else ", with more workers than cores"
-        yield (
-            f"{opening(verdict)}: {doing(way)} {spoken(verdict)} what {workers(one)} does, "
-            f"{share} of the ideal{beyond}."
-        )
+def _scaling(told: SpokenOf) -> str:
+    """What N workers do of what one does."""
+    key, point = told.curve.key, told.point
+    way, one = (Way(key.arm, key.model, n) for n in (point.workers, 1))
+    share = wording.percent(point.efficiency.point)
+    beyond = "" if point.region == "cores" else ", with more workers than cores"
+    return (
+        f"{opening(told.speedup)}: {doing(way)} {spoken(told.speedup)} what {workers(one)} does, "
+        f"{share} of the ideal{beyond}."
+    )
 
 
 def _memory(curves: list[Curve]) -> Iterator[str]:

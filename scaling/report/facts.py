@@ -2,33 +2,32 @@
 
 import json
 
-import pandas as pd
-
 from scaling import wording
 from scaling.analysis.alike import FACTS
-from scaling.analysis.sections import sections
 from scaling.frame.labels import labels
 from scaling.frame.validity import expectation
 from scaling.journal.record import Arm, StudyLine
 from scaling.plots.caption import machine_text
 from scaling.report.parts import Block
-from scaling.tables.comparison import Cell, Grid, doubts
+from scaling.tables.comparison import doubts
+from scaling.tables.grid import Cell, Grid
+from scaling.told import Told
 
 GIB = 2.0**30
 
 
-def question_block(frame: pd.DataFrame, study: StudyLine) -> Block:
+def question_block(told: Told) -> Block:
     """What every worker ran, in words, and with which parameters."""
-    names = labels(frame)
+    names = labels(told.frame)
     keys = dict.fromkeys(
         (curve.key.workload, curve.key.parameters)
-        for section in sections(frame, study)
+        for section in told.sections
         for curve in section.curves
     )
     words: dict[str, str] = {}
     rows: list[list[Cell]] = []
     for workload, parameters in keys:
-        note = study.workloads.get(workload)
+        note = told.study.workloads.get(workload)
         if note and note.summary:
             words[workload] = f"{workload}: {note.summary} Counted are {note.operation}."
         for name, value in json.loads(parameters).items():
@@ -69,6 +68,7 @@ def _build(arm: Arm) -> dict[str, str | None]:
         proven["GIL"] = "on" if reads_back.gil_enabled else "off"
         proven["allocator"] = reads_back.allocator
         proven["garbage collector"] = "on" if reads_back.gc_enabled else "off"
+        proven |= {name: str(value) for name, value in reads_back.switches.items()}
     facts = {fact: of(arm.description) for fact, of in FACTS.items()}
     return {"version": python.version, "from": arm.origin, **proven, **facts}
 

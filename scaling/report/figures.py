@@ -15,9 +15,7 @@ from scaling.plots.subject import Subject
 from scaling.report.parts import Block, Figure, Part
 from scaling.report.picture import RC_OF_PAGES, picture
 from scaling.study.controls import CONTROLS
-from scaling.tables.comparison import (
-    Cell,
-    Grid,
+from scaling.tables.comparison_grids import (
     collector_grids,
     even_grid,
     ladder_grids,
@@ -25,6 +23,7 @@ from scaling.tables.comparison import (
     rival_grids,
     version_grids,
 )
+from scaling.tables.grid import Cell, Grid
 from scaling.tables.measures import MARKS, SUSPECT, curve_name, measures, notes
 
 # The columns that stand in the table behind a picture; behind throughput those of no other picture,
@@ -52,6 +51,11 @@ PARTS = {
     VERSIONS: ("Versions of Python", "Each version over the oldest, like held against like."),
     COLLECTOR: ("The garbage collector", "Each arm without it over the same arm with it."),
 }
+# The same part of a study without any processes to hold against.
+WITHOUT_RIVALS = (
+    "What memory buys",
+    "Throughput against memory; threads without the GIL against the best single worker with it.",
+)
 PART_OF = {
     "throughput": CURVES,
     "efficiency": CURVES,
@@ -64,6 +68,9 @@ PART_OF = {
 def figure_parts(about: Iterable[Subject]) -> list[Part]:
     """The parts that hold pictures, and a block in each for every section that has any."""
     blocks: dict[str, list[Block]] = defaultdict(list)
+    about = list(about)
+    has_rivals = any(found.rivalries for each in about for found in each.comparisons)
+    titles = PARTS if has_rivals else PARTS | {RIVALS: WITHOUT_RIVALS}
     with mpl.rc_context(RC_OF_PAGES):
         for number, subject in enumerate(sorted(about, key=_is_control), start=1):
             drawn = defaultdict(list)
@@ -76,7 +83,7 @@ def figure_parts(about: Iterable[Subject]) -> list[Part]:
                 )
     return [
         Part(name, title, [block for block in blocks[name] if not block.is_empty], told)
-        for name, (title, told) in PARTS.items()
+        for name, (title, told) in titles.items()
     ]
 
 

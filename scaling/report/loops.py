@@ -3,11 +3,12 @@
 from collections.abc import Iterable
 
 from scaling.analysis.comparison import Compared
-from scaling.analysis.estimate import Estimate
 from scaling.report.parts import Block
-from scaling.tables.comparison import loop_grids, runtime_grids
+from scaling.tables.comparison_grids import loop_grids, runtime_grids
 from scaling.tables.loop_sentences import across_loops
-from scaling.tables.sentences import basis, floors, states
+from scaling.tables.margins import floors
+from scaling.tables.phrases import basis
+from scaling.tables.sentences import states
 
 
 def loop_blocks(compared: Iterable[Compared]) -> list[Block]:
@@ -17,6 +18,6 @@ def loop_blocks(compared: Iterable[Compared]) -> list[Block]:
 
 def _block(compared: Compared) -> Block:
     grids = [*loop_grids(compared.loops), *runtime_grids(compared.runtimes)]
-    shown = [cell for g in grids for row in g.rows for cell in row if isinstance(cell, Estimate)]
+    shown = [figure for grid in grids for figure in grid.estimates]
     notes = [basis(shown), *floors(compared), *states(compared)]
     return Block(compared.runs.title, across_loops(compared), grids=grids, notes=notes)

@@ -11,13 +11,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from scaling import wording
-from scaling.analysis.comparison import compare_ways
-from scaling.analysis.controls import soundness
 from scaling.analysis.verdict import Judged
 from scaling.frame.frame import Journal
 from scaling.journal.record import StudyLine
 from scaling.plots.draw import subjects
-from scaling.plots.subject import listed
 from scaling.report.again import again_block
 from scaling.report.answer import answer_blocks
 from scaling.report.facts import machine_block, question_block
@@ -26,7 +23,9 @@ from scaling.report.loops import loop_blocks
 from scaling.report.parts import Part
 from scaling.report.swept import sweep_blocks
 from scaling.report.trust import law_blocks, noise_block, steadiness_block, validity_blocks
-from scaling.tables.comparison import Cell, warnings_of
+from scaling.tables.comparison import warnings_of
+from scaling.tables.grid import Cell
+from scaling.told import Told
 from scaling.words import MODELS
 
 QUESTION = (
@@ -51,28 +50,28 @@ def page(journal: Journal) -> str:
         UsageError: the frame holds several studies.
     """
     frame, study = journal.frame, journal.study
-    compared = compare_ways(frame, study)
-    about = list(subjects(frame, study, journal.ceilings, compared).values())
-    answers = answer_blocks(frame, study, compared)
+    told = Told(frame, study)
+    about = list(subjects(frame, study, journal.ceilings, told).values())
+    answers = answer_blocks(told)
     parts = [
-        Part("question", "The question", [question_block(frame, study)], _asked(journal)),
+        Part("question", "The question", [question_block(told)], _asked(journal)),
         Part("answer", "The answer", answers, "" if answers else NOTHING),
         Part("machine", "The machine and the builds", [machine_block(study)]),
         *figure_parts(about),
-        Part("loops", "The loop", loop_blocks(compared), LOOPS),
+        Part("loops", "The loop", loop_blocks(told.compared), LOOPS),
         Part("sweeps", "By parameter", sweep_blocks(about, study), SWEEPS),
-        Part("laws", "Laws", law_blocks(frame, study), LAWS),
-        Part("noise", "Noise floor", [noise_block(frame, study)]),
-        Part("steadiness", "Steadiness and drift", [steadiness_block(frame)]),
-        Part("validity", "Validity", validity_blocks(frame, study), VALIDITY),
+        Part("laws", "Laws", law_blocks(told), LAWS),
+        Part("noise", "Noise floor", [noise_block(told)]),
+        Part("steadiness", "Steadiness and drift", [steadiness_block(told)]),
+        Part("validity", "Validity", validity_blocks(told), VALIDITY),
         Part("again", "How to reproduce it", [again_block(study)]),
     ]
     return _template().render(
         study=study,
         question=QUESTION,
         parts=[part for part in parts if part.name in ALWAYS or not part.is_empty],
-        is_void=soundness(frame, study).status == "void",
-        warnings=warnings_of(frame, study),
+        is_void=told.soundness.status == "void",
+        warnings=warnings_of(told),
         skipped=journal.notes,
     )
 
@@ -85,9 +84,9 @@ def _asked(journal: Journal) -> str:
     ns = [str(n) for n in sorted(set(frame["workers"].tolist()))]
     blocks = wording.plural(int(frame["block"].nunique()), "block")
     told = [
-        f"on {listed(arms)}" if arms else "",
-        f"with {listed(models)}" if models else "",
-        f"at N = {listed(ns)}",
+        f"on {wording.listed(arms)}" if arms else "",
+        f"with {wording.listed(models)}" if models else "",
+        f"at N = {wording.listed(ns)}",
     ]
     return f"Asked {', '.join(filter(None, told))}, in {blocks} of runs in random order."
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from scaling.report.picture import Picture
-from scaling.tables.comparison import Grid
+from scaling.tables.grid import Grid
 
 
 @dataclass(frozen=True, slots=True)

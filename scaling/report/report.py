@@ -5,7 +5,8 @@ from pathlib import Path
 from rich.console import Console
 
 from scaling.report.page import page
-from scaling.tell import read, try_writing
+from scaling.tell import read
+from scaling.writing import try_writing
 
 FILE_NAME = "report.html"
 KIB = 1024

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import matplotlib as mpl
 
 from scaling import wording
-from scaling.analysis.curves import Point
+from scaling.analysis.curve import Point
 from scaling.analysis.sweeps import Sweep, sweeps
 from scaling.journal.record import StudyLine
 from scaling.plots import sweep as plots
 from scaling.plots.subject import Subject
 from scaling.report.parts import Block, Figure
 from scaling.report.picture import RC_OF_PAGES, Picture, picture
-from scaling.tables.comparison import Cell, Grid
+from scaling.tables.grid import Cell, Grid
 from scaling.tables.measures import basis, curve_name
 from scaling.tables.sweep_view import Swept, swept
 

@@ -3,16 +3,15 @@
 import pandas as pd
 
 from scaling import wording
-from scaling.analysis.controls import Outcome, outcomes
-from scaling.analysis.drift import drift
-from scaling.analysis.noise import COLUMNS, noise_floor
-from scaling.analysis.sections import blemishes, sections
+from scaling.analysis.controls import Outcome
+from scaling.analysis.noise import COLUMNS
 from scaling.frame.validity import MARGIN
-from scaling.journal.record import StudyLine
 from scaling.report.parts import Block
-from scaling.tables.comparison import Cell, Grid, warnings_of
+from scaling.tables.comparison import warnings_of
+from scaling.tables.grid import Cell, Grid
 from scaling.tables.laws_view import law_lines
 from scaling.tables.study_notes import study_notes
+from scaling.told import Told
 
 MEASURES = {"throughput": "throughput", "cpu_s_per_op": "CPU per op"}  # PSS and RSS as they are
 TWINS = (
@@ -26,17 +25,17 @@ WITHOUT_DRIFT = {
 WORST_FIRST = ("invalid", "suspect", "valid")
 
 
-def law_blocks(frame: pd.DataFrame, study: StudyLine) -> list[Block]:
+def law_blocks(told: Told) -> list[Block]:
     """What each section's curves follow, or why that cannot be told."""
-    return [Block(each.title, law_lines(each)) for each in sections(frame, study)]
+    return [Block(each.title, law_lines(each)) for each in told.sections]
 
 
-def noise_block(frame: pd.DataFrame, study: StudyLine) -> Block:
+def noise_block(told: Told) -> Block:
     """How far apart two cells come out that differ in nothing."""
-    floor = noise_floor(frame, study)
+    floor = told.floor
     if not floor.twins:
-        told = "No A/A twins were run, so nothing tells of the noise"
-        return Block(words=[f"{told}; verdicts heed a margin of {wording.percent(MARGIN)}."])
+        unknown = "No A/A twins were run, so nothing tells of the noise"
+        return Block(words=[f"{unknown}; verdicts heed a margin of {wording.percent(MARGIN)}."])
     rows: list[list[Cell]] = []
     for twins in floor.twins:
         key = twins.key
@@ -54,8 +53,9 @@ def noise_block(frame: pd.DataFrame, study: StudyLine) -> Block:
     return Block(words=[TWINS], grids=[Grid("Twin over cell", headings, rows)])
 
 
-def steadiness_block(frame: pd.DataFrame) -> Block:
+def steadiness_block(told: Told) -> Block:
     """How many windows were level, and whether the machine changed meanwhile."""
+    frame, drift = told.frame, told.drift
     windowed = frame[frame["valid"] & frame["steadiness"].notna()]
     grids = []
     if len(windowed):
@@ -66,37 +66,36 @@ def steadiness_block(frame: pd.DataFrame) -> Block:
         ]
         title = "Runs by what their window was like"
         grids.append(Grid(title, ["workload", *map(str, counts.columns)], rows))
-    found = drift(frame)
     spans = (
-        ("first block to last", found.over_time, found.verdict),
-        ("beginning of a block to its end", found.over_block, found.verdict_over_block),
+        ("first block to last", drift.over_time, drift.word),
+        ("beginning of a block to its end", drift.over_block, drift.word_over_block),
     )
     changes: list[list[Cell]] = [
         [span, word, value.scaled(100, "%") if value.n else wording.BLANK]
         for span, value, word in spans
     ]
     grids.append(Grid("Drift of the study", ["from", "drift", "change, %"], changes, words=2))
-    words = [] if found.text else [WITHOUT_DRIFT.get(found.verdict, "")]
-    return Block(words=[*filter(None, words), *study_notes(frame)], grids=grids)
+    words = [] if drift.text else [WITHOUT_DRIFT.get(drift.word, "")]
+    return Block(words=[*filter(None, words), *study_notes(frame, drift)], grids=grids)
 
 
-def validity_blocks(frame: pd.DataFrame, study: StudyLine) -> list[Block]:
+def validity_blocks(told: Told) -> list[Block]:
     """What the controls say, how many runs were what, and every run that is not simply valid."""
-    warnings = warnings_of(frame, study) or ["The controls behave as they must."]
+    warnings = warnings_of(told) or ["The controls behave as they must."]
     judged: list[list[Cell]] = [
         [each.control, each.loop, each.arm, str(each.workers), each.speedup, _expected(each),
          _word(each)]
-        for each in outcomes(frame, study)
+        for each in told.outcomes
     ]  # fmt: skip
-    headings = ["control", "loop", "arm", "N", "speed-up", "must be", "verdict"]
+    headings = ["control", "loop", "arm", "N", "speed-up", "must be", "outcome"]
     grids = [Grid("Controls", headings, judged, words=3)] if judged else []
-    counts = frame["validity"].value_counts()  # of twins, too, which are listed below
-    told = ", ".join(f"{counts[each]:,} {each}" for each in WORST_FIRST if counts.get(each, 0))
+    counts = told.frame["validity"].value_counts()  # of twins, too, which are listed below
+    kinds = ", ".join(f"{counts[each]:,} {each}" for each in WORST_FIRST if counts.get(each, 0))
     runs = wording.plural(int(counts.sum()), "run")
-    words = [f"{runs}: {told}. Suspect ones are used and marked, invalid ones are in no figure."]
+    words = [f"{runs}: {kinds}. Suspect ones are used and marked, invalid ones are in no figure."]
     faults: list[list[Cell]] = [
         [each.validity, str(each.runs), each.cell, each.reasons, each.detail]
-        for each in blemishes(frame)
+        for each in told.blemishes
     ]
     headings = ["validity", "runs", "cell", "why", "the first one's detail"]
     title = "Runs that are not simply valid"

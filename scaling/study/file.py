@@ -1,7 +1,5 @@
 """Study files: TOML as a person writes it, checked key by key; on disk or built in."""
 
-import re
-import tomllib
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -10,6 +8,7 @@ import msgspec
 
 from scaling.errors import UsageError
 from scaling.names import nearest, unknown
+from scaling.plain_toml import converted, document, title
 
 
 class WorkloadEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -90,65 +89,16 @@ def read_study(text: str, source: str) -> StudyFile:
     Raises:
         UsageError: not TOML, or a key or value that does not fit; says file, key and expectation.
     """
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{source}: not valid TOML: {error}") from None
+    said = document(text, source)
     # One workload at a time: msgspec does not tell which element of a list was wrong.
-    entries = document.pop("workloads", None)
-    study = _convert(document, StudyFile, source)
+    entries = said.pop("workloads", None)
+    study = converted(said, StudyFile, source)
     if entries is None:
         return study
     if not isinstance(entries, list):
         raise UsageError(f"{source}: workloads: expected [[workloads]] tables, got {entries!r}")
     workloads = tuple(
-        _convert(entry, WorkloadEntry, f"{source}: {_title(number, entry)}")
+        converted(entry, WorkloadEntry, f"{source}: {title('workload', number, entry)}")
         for number, entry in enumerate(entries, start=1)
     )
     return msgspec.structs.replace(study, workloads=workloads)
-
-
-def _title(number: int, entry: object) -> str:
-    name = entry.get("name") if isinstance(entry, dict) else None
-    return f"workload {number} ({name})" if isinstance(name, str) else f"workload {number}"
-
-
-def _convert[T: msgspec.Struct](document: object, kind: type[T], where: str) -> T:
-    known = [field.encode_name for field in msgspec.structs.fields(kind)]
-    if isinstance(document, dict):
-        for key in document:
-            if key not in known:
-                raise unknown("key", key, known, where=where)
-    try:
-        return msgspec.convert(document, kind)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"{where}: {_plainly(str(error), document)}") from None
-
-
-# What msgspec and TOML call the same thing, in a study writer's words.
-WORDS = {
-    "array": "list",
-    "object": "table",
-    "int": "whole number",
-    "float": "number",
-    "str": "text",
-    "bool": "true/false",
-}
-
-
-def _types(told: str) -> str:
-    """`float | str | null` as "number or text"."""
-    names = [name for name in told.split(" | ") if name != "null"]
-    return " or ".join(WORDS.get(name, name) for name in names)
-
-
-def _plainly(message: str, document: object) -> str:
-    """Turn "Expected `array | null`, got `str` - at `$.loops`" into "loops: expected a list, …"."""
-    complaint, _, place = message.partition(" - at `$")
-    key = place.rstrip("`").lstrip(".").removesuffix("[...]")
-    complaint = re.sub(r"`([\w| ]+)`", lambda found: _types(found[1]), complaint)
-    complaint = complaint[:1].lower() + complaint[1:].replace("`", "")
-    if not key:
-        return complaint
-    value = document.get(key) if isinstance(document, dict) else None
-    return f"{key}: {complaint}" + (f" ({value!r})" if value is not None else "")

@@ -14,6 +14,7 @@ FLAGS = {
     "arms": "--arm",
     "blocks": "--blocks",
     "controls": "--controls",
+    "limit_s": "--limit",
     "loops": "--loop",
     "max_blocks": "--max-blocks",
     "models": "--model",
@@ -46,6 +47,7 @@ class Options:
     sizing: tuple[str, ...] = ()
     set: tuple[str, ...] = ()
     seconds: float | None = None
+    limit: float | None = None
     preset: str | None = None
     blocks: int | None = None
     precision: str | None = None
@@ -74,6 +76,7 @@ class Options:
             max_blocks=self.max_blocks,
             scale=self.scale,
             window_s=self.seconds,
+            limit_s=self.limit,
             seed=self.seed,
             controls=self.controls,
             twins=self.twins,

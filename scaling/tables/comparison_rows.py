@@ -1,38 +1,34 @@
 """The comparison as rows for other programs: one ratio a row, with what it is of and over."""
 
-from collections.abc import Sequence
-
 import pandas as pd
 
 from scaling.analysis.alike import unlike_of
-from scaling.analysis.comparison import Compared, Ratio, compare_ways
-from scaling.analysis.controls import soundness
+from scaling.analysis.comparison import Compared, Ratio
 from scaling.analysis.paired import Way
 from scaling.journal.record import StudyLine
+from scaling.tables.columns import estimate_columns, study_columns
+from scaling.told import Told
 
 
 def comparison_rows(
-    frame: pd.DataFrame, study: StudyLine, compared: Sequence[Compared] | None = None
+    frame: pd.DataFrame, study: StudyLine, told: Told | None = None
 ) -> pd.DataFrame:
-    """All ratios of a study's comparison; `compared` is what `compare_ways` made of it, if known.
+    """All ratios of a study's comparison; `told` is what was worked out of it already, if anything.
 
     Columns: what it is about (study, workload, parameters, sizing); `question` (headline, step,
     over processes, break-even, version, no collector, loop, runtime) and `measure` (of a step what
     changes in it, else throughput, cpu_s_per_op, memory); the way it is of (`loop`, `arm`, `model`,
     `workers`, its `runs`, how many of them `suspect`, how many more `left_out`, `allocator_state`)
-    and the way it is over (`over_loop`, `over_arm` …); `ratio` with `_low`, `_high`, `_n`,
-    `_method`, `_coverage` (NaN for a range); its `verdict` (of CPU time and memory `more` and
-    `less`), the `margin` that this heeds, and Holm's `p_differs` and `p_same` in the family of its
-    table (`scaling.analysis.verdict`); `memory_kind` of a ratio of memory; `builds_differ`, in what
-    the two arms' builds differ and should not (of a runtime nothing: it is meant to differ in
-    everything); `controls`, what the study's controls say.
+    and the way it is over (`over_loop`, `over_arm` …); the `ratio` (`estimate_columns`); its
+    `verdict` (of CPU time and memory `more` and `less`), the `margin` that this heeds, and Holm's
+    `p_differs` and `p_same` in the family of its table (`scaling.analysis.verdict`); `memory_kind`
+    of a ratio of memory; `builds_differ`, in what the two arms' builds differ and should not (of a
+    runtime nothing: it is meant to differ in everything); `controls`, what the study's controls
+    say, and its `scale`.
     """
-    controls = soundness(frame, study).status
-    rows = [
-        _row(each, ratio, study) | {"controls": controls}
-        for each in (compare_ways(frame, study) if compared is None else compared)
-        for ratio in each.ratios
-    ]
+    told = told or Told(frame, study)
+    about = study_columns(told)
+    rows = [_row(each, ratio, study) | about for each in told.compared for ratio in each.ratios]
     return pd.DataFrame(rows)
 
 
@@ -50,12 +46,7 @@ def _row(compared: Compared, ratio: Ratio, study: StudyLine) -> dict[str, object
         **of,
         "over_loop": ratio.over.loop or key.loop,
         **{f"over_{name}": value for name, value in over.items()},
-        "ratio": ratio.value.point,
-        "ratio_low": ratio.value.low,
-        "ratio_high": ratio.value.high,
-        "ratio_n": ratio.value.n,
-        "ratio_method": ratio.value.method,
-        "ratio_coverage": ratio.value.coverage,
+        **estimate_columns("ratio", ratio.value),
         "verdict": ratio.verdict.word,
         "margin": ratio.margin,
         "p_differs": ratio.verdict.p_differs,

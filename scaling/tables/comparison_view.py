@@ -10,7 +10,8 @@ from rich.text import Text
 from scaling import wording
 from scaling.analysis.estimate import Estimate
 from scaling.analysis.verdict import Judged
-from scaling.tables.comparison import Cell, Chapter, Grid
+from scaling.tables.grid import Cell, Chapter, Grid
+from scaling.tables.pipes import pipe_table, unbroken
 
 
 class Comparison:
@@ -69,13 +70,13 @@ def comparison_markdown(chapters: list[Chapter]) -> str:
 def _markdown(chapter: Chapter) -> str:
     parts = [f"### {chapter.title}"]
     if chapter.words:
-        parts.append("\n".join(f"- {_safe(sentence)}" for sentence in chapter.words))
+        parts.append("\n".join(f"- {unbroken(sentence)}" for sentence in chapter.words))
     for grid in chapter.grids:
         if grid.title:
             parts.append(f"**{grid.title}**")
-        rules = ["---" if place < grid.words else "---:" for place in range(len(grid.headings))]
         rows = [[_inline(cell) for cell in row] for row in grid.rows]
-        parts.append("\n".join(f"| {' | '.join(row)} |" for row in [grid.headings, rules, *rows]))
+        figures = range(grid.words, len(grid.headings))
+        parts.append(pipe_table(grid.headings, rows, figures))
         if grid.note:
             parts.append(grid.note)
     return "\n\n".join(parts)
@@ -83,10 +84,5 @@ def _markdown(chapter: Chapter) -> str:
 
 def _inline(cell: Cell) -> str:
     if isinstance(cell, str):
-        return _safe(cell.replace("\n", " · "))
+        return unbroken(cell.replace("\n", " · "))
     return " ".join(filter(None, (wording.estimate(cell), _verdict(cell))))
-
-
-def _safe(text: str) -> str:
-    """Text from outside, kept from breaking the table or the list it stands in."""
-    return text.replace("|", r"\|").replace("\n", " ")

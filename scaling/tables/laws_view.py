@@ -9,10 +9,12 @@ import pandas as pd
 from scaling import wording
 from scaling.analysis.estimate import Estimate
 from scaling.analysis.laws import RegionLaw, region_laws
-from scaling.analysis.sections import Section, sections
+from scaling.analysis.sections import Section
 from scaling.journal.record import StudyLine
 from scaling.laws import FEWEST_N, Choice
+from scaling.tables.columns import estimate_columns, study_columns
 from scaling.tables.measures import curve_name
+from scaling.told import Told
 
 SYMBOLS = {"gamma": "γ", "alpha": "α", "beta": "β"}
 
@@ -81,17 +83,20 @@ def _figure(value: Estimate, unit: str = "") -> str:
     return f"{number(value.point)}{unit} ({wording.span(number(value.low), number(value.high))})"
 
 
-def law_rows(frame: pd.DataFrame, study: StudyLine) -> pd.DataFrame:
+def law_rows(frame: pd.DataFrame, study: StudyLine, told: Told | None = None) -> pd.DataFrame:
     """One row a figure: a law's parameter, or the serial fraction at one N.
 
     Columns: the curve (study, workload, parameters, sizing, loop, arm, model); `region`, and the
     `points` there from `n_min` to `n_max`; `law`, or `not_fitted` with why; its `aicc_weight`; the
-    `figure` (gamma in operations/s, alpha, beta, peak, serial_fraction at `workers`) with `value`,
-    `low`, `high`, `n`, `method`, and whether it is `at_bound`.
+    `figure` (gamma in operations/s, alpha, beta, peak, serial_fraction at `workers`) with its
+    `value` (`estimate_columns`) and whether that is `at_bound`; what the study's `controls` say,
+    and its `scale`. `told` is what was worked out of the study already, if anything.
     """
+    told = told or Told(frame, study)
+    about = study_columns(told)
     rows = [
-        _curve(law) | figure
-        for section in sections(frame, study)
+        _curve(law) | figure | about
+        for section in told.sections
         for curve in section.curves
         for law in region_laws(curve)
         for figure in _figures(law)
@@ -129,10 +134,6 @@ def _row(
     return {
         "figure": name,
         "workers": workers,
-        "value": value.point,
-        "low": value.low,
-        "high": value.high,
-        "n": value.n,
-        "method": value.method,
+        **estimate_columns("value", value),
         "at_bound": at_bound,
     }

@@ -9,7 +9,7 @@ from collections import Counter
 from scaling.analysis.comparison import Compared
 from scaling.analysis.families import families
 from scaling.analysis.held import Held
-from scaling.tables.sentences import besides, doing, named, opening, spoken
+from scaling.tables.phrases import besides, doing, named, opening, spoken
 
 
 def across_loops(compared: Compared) -> list[str]:

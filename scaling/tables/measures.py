@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from scaling import wording
-from scaling.analysis.curves import MIB, Curve, Point
+from scaling.analysis.curve import Curve, Point
+from scaling.analysis.curves import MIB
 from scaling.analysis.estimate import Estimate, median
 from scaling.analysis.own_names import is_count, readable, unit_of
 from scaling.analysis.sections import Section
@@ -62,6 +63,7 @@ def measures(section: Section) -> list[Measure]:
         *_own(section),
         Measure(attrgetter("latency_p50"), "latency_p50_ms", "P50 latency ms", 1e3, extra=True),
         Measure(attrgetter("latency_p90"), "latency_p90_ms", "P90 latency ms", 1e3, extra=True),
+        Measure(attrgetter("latency_p95"), "latency_p95_ms", "P95 latency ms", 1e3, extra=True),
         Measure(attrgetter("latency_p999"), "latency_p999_ms", "P99.9 latency ms", 1e3, extra=True),
         Measure(attrgetter("lag_p50"), "lag_p50_ms", "lag ms", 1e3, extra=True),
         Measure(attrgetter("lag_max"), "lag_max_ms", "worst lag ms", 1e3, extra=True),
@@ -130,8 +132,8 @@ def notes(section: Section) -> list[str]:
 
 def basis(points: Iterable[Point]) -> str:
     """What stands beside medians, if there is more than a run each."""
-    spread = wording.spread(point.throughput for point in points)
-    return f"Medians; beside them the {spread}." if spread else "Single runs."
+    kind = wording.bounds_kind(point.throughput for point in points)
+    return f"Medians; beside them the {kind}." if kind else "Single runs."
 
 
 def _states(section: Section) -> list[str]:
@@ -156,4 +158,5 @@ def again(points: Iterable[Point]) -> list[str]:
     if not count:
         return []
     made = f"{wording.plural(count, 'run')} {'was' if count == 1 else 'were'} made again"
-    return [f"{made} at the end of the study, and count in the block of the first attempt."]
+    counts = "counts" if count == 1 else "count"
+    return [f"{made} at the end of the study, and {counts} in the block of the first attempt."]

@@ -3,12 +3,14 @@
 import pandas as pd
 
 from scaling import wording
-from scaling.analysis.drift import drift
+from scaling.analysis.drift import Drift
+from scaling.arms import switched
 
 
-def study_notes(frame: pd.DataFrame) -> list[str]:
+def study_notes(frame: pd.DataFrame, drift: Drift) -> list[str]:
     """A sentence for each thing that there is to tell; often none."""
-    return [note for note in (drift(frame).text, _outliers(frame)) if note]
+    arms = map(str, frame["arm"].unique())
+    return [note for note in (*switched(arms), drift.text, _outliers(frame)) if note]
 
 
 def _outliers(frame: pd.DataFrame) -> str:

@@ -11,10 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from scaling import wording
-from scaling.analysis.curves import Point
+from scaling.analysis.curve import Point
 from scaling.analysis.sweeps import Sweep, Track
 from scaling.tables.fitting import GAP, figure_table, packed, width_of
 from scaling.tables.measures import MARKS, Measure, basis, curve_name, measures
+from scaling.tables.pipes import pipe_table
 
 FASTER = ", × the speed-up over N = 1"
 
@@ -86,8 +87,7 @@ def sweep_markdown(sweep: Sweep) -> str:
             [wording.parameter(value), *(_inline(each, point) for point in row)]
             for value, row in zip(sweep.values, each.points, strict=True)
         ]
-        lines = [headings, ["---:"] * len(headings), *rows]
-        parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+        parts.append(pipe_table(headings, rows, range(len(headings))))
     return "\n\n".join([*parts, basis(_points(sweep))])
 
 

@@ -13,11 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from scaling import wording
-from scaling.analysis.controls import soundness
-from scaling.analysis.curves import Curve, Point
+from scaling.analysis.curve import Curve, Point
 from scaling.analysis.estimate import Estimate
-from scaling.analysis.sections import Blemish, Section, blemishes, sections
-from scaling.analysis.sweeps import sweeps
+from scaling.analysis.sections import Blemish, Section
 from scaling.journal.record import StudyLine
 from scaling.study.scaled import scaled_to
 from scaling.tables.fitting import GAP, figure_table, packed, width_of
@@ -25,6 +23,7 @@ from scaling.tables.laws_view import law_lines
 from scaling.tables.measures import MARKS, SUSPECT, Measure, curve_name, measures, notes
 from scaling.tables.study_notes import study_notes
 from scaling.tables.sweep_view import sweep_tables
+from scaling.told import Told
 
 CELLS_TOLD = 3  # of each kind of fault; Markdown has them all
 SOUNDNESS_STYLES = {"void": "bold red"}  # all others are warnings
@@ -32,33 +31,35 @@ WIDE = 120  # characters from which a terminal has room for the extra columns
 
 
 class Results:
-    """All tables of a study, to be printed by rich; fits itself to the width there is."""
+    """All tables of a study, to be printed by rich; fits itself to the width there is.
 
-    def __init__(self, frame: pd.DataFrame, study: StudyLine) -> None:
-        self._frame = frame
-        self._study = study
+    `told` is what was worked out of the study already, if anything.
+    """
+
+    def __init__(self, frame: pd.DataFrame, study: StudyLine, told: Told | None = None) -> None:
+        self._told = told or Told(frame, study)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """One table per section, then what was left out or marked, and why."""
         del console
-        behaved = soundness(self._frame, self._study)
+        told = self._told
+        behaved = told.soundness
         if behaved.text:
             yield Text(f"{behaved.text}\n", SOUNDNESS_STYLES.get(behaved.status, "yellow"))
-        if scaled := scaled_to(self._study.study):
+        if scaled := scaled_to(told.study.study):
             yield Text(f"{scaled}\n", "yellow")
-        yield from (Text(f"{note}\n", "dim") for note in study_notes(self._frame))
-        found = sections(self._frame, self._study)
-        for section in found:
+        yield from (Text(f"{note}\n", "dim") for note in study_notes(told.frame, told.drift))
+        for section in told.sections:
             shown = [m for m in measures(section) if options.max_width >= WIDE or not m.extra]
             yield Text(section.title, "bold")
             yield from _curve_tables(section, shown, options.max_width)
             yield Text(" ".join(notes(section)), "dim")
             yield from (Text(line, "dim") for line in law_lines(section))
             yield Text()
-        for sweep in sweeps(found, self._study):
+        for sweep in told.sweeps:
             yield from sweep_tables(sweep, options.max_width)
             yield Text()
-        if unsound := blemishes(self._frame):
+        if unsound := told.blemishes:
             yield Text("Runs that are not simply valid (invalid ones are in no figure)", "bold")
             yield from _blemish_lines(unsound)
 

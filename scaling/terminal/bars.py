@@ -13,19 +13,23 @@ from rich.text import Text
 
 from scaling import wording
 from scaling.analysis.estimate import Estimate
-from scaling.analysis.sections import Section, sections
+from scaling.analysis.sections import Section
 from scaling.journal.record import StudyLine
 from scaling.tables.measures import MARKS, SUSPECT, curve_name
+from scaling.told import Told
 
 FULL, SHADED, MEDIAN, SLIVER = "█", "░", "┃", "▏"
 LONGEST, SHORTEST = 50, 8  # characters of a bar
 
 
 class Bars:
-    """The throughput of every curve of a study, to be printed by rich in the width there is."""
+    """The throughput of every curve of a study, to be printed by rich in the width there is.
 
-    def __init__(self, frame: pd.DataFrame, study: StudyLine) -> None:
-        self._sections = sections(frame, study)
+    `told` is what was worked out of the study already, if anything.
+    """
+
+    def __init__(self, frame: pd.DataFrame, study: StudyLine, told: Told | None = None) -> None:
+        self._sections = (told or Told(frame, study)).sections
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """A group of bars for each curve of each section."""
@@ -57,8 +61,8 @@ def _section(section: Section, width: int) -> Iterator[Text]:
                 no_wrap=True,
                 overflow="crop",
             )
-    if spread := wording.spread(every):
-        yield Text(f"{MEDIAN} median; {SHADED} and beside it: {spread}", "dim")
+    if kind := wording.bounds_kind(every):
+        yield Text(f"{MEDIAN} median; {SHADED} and beside it: {kind}", "dim")
 
 
 def _number(value: Estimate) -> str:

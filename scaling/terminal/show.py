@@ -9,6 +9,7 @@ from scaling.tables.comparison_view import Comparison
 from scaling.tables.tables import Results
 from scaling.tell import read
 from scaling.terminal.bars import Bars
+from scaling.told import Told
 
 
 def show(results: Path, console: Console) -> None:
@@ -19,8 +20,8 @@ def show(results: Path, console: Console) -> None:
     """
     journal = read(results, console)
     frame, study = journal.frame, journal.study
-    console.print(Results(frame, study))
-    console.print(Bars(frame, study))
-    told = chapters(frame, study, alone=False)
-    if told:
-        console.print(Comparison(told))
+    told = Told(frame, study)
+    console.print(Results(frame, study, told))
+    console.print(Bars(frame, study, told))
+    if found := chapters(frame, study, told, alone=False):
+        console.print(Comparison(found))

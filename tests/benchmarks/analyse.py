@@ -21,27 +21,27 @@ def with_scaling(path: Path) -> dict[str, float]:
     """Seconds from nothing to a frame, to what it means, to text."""
     from rich.console import Console
 
-    from scaling.analysis.comparison import compare_ways
     from scaling.frame.frame import read_journal
     from scaling.tables.comparison import chapters
     from scaling.tables.comparison_rows import comparison_rows
     from scaling.tables.comparison_view import Comparison, comparison_markdown
     from scaling.tables.export import markdown, summary
     from scaling.tables.tables import Results
+    from scaling.told import Told
 
     imported = time.perf_counter()
     journal = read_journal(path)
     frame, study = journal.frame, journal.study
     loaded = time.perf_counter()
-    compared = compare_ways(frame, study)
-    told = chapters(frame, study, compared, alone=False)
+    told = Told(frame, study)
+    found = chapters(frame, study, told, alone=False)
     analysed = time.perf_counter()
     console = Console(file=io.StringIO(), width=140)
-    console.print(Results(frame, study))
-    console.print(Comparison(told))
-    summary(frame, study)
-    comparison_rows(frame, study, compared)
-    markdown(frame, study, comparison_markdown(told))
+    console.print(Results(frame, study, told))
+    console.print(Comparison(found))
+    summary(frame, study, told)
+    comparison_rows(frame, study, told)
+    markdown(frame, study, comparison_markdown(found), told)
     tabulated = time.perf_counter()
     return {
         "runs": len(frame),

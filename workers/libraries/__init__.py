@@ -12,6 +12,9 @@ from workers.loops import known_loop
 type Begin = Callable[[], Coroutine[Any, Any, object]]
 """An async function without arguments: what a task is made of."""
 
+type Leg = Callable[[Callable[[], None]], Coroutine[Any, Any, object]]
+"""The same in a relay: it is given what starts the next one, and calls that at its end."""
+
 
 class Library(Protocol):
     """A library's tasks."""
@@ -28,6 +31,15 @@ class Library(Protocol):
 
         Raises:
             BaseExceptionGroup: of what tasks raised; the others have been cancelled then.
+        """
+
+    async def relay(self, legs: Iterable[Leg], at_most: int) -> None:
+        """Start a task for each, in a group, `at_most` of them at first; the others follow these.
+
+        No queue and no semaphore stands between two tasks: the one that ends starts the next.
+
+        Raises:
+            BaseExceptionGroup: as `join`.
         """
 
     async def cancel(self, begins: Iterable[Begin], ready: Begin) -> int:

@@ -3,8 +3,9 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from itertools import islice
 
-from workers.libraries import Begin
+from workers.libraries import Begin, Leg
 
 
 class Asyncio:
@@ -21,6 +22,19 @@ class Asyncio:
         async with asyncio.TaskGroup() as group:
             for begin in begins:
                 group.create_task(begin())
+
+    async def relay(self, legs: Iterable[Leg], at_most: int) -> None:
+        """Start them in a `TaskGroup`, which takes tasks from its tasks, too."""
+        waiting = iter(legs)
+        async with asyncio.TaskGroup() as group:
+
+            def follow() -> None:
+                leg = next(waiting, None)
+                if leg is not None:
+                    group.create_task(leg(follow))
+
+            for leg in islice(waiting, at_most):
+                group.create_task(leg(follow))
 
     async def cancel(self, begins: Iterable[Begin], ready: Begin) -> int:
         """Cancel each task by itself: asyncio has nothing that cancels many."""

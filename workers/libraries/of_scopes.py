@@ -3,9 +3,10 @@
 import importlib
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from itertools import islice
 from typing import Any
 
-from workers.libraries import Begin
+from workers.libraries import Begin, Leg
 
 
 class Scopes:
@@ -28,6 +29,19 @@ class Scopes:
         async with self._open_group() as group:
             for begin in begins:
                 group.start_soon(begin)
+
+    async def relay(self, legs: Iterable[Leg], at_most: int) -> None:
+        """Start them in a group, which takes tasks from its tasks, too."""
+        waiting = iter(legs)
+        async with self._open_group() as group:
+
+            def follow() -> None:
+                leg = next(waiting, None)
+                if leg is not None:
+                    group.start_soon(leg, follow)
+
+            for leg in islice(waiting, at_most):
+                group.start_soon(leg, follow)
 
     async def cancel(self, begins: Iterable[Begin], ready: Begin) -> int:
         """Cancel the group's scope, once for all of them."""

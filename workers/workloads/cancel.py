@@ -18,11 +18,12 @@ class Cancel(Workload):
     the first cancelling until the last task of a batch has settled, mean over batches;
     `settle_max_s` that of the slowest.
 
-    1,000,000 tasks in batches of 10,000 are those of seeds/000. Its program cancels tasks that have
-    not run a single step: none of them can handle it, and it ends the program instead. Its sleep of
-    10 ms may also be over before a batch is made. Here the whole batch is asleep first, for far
-    longer than that takes. The storm of seeds/004 is `tasks` = `batch` = 5,000, `after_ms` = 50. In
-    trio and anyio one scope cancels the batch, on asyncio each task is cancelled by itself.
+    1,000,000 tasks in batches of 10,000 are those of johal-2024. Its program cancels tasks that
+    have not run a single step: none of them can handle it, and it ends the program instead. Its
+    sleep of 10 ms may also be over before a batch is made. Here the whole batch is asleep first,
+    for far longer than that takes. The storm of async-tools is `tasks` = `batch` = 5,000,
+    `after_ms` = 50. In trio and anyio one scope cancels the batch, on asyncio each task is
+    cancelled by itself.
     """
 
     operation = "cancellations"

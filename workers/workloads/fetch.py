@@ -21,7 +21,7 @@ class Fetch(Workload):
 
     One operation: one GET answered with status 200 and a body of the right length, read to its
     end. A million URLs, 5,000 in flight, 10 ms of delay, bodies of 1 KiB and the 10 s time-out are
-    those of the article's second benchmark (seeds/000). There a list of 5,000 tasks is gone
+    those of the article's second benchmark (johal-2024). There a list of 5,000 tasks is gone
     through at every answer; here each of 5,000 tasks asks for the next URL when it has its answer,
     so that the requests are measured and not the list. Connections are opened as they are needed,
     within the measured time, as there.

@@ -43,6 +43,12 @@ class Handoff(Workload):
             return None
         return "loops can call into each other inside one interpreter only: threads"
 
+    def uneven(self) -> str | None:
+        """Where all send to one, that one has nothing on the way."""
+        if self.pattern == "into-one":
+            return "the worker that all others send to would keep its share, not send it"
+        return None
+
     async def setup(self, worker: Worker) -> None:
         """Meet the other loops; find out whether this one sends, receives, or both."""
         alone = worker.workers == 1

@@ -18,11 +18,11 @@ class Spawn(Workload):
     come out exactly. The figure is not what tasks cost that do something: the scheduler, the
     allocator and the collector are all there is, and it may fall with the number of tasks, since
     all are alive at once. What one task holds is read from outside: the run's peak memory less its
-    baseline, over all tasks (seeds/000 claims 14 % less for a TaskGroup than for a list: `wait`).
+    baseline, over all tasks (johal-2024 claims 14 % less for a TaskGroup than for a list: `wait`).
 
-    100,000 to 1,000,000 tasks are those of seeds/002, whose program joins them by `wait`, takes
+    100,000 to 1,000,000 tasks are those of factor-2025, whose program joins them by `wait`, takes
     CPU time where this is wall time, and stops its clock before they are freed. Tasks of 0.5 ms
-    (`pause_ms`) are those of seeds/004; uvloop counts whole ms and takes 0.5 for none. An eager
+    (`pause_ms`) are those of async-tools; uvloop counts whole ms and takes 0.5 for none. An eager
     task begins in `create_task`, and ends there if nothing makes it wait, but a TaskGroup has a
     callback for it on the loop all the same.
     """

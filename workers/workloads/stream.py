@@ -15,7 +15,7 @@ class Stream(Workload):
     """One-way TCP transfer: a client writes large blocks and drains, a server reads and drops.
 
     One operation: 1 MiB that has arrived. Both ends share the worker's loop; 10 MiB writes over
-    one connection per worker are those of the blog's TCP benchmark (seeds/001). Most of the cost
+    one connection per worker are those of the blog's TCP benchmark (aditya-2025). Most of the cost
     is the kernel copying over loopback, not Python.
     """
 

@@ -23,7 +23,7 @@ MOST_SLEW = 500e-6
 # Of a finite run's time, between first and last finish. Workers with equal shares on equal cores
 # end within a tenth of each other (a scheduler's tidying-up); where one has had to wait for a
 # quarter of the time, the figure tells of that and no longer of N workers at work.
-MOST_SPREAD = 0.25
+MOST_GAP = 0.25
 
 
 def not_all_busy(batch: Batch) -> Found:
@@ -44,9 +44,9 @@ def not_all_busy(batch: Batch) -> Found:
 
 def uneven_finish(batch: Batch) -> Found:
     """Some workers of a finite run were done long before the last one."""
-    spread = batch.figures["finish_spread"]
-    for row in batch.where(spread > MOST_SPREAD):
-        detail = f"the first worker was done {spread[row]:.0%} of the time before the last"
+    gap = batch.figures["finish_gap"]
+    for row in batch.where(gap > MOST_GAP):
+        detail = f"the first worker was done {gap[row]:.0%} of the time before the last"
         yield row, Finding("uneven-finish", "suspect", detail)
 
 

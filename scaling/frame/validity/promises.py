@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 
+from scaling.arms import ReadBack
 from scaling.frame.validity.finding import Batch, Expectation, Finding, Found, processes
 from scaling.journal.record import ProcessFacts, PythonFacts, RunLine, WorkerRecord
 
@@ -15,7 +16,7 @@ BUILD_FACTS = {
 }
 
 # All that is held against the arm, so that processes which say the same are looked at once.
-_said = attrgetter(*BUILD_FACTS.values(), "gil", "allocator", "gc_enabled", "debug")
+_said = attrgetter(*BUILD_FACTS.values(), "gil", "allocator", "gc_enabled", "switches", "debug")
 
 type Fault = Callable[[ProcessFacts, Expectation], str | None]
 
@@ -82,7 +83,15 @@ def _lost(process: ProcessFacts, expected: Expectation) -> str | None:
         or _differs("allocator", process.allocator, asked.allocator)
         or _differs("garbage collector", process.gc_enabled, asked.gc_enabled)
         or _differs("asyncio debug mode", process.debug, False)
+        or _switched_otherwise(process, asked)
     )
+
+
+def _switched_otherwise(process: ProcessFacts, asked: ReadBack) -> str | None:
+    """What is wrong with the arm's switches."""
+    found = {each.name: each.value for each in process.switches}
+    wrong = (_differs(name, found.get(name), value) for name, value in asked.switches.items())
+    return next((each for each in wrong if each), None)
 
 
 def _unpinned(run: RunLine) -> str | None:

@@ -1,5 +1,5 @@
 // `spawn` in JavaScript, for Node and Bun: async functions that do nothing but count themselves,
-// joined by Promise.all. (The program of seeds/002 maps over an array of holes, which calls nothing.)
+// joined by Promise.all. (The program of factor-2025 maps over an array of holes, which calls nothing.)
 //
 // Speaks as `python -m workers` does: a cell on standard input, a record on standard output. N
 // workers are N threads with a loop each. JavaScript begins an async function at once, as Python

@@ -1,0 +1,89 @@
+"""`scaling claims`: reads the studies, judges the claims, tells and writes them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from scaling.claims.judging import judge
+from scaling.claims.reading import read_claims
+from scaling.claims.view import View, basis, counts, markdown, missing
+from scaling.errors import UsageError
+from scaling.export.whole import whole
+from scaling.frame.frame import Journal
+from scaling.journal.kept import holds_journal
+from scaling.journal.reading import NAMES
+from scaling.tell import read
+from scaling.writing import try_writing
+
+
+def tell_claims(
+    results: Sequence[Path], claims: Path | None, output: Path | None, console: Console
+) -> None:
+    """Print the claims held against the studies in `results`, and write them to `output`.
+
+    `claims` is a list of one's own.
+
+    Raises:
+        UsageError: no journal that could be read, a wrong list, or `output` is a journal.
+        ScalingError: it cannot be written.
+    """
+    listed = read_claims(claims)
+    told = judge(journals_in(results, console), listed)
+    console.print(View(told))
+    for what, command in missing(told):
+        # To be copied: on one line, however long.
+        console.print(f"{what}:\n  {command}", markup=False, highlight=False, soft_wrap=True)
+    for line in filter(None, (basis(told), counts(told))):
+        console.print(Text(f"\n{line}"))
+    if output is not None:
+        _write(markdown(told), output)
+        console.print(f"written: {output}", markup=False, highlight=False, soft_wrap=True)
+
+
+def journals_in(results: Sequence[Path], console: Console) -> list[Journal]:
+    """The journals of folders of studies, and of folders of those, each once.
+
+    A study inside a folder that cannot be read is told and passed over; one that was named is not.
+
+    Raises:
+        UsageError: one that was named cannot be read, or there is none at all.
+    """
+    found: dict[Path, Journal] = {}
+    for path in results:
+        inside = _studies_inside(path)
+        for each in inside or [path]:
+            try:
+                journal = read(each, console)
+            except UsageError as error:
+                if not inside:
+                    raise
+                console.print(str(error), markup=False, highlight=False, soft_wrap=True)
+                continue
+            found.setdefault(journal.path.resolve(), journal)
+    if not found:
+        raise UsageError("none of these folders has a study that could be read")
+    return list(found.values())
+
+
+def _studies_inside(path: Path) -> list[Path]:
+    """The folders of studies in a folder that is none itself."""
+    if not path.is_dir() or _has_journal(path):
+        return []
+    return sorted(folder for folder in path.iterdir() if folder.is_dir() and _has_journal(folder))
+
+
+def _has_journal(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in NAMES)
+
+
+def _write(text: str, file: Path) -> None:
+    def write() -> None:
+        if holds_journal(file):
+            raise UsageError(f"{file} is a journal: nothing is written over it, name another file")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with whole(file) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
+
+    try_writing(file, write, again="scaling claims")

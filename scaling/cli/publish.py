@@ -1,0 +1,40 @@
+"""`scaling publish` and `scaling quotes`: a study for a repository, and the texts about it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from scaling.cli.app import app
+
+
+@app.command()
+def publish(
+    results: Annotated[Path, typer.Argument(help="A study's folder, or its journal.")],
+    folder: Annotated[Path, typer.Argument(help="The folder to publish it in, made if need be.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Also where another study was published there.")
+    ] = False,
+) -> None:
+    """Put a study where it can be committed: packed journal, environment, tables and plots."""
+    from scaling.publish.publish import publish
+
+    publish(results, folder, Console(), replace=replace)
+
+
+@app.command()
+def quotes(
+    texts: Annotated[list[Path], typer.Argument(help="Markdown files that quote figures.")],
+    results: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="The folder that holds the studies' folders.")
+    ],
+    write: Annotated[
+        bool, typer.Option("--write", help="Put the figures right instead of telling of them.")
+    ] = False,
+) -> None:
+    """Check that every figure in a text is what was measured, as the comment behind it says."""
+    from scaling.quotes.quotes import quotes
+
+    if not quotes(texts, results, Console(), write=write):
+        raise SystemExit(1)

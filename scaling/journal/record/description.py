@@ -1,0 +1,98 @@
+"""What a child prints when it is asked what it can run, and on what it runs."""
+
+import msgspec
+
+from scaling.journal.record.values import ParameterValue
+
+
+class PythonFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The interpreter and how it was built. `config_args` are without their paths."""
+
+    version: str
+    free_threaded: bool
+    config_args: list[str] = []
+    compiler: str | None = None
+    pgo: bool | None = None
+    lto: bool | None = None
+    libc: str | None = None
+    openssl: str | None = None
+    allocator: str | None = None
+    gil_enabled: bool | None = None
+    thread_inherit_context: int | None = None
+    context_aware_warnings: int | None = None
+
+
+class Environment(msgspec.Struct, frozen=True, kw_only=True):
+    """What an arm's child environment is made of: the interpreter and the packages in it."""
+
+    python: PythonFacts
+    packages: dict[str, str] = {}
+
+
+class Offer(msgspec.Struct, frozen=True, kw_only=True):
+    """A loop or a model: available, or `refused` with the reason."""
+
+    version: str | None = None
+    refused: str | None = None
+
+
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    """A model and loop that a workload cannot run under, and why.
+
+    With `parameters`, it is refused with just those values of them.
+    """
+
+    model: str
+    loop: str
+    reason: str
+    parameters: dict[str, ParameterValue] = {}
+
+
+class Uneven(msgspec.Struct, frozen=True, kw_only=True):
+    """Why work in flight cannot be dealt out evenly with these values of parameters."""
+
+    reason: str
+    parameters: dict[str, ParameterValue] = {}
+
+
+class ParameterFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """One parameter of a workload: its type's name, default and limits."""
+
+    type: str
+    default: ParameterValue = None
+    choices: list[str] | None = None
+    at_least: float | None = None
+    summary: str = ""
+
+
+class WorkloadFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """One workload as its class describes it; `refused` says why it could not be imported.
+
+    `scaled` are the parameters that say how much is done, which `--scale` multiplies; it is done
+    in multiples of the parameter `whole`, if there is one.
+    `descriptors` are the open files that each unit in flight holds. `uneven` tells with which
+    parameters work in flight cannot be dealt out evenly.
+    """
+
+    path: str
+    summary: str = ""
+    operation: str = "operations"
+    finite: bool = False
+    scaled: list[str] = []
+    whole: str | None = None
+    in_flight: str | None = None
+    descriptors: int = 0
+    services: list[str] = []
+    refused: str | None = None
+    refusals: list[Refusal] = []
+    uneven: list[Uneven] = []
+    parameters: dict[str, ParameterFacts] = {}
+
+
+class Description(Environment, frozen=True, kw_only=True):
+    """What `python -m workers --describe` prints."""
+
+    schema: int
+    loops: dict[str, Offer] = {}
+    models: dict[str, Offer] = {}
+    workloads: dict[str, WorkloadFacts] = {}

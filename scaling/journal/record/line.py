@@ -1,0 +1,88 @@
+"""The lines of a journal, whatever they are of, and how they and a child's output are read.
+
+Reading is tolerant: a field that we do not know is passed over, a value that a machine could not
+supply is None. Writing is whole: every field is written, so a journal explains itself.
+"""
+
+import msgspec
+
+from scaling.journal.record.description import Description
+from scaling.journal.record.of_child import Record
+from scaling.journal.record.of_run import RunLine
+from scaling.journal.record.of_study import StudyLine
+
+
+class CeilingLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="ceiling"):
+    """What a service can deliver at most, with nothing but a load generator before it."""
+
+    service: str
+    requests_per_s: float | None = None
+    mbytes_per_s: float | None = None
+
+
+class SetAsideLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="set-aside"):
+    """A line that a killed writer left half-done, kept word for word. No figure needs it."""
+
+    text: str
+
+
+type Line = StudyLine | RunLine | CeilingLine | SetAsideLine
+
+
+class Kind(msgspec.Struct, frozen=True, kw_only=True):
+    """The head of any line, ours or a later version's."""
+
+    kind: str
+    schema: int | None = None
+
+
+KINDS = ("study", "run", "ceiling", "set-aside")
+
+_encoder = msgspec.json.Encoder()
+_lines: msgspec.json.Decoder[Line] = msgspec.json.Decoder(
+    StudyLine | RunLine | CeilingLine | SetAsideLine,
+)
+_heads = msgspec.json.Decoder(Kind)
+_records = msgspec.json.Decoder(Record)
+_descriptions = msgspec.json.Decoder(Description)
+
+
+def encode_line(line: Line, record: bytes | None = None) -> bytes:
+    """One journal line, its newline included.
+
+    `record` is what the child printed; given, it is kept with all its fields, also those that
+    this version does not know, in place of the line's own `record`.
+    """
+    if record is None:
+        return _encoder.encode(line) + b"\n"
+    fields = msgspec.json.decode(_encoder.encode(line))
+    fields["record"] = msgspec.json.decode(record)
+    return _encoder.encode(fields) + b"\n"
+
+
+def decode_line(data: bytes | str) -> Line | None:
+    """A journal line, or None for a kind that this version does not know.
+
+    Raises `msgspec.DecodeError` (of which `msgspec.ValidationError` is one) for anything else.
+    """
+    try:
+        return _lines.decode(data)
+    except msgspec.ValidationError:
+        if _heads.decode(data).kind in KINDS:
+            raise
+        return None
+
+
+def decode_head(data: bytes | str) -> Kind:
+    """Kind and schema of a line of any version. Raises `msgspec.DecodeError`."""
+    return _heads.decode(data)
+
+
+def decode_record(data: bytes | str) -> Record:
+    """A child's record. Raises `msgspec.DecodeError` if it is not one."""
+    return _records.decode(data)
+
+
+def decode_description(data: bytes | str) -> Description:
+    """The `--describe` document. Raises `msgspec.DecodeError` if it is not one."""
+    return _descriptions.decode(data)

@@ -1,0 +1,160 @@
+"""What a child prints after a run: one cell as its workers saw it.
+
+Lists of one worker's ticks stay plain lists of integers; `scaling.frame.ticks` makes arrays.
+"""
+
+from typing import Literal
+
+import msgspec
+
+
+class Ticks(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One worker's readings. Entry 0 opens the window, the last one closes it.
+
+    All lists are equally long. Counters are cumulative since the worker began; times are
+    CLOCK_MONOTONIC ns. `instant_ns` is when a tick was due, `time_ns` when it ran. A system that
+    cannot say what CPU time or which faults a thread had gives None.
+    """
+
+    instant_ns: list[int] = []
+    time_ns: list[int] = []
+    operations: list[int] = []
+    errors: list[int] = []
+    bytes: list[int] = []
+    cpu_ns: list[int | None] | None = None
+    minor_faults: list[int | None] | None = None
+
+
+class GilStates(msgspec.Struct, frozen=True, kw_only=True):
+    """`sys._is_gil_enabled()` at four moments, and the import that switched it on, if one did."""
+
+    started: bool | None = None
+    imported: bool | None = None
+    opened: bool | None = None
+    closed: bool | None = None
+    enabled_by: str | None = None
+
+    @property
+    def seen(self) -> tuple[bool, ...]:
+        """The readings there are, in order of time."""
+        moments = (self.started, self.imported, self.opened, self.closed)
+        return tuple(state for state in moments if state is not None)
+
+
+class Switch(msgspec.Struct, frozen=True, kw_only=True):
+    """A switch of the arm as a process found it: an environment variable or a module's attribute.
+
+    `value` is None where it is not there. `was_there` tells whether the module had the attribute
+    before the child set it; None for a variable.
+    """
+
+    name: str
+    value: bool | str | None = None
+    was_there: bool | None = None
+
+
+class ProcessFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a process that held workers says about itself. Counts and pauses are of the window."""
+
+    version: str | None = None
+    free_threaded: bool | None = None
+    gil: GilStates = GilStates()
+    allocator: str | None = None
+    gc_enabled: bool | None = None
+    gc_collections: int | None = None
+    gc_pause_ns: int | None = None
+    switches: tuple[Switch, ...] = ()
+    cpu_ns: int | None = None
+    context_items: int | None = None
+    thread_inherit_context: int | None = None
+    context_aware_warnings: int | None = None
+    os_threads: int | None = None
+    open_files_limit: int | None = None
+    debug: bool = False
+
+
+class LoopFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The event loop really in use."""
+
+    name: str
+    class_: str | None = msgspec.field(default=None, name="class")
+    version: str | None = None
+
+
+class Instants(msgspec.Struct, frozen=True, kw_only=True):
+    """Milestones of a child, CLOCK_MONOTONIC ns. `opened` and `closed` are as scheduled.
+
+    Of a finite run they are the release and the last finish. The others are when the last worker
+    had said so: imports done, warmed up, last tick taken, everything closed.
+    """
+
+    started: int | None = None
+    imported: int | None = None
+    ready: int | None = None
+    opened: int | None = None
+    closed: int | None = None
+    measured: int | None = None
+    report: int | None = None
+
+
+class Latency(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """How long operations took: a log-linear histogram, its non-empty buckets in rising order.
+
+    `value_ns` are the lower edges of the buckets, `count` how many operations fell into each.
+    """
+
+    value_ns: list[int] = []
+    count: list[int] = []
+
+
+class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One worker's part of a record. `process` is None where the top one holds (threads).
+
+    `cpus` are those that the worker found itself on, where it was pinned. `hung` tells that it
+    had not closed down when the host stopped waiting for it. A worker that `serves` only answers
+    others' operations. `figures` are the workload's own, with their units in their names.
+
+    In a finite run a worker is released, starts its first operation and finishes its last one at
+    the instants told, and has two ticks: at its release and at its finish.
+    """
+
+    index: int
+    ticks: Ticks = Ticks()
+    process: ProcessFacts | None = None
+    in_flight: int | None = None
+    serves: bool = False
+    busy_from_ns: int | None = None
+    busy_until_ns: int | None = None
+    released_ns: int | None = None
+    started_ns: int | None = None
+    finished_ns: int | None = None
+    figures: dict[str, float] = {}
+    latency: Latency | None = None
+    cpus: list[int] | None = None
+    errors: int = 0
+    error_samples: list[str] = []
+    pending_tasks: int = 0
+    hung: bool = False
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a child gave up, in its own words."""
+
+    phase: str
+    error: str
+    worker: int | None = None
+    traceback: str = ""
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """What `python -m workers` prints: one run as its workers saw it."""
+
+    schema: int
+    outcome: Literal["measured", "failed"]
+    finite: bool = False
+    failure: Failure | None = None
+    process: ProcessFacts = ProcessFacts()
+    loop: LoopFacts | None = None
+    facts: dict[str, str] = {}
+    instants_ns: Instants = Instants()
+    workers: list[WorkerRecord] = []

@@ -1,0 +1,76 @@
+"""A run as the journal keeps it: its cell, how it ended, what child and probe saw."""
+
+import msgspec
+
+from scaling.journal.record.of_child import Record
+from scaling.journal.record.values import Outcome, ParameterValue, Region
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """One point of the study, as the journal names it. `parameters` are all of the workload's.
+
+    `pinning` has the CPUs of each worker; None leaves that to the kernel. A `twin` repeats another
+    cell in every block and differs from it in nothing: how far apart they come out is noise.
+    """
+
+    workload: str
+    parameters: dict[str, ParameterValue] = {}
+    loop: str
+    arm: str
+    model: str
+    workers: int
+    sizing: str = "weak"
+    region: Region | None = None
+    pinning: list[list[int]] | None = None
+    twin: bool = False
+
+
+class Memory(msgspec.Struct, frozen=True, kw_only=True):
+    """The child's tree from outside: before traffic, in the window (RSS), at its end, its peak."""
+
+    baseline_rss_bytes: int | None = None
+    rss_bytes: int | None = None
+    pss_bytes: int | None = None
+    uss_bytes: int | None = None
+    peak_bytes: int | None = None
+    samples: int | None = None
+
+
+class Disturbance(msgspec.Struct, frozen=True, kw_only=True):
+    """What the machine did besides during a run. Fractions are of all CPUs' time.
+
+    `clock_step_s` is how far wall clock and monotonic clock moved apart meanwhile.
+    """
+
+    load_1m: float | None = None
+    steal_fraction: float | None = None
+    throttled_s: float | None = None
+    other_cpu_fraction: float | None = None
+    clock_step_s: float | None = None
+
+
+class ServiceUse(msgspec.Struct, frozen=True, kw_only=True):
+    """What a helper process of the workload used during a run; `busy_fraction` of one core."""
+
+    rss_bytes: int | None = None
+    cpu_s: float | None = None
+    busy_fraction: float | None = None
+
+
+class RunLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="run"):
+    """One run: which cell, when, how it ended, what the child and the probe saw."""
+
+    cell: Cell
+    outcome: Outcome
+    block: int
+    position: int
+    attempt: int = 1
+    at: str | None = None
+    elapsed_s: float | None = None
+    record: Record | None = None
+    stderr: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+    memory: Memory = Memory()
+    disturbance: Disturbance = Disturbance()
+    services: dict[str, ServiceUse] = {}

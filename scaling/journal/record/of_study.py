@@ -1,0 +1,65 @@
+"""The first line of a journal: what was asked, on which machine, of which builds."""
+
+from typing import Any
+
+import msgspec
+
+from scaling.journal.record.description import Environment
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """The machine, known by its description and a random id; it has no name here."""
+
+    id: str
+    cpu_model: str | None = None
+    physical_cores: int | None = None
+    logical_cpus: int | None = None
+    usable_cpus: int | None = None
+    efficiency_cpus: int | None = None
+    numa_nodes: int | None = None
+    cpu_quota: float | None = None
+    memory_bytes: float | None = None
+    kernel: str | None = None
+    system: str | None = None
+    libc: str | None = None
+    virtualised: str | None = None
+
+
+class Arm(msgspec.Struct, frozen=True, kw_only=True):
+    """A build and its run-time settings (`scaling.arms.SETTINGS`), as they were found.
+
+    `runtime` is the version of another runtime than Python, which then has no description.
+    """
+
+    build: str
+    settings: list[str] = []
+    origin: str | None = None
+    runtime: str | None = None
+    description: Environment | None = None
+
+
+class WorkloadNote(msgspec.Struct, frozen=True, kw_only=True):
+    """What a figure needs to know about a workload: the noun on its axes, chiefly."""
+
+    operation: str = "operations"
+    summary: str = ""
+    in_flight: str | None = None
+    finite: bool = False
+
+
+class StudyLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="study"):
+    """The first line of a journal: what was asked, where, and of which builds."""
+
+    schema: int
+    name: str
+    machine: Machine
+    study: dict[str, Any] = {}
+    seed: int | None = None
+    blocks: int | None = None
+    arms: dict[str, Arm] = {}
+    workloads: dict[str, WorkloadNote] = {}
+    pins: str | None = None
+    workers_source: str | None = None
+    fingerprint: str | None = None
+    scaling: str | None = None
+    started_at: str | None = None

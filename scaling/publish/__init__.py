@@ -1,0 +1,1 @@
+"""A study made ready to be committed and shown: packed, described, told, and drawn."""

@@ -1,0 +1,71 @@
+"""How a figure is written in a text: its median, its interval or both, in which unit."""
+
+from dataclasses import dataclass
+
+from scaling import wording
+from scaling.analysis.estimate import Estimate
+from scaling.errors import UsageError
+from scaling.names import unknown
+
+FORMS = ("point", "interval", "percent")
+# What a unit is in the first of its kind; a figure can be told in another of the same kind.
+KINDS = (
+    {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "us": 1e-6, "ns": 1e-9},
+    {"B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "KB": 1e3, "MB": 1e6, "GB": 1e9},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Which parts of an estimate are written. Both where none is said; an empty unit is its own."""
+
+    parts: frozenset[str] = frozenset()
+    unit: str = ""
+
+    def text(self, value: Estimate) -> str:
+        """`1.94 (1.92–1.97)`, `1.94`, `1.92–1.97`, `94.2 % (92.1–95.0 %)`.
+
+        Raises:
+            UsageError: there is no such figure, no interval of it, or its unit is of another kind.
+        """
+        if not value.n:
+            raise UsageError("no valid run tells it")
+        percent = "percent" in self.parts
+        told = value.scaled(100.0, "%") if percent else _in(self.unit, value)
+        sign = " %" if percent else ""
+        point, bounds = f"{wording.number(told.point)}{sign}", wording.bounds(told)
+        if "interval" in self.parts:
+            if not bounds:
+                raise UsageError("it has no interval")
+            return f"{bounds}{sign}"
+        return f"{point} ({bounds}{sign})" if bounds and "point" not in self.parts else point
+
+
+def form(parts: str, unit: str) -> Form:
+    """A form as a comment says it: `point`, `interval`, `percent`, or `point,percent`.
+
+    Raises:
+        UsageError: no such form or unit, or two that exclude each other.
+    """
+    said = frozenset(filter(None, parts.split(",")))
+    for part in sorted(said):
+        if part not in FORMS:
+            raise unknown("form", part, FORMS, where="as")
+    if {"point", "interval"} <= said:
+        raise UsageError("as: point and interval are what is written where nothing is said")
+    if unit and not any(unit in kind for kind in KINDS):
+        raise unknown("unit", unit, [name for kind in KINDS for name in kind], where="in")
+    if unit and "percent" in said:
+        raise UsageError("in: a share in percent has no other unit")
+    return Form(said, unit)
+
+
+def _in(unit: str, value: Estimate) -> Estimate:
+    """The estimate in another unit of the same kind, such as ns for s, or MB/s for B/s."""
+    if not unit:
+        return value
+    own, slash, each = value.unit.partition("/")
+    for kind in KINDS:
+        if own in kind and unit in kind:
+            return value.scaled(kind[own] / kind[unit], f"{unit}{slash}{each}")
+    raise UsageError(f"in: {unit} is no unit for {value.unit or 'a number without one'}")

@@ -1,0 +1,73 @@
+"""`scaling quotes`: every figure in a text is what was measured, or is put right."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from scaling import wording
+from scaling.errors import UsageError
+from scaling.export.whole import whole
+from scaling.quotes.check import Finding, check, mended
+from scaling.quotes.lookup import Lookup
+from scaling.quotes.text import quotes_in
+from scaling.writing import try_writing
+
+
+def quotes(texts: Sequence[Path], results: Path, console: Console, *, write: bool) -> bool:
+    """Hold the figures of `texts` against the studies in `results`; tell what is not right.
+
+    With `write`, figures that can be put right are, and what cannot be is told. Returns whether
+    every figure is right in the end.
+
+    Raises:
+        UsageError: a text or the results cannot be read.
+        ScalingError: a text cannot be written.
+    """
+    lookup = Lookup(results)
+    every_one = True
+    for path in texts:
+        text = _read(path)
+        findings = check(text, lookup)
+        if write:
+            _write(path, text, mended(text, findings))
+        wrong = [each for each in findings if not (write and each.right)]
+        for each in wrong:
+            _say(console, f"{path}:{each.quote.line}: {each.why}")
+        _say(console, _summary(path, text, findings, wrong))
+        every_one = every_one and not wrong
+    return every_one
+
+
+def _summary(path: Path, text: str, findings: list[Finding], wrong: list[Finding]) -> str:
+    """`README.md: 41 figures with a source, all as measured; 2 were put right`."""
+    told = wording.plural(len(quotes_in(text)), "figure")
+    state = f"{len(wrong)} to be seen to" if wrong else "all as measured"
+    mended_ = len(findings) - len(wrong)
+    put_right = f"; {mended_} put right" if mended_ else ""
+    return f"{path}: {told} with a source, {state}{put_right}"
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text in UTF-8"
+        raise UsageError(f"{path} cannot be read: {reason}") from None
+
+
+def _write(path: Path, old: str, new: str) -> None:
+    """Write a text, its line ends as they are; one that has not changed is left alone."""
+    if new == old:
+        return
+
+    def written() -> None:
+        with whole(path) as unfinished:
+            unfinished.write_bytes(new.encode())
+
+    try_writing(path, written, again="scaling quotes --write")
+
+
+def _say(console: Console, line: str) -> None:
+    # Line 100 of a text, `:100:`, is the name of an emoji.
+    console.print(line, markup=False, emoji=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,15 @@
+"""Verdicts by themselves, for tests that care for no estimate."""
+
+from collections.abc import Sequence
+
+from scaling.analysis.estimate import Floats
+from scaling.analysis.verdict import RATE, Speech, Verdict, ask, judged
+
+
+def verdicts(
+    ratios: Sequence[Floats], margins: Sequence[float], speech: Sequence[Speech] | None = None
+) -> list[Verdict]:
+    """Those of one family of ratios of shape (blocks,), each with its margin; rates by default."""
+    spoken = [RATE] * len(ratios) if speech is None else speech
+    family = [ask(*each) for each in zip(ratios, margins, spoken, strict=True)]
+    return [each.verdict for each in judged(family)]

@@ -1,0 +1,224 @@
+"""A claim holds, or does not, only where an interval and the tests of all claims prove it."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+import scaling.claims
+from scaling.analysis.estimate import median
+from scaling.claims.judging import judge
+from scaling.claims.view import markdown
+from scaling.frame.frame import Journal
+from scaling.journal.record import StudyLine
+from tests.claims import CELL, claim, claims, judged, study
+from tests.fabricate import Made, journal, with_, write
+
+COMPUTE = {"echo": [{"payload_bytes": 1024}], "compute": [{"iterations": 1000}]}
+LOOPS = ("asyncio", "uvloop")  # 1 and 1.35 times as fast
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Journal:
+    """A speed-up of 1.8 at N = 2, and uvloop 1.35 times as fast as asyncio."""
+    return study(tmp_path_factory.mktemp("claims") / "made", loops=LOOPS)
+
+
+@pytest.mark.parametrize(
+    ("rule", "word", "reason"),
+    [
+        ("at_least = 1.5", "holds", "its whole interval is above 1.50"),
+        ("at_least = 2.0", "does not hold", "its whole interval is below 2.00"),
+        ("at_least = 1.8", "can't tell", "its interval has 1.80 inside"),
+        ("at_most = 2.0", "holds", "its whole interval is below 2.00"),
+        ("at_most = 1.5", "does not hold", "its whole interval is above 1.50"),
+        ("at_most = 1.8", "can't tell", "its interval has 1.80 inside"),
+        ("between = [1.6, 2]", "holds", "its whole interval is between 1.60 and 2.00"),
+        ("between = [1.9, 2.1]", "does not hold", "its whole interval is below 1.90"),
+        ("between = [1.2, 1.6]", "does not hold", "its whole interval is above 1.60"),
+        ("between = [1.8, 2.1]", "can't tell", "its interval has 1.80 inside"),
+        ("between = [1.5, 1.8]", "can't tell", "its interval has 1.80 inside"),
+    ],
+)
+def test_bounds(made: Journal, rule: str, word: str, reason: str) -> None:
+    found = judged(made, claim(rule))
+    assert (found.word, found.reason) == (word, reason)
+    (ours,) = found.ours
+    assert ours.estimate.point == pytest.approx(1.8, rel=0.01)
+    assert found.study == "made"
+
+
+def test_a_bound_is_told_in_a_unit_that_can_be_read(made: Journal) -> None:
+    found = judged(made, claim("at_least = 420e-9", measure="s_per_op"))
+    assert found.reason == "its whole interval is above 420 ns"
+
+
+@pytest.mark.parametrize(
+    ("over", "word", "reason"),
+    [
+        ("{ loop = 'asyncio' }", "does not hold", "its whole interval is above 1.02"),
+        ("{ loop = 'uvloop' }", "holds", "its whole interval is within 2 % of 1"),
+    ],
+)
+def test_the_same_is_what_lies_inside_the_margin(
+    made: Journal, over: str, word: str, reason: str
+) -> None:
+    cell = CELL.replace("}", ", loop = 'uvloop' }")
+    found = judged(
+        made, claim(f"same = true\nover = {over}", cell=cell, measure="throughput_per_s")
+    )
+    assert (found.word, found.reason) == (word, reason)
+
+
+def test_what_may_or_may_not_be_the_same_cannot_be_told(tmp_path: Path) -> None:
+    noisy = study(tmp_path / "noisy", noise=0.1, sizings=("weak", "strong"))
+    rule = "same = true\nover = { sizing = 'strong' }"
+    found = judged(noisy, claim(rule, measure="throughput_per_s"))
+    assert found.word == "can't tell"
+    assert found.reason == "its interval is not clear of 1 ± 2 %"
+
+
+def test_the_margin_is_the_studys_own(tmp_path: Path) -> None:
+    """With twins that come out 10 % apart, loops that are 5 % apart are not told apart."""
+    speeds = {("3.14t", "threads", 2): 1.0, ("3.14", "threads", 2): 1.05}
+    asked: dict[str, Any] = {"speeds": speeds, "arms": ("3.14", "3.14t"), "workers": (2,)}
+    rule = "same = true\nover = { arm = '3.14t' }"
+    told = claim(rule, cell=CELL.replace("3.14t", "3.14"), measure="throughput_per_s")
+    calm = study(tmp_path / "calm", **asked)
+    assert judged(calm, told).word == "does not hold"
+    noisy = study(tmp_path / "noisy", twins=True, noise=0.03, **asked)
+    found = judged(noisy, told)
+    assert found.ours[0].margin > 0.02
+    assert found.word != "does not hold"
+
+
+@pytest.mark.parametrize(
+    ("loops", "word"),
+    [
+        ("[{ loop = 'uvloop' }, { loop = 'asyncio' }]", "holds"),
+        ("[{ loop = 'asyncio' }, { loop = 'uvloop' }]", "does not hold"),
+        ("[{ loop = 'uvloop' }, { loop = 'uvloop' }]", "does not hold"),
+        ("[{ loop = 'uvloop' }, { loop = 'asyncio' }, { loop = 'asyncio' }]", "does not hold"),
+    ],
+)
+def test_a_row_of_cells_falls_by_more_than_the_margin(made: Journal, loops: str, word: str) -> None:
+    found = judged(made, claim(f"falling = {loops}", measure="throughput_per_s"))
+    assert found.word == word
+    assert len(found.ours) == loops.count("{") - 1
+    assert all(", over " in figure.what for figure in found.ours)
+
+
+def test_a_row_of_cells_that_may_fall_cannot_be_told(tmp_path: Path) -> None:
+    noisy = study(tmp_path / "noisy", noise=0.1, sizings=("weak", "strong"))
+    rule = "falling = [{ sizing = 'weak' }, { sizing = 'strong' }]"
+    assert judged(noisy, claim(rule, measure="throughput_per_s")).word == "can't tell"
+
+
+def test_below_six_blocks_nothing_is_told(tmp_path: Path) -> None:
+    few = study(tmp_path / "few", blocks=5)
+    for rule in ("at_least = 1.5", "at_most = 1.5", "between = [1, 3]"):
+        found = judged(few, claim(rule))
+        assert (found.word, found.reason) == ("can't tell", "5 blocks; an interval takes 6")
+        assert found.ours
+
+
+def test_without_a_valid_run_nothing_is_told(tmp_path: Path) -> None:
+    throttled = study(tmp_path / "made", lambda run: with_(run, disturbance__throttled_s=0.5))
+    found = judged(throttled, claim("at_least = 1.5"))
+    assert (found.word, found.reason) == ("can't tell", "no valid run")
+    assert "ours: –, speed-up of echo" in markdown([found])
+
+
+def test_a_void_study_tells_nothing(tmp_path: Path) -> None:
+    flat = {("3.14t", "threads", 1): 1.0, ("3.14t", "threads", 2): 1.02}
+    void = study(tmp_path / "void", variants=COMPUTE, speeds=flat)
+    found = judged(void, claim("at_least = 1.5"))
+    assert found.word == "can't tell"
+    assert found.reason == "the study is void: its controls do not behave"
+    assert found.doubt == "void"
+
+
+def test_all_claims_are_one_family(tmp_path: Path) -> None:
+    """What is proven by itself need not be among forty."""
+    made = study(tmp_path / "noisy", noise=0.02)
+    ratio = scaling.figure(
+        made, "speedup", {"workload": "echo", "arm": "3.14t", "workers": 2}
+    ).estimate
+    bound = ratio.low - 1e-9
+    alone = judged(made, claim(f"at_least = {bound}"))
+    assert alone.word == "holds"
+    doubtful = [claim("at_least = 1.8", name=f"other-{n}") for n in range(40)]
+    among = judged(made, claim(f"at_least = {bound}"), *doubtful)
+    assert among.word == "can't tell"
+    assert among.reason == "not proven: of 41 questions one might come out so by chance"
+
+
+def test_true_claims_are_rarely_denied(tmp_path: Path) -> None:
+    """Claims whose bound is what was made: none of a family may come out wrong."""
+    wrong = 0
+    for seed in range(5):
+        made = study(tmp_path / str(seed), seed=seed, noise=0.03, ticks=4)
+        every = [
+            claim(f"{rule} = 1.8", name=f"{n}-{rule.replace('_', '-')}")
+            for n in range(10)
+            for rule in ("at_least", "at_most")
+        ]
+        words = {each.word for each in judge([made], claims(*every))}
+        wrong += words != {"can't tell"}
+    assert wrong <= 1
+
+
+def test_of_several_studies_the_one_with_most_blocks_tells(tmp_path: Path) -> None:
+    studies = [study(tmp_path / str(blocks), blocks=blocks) for blocks in (6, 9, 7)]
+    (found,) = judge(studies, claims(claim("at_least = 1.5")))
+    assert (found.study, found.ours[0].estimate.n) == ("9", 9)
+
+
+def test_a_study_that_is_not_void_tells_though_it_has_fewer_blocks(tmp_path: Path) -> None:
+    flat = {("3.14t", "threads", 1): 1.0, ("3.14t", "threads", 2): 1.02}
+    void = study(tmp_path / "void", variants=COMPUTE, speeds=flat, blocks=9)
+    sound = study(tmp_path / "sound", blocks=6)
+    (found,) = judge([void, sound], claims(claim("at_least = 1.5")))
+    assert (found.study, found.word) == ("sound", "holds")
+
+
+def test_a_ratio_is_what_figure_says(made: Journal) -> None:
+    found = judged(
+        made, claim("at_least = 1.5\nover = { workers = 1 }", measure="throughput_per_s")
+    )
+    cell = {"workload": "echo", "arm": "3.14t", "workers": 2}
+    figure = scaling.figure(made, "throughput_per_s", cell, over={"workers": 1})
+    np.testing.assert_array_equal(found.ours[0].values, figure.values)
+    assert found.ours[0].estimate == median(figure.values, "×")
+
+
+def test_what_else_builds_differ_in_is_told(tmp_path: Path) -> None:
+    made = Made(arms=("3.14", "3.14t"), workers=(2,), blocks=6, ticks=4)
+    line, *runs = journal(made)
+    assert isinstance(line, StudyLine)
+    clang = with_(line.arms["3.14t"], description__python__compiler="Clang 19")
+    write([replace(line, arms={**line.arms, "3.14t": clang}), *runs], tmp_path / "journal.jsonl")
+    other = scaling.read(tmp_path)
+    free = judged(other, claim("at_least = 1", measure="throughput_per_s"))
+    over = judged(other, claim("at_least = 1\nover = { arm = '3.14' }", measure="throughput_per_s"))
+    assert (free.builds_differ, over.builds_differ) == ("", "compiler")
+    assert "builds: they differ in compiler, too" in markdown([over])
+    assert "builds:" not in markdown([free])
+
+
+def test_a_notebook_gets_a_table(made: Journal) -> None:
+    rows = "falling = [{ loop = 'uvloop' }, { loop = 'asyncio' }, { loop = 'uvloop' }]"
+    every = claims(
+        claim("at_least = 1.5"),
+        claim(rows, name="row", measure="throughput_per_s"),
+        claim("at_least = 1.5", name="more", cell=CELL.replace("2", "64")),
+    )
+    found = scaling.claims.table(scaling.claims.judge([made], every))
+    assert found["name"].tolist() == ["twice", "row", "row", "more"]
+    assert found["word"].tolist()[0] == "holds"
+    assert found["ours"].notna().tolist() == [True, True, True, False]
+    first = found.iloc[0]
+    assert first["low"] <= first["ours"] <= first["high"]
+    assert (first["n"], first["unit"], first["study"]) == (8, "×", "made")

@@ -1,0 +1,290 @@
+"""`scaling.figure` finds what a cell's name means, and tells the very figures that tables tell."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+import scaling
+from scaling.analysis.curve import Curve, Point
+from scaling.analysis.curves import curves
+from scaling.analysis.estimate import Estimate
+from scaling.analysis.figure import Figure
+from scaling.analysis.named_cell import AbsentCellError
+from scaling.analysis.noise import noise_floor
+from scaling.errors import UsageError
+from scaling.frame.frame import Journal, read_journal
+from scaling.journal.record import RunLine
+from tests.fabricate import Made, journal, with_, write
+
+MADE = Made(
+    variants={"echo": [{"payload_bytes": 256}, {"payload_bytes": 1024}], "compute": [{}]},
+    arms=("3.14", "3.14t"),
+    loops=("asyncio", "uvloop"),
+    models=("threads", "processes"),
+    workers=(1, 2, 4),
+    blocks=6,
+    noise=0.05,
+    ticks=4,
+    twins=True,
+)
+ECHO: dict[str, Any] = {
+    "workload": "echo",
+    "arm": "3.14t",
+    "workers": 2,
+    "parameters": {"payload_bytes": 256},
+}
+
+
+def faulty(run: RunLine) -> RunLine:
+    """Some runs invalid, and every run with a figure of its own."""
+    if run.block == 2 and run.cell.workers == 2:
+        run = with_(run, disturbance__throttled_s=0.5)
+    assert run.record is not None
+    workers = [
+        msgspec.structs.replace(each, figures={"overhead_ns_per_op": 400.0 + run.block})
+        for each in run.record.workers
+    ]
+    return with_(run, record__workers=workers)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Journal:
+    return scaling.read(written(tmp_path_factory.mktemp("made"), MADE, faulty))
+
+
+def written(folder: Path, made: Made, change: Callable[[RunLine], RunLine] | None = None) -> Path:
+    write(journal(made, change), folder / "journal.jsonl")
+    return folder
+
+
+def alike(one: Estimate, other: Estimate) -> bool:
+    ours, theirs = ((each.point, each.low, each.high, each.n) for each in (one, other))
+    return ours == pytest.approx(theirs, rel=1e-12)
+
+
+def curve_and_point(made: Journal, model: str = "threads") -> tuple[Curve, Point]:
+    wanted = ("echo", '{"payload_bytes":256}', "weak", "asyncio", "3.14t", model)
+    for curve in curves(made.frame):
+        key = curve.key
+        at = (key.workload, key.parameters, key.sizing, key.loop, key.arm, key.model)
+        if at == wanted:
+            return curve, curve.points[1]
+    raise AssertionError(wanted)
+
+
+READ: dict[str, Callable[[Point], Estimate]] = {
+    "throughput_per_s": lambda point: point.throughput,
+    "speedup": lambda point: point.speedup,
+    "efficiency": lambda point: point.efficiency,
+    "cpu_s_per_op": lambda point: point.cpu_s_per_op,
+    "memory_mib": lambda point: point.memory,
+    "lag_max_s": lambda point: point.lag_max,
+    "overhead_ns_per_op": lambda point: point.own["overhead_ns_per_op"],
+}
+
+
+@pytest.mark.parametrize("model", ["threads", "processes"])
+@pytest.mark.parametrize("measure", READ)
+def test_a_figure_is_that_of_the_curves(made: Journal, measure: str, model: str) -> None:
+    found = scaling.figure(made, measure, {**ECHO, "model": model})
+    curve, point = curve_and_point(made, model)
+    assert alike(found.estimate, READ[measure](point))
+    assert found.estimate.n == 5
+    assert curve.memory_kind == ("RSS" if model == "threads" else "PSS")
+
+
+def test_a_slope_is_that_of_the_curve(made: Journal) -> None:
+    cell = {name: value for name, value in ECHO.items() if name != "workers"}
+    found = scaling.figure(made, "memory_slope_mib", cell)
+    assert alike(found.estimate, curve_and_point(made)[0].slope)
+    assert (
+        found.what == "RSS per extra worker of echo on asyncio, 3.14t, threads, payload_bytes=256"
+    )
+
+
+def test_there_is_one_value_for_each_block(made: Journal) -> None:
+    values = scaling.figure(made, "throughput_per_s", ECHO).values
+    assert values.shape == (6,)
+    assert np.flatnonzero(np.isnan(values)).tolist() == [2]
+
+
+def test_time_per_operation_is_throughput_turned_round(made: Journal) -> None:
+    rate = scaling.figure(made, "throughput_per_s", ECHO)
+    time = scaling.figure(made, "s_per_op", ECHO)
+    np.testing.assert_allclose(time.values, 1 / rate.values)
+    assert (rate.estimate.unit, time.estimate.unit) == ("round trips/s", "s")
+
+
+def test_a_ratio_is_paired_inside_blocks(made: Journal) -> None:
+    ours = scaling.figure(made, "throughput_per_s", ECHO)
+    theirs = scaling.figure(made, "throughput_per_s", {**ECHO, "arm": "3.14", "workers": 1})
+    ratio = scaling.figure(made, "throughput_per_s", ECHO, over={"arm": "3.14", "workers": 1})
+    np.testing.assert_allclose(ratio.values, ours.values / theirs.values)
+    assert ratio.estimate.point == np.nanmedian(ratio.values)
+    assert ratio.estimate.point != ours.estimate.point / theirs.estimate.point
+    assert ratio.estimate.unit == "×"
+    assert ratio.estimate.n == 5
+
+
+def test_of_threads_over_processes_the_same_memory_is_compared(made: Journal) -> None:
+    ratio = scaling.figure(made, "memory_mib", ECHO, over={"model": "processes"})
+    ours = scaling.figure(made, "pss_bytes", ECHO)
+    theirs = scaling.figure(made, "pss_bytes", {**ECHO, "model": "processes"})
+    np.testing.assert_allclose(ratio.values, ours.values / theirs.values)
+    assert ratio.what.startswith("PSS of echo")
+
+
+def test_the_margin_is_that_of_the_workload_and_measure(made: Journal) -> None:
+    floor = noise_floor(made.frame, made.study)
+    for measure, noisy in (
+        ("throughput_per_s", "throughput"),
+        ("speedup", "throughput"),
+        ("cpu_s_per_op", "cpu_s_per_op"),
+        ("memory_mib", "RSS"),
+    ):
+        found = scaling.figure(made, measure, ECHO, over={"workers": 1})
+        assert found.margin == floor.margin("echo", noisy)
+    assert floor.margin("echo", "throughput") > 0.02
+
+
+@pytest.mark.parametrize(
+    ("over", "what"),
+    [
+        (None, ""),
+        ({"workers": 1}, ", over 1 thread"),
+        ({"model": "processes"}, ", over 2 processes"),
+        ({"loop": "uvloop", "arm": "3.14"}, ", over 3.14, uvloop"),
+        ({"parameters": {"payload_bytes": 1024}}, ", over payload_bytes=1,024"),
+    ],
+)
+def test_it_says_in_words_what_it_is(
+    made: Journal, over: dict[str, object] | None, what: str
+) -> None:
+    found = scaling.figure(made, "throughput_per_s", ECHO, over)
+    cell = "throughput of echo on asyncio, 3.14t, 2 threads, payload_bytes=256"
+    assert found.what == cell + what
+    assert found.study == "made"
+
+
+def test_what_is_made_again_counts_and_twins_do_not(tmp_path: Path) -> None:
+    asked = Made(workers=(1,), blocks=2, twins=True, noise=0.0)
+    lines = journal(asked, lambda run: slower(run, 2.0) if run.cell.twin else run)
+    first = next(line for line in lines if isinstance(line, RunLine) and not line.cell.twin)
+    lines[lines.index(first)] = with_(first, disturbance__throttled_s=0.5)
+    lines.append(with_(slower(first, 1.5), attempt=2, position=99))
+    write(lines, tmp_path / "journal.jsonl")
+    rate = {"workload": "echo", "workers": 1}
+    again, other = scaling.figure(scaling.read(tmp_path), "throughput_per_s", rate).values
+    assert other / again == pytest.approx(1.5, rel=0.02)
+
+
+def slower(run: RunLine, times: float) -> RunLine:
+    assert run.record is not None
+    workers = [
+        msgspec.structs.replace(
+            each,
+            ticks=msgspec.structs.replace(
+                each.ticks, operations=[round(done / times) for done in each.ticks.operations]
+            ),
+        )
+        for each in run.record.workers
+    ]
+    return with_(run, record__workers=workers)
+
+
+def test_a_cell_without_a_valid_run_has_no_value(tmp_path: Path) -> None:
+    asked = Made(workers=(1, 2), blocks=2)
+    folder = written(tmp_path, asked, lambda run: with_(run, disturbance__throttled_s=0.5))
+    found = scaling.figure(
+        scaling.read(folder), "throughput_per_s", {"workload": "echo", "workers": 2}
+    )
+    assert found.estimate.n == 0
+    assert np.isnan(found.values).all()
+
+
+def test_a_speedup_takes_one_worker(tmp_path: Path) -> None:
+    study = scaling.read(written(tmp_path, Made(workers=(2, 4), blocks=1)))
+    cell = {"workload": "echo", "workers": 4}
+    for measure in ("speedup", "efficiency"):
+        with pytest.raises(AbsentCellError, match=f"{measure} is over N = 1, which made does not"):
+            scaling.figure(study, measure, cell)
+    assert scaling.figure(study, "throughput_per_s", cell, {"workers": 2}).estimate.n == 1
+
+
+def test_an_arm_that_is_the_only_one_need_not_be_named(tmp_path: Path) -> None:
+    study = scaling.read(written(tmp_path, Made(blocks=1)))
+    found = scaling.figure(study, "throughput_per_s", {"workload": "echo", "workers": 1})
+    assert found.what == "throughput of echo on asyncio, 1 thread"
+    assert isinstance(found, Figure)
+
+
+@pytest.mark.parametrize(
+    ("measure", "changed", "message"),
+    [
+        ("throughput_per_s", {"arm": "3.13"}, "made has no echo on .*; the nearest has 3.14t?$"),
+        ("throughput_per_s", {"workers": 3}, "the nearest has (1 thread|[24] threads)$"),
+        (
+            "throughput_per_s",
+            {"loop": "uvlop"},
+            "echo on uvlop, .*has (asyncio|uvloop)$",
+        ),
+        (
+            "throughput_per_s",
+            {"sizing": "strong"},
+            "strong sizing, .*; the nearest has weak sizing",
+        ),
+        (
+            "throughput_per_s",
+            {"parameters": {"payload_bytes": 512}},
+            "payload_bytes=512; the nearest has payload_bytes=256$",
+        ),
+        ("throughput_per_s", {"parameters": {"bytes": 1}}, "bytes=1; the nearest has no bytes$"),
+        ("throughput_per_s", {"parameters": {"payload_bytes": True}}, "has payload_bytes=256$"),
+        ("throughput_per_s", {"workload": "fetch"}, "its workloads: (echo, )?compute(, echo)?$"),
+        (
+            "throughput_per_s",
+            {"parameters": {}},
+            r"several echo on .*; name the parameter payload_bytes \(",
+        ),
+        ("throughput_per_s", {"arm": None}, "several echo .*; name the arm: 3.14t? or 3.14t?$"),
+        ("throughput_per_s", {"workers": None}, "is of a number of workers: name the cell's"),
+        ("throughput_per_s", {"workers": "2"}, "workers: expected a whole number from 1 on, got"),
+        ("throughput_per_s", {"parameters": 256}, "parameters: expected names with values"),
+        ("throughput_per_s", {"worker": 2}, "unknown field of a cell 'worker'.*'workers'"),
+        ("throughput", {}, "unknown measure 'throughput'. Did you mean 'throughput_per_s'"),
+        ("overhead_ns", {}, "unknown measure 'overhead_ns'. Did you mean 'overhead_ns_per_op'"),
+        ("workers", {}, "unknown measure 'workers'"),
+        ("loop", {}, "unknown measure 'loop'"),
+    ],
+)
+def test_what_is_not_there_is_told_with_what_there_is(
+    made: Journal, measure: str, changed: dict[str, object], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        scaling.figure(made, measure, {**ECHO, **changed})
+    assert "\n" not in str(caught.value)
+
+
+def test_a_cell_has_a_workload(made: Journal) -> None:
+    with pytest.raises(UsageError, match="a cell is named by its workload"):
+        scaling.figure(made, "throughput_per_s", {"arm": "3.14t", "workers": 2})
+
+
+def test_the_other_side_of_a_ratio_is_looked_up_as_well(made: Journal) -> None:
+    with pytest.raises(UsageError, match=r"made has no echo on .*, 8 threads"):
+        scaling.figure(made, "throughput_per_s", ECHO, over={"workers": 8})
+
+
+def test_a_runtime_has_a_loop_of_its_own(tmp_path: Path) -> None:
+    asked = Made(arms=("go",), loops=("own",), workers=(1,), blocks=1)
+    study = scaling.read(written(tmp_path, asked))
+    found = scaling.figure(study, "rss_bytes", {"workload": "echo", "arm": "go", "workers": 1})
+    assert found.what == "RSS of echo on own, go, 1 thread"
+
+
+def test_read_is_what_the_commands_read() -> None:
+    assert scaling.read is read_journal

@@ -1,0 +1,48 @@
+"""Every figure and every picture of a study in a README is what the published results say now."""
+
+import re
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+
+from scaling.plots import drawn
+from scaling.plots.style import RC
+from scaling.quotes.check import check
+from scaling.quotes.lookup import Lookup
+from scaling.quotes.text import quotes_in
+from tests.children import ROOT
+from tests.published import PUBLISHED, alike, read
+
+TEXTS = ("README.md", "results/README.md")
+RESULTS = PUBLISHED / "xeon-2-cores"
+PICTURE = re.compile(r"\]\((results/published/[^)\s]+)\.svg\)")
+PICTURES = sorted(set(PICTURE.findall((ROOT / "README.md").read_text(encoding="utf-8"))))
+NAMES = re.compile(r'\bid="[^"]*"|href="#[^"]*"|url\(#[^)]*\)')  # made of digests of what they name
+POINTS = 0.1  # a hundredth of a letter's height is no other drawing
+
+
+@pytest.fixture(scope="module")
+def results() -> Lookup:
+    return Lookup(RESULTS, read)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_figure_is_the_one_that_was_measured(text: str, results: Lookup) -> None:
+    words = (ROOT / text).read_text(encoding="utf-8")
+    assert quotes_in(words)
+    wrong = [f"{text}:{each.quote.line}: {each.why}" for each in check(words, results)]
+    assert not wrong, "\n".join(["`nox -s quotes` puts right what it can:", *wrong])
+
+
+def test_there_are_pictures() -> None:
+    assert PICTURES
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_every_picture_is_what_its_journal_draws_now(picture: str, tmp_path: Path) -> None:
+    there = ROOT / f"{picture}.svg"
+    with mpl.rc_context(RC):
+        svg, _ = drawn(read(there.parent.parent), there.stem).save(tmp_path / there.stem)
+    new, old = (NAMES.sub("", each.read_text(encoding="utf-8")) for each in (svg, there))
+    assert alike(new, old, by=0.0, to=POINTS), f"scaling publish {there.parent.parent.name} again"
