@@ -38,21 +38,30 @@ RAMPS = """
         async def teardown(self, worker: Worker) -> None:
             worker.operations += 1_000_000
     """
-# After the first, workers stand still for most of the window: waiting for nothing, or blocked.
+# After the first, workers stand still for most of the window: waiting for nothing, or blocked. They
+# wait until all are at work, however long a machine takes to start them; the window opens just
+# then, and may do so most of a second late before too little of a stall is left inside.
 STALLS = """
+    from pathlib import Path
+
     @dataclass
     class Theirs(Workload):
         async def run(self, worker: Worker) -> None:
-            until = time.monotonic() + 0.4  # the window is open by then
+            here = Path(__file__).parent
+            (here / f"at-work-{worker.index}").touch()
+            while len([*here.glob("at-work-*")]) < worker.workers:
+                await asyncio.sleep(0.001)
+                worker.operations += 1
+            until = time.monotonic() + 0.4
             while worker.running:
                 await asyncio.sleep(0.001)
                 worker.operations += 1
                 if worker.index and time.monotonic() > until:
                     until += 3600
                     if worker.index == 1:
-                        await asyncio.sleep(0.8)
+                        await asyncio.sleep(1.4)
                     else:
-                        time.sleep(0.8)
+                        time.sleep(1.4)
     """
 MODELS = pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
 
@@ -119,7 +128,7 @@ def test_worker_that_stalls_makes_the_run_invalid(
         "workload": theirs(STALLS),
         "workers": 3,
         "model": model,
-        "window_s": 1.2,
+        "window_s": 2,
         "ticks": 20,
     }
     record = measured(cell, tmp_path)
