@@ -22,6 +22,7 @@ from scaling.plots.lettering import width_in
 from scaling.plots.places import SIZE, places
 from scaling.plots.sheet import Sheet
 from scaling.plots.style import RC, arm_colours
+from scaling.told import Told
 from tests.fabricate import Made, Variants, journal, with_, write
 
 SIZES: Variants = {"echo": [{"payload_bytes": n} for n in (256, 1024, 2048)]}
@@ -37,8 +38,9 @@ def studied(tmp_path: Path, made: Made, **study: object) -> Journal:
 
 def drawn(study: Journal) -> dict[str, Sheet]:
     with mpl.rc_context(RC):
-        about = subjects(study.frame, study.study).values()
-        return dict(sweep.sheets(about, study.study))
+        told = Told(study.frame, study.study)
+        about = subjects(study.frame, study.study, told=told).values()
+        return dict(sweep.sheets(about, told.sweeps))
 
 
 def runs_in(axes: Axes) -> list[tuple[float, float]]:

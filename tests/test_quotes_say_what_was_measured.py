@@ -237,7 +237,7 @@ def test_the_command_fails_until_it_has_written(folder: Path, tmp_path: Path) ->
 
 def test_wrong_use_is_told(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "latin.md").write_bytes(b"\xe4")
-    for text, told in (("no.md", "No such file"), ("latin.md", "no text in UTF-8")):
+    for text, told in (("no.md", "No such file"), ("latin.md", "not UTF-8 text")):
         with pytest.raises(UsageError, match=told):
             quotes([tmp_path / text], folder, Console(quiet=True), write=False)
     with pytest.raises(UsageError, match="no study stands in a folder of it"):

@@ -10,6 +10,7 @@ from scaling.claims.claims import Claim, Claims, Fields, Source
 from scaling.errors import UsageError
 from scaling.names import unknown
 from scaling.plain_toml import converted, document, title
+from scaling.text_file import text_in
 
 FILE_NAME = "claims.toml"
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -24,13 +25,7 @@ def read_claims(file: Path | None = None) -> Claims:
     """
     if file is None:
         return claims_in((resources.files("scaling") / FILE_NAME).read_text("utf-8"), FILE_NAME)
-    try:
-        text = file.read_text("utf-8")
-    except OSError as error:
-        raise UsageError(f"{file}: cannot be read ({error.strerror or error})") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{file}: not a list of claims: it is not UTF-8 text") from None
-    return claims_in(text, file.name)
+    return claims_in(text_in(file), file.name)
 
 
 def claims_in(text: str, where: str) -> Claims:

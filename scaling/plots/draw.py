@@ -1,7 +1,7 @@
 """All figures of a study: a file for each workload variant, sizing and kind, as SVG and PNG."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import matplotlib as mpl
@@ -10,6 +10,7 @@ import pandas as pd
 from scaling.analysis.alike import unlike
 from scaling.analysis.comparison import Compared
 from scaling.analysis.sections import Section
+from scaling.analysis.sweeps import Sweep
 from scaling.frame.labels import slug
 from scaling.journal.record import CeilingLine, StudyLine
 from scaling.plots import efficiency, ladder, memory, sweep, throughput, trade
@@ -43,20 +44,26 @@ def draw_all(
     if anything. Raises `OSError` if it cannot write.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    told = told or Told(frame, study)
     files: list[Path] = []
     with mpl.rc_context(RC):
         found = subjects(frame, study, ceilings, told)
-        for name, sheet in named_sheets(found, study):
+        for name, sheet in named_sheets(found, told.sweeps):
             files += sheet.save(folder / name, formats)
     return files
 
 
-def named_sheets(found: Mapping[str, Subject], study: StudyLine) -> Iterator[tuple[str, Sheet]]:
-    """Every figure of a study, with the name of its files; to be used inside of `RC`."""
+def named_sheets(
+    found: Mapping[str, Subject], sweeps: Iterable[Sweep]
+) -> Iterator[tuple[str, Sheet]]:
+    """Every figure of a study, with the name of its files; to be used inside of `RC`.
+
+    `found` are the study's `subjects`, and `sweeps` are held across their sections.
+    """
     for stem, about in found.items():
         for kind, sheet in sheets(about):
             yield f"{stem}-{kind}", sheet
-    yield from sweep.sheets(found.values(), study)
+    yield from sweep.sheets(found.values(), sweeps)
 
 
 def sheets(about: Subject) -> Iterator[tuple[str, Sheet]]:

@@ -7,6 +7,7 @@ from scaling.frame.frame import Journal
 from scaling.plots.draw import named_sheets, subjects
 from scaling.plots.sheet import Sheet
 from scaling.plots.style import RC
+from scaling.told import Told
 
 
 def drawn(journal: Journal, name: str) -> Sheet:
@@ -17,8 +18,9 @@ def drawn(journal: Journal, name: str) -> Sheet:
     """
     known = []
     with mpl.rc_context(RC):
-        found = subjects(journal.frame, journal.study, journal.ceilings)
-        for known_as, sheet in named_sheets(found, journal.study):
+        told = Told(journal.frame, journal.study)
+        found = subjects(journal.frame, journal.study, journal.ceilings, told)
+        for known_as, sheet in named_sheets(found, told.sweeps):
             if known_as == name:
                 return sheet
             known.append(known_as)

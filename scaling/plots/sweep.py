@@ -13,9 +13,8 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.lines import Line2D
 
 from scaling.analysis.estimate import Floats
-from scaling.analysis.sweeps import Sweep, Track, sweeps
+from scaling.analysis.sweeps import Sweep, Track
 from scaling.frame.labels import slug
-from scaling.journal.record import StudyLine
 from scaling.plots.lettering import width_in
 from scaling.plots.panel import HEAD_ROOM, draw_band, draw_medians, draw_runs, finish_y, highest
 from scaling.plots.places import Places, places
@@ -28,13 +27,13 @@ GROUP = 0.6  # of the room between two words, for the Ns side by side
 WORDS_IN = 3.0  # a panel of words is not narrower
 
 
-def sheets(subjects: Iterable[Subject], study: StudyLine) -> Iterator[tuple[str, Sheet]]:
-    """Every sweep of a study, with the name of its file; `subjects` are all of its sections'."""
+def sheets(subjects: Iterable[Subject], sweeps: Iterable[Sweep]) -> Iterator[tuple[str, Sheet]]:
+    """Every one of `sweeps`, with the name of its file; `subjects` are those of its sections."""
     by_section = list(subjects)
     taken: Counter[str] = Counter()
-    for sweep in sweeps((about.section for about in by_section), study):
+    for sweep in sweeps:
         one = next(about for about in by_section if about.section is sweep.sections[0])
-        about = subject(sweep.section, study, one.warning, (), one.ceilings, one.floor)
+        about = subject(sweep.section, one.study, one.warning, (), one.ceilings, one.floor)
         if about.has("throughput"):
             stem = f"{slug(sweep.label)}-{sweep.section.sizing}-by-{slug(sweep.parameter)}"
             taken[stem] += 1

@@ -6,11 +6,11 @@ from pathlib import Path
 from rich.console import Console
 
 from scaling import wording
-from scaling.errors import UsageError
 from scaling.export.whole import whole
 from scaling.quotes.check import Finding, check, mended
 from scaling.quotes.lookup import Lookup
 from scaling.quotes.text import quotes_in
+from scaling.text_file import text_in
 from scaling.writing import try_writing
 
 
@@ -27,7 +27,7 @@ def quotes(texts: Sequence[Path], results: Path, console: Console, *, write: boo
     lookup = Lookup(results)
     every_one = True
     for path in texts:
-        text = _read(path)
+        text = text_in(path)
         findings = check(text, lookup)
         if write:
             _write(path, text, mended(text, findings))
@@ -46,14 +46,6 @@ def _summary(path: Path, text: str, findings: list[Finding], wrong: list[Finding
     mended_ = len(findings) - len(wrong)
     put_right = f"; {mended_} put right" if mended_ else ""
     return f"{path}: {told} with a source, {state}{put_right}"
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_bytes().decode()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text in UTF-8"
-        raise UsageError(f"{path} cannot be read: {reason}") from None
 
 
 def _write(path: Path, old: str, new: str) -> None:

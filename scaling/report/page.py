@@ -59,7 +59,7 @@ def page(journal: Journal) -> str:
         Part("machine", "The machine and the builds", [machine_block(study)]),
         *figure_parts(about),
         Part("loops", "The loop", loop_blocks(told.compared), LOOPS),
-        Part("sweeps", "By parameter", sweep_blocks(about, study), SWEEPS),
+        Part("sweeps", "By parameter", sweep_blocks(about, told.sweeps), SWEEPS),
         Part("laws", "Laws", law_blocks(told), LAWS),
         Part("noise", "Noise floor", [noise_block(told)]),
         Part("steadiness", "Steadiness and drift", [steadiness_block(told)]),

@@ -6,8 +6,7 @@ import matplotlib as mpl
 
 from scaling import wording
 from scaling.analysis.curve import Point
-from scaling.analysis.sweeps import Sweep, sweeps
-from scaling.journal.record import StudyLine
+from scaling.analysis.sweeps import Sweep
 from scaling.plots import sweep as plots
 from scaling.plots.subject import Subject
 from scaling.report.parts import Block, Figure
@@ -17,15 +16,14 @@ from scaling.tables.measures import basis, curve_name
 from scaling.tables.sweep_view import Swept, swept
 
 
-def sweep_blocks(about: Sequence[Subject], study: StudyLine) -> list[Block]:
+def sweep_blocks(about: Sequence[Subject], sweeps: Sequence[Sweep]) -> list[Block]:
     """A block for each sweep: its picture, and a table for each figure of each of its curves.
 
     `about` are the subjects of all of the study's sections.
     """
-    found = sweeps((each.section for each in about), study)
-    told = [sweep for sweep in found if any(point.throughput.n for point in _points(sweep))]
+    told = [sweep for sweep in sweeps if any(point.throughput.n for point in _points(sweep))]
     with mpl.rc_context(RC_OF_PAGES):
-        sheets = (sheet for _, sheet in plots.sheets(about, study))
+        sheets = (sheet for _, sheet in plots.sheets(about, sweeps))
         drawn = [picture(sheet, f"s{place}-sweep") for place, sheet in enumerate(sheets, start=1)]
     return [_block(*each) for each in zip(told, drawn, strict=True)]
 

@@ -9,6 +9,7 @@ import msgspec
 from scaling.errors import UsageError
 from scaling.names import nearest, unknown
 from scaling.plain_toml import converted, document, title
+from scaling.text_file import text_in
 
 
 class WorkloadEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -70,17 +71,11 @@ def load_study_file(name: str) -> StudyFile:
     path = Path(name)
     if path.suffix != ".toml" and not path.is_file():
         raise unknown("study", name, built_in_studies())
-    try:
-        text = path.read_text("utf-8")
-    except FileNotFoundError:
+    if not path.exists():
         suggestion = nearest(path.stem, built_in_studies())
         meant = f" Did you mean the built-in study {suggestion!r}?" if suggestion else ""
-        raise UsageError(f"{name}: there is no such study file.{meant}") from None
-    except OSError as error:
-        raise UsageError(f"{name}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError:
-        raise UsageError(f"{name}: not a study file: it is not UTF-8 text") from None
-    return read_study(text, path.name)
+        raise UsageError(f"{name}: there is no such study file.{meant}")
+    return read_study(text_in(path), path.name)
 
 
 def read_study(text: str, source: str) -> StudyFile:
