@@ -6,7 +6,7 @@ their median taken. Tables and plots both draw on this and work out nothing them
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from scaling.analysis.curve import Curve, Key, Point
-from scaling.analysis.estimate import Estimate, Floats, median, medians
+from scaling.analysis.estimate import Floats, medians
+from scaling.analysis.memory import MIB, Integers, kind_and_bytes, slope
 from scaling.analysis.own_names import unit_of
 from scaling.errors import UsageError
 
@@ -36,9 +37,7 @@ FIGURES = (
     "latency_p99_s",
     "latency_p999_s",
 )
-MIB = 1024.0 * 1024.0
 
-type Integers = npt.NDArray[np.int64]
 type Columns = dict[str, npt.NDArray[Any]]
 
 
@@ -105,7 +104,7 @@ def _curve(key: Key, runs: Columns) -> Curve:
 
     throughput = grid("throughput_per_s")
     speedup = _over_first(throughput, workers)
-    kind, memory = _memory(key.model, grid)
+    kind, memory = kind_and_bytes(key.model, grid)
     grids: dict[str, tuple[Floats, str]] = {
         "throughput": (throughput, "operations/s"),
         "speedup": (speedup, "×"),
@@ -150,7 +149,7 @@ def _curve(key: Key, runs: Columns) -> Curve:
     ]
     values = {name: grids[name][0] for name in ("throughput", "speedup", "efficiency", "memory")}
     values["outlier"] = grid("outlier")
-    return Curve(key, points, _slope(memory / MIB, workers), kind, values)
+    return Curve(key, points, slope(memory / MIB, workers), kind, values)
 
 
 def originals(frame: pd.DataFrame) -> pd.DataFrame:
@@ -196,31 +195,3 @@ def _over_first(throughput: Floats, workers: Integers) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = throughput / throughput[:, :1]
     return np.where(np.isfinite(ratio), ratio, np.nan)
-
-
-def _memory(model: str, grid: Callable[[str], Floats]) -> tuple[str, Floats]:
-    """RSS; for processes PSS where it is known, since they share pages that RSS counts for each."""
-    if model == "processes":
-        pss = grid("pss_bytes")
-        if np.isfinite(pss).any():
-            return "PSS", pss
-    return "RSS", grid("rss_bytes")
-
-
-def _slope(memory_mib: Floats, workers: Integers) -> Estimate:
-    """MiB per extra worker: the slope of each block, then their median."""
-    return median(slopes(memory_mib, workers), "MiB per extra worker")
-
-
-def slopes(values: Floats, workers: Integers) -> Floats:
-    """What each extra worker adds in each block, shape (blocks,): the least-squares line over N.
-
-    `values` are of shape (blocks, Ns); NaN is left out, and is the slope of a block with one N.
-    """
-    known = np.isfinite(values)
-    counts = np.maximum(known.sum(axis=1, keepdims=True), 1)
-    middle = (known * workers).sum(axis=1, keepdims=True) / counts
-    aside = np.where(known, workers - middle, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):  # a block with one N has no slope
-        found: Floats = (aside * np.nan_to_num(values)).sum(axis=1) / (aside**2).sum(axis=1)
-    return found

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 
 from scaling.analysis.curve import Curve, Point
-from scaling.analysis.curves import MIB, Integers, originals, require_one_study
+from scaling.analysis.curves import originals, require_one_study
 from scaling.analysis.estimate import Estimate, Floats, median
+from scaling.analysis.memory import MIB, Integers
 from scaling.analysis.noise import NoiseFloor, noise_floor
 from scaling.analysis.sections import Section, sections
 from scaling.journal.record import StudyLine

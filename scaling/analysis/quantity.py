@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.curves import MIB, slopes
+from scaling.analysis.memory import MIB, slopes
 from scaling.analysis.noise import COLUMNS as NOISY
 from scaling.analysis.noise import Noisy
 from scaling.analysis.own_names import readable, unit_of

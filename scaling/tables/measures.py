@@ -6,8 +6,8 @@ from operator import attrgetter
 
 from scaling import wording
 from scaling.analysis.curve import Curve, Point
-from scaling.analysis.curves import MIB
 from scaling.analysis.estimate import Estimate, median
+from scaling.analysis.memory import MIB
 from scaling.analysis.own_names import is_count, readable, unit_of
 from scaling.analysis.sections import Section
 from scaling.analysis.sweeps import Track
