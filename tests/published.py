@@ -16,7 +16,7 @@ NUMBER = re.compile(r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\
 
 
 def name_of(folder: Path) -> str:
-    return folder.name
+    return f"{folder.parent.name}/{folder.name}"
 
 
 read = cache(read_journal)

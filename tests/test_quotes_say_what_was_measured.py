@@ -103,6 +103,22 @@ def test_claims_are_counted_by_their_word(tmp_path: Path) -> None:
     }
 
 
+def test_studies_of_several_machines_are_told_apart_by_their_paths(tmp_path: Path) -> None:
+    for machine, blocks in (("one", 6), ("other", 8)):
+        (tmp_path / machine / "made").mkdir(parents=True)
+        made = replace(STUDY, blocks=blocks, models=("threads",))
+        write(journal(made), tmp_path / machine / "made" / "journal.jsonl")
+    results = Lookup(tmp_path)
+    assert results.studies == ["one/made", "other/made"]
+    assert [results.figure(f"{each}: blocks") for each in results.studies] == ["6", "8"]
+    of_both = results.figure("one/claims: all"), results.figure("claims: all")
+    assert of_both == (Lookup(tmp_path / "one").figure("claims: all"),) * 2
+    with pytest.raises(UsageError, match="no study stands below it"):
+        results.figure("third/claims: hold")
+    with pytest.raises(UsageError, match="Did you mean 'other/made'"):
+        results.figure("othr/made: blocks")
+
+
 def test_a_ratio_across_models_and_parameters_is_the_one_of_figure(
     folder: Path, results: Lookup
 ) -> None:
@@ -240,5 +256,5 @@ def test_wrong_use_is_told(folder: Path, tmp_path: Path) -> None:
     for text, told in (("no.md", "No such file"), ("latin.md", "not UTF-8 text")):
         with pytest.raises(UsageError, match=told):
             quotes([tmp_path / text], folder, Console(quiet=True), write=False)
-    with pytest.raises(UsageError, match="no study stands in a folder of it"):
+    with pytest.raises(UsageError, match="no study stands in a folder below it"):
         Lookup(tmp_path)

@@ -15,7 +15,6 @@ from tests.children import ROOT
 from tests.published import PUBLISHED, alike, read
 
 TEXTS = ("README.md", "results/README.md")
-RESULTS = PUBLISHED / "xeon-2-cores"
 PICTURE = re.compile(r"\]\((results/published/[^)\s]+)\.svg\)")
 PICTURES = sorted(set(PICTURE.findall((ROOT / "README.md").read_text(encoding="utf-8"))))
 NAMES = re.compile(r'\bid="[^"]*"|href="#[^"]*"|url\(#[^)]*\)')  # made of digests of what they name
@@ -24,7 +23,7 @@ POINTS = 0.1  # a hundredth of a letter's height is no other drawing
 
 @pytest.fixture(scope="module")
 def results() -> Lookup:
-    return Lookup(RESULTS, read)
+    return Lookup(PUBLISHED, read)
 
 
 @pytest.mark.parametrize("text", TEXTS)

@@ -27,7 +27,7 @@ def publish(
 def quotes(
     texts: Annotated[list[Path], typer.Argument(help="Markdown files that quote figures.")],
     results: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="The folder that holds the studies' folders.")
+        Path, typer.Option(metavar="FOLDER", help="The folder below which the studies stand.")
     ],
     write: Annotated[
         bool, typer.Option("--write", help="Put the figures right instead of telling of them.")

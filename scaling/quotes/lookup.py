@@ -1,8 +1,8 @@
 """What the results say, for a figure that says where it is from."""
 
 from collections.abc import Callable
-from functools import cache, cached_property
-from pathlib import Path
+from functools import cache
+from pathlib import Path, PurePosixPath
 
 from scaling.analysis.extent import Extent, extent
 from scaling.analysis.figure import figure
@@ -21,8 +21,9 @@ OF_A_STUDY: dict[str, Callable[[Extent], str]] = {
     "minutes": lambda found: f"{max(1, round(found.minutes)):,}",
 }
 
-CLAIMS = "claims"  # in the place of a folder of results
-# What can be told of all claims, held against all studies: how many have that word, None for any.
+# In the place of a study's folder: all studies beside it, `claims` or `my-machine/claims`.
+CLAIMS = "claims"
+# What can be told of all claims, held against these studies: how many have that word, None for any.
 OF_CLAIMS: dict[str, Word | None] = {
     "all": None,
     "hold": "holds",
@@ -33,21 +34,22 @@ OF_CLAIMS: dict[str, Word | None] = {
 
 
 class Lookup:
-    """Studies in the folders of one folder; each is read when it is first quoted, and kept."""
+    """Studies below one folder, by their paths in it; each is read when first quoted, and kept."""
 
     def __init__(self, folder: Path, read: Callable[[Path], Journal] = read_journal) -> None:
-        """Raises `UsageError` if there is no study in a folder of `folder`."""
+        """Raises `UsageError` if there is no study in any folder below `folder`."""
         self._folder = folder
         self._read = read
         if not self.studies:
-            raise UsageError(f"{folder}: no study stands in a folder of it")
+            raise UsageError(f"{folder}: no study stands in a folder below it")
         self._journal = cache(self._opened)
+        self._words = cache(self._judged)
 
     @property
     def studies(self) -> list[str]:
-        """Names of the folders that hold a study."""
-        found = {file.parent.name for name in NAMES for file in self._folder.glob(f"*/{name}")}
-        return sorted(found)
+        """The folders that hold a study: `scale`, or `my-machine/scale`."""
+        found = {file.parent for name in NAMES for file in self._folder.glob(f"*/**/{name}")}
+        return sorted(each.relative_to(self._folder).as_posix() for each in found)
 
     def figure(self, comment: str) -> str:
         """The figure that a comment asks for, as it has to be written.
@@ -56,7 +58,7 @@ class Lookup:
             UsageError: the comment makes no sense, or the results do not tell.
         """
         source = parse(comment)
-        if source.results == CLAIMS:
+        if PurePosixPath(source.results).name == CLAIMS:
             return self._of_claims(source)
         journal = self._journal(source.results)
         if source.measure in OF_A_STUDY:
@@ -68,11 +70,14 @@ class Lookup:
             raise unknown("count", source.measure, OF_CLAIMS, where=CLAIMS)
         _take_no_cell(source, "all claims")
         word = OF_CLAIMS[source.measure]
-        return f"{sum(word in (None, each) for each in self._words):,}"
+        machine = PurePosixPath(source.results).parent
+        return f"{sum(word in (None, each) for each in self._words(machine)):,}"
 
-    @cached_property
-    def _words(self) -> list[Word]:
-        return [each.word for each in judge([self._journal(name) for name in self.studies])]
+    def _judged(self, folder: PurePosixPath) -> list[Word]:
+        below = [name for name in self.studies if PurePosixPath(name).is_relative_to(folder)]
+        if not below:
+            raise UsageError(f"{self._folder / folder}: no study stands below it")
+        return [each.word for each in judge([self._journal(name) for name in below])]
 
     def _opened(self, name: str) -> Journal:
         if name not in self.studies:

@@ -7,6 +7,7 @@ Before the colon stands a folder of results, then a measure, then the cell, fiel
 it a field is of the cell that the measure is divided by. `as=` says how the figure is written,
 `in=` in which unit. Of a whole study there are `date`, `blocks`, `runs` and `minutes`. How many of
 all claims hold against the studies is `claims: hold`; `scaling.quotes.lookup` has what else counts.
+A folder further down is told with its path: `my-machine/pgo: …`, `my-machine/claims: hold`.
 """
 
 import re
