@@ -1,18 +1,20 @@
 """Memory of a run's processes is read by the driver: before traffic, in the window, at its peak."""
 
+import contextlib
 import json
 import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
 from scaling.driver.child import Child, run_child
-from scaling.driver.probe import Probe, cpu_s, full_memory, peak_bytes
+from scaling.driver.own_memory import full_memory, peak_bytes
+from scaling.driver.probe import Probe, cpu_s, with_descendants
 from scaling.journal.record import Memory
 from tests.children import QUICK, environment
 
@@ -26,8 +28,13 @@ HUNGRY = """
     class Theirs(Workload):
         keeps_mib: int = parameter(0, "MiB that stay")
         drops_mib: int = parameter(0, "MiB that are gone again before the window")
+        maps: str = parameter("", "a file that is mapped and read, as a library is")
 
         async def setup(self, worker: Worker) -> None:
+            if self.maps:
+                with open(self.maps, "rb") as file:
+                    self.mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+                self.mapped[::4096]
             if self.drops_mib:  # past the allocator, which may keep what it is given back
                 with mmap.mmap(-1, self.drops_mib << 20) as dropped:
                     for page in range(0, len(dropped), 4096):
@@ -65,6 +72,43 @@ def mib(memory: Memory) -> dict[str, float]:
     return {name: value / MIB for name, value in told.items() if value is not None}
 
 
+@contextlib.contextmanager
+def idle(*codes: str) -> Iterator[list[psutil.Process]]:
+    """Processes of this interpreter, each of which has run a code and waits."""
+    with contextlib.ExitStack() as stack:
+        started = []
+        for code in codes:
+            command = [sys.executable, "-c", f"{code}\nprint(flush=True)\nopen(0).read()"]
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()
+            )
+            started.append(stack.enter_context(process))
+        for each in started:
+            assert each.stdout
+            assert each.stdout.readline() == b"\n"
+        yield [psutil.Process(each.pid) for each in started]
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    """A file of 40 MiB."""
+    file = tmp_path / "library"
+    file.write_bytes(b"x" * 40 * MIB)
+    return file
+
+
+def touches(file: Path, first_mib: int, last_mib: int) -> str:
+    """Code that maps a file and reads part of it."""
+    opened = f"import mmap; file = open({str(file)!r}, 'rb')"
+    mapped = "mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)"
+    return f"{opened}; {mapped}; mapped[{first_mib << 20} : {last_mib << 20} : 4096]"
+
+
+def mib_of(processes: list[psutil.Process]) -> dict[str, float]:
+    read = full_memory(processes)
+    return {name: value / MIB for name, value in read.items() if value is not None}
+
+
 @pytest.mark.parametrize("model", ["threads", "processes"])
 def test_figures_fit_together(memory_of: Callable[..., Memory], model: str) -> None:
     read = mib(memory_of(workers=2, model=model))
@@ -94,6 +138,78 @@ def test_every_process_counts(memory_of: Callable[..., Memory]) -> None:
     assert three["rss"] - one["rss"] > 60
 
 
+@pytest.mark.parametrize("model", ["threads", "processes"])
+def test_pss_is_the_same_whoever_else_has_interpreter_and_libraries(
+    memory_of: Callable[..., Memory], library: Path, model: str
+) -> None:
+    def read() -> dict[str, float]:
+        return mib(memory_of(workers=2, model=model, parameters={"maps": str(library)}))
+
+    alone = read()
+    with idle(*[f"import workers.host; {touches(library, 0, 40)}"] * 8):
+        beside = read()
+    assert beside["pss"] == pytest.approx(alone["pss"], abs=2)
+    assert alone["pss"] - mib(memory_of(workers=2, model=model))["pss"] == pytest.approx(40, abs=2)
+
+
+def test_workers_in_processes_share_their_interpreter(memory_of: Callable[..., Memory]) -> None:
+    read = mib(memory_of(workers=2, model="processes"))
+    assert read["pss"] < 0.85 * read["rss"]
+
+
+def test_page_of_a_file_counts_once(library: Path) -> None:
+    with idle(touches(library, 0, 0), touches(library, 0, 0)) as processes:
+        without = mib_of(processes)
+    parts = [(0, 30), (10, 40), (0, 40)]
+    with idle(*(touches(library, *part) for part in parts)) as [one, two, _somebody_else]:
+        with_it = mib_of([one, two])
+    assert with_it["rss"] - without["rss"] == pytest.approx(60, abs=2)
+    assert with_it["pss"] - without["pss"] == pytest.approx(40, abs=2)
+
+
+def test_memory_of_its_own_counts_for_each_process() -> None:
+    keeps = "kept = b'x' * (40 << 20)"
+    with idle("", "") as processes:
+        without = mib_of(processes)
+    with idle(keeps, keeps) as processes:
+        with_it = mib_of(processes)
+    for name in ("rss", "pss", "uss", "peak"):
+        assert with_it[name] - without[name] == pytest.approx(80, abs=2)
+
+
+def test_what_a_fork_has_not_changed_counts_once() -> None:
+    with idle("import os; kept = b'x' * (40 << 20); os.fork()") as [parent]:
+        family = list(with_descendants([parent.pid]))
+        both = mib_of(family)
+    assert len(family) == 2
+    assert both["rss"] > 80
+    assert 40 < both["pss"] < 80
+
+
+def test_pss_of_a_process_is_no_less_than_the_kernels() -> None:
+    with idle("", "") as [process, _somebody_else]:
+        read, kernels = mib_of([process]), process.memory_full_info()
+    assert read["uss"] == pytest.approx(kernels.uss / MIB, abs=1)
+    assert kernels.pss / MIB < read["pss"] <= read["rss"]
+
+
+@pytest.mark.parametrize(
+    ("what", "instead"),
+    [
+        ("scaling.driver.file_pages.MOST_BYTES", 0),  # too much to read
+        ("scaling.driver.own_memory._told", lambda *_: {}),  # not Linux, or an old one
+    ],
+)
+def test_pss_that_cannot_be_told_is_blank(
+    monkeypatch: pytest.MonkeyPatch, what: str, instead: object
+) -> None:
+    monkeypatch.setattr(what, instead)
+    read = full_memory([psutil.Process()])
+    assert read["pss"] is None
+    assert read["rss"]
+    assert read["uss"]
+
+
 def test_window_with_samples_has_their_median(memory_of: Callable[..., Memory]) -> None:
     assert memory_of(window_s=0.1).samples in (0, 1)  # a quarter of a second between samples
     samples = memory_of(window_s=1.2).samples
@@ -114,6 +230,13 @@ def test_process_that_is_gone_is_blank() -> None:
     assert cpu_s([gone]) == 0.0
     assert cpu_s([here, gone]) > 0.0
     assert full_memory([here, gone]) == {"rss": None, "pss": None, "uss": None, "peak": None}
+
+
+def test_process_that_waits_to_be_reaped_leaves_it_blank() -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        read = full_memory([psutil.Process(), psutil.Process(process.pid)])
+    assert (read["pss"], read["peak"]) == (None, None)
 
 
 def test_child_is_nodded_at_and_helpers_count() -> None:

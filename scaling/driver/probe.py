@@ -13,11 +13,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import psutil
 
 from scaling.driver.disturbance import MachineTimes
+from scaling.driver.own_memory import full_memory
 from scaling.driver.tree import runs
 from scaling.journal.record import Memory
 
@@ -89,7 +89,7 @@ class Probe:
         if peak is None:
             return None
         seen = [each.rss_bytes for each in self._samples]
-        return max(peak, self._full.get("rss") or 0, *seen)
+        return max(peak, self._baseline_bytes or 0, self._full.get("rss") or 0, *seen)
 
     def _watch(self) -> None:
         received = b""
@@ -117,6 +117,8 @@ class Probe:
 
     def _phase(self, phase: str, pids: list[int]) -> None:
         family = with_descendants(pids)
+        used_s = cpu_s(family) + self._helpers_cpu_s()
+        self.times[phase], self.cpu_s[phase] = MachineTimes.now(), used_s  # before it costs any
         if phase == "imported":
             self.processes = family
             self._baseline_bytes = self._rss()
@@ -125,8 +127,6 @@ class Probe:
                 self._samples = []
             self.processes |= family
             self._full = full_memory(family)
-        used_s = cpu_s(family) + self._helpers_cpu_s()
-        self.times[phase], self.cpu_s[phase] = MachineTimes.now(), used_s
 
     def _sample(self) -> None:
         rss = self._rss()
@@ -161,37 +161,3 @@ def cpu_s(processes: Iterable[psutil.Process]) -> float:
             continue
         total += times.user + times.system
     return total
-
-
-def full_memory(processes: Iterable[psutil.Process]) -> dict[str, int | None]:
-    """RSS, PSS, USS and peak RSS of these processes in bytes, added up; None where unreadable.
-
-    Added-up RSS counts pages that processes share once for each; PSS does not. The peak is
-    `VmHWM` of each (`ru_maxrss` would inherit the driver's own peak over exec).
-    """
-    totals: dict[str, int | None] = dict.fromkeys(("rss", "pss", "uss", "peak"), 0)
-    for process in processes:
-        try:
-            information = process.memory_full_info()
-        except psutil.Error:
-            return dict.fromkeys(totals)
-        readings = {
-            "rss": information.rss,
-            "pss": getattr(information, "pss", None),
-            "uss": getattr(information, "uss", None),
-            "peak": peak_bytes(process.pid),
-        }
-        for name, value in readings.items():
-            so_far = totals[name]
-            totals[name] = None if so_far is None or value is None else so_far + value
-    return totals
-
-
-def peak_bytes(pid: int) -> int | None:
-    """Peak RSS of a process (`VmHWM`); None where the system does not tell."""
-    try:
-        with Path(f"/proc/{pid}/status").open(encoding="ascii") as status:
-            told = next(line for line in status if line.startswith("VmHWM:"))
-    except (OSError, StopIteration):
-        return None
-    return int(told.split()[1]) * 1024

@@ -109,7 +109,10 @@ COLUMNS: dict[str, Column] = {
         NUMBER, "B", "resident memory of the child's tree in the window, median sample"
     ),
     "pss_bytes": Column(
-        NUMBER, "B", "the same at the window's end, shared pages divided among who shares them"
+        NUMBER,
+        "B",
+        "the same at the window's end, but what its processes share counts once; who else on the "
+        "machine has it is no matter",
     ),
     "uss_bytes": Column(NUMBER, "B", "memory shared with no other process, at the window's end"),
     "peak_bytes": Column(

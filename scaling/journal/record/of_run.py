@@ -26,7 +26,11 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """The child's tree from outside: before traffic, in the window (RSS), at its end, its peak."""
+    """The child's tree from outside: before traffic, in the window (RSS), at its end, its peak.
+
+    `pss_bytes` counts what processes of the tree share once, and asks nobody outside the tree who
+    else has it.
+    """
 
     baseline_rss_bytes: int | None = None
     rss_bytes: int | None = None
