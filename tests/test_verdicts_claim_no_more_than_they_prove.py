@@ -12,7 +12,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttest_ind, ttost_ind, ttost_paired
 
 from scaling.analysis.estimate import Floats, median
-from scaling.analysis.verdict import COST, RATE, ask, ask_unpaired, judged
+from scaling.analysis.verdict import COST, RATE, WIDEST_SAME, ask, ask_unpaired, judged
 from tests.judging import verdicts
 
 SEED = 20261120
@@ -125,6 +125,19 @@ def test_without_a_margin_nothing_is_asked_to_be_the_same() -> None:
     assert first.p_differs >= alone.p_differs
     assert all(math.isnan(each.p_same) for each in bounds)
     assert {each.word for each in bounds} == {"faster"}
+
+
+def test_inside_a_margin_that_is_too_wide_nothing_is_the_same() -> None:
+    """Where twins came apart by a third, that two arms differ by less does not make them alike."""
+    ratios = np.array([0.99, 1.01] * 4)
+    narrow, wide, aside = judged(
+        [ask(ratios, WIDEST_SAME), ask(ratios, 0.33), ask(2 * ratios, 0.33)]
+    )
+    assert (narrow.verdict.word, narrow.verdict.why) == ("same", "")
+    assert (wide.verdict.word, aside.verdict.word) == ("can't tell", "faster")
+    assert wide.verdict.why.startswith("a margin of 33 % is too wide")
+    assert narrow.verdict.p_same < 0.05
+    assert math.isnan(wide.verdict.p_same)
 
 
 def test_words_for_costs_are_others() -> None:

@@ -7,7 +7,8 @@ printed beside the ratio and a test on the logarithms of the ratios:
     faster   the interval lies above 1 + margin, and so does the mean log ratio (t test)
     slower   the same below 1 - margin
     same     the interval lies between 1 - margin and 1 + margin, and so does the mean log ratio
-             (two one-sided t tests: D. J. Schuirmann, J. Pharmacokin. Biopharm. 15 (1987), 657)
+             (two one-sided t tests: D. J. Schuirmann, J. Pharmacokin. Biopharm. 15 (1987), 657);
+             never where the margin is wider than `WIDEST_SAME`
 
 A table asks many questions at once, and one in twenty would be answered by chance. The tests of a
 table are a family: S. Holm's correction (Scand. J. Statist. 6 (1979), 65) keeps the chance that any
@@ -27,6 +28,10 @@ from scaling.analysis.estimate import FEWEST_FOR_INTERVAL, Estimate, Floats, med
 
 ERROR_RATE = 0.05  # of a whole family
 RATIO = "×"
+
+# A margin is as wide as twins came apart. On a machine on which they did so by more than a tenth,
+# that two cells differ by no more than that too does not make them the same.
+WIDEST_SAME = 0.1
 
 type Word = Literal["faster", "slower", "more", "less", "same", "can't tell"]
 
@@ -128,7 +133,9 @@ def _judge(question: Question, p_differs: float, p_same: float) -> Judged:
         else:
             why = "by chance in more than 5 % of such tables"
     elif 1 - margin < value.low and value.high < 1 + margin:
-        if p_same < ERROR_RATE:
+        if margin > WIDEST_SAME:
+            why = f"a margin of {100 * margin:.0f} % is too wide to call anything the same"
+        elif p_same < ERROR_RATE:
             word = "same"
         else:
             why = "by chance in more than 5 % of such tables"
@@ -159,8 +166,8 @@ def _p_values(
     """That they differ, that they are the same; NaN for too few values or any that has no log.
 
     They can only differ to the side on which the median is. Where some blocks are far to the other
-    side, the mean may be there, too, and proves nothing for either. Without a margin nothing can be
-    the same: that is not asked, and no member of the family.
+    side, the mean may be there, too, and proves nothing for either. Without a margin, or with one
+    that is too wide, nothing can be the same: that is not asked, and no member of the family.
 
     Raises:
         ValueError: the margin is not a number of at least 0.
@@ -180,7 +187,7 @@ def _p_values(
     else:
         of = _one_sample(logs, low, high) if theirs is None else _welch(logs, against, low, high)
         differs, same = min(1.0, 2 * (of.above if value.point > 1 else of.below)), of.same
-    return differs, same if margin else math.nan
+    return differs, same if 0 < margin <= WIDEST_SAME else math.nan
 
 
 class _Tested(NamedTuple):
