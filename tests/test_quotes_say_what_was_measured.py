@@ -22,7 +22,7 @@ from scaling.quotes.lookup import OF_CLAIMS, Lookup
 from scaling.quotes.quotes import quotes
 from scaling.quotes.source import parse
 from scaling.quotes.text import bare_in, quotes_in
-from tests.fabricate import Made, journal, write
+from tests.fabricate import Made, journal, with_, write
 
 STUDY = Made(
     name="made",
@@ -113,6 +113,12 @@ def test_studies_of_several_machines_are_told_apart_by_their_paths(tmp_path: Pat
     assert [results.figure(f"{each}: blocks") for each in results.studies] == ["6", "8"]
     of_both = results.figure("one/claims: all"), results.figure("claims: all")
     assert of_both == (Lookup(tmp_path / "one").figure("claims: all"),) * 2
+    head, *runs = journal(replace(STUDY, models=("threads",)))
+    write([with_(head, machine__id="b"), *runs], tmp_path / "other" / "made" / "journal.jsonl")
+    both = Lookup(tmp_path)
+    assert both.figure("other/claims: all") == of_both[0]
+    with pytest.raises(UsageError, match="of several machines; name one, such as one/claims"):
+        both.figure("claims: hold")
     with pytest.raises(UsageError, match="no study stands below it"):
         results.figure("third/claims: hold")
     with pytest.raises(UsageError, match="Did you mean 'other/made'"):

@@ -1,7 +1,7 @@
 """What the results say, for a figure that says where it is from."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 
 from scaling.analysis.extent import Extent, extent
@@ -45,7 +45,7 @@ class Lookup:
         self._journal = cache(self._opened)
         self._words = cache(self._judged)
 
-    @property
+    @cached_property
     def studies(self) -> list[str]:
         """The folders that hold a study: `scale`, or `my-machine/scale`."""
         found = {file.parent for name in NAMES for file in self._folder.glob(f"*/**/{name}")}
@@ -77,7 +77,11 @@ class Lookup:
         below = [name for name in self.studies if PurePosixPath(name).is_relative_to(folder)]
         if not below:
             raise UsageError(f"{self._folder / folder}: no study stands below it")
-        return [each.word for each in judge([self._journal(name) for name in below])]
+        journals = [self._journal(name) for name in below]
+        if len({each.study.machine.id for each in journals}) > 1:
+            where = PurePosixPath(below[0]).parent / CLAIMS
+            raise UsageError(f"{folder / CLAIMS}: of several machines; name one, such as {where}")
+        return [each.word for each in judge(journals)]
 
     def _opened(self, name: str) -> Journal:
         if name not in self.studies:

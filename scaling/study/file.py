@@ -71,11 +71,9 @@ def load_study_file(name: str) -> StudyFile:
     path = Path(name)
     if path.suffix != ".toml" and not path.is_file():
         raise unknown("study", name, built_in_studies())
-    if not path.exists():
-        suggestion = nearest(path.stem, built_in_studies())
-        meant = f" Did you mean the built-in study {suggestion!r}?" if suggestion else ""
-        raise UsageError(f"{name}: there is no such study file.{meant}")
-    return read_study(text_in(path), path.name)
+    suggestion = nearest(path.stem, built_in_studies())
+    meant = f" Did you mean the built-in study {suggestion!r}?" if suggestion else ""
+    return read_study(text_in(path, f"there is no such study file.{meant}"), path.name)
 
 
 def read_study(text: str, source: str) -> StudyFile:

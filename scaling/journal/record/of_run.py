@@ -29,7 +29,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """The child's tree from outside: before traffic, in the window (RSS), at its end, its peak.
 
     `pss_bytes` counts what processes of the tree share once, and asks nobody outside the tree who
-    else has it.
+    else has it. (The kernel's PSS, which older journals have, does ask.)
     """
 
     baseline_rss_bytes: int | None = None
