@@ -13,6 +13,7 @@ import pytest
 from scaling.driver.child import RUBBISH_KEPT, STDERR_KEPT, Child, Ending, run_child
 from scaling.journal.record import Memory
 from tests.children import QUICK, environment
+from tests.patience import limit_from, says
 
 pytestmark = pytest.mark.measures
 
@@ -52,8 +53,16 @@ ENDS = """
         faulthandler._sigsegv()
 
     def stand_still() -> None:
+        with open(os.environ["HUNG"], "a") as hung:
+            hung.write("here\\n")
         time.sleep(3600)
     """
+
+
+@pytest.fixture(autouse=True)
+def last_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine may take a second of the time for last words, and for being gone."""
+    monkeypatch.setattr("scaling.driver.tree.LAST_WORDS_S", 3.0)
 
 
 class Runs:
@@ -61,8 +70,9 @@ class Runs:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.pids_file = folder / "pids"
-        self.environment = environment(folder, PIDS=str(self.pids_file))
+        self.pids_file, self.hung = folder / "pids", folder / "hung"
+        told = {"PIDS": str(self.pids_file), "HUNG": str(self.hung)}
+        self.environment = environment(folder, **told)
 
     def __call__(
         self,
@@ -136,22 +146,28 @@ def test_worker_process_that_crashes_fails_the_run(runs: Runs) -> None:
 
 
 @BOTH
-def test_hang_is_ended_with_the_stacks_of_all_threads(runs: Runs, model: str) -> None:
-    ending = runs("hang", model=model, limit_s={"threads": 2.0, "processes": 3.0}[model])
+def test_hang_is_ended_with_the_stacks_of_all_threads(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    limit_from(monkeypatch, lambda: says(runs.hung))
+    ending = runs("hang", model=model, limit_s=2.0)  # by then the host waits for its worker
     assert (ending.outcome, ending.signal) == ("timed-out", signal.SIGKILL)
     assert "in stand_still" in ending.stderr
     assert "in receive_from_all" in ending.stderr
 
 
-def test_child_deaf_to_signals_is_ended(tmp_path: Path) -> None:
+def test_child_deaf_to_signals_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pid = tmp_path / "pid"
+    limit_from(monkeypatch, lambda: says(pid))
     ending = fake_python(tmp_path, "trap '' USR1; echo $$ > pid; while :; do sleep 1; done", 0.5)
     assert (ending.outcome, ending.signal) == ("timed-out", signal.SIGKILL)
-    assert not alive(int((tmp_path / "pid").read_text()))
+    assert not alive(int(pid.read_text()))
 
 
 def test_what_holds_on_to_the_probe_does_not_hold_up_the_study(tmp_path: Path) -> None:
     """A process that left the child's session keeps its descriptors, the probe's among them."""
-    script = "(setsid sleep 30 & echo $! > pid)"
+    left = "setsid sh -c 'echo $$ > pid; exec sleep 30' &"
+    script = f"({left}); while ! [ -s pid ]; do sleep 0.01; done"
     ending = fake_python(tmp_path, script)
     assert ending.outcome == "garbled"
     psutil.Process(int((tmp_path / "pid").read_text())).kill()
@@ -190,8 +206,12 @@ def test_deep_rubbish_is_garbled(tmp_path: Path) -> None:
     assert ending.stderr == "[standard output] " + "[" * RUBBISH_KEPT
 
 
-def test_record_of_a_child_that_hangs_afterwards_stays_measured(tmp_path: Path) -> None:
-    script = """echo '{"schema": 1, "outcome": "measured"}'; while :; do sleep 1; done"""
+def test_record_of_a_child_that_hangs_afterwards_stays_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit_from(monkeypatch, lambda: says(tmp_path / "told"))
+    record = """echo '{"schema": 1, "outcome": "measured"}'"""
+    script = f"{record}; echo all > told; while :; do sleep 1; done"
     ending = fake_python(tmp_path, script, 0.5)
     assert (ending.outcome, ending.signal) == ("measured", signal.SIGUSR1)
 
@@ -204,8 +224,8 @@ CLINGS = """
         ways: str = parameter("waits", "how each worker clings, in their order")
 
         async def run(self, worker: Worker) -> None:
-            while worker.running:
-                await asyncio.sleep(0.001)
+            while worker.running:  # one a turn of the loop, as late ticks are: one between any two
+                await asyncio.sleep(0)
                 worker.operations += 1
 
         async def teardown(self, worker: Worker) -> None:
@@ -227,14 +247,15 @@ CLINGS = """
     """
 
 
-# Read by every interpreter as it starts; a sub-interpreter has no host.
+# Read by every interpreter as it starts; a sub-interpreter has no host. Only for those that hang is
+# it vain to wait, and all others may be held up by the machine.
 IMPATIENT = """\
 import contextlib
 import workers.life
 workers.life.GRACE_S = 0.2
 with contextlib.suppress(ImportError):
     import workers.host
-    workers.host.GRACE_S, workers.host.CLOSING_S = 0.2, 1.5
+    workers.host.GRACE_S, workers.host.CLOSING_S = 0.2, {closing_s}
 """
 
 
@@ -246,7 +267,7 @@ with contextlib.suppress(ImportError):
 def test_what_hangs_while_closing_takes_no_figure_with_it(
     theirs: Callable[[str], str], tmp_path: Path, model: str, ways: str, pending: int, hung: bool
 ) -> None:
-    (tmp_path / "sitecustomize.py").write_text(IMPATIENT)
+    (tmp_path / "sitecustomize.py").write_text(IMPATIENT.format(closing_s=1.5 if hung else 30))
     cell = {"workload": theirs(CLINGS), "parameters": {"ways": ways}, "model": model, **QUICK}
     child = Child(sys.executable, environment(tmp_path))
     ending = run_child(child, {**cell, "workers": len(ways.split())})

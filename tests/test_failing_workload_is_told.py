@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from scaling.journal.record import Failure
-from tests.children import finish, measured
+from tests.children import PATIENCE_S, finish, measured
 
 MODELS = pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
 BOTH = pytest.mark.parametrize("model", ["threads", "processes"])
@@ -202,7 +202,8 @@ def test_echo_that_is_none_is_a_failure(
             pass
         """
     )
-    failure = failed({"workload": workload, "loop": loop}, tmp_path)
+    # Nine round trips take no time to speak of, but a machine may.
+    failure = failed({"workload": workload, "loop": loop, "warmup_s": PATIENCE_S}, tmp_path)
     assert (failure.phase, failure.error) == (phase, error)
     assert failure.worker is not None
 
@@ -274,6 +275,23 @@ def test_figure_that_is_no_number_is_told_and_all_is_closed(
     assert "closed all the same" in stderr
 
 
+# The host's patience is a minute; one that has less shows the same. It has it all until the workers
+# are there, however long a machine takes to start them, and gives them more time for last words.
+IMPATIENT = """\
+import workers.host
+import workers.models
+
+workers.models.LAST_WORDS_S = 4
+order = workers.host.Host._order
+
+def impatiently(*arguments):
+    workers.host.LIMIT_S = 3
+    order(*arguments)
+
+workers.host.Host._order = impatiently
+"""
+
+
 @BOTH
 def test_hung_worker_is_given_up_with_its_stack(
     theirs: Callable[[str], str], tmp_path: Path, model: str
@@ -292,13 +310,9 @@ def test_hung_worker_is_given_up_with_its_stack(
             time.sleep(3600)
         """
     )
-    # The host's patience is a minute; one that has less shows the same.
-    patience_s = {"threads": 1, "processes": 3}[model]
-    (tmp_path / "sitecustomize.py").write_text(
-        f"import workers.host as host; host.LIMIT_S = {patience_s}"
-    )
+    (tmp_path / "sitecustomize.py").write_text(IMPATIENT)
     failure, told = failed_and_told({"workload": workload, "model": model}, tmp_path)
     assert (failure.phase, failure.worker) == ("setup", None)
-    assert failure.error.startswith(f"TimeoutError: 1 of 2 workers silent for {patience_s}")
+    assert failure.error.startswith("TimeoutError: 1 of 2 workers silent for 3")
     assert failure.error.endswith(" s: hung, or the loop blocked")
     assert "in stands_still" in told

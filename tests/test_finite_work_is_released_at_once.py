@@ -8,15 +8,19 @@ from pathlib import Path
 import pytest
 
 from scaling.driver.child import Child, run_child
+from scaling.driver.probe import Probe
 from scaling.journal.record import Failure, WorkerRecord
-from tests.children import QUICK, environment, finish, measured
+from tests.children import PATIENCE_S, QUICK, environment, finish, measured
+from tests.patience import limit_from, says
 
 MODELS = pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
 BOTH = pytest.mark.parametrize("model", ["threads", "processes"])
 MIB = 1 << 20
 
-# Worker 1 is slow to set up and slow to finish. Counts where nothing may count.
+# Worker 1 is slow to set up and finishes after worker 0 has. Counts where nothing may count.
 STEPS = """
+    from pathlib import Path
+
     @dataclass
     class Theirs(Workload):
         finite = True
@@ -29,12 +33,16 @@ STEPS = """
 
         async def run(self, worker: Worker) -> None:
             for step in range(self.steps):
-                await asyncio.sleep(0.001 + 0.01 * worker.index)
+                await asyncio.sleep(0.001)
                 worker.operations += 1
                 worker.bytes += 2
                 worker.latency(step)
             worker.figures["settle_s"] = 0.5 + worker.index
             worker.serves = worker.index == 0
+            finished = Path(__file__).with_name("finished")
+            while worker.index and not finished.exists():
+                await asyncio.sleep(0.01)
+            asyncio.get_running_loop().call_soon(finished.touch)  # once this has returned
 
         async def teardown(self, worker: Worker) -> None:
             worker.operations += 1_000
@@ -102,10 +110,24 @@ def test_a_windowed_run_says_that_it_is_none() -> None:
     assert (worker.released_ns, worker.figures, worker.latency) == (None, {}, None)
 
 
+# The host's patience is short only while the work is done: a machine may hold up all the rest.
+IMPATIENT = """\
+import workers.host
+
+order, LIMIT_S = workers.host.Host._order, workers.host.LIMIT_S
+
+def impatiently(host, told):
+    workers.host.LIMIT_S = 0.5 if told["do"] == "work" else LIMIT_S
+    order(host, told)
+
+workers.host.Host._order = impatiently
+"""
+
+
 def test_work_may_take_longer_than_the_hosts_patience(
     theirs: Callable[[str], str], tmp_path: Path
 ) -> None:
-    (tmp_path / "sitecustomize.py").write_text("import workers.host as host; host.LIMIT_S = 0.5")
+    (tmp_path / "sitecustomize.py").write_text(IMPATIENT)
     cell = {"workload": theirs(STEPS), "parameters": {"steps": 1_000}}
     (worker,) = measured(cell, tmp_path).workers
     released_ns, _, finished_ns = instants(worker)
@@ -183,7 +205,7 @@ def test_worker_process_that_dies_midway_is_named(
 
 @BOTH
 def test_worker_that_hangs_is_the_drivers_to_end_with_its_stack(
-    theirs: Callable[[str], str], tmp_path: Path, model: str
+    theirs: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
     workload = theirs(
         """
@@ -195,14 +217,19 @@ def test_worker_that_hangs_is_the_drivers_to_end_with_its_stack(
                 stands_still()
 
         def stands_still() -> None:
+            with open(os.environ["HUNG"], "a") as hung:
+                hung.write("here\\n")
             time.sleep(3600)
         """
     )
-    child = Child(sys.executable, environment(tmp_path))
+    hung = tmp_path / "hung"
+    limit_from(monkeypatch, lambda: says(hung, lines=2))
+    monkeypatch.setattr("scaling.driver.tree.LAST_WORDS_S", 3.0)  # a machine may take one of them
+    child = Child(sys.executable, environment(tmp_path, HUNG=str(hung)))
     cell = {"workload": workload, "model": model, "workers": 2, **QUICK}
     began = time.monotonic()
-    ending = run_child(child, cell, limit_s=3.0)
-    assert time.monotonic() - began < 30
+    ending = run_child(child, cell, limit_s=0.5)
+    assert time.monotonic() - began < PATIENCE_S
     assert ending.outcome == "timed-out"
     assert "in stands_still" in ending.stderr
 
@@ -241,7 +268,10 @@ def test_callback_that_raises_is_an_error_of_its_worker(
     assert "ZeroDivisionError" in worker.error_samples[0]
 
 
+# Works until the driver has read enough.
 KEEPS = """
+    from pathlib import Path
+
     @dataclass
     class Theirs(Workload):
         finite = True
@@ -249,23 +279,56 @@ KEEPS = """
 
         async def run(self, worker: Worker) -> None:
             self.kept = b"x" * (self.keeps_mib << 20)
-            await asyncio.sleep(0.8)
+            here = Path(__file__).parent
+            (here / "kept").touch()
+            while not (here / "read").exists():
+                await asyncio.sleep(0.01)
     """
+
+
+class Readings:
+    """Tells the work when readings that found what it keeps outnumber those that came before."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._kept, self._read = folder / "kept", folder / "read"
+        self.begin()
+        sample = Probe._sample
+
+        def counted(probe: Probe) -> None:
+            kept = self._kept.exists()
+            sample(probe)
+            self._count(kept=kept)
+
+        monkeypatch.setattr(Probe, "_sample", counted)
+
+    def begin(self) -> None:
+        """Another run is to come."""
+        self._before = self._since = 0
+        self._kept.unlink(missing_ok=True)
+        self._read.unlink(missing_ok=True)
+
+    def _count(self, *, kept: bool) -> None:
+        self._since += kept
+        self._before += not kept
+        if self._since > self._before + 1:  # so that the median is theirs alone
+            self._read.touch()
 
 
 @BOTH
 def test_memory_of_the_work_is_read_while_it_is_there(
-    theirs: Callable[[str], str], tmp_path: Path, model: str
+    theirs: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
     workload = theirs(KEEPS)
     child = Child(sys.executable, environment(tmp_path))
+    readings = Readings(tmp_path, monkeypatch)
 
     def read(keeps_mib: int) -> dict[str, float]:
+        readings.begin()
         cell = {"workload": workload, "parameters": {"keeps_mib": keeps_mib}, "model": model}
         ending = run_child(child, {**cell, **QUICK})
         assert ending.outcome == "measured", ending.stderr
         memory = ending.memory
-        assert memory.samples  # from release to finish, which took longer than one
+        assert memory.samples  # from release to finish
         told = {
             "rss": memory.rss_bytes,
             "pss": memory.pss_bytes,

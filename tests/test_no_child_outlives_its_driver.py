@@ -3,14 +3,14 @@
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.children import PATIENCE_S, environment
+from tests.children import environment
+from tests.patience import says, wait_until
 
 # Says which processes it runs in, once each worker is where `when` tells.
 LONG = """
@@ -55,13 +55,6 @@ def gone(pid: int) -> bool:
         return True
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 @pytest.mark.parametrize(
     ("model", "loop", "when", "deaf"),
     [
@@ -95,11 +88,8 @@ def test_all_end_when_the_driver_is_killed(
         stderr=subprocess.DEVNULL,
     )
 
-    def all_there() -> bool:
-        return pids_file.exists() and pids_file.read_text().count("\n") >= 2
-
     try:
-        wait_until(all_there)
+        wait_until(lambda: says(pids_file, lines=2))
         seen = {int(word) for word in pids_file.read_text().split()} - {driver.pid}
         assert len(seen) == (3 if model == "processes" else 1)
         assert not any(gone(pid) for pid in seen)

@@ -133,7 +133,8 @@ def test_a_person_is_told_where_to_look() -> None:
     with start() as site:
         url = ready(site)["urls"][0]
         assert site.stderr
-        assert f"{url}/news" in site.stderr.readline()
+        told = (line for line in site.stderr if " took " not in line)  # a busy machine
+        assert f"{url}/news" in next(told)
         site.terminate()
         assert last_words(site) == ""
     assert site.returncode == 0
@@ -141,7 +142,8 @@ def test_a_person_is_told_where_to_look() -> None:
 
 def ceiling(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [sys.executable, "-W", "error", "-m", "workers.site.ceiling", "--seconds=0.2", *arguments],
+        # A machine may stall the site for most of a second, and nothing counts meanwhile.
+        [sys.executable, "-W", "error", "-m", "workers.site.ceiling", "--seconds=2", *arguments],
         capture_output=True,
         text=True,
         env=environment(),

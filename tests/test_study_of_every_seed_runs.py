@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.measures, pytest.mark.usefixtures("described_once")]
 SCALE = 0.0005
 TOLD = scaled_to({"scale": SCALE})
 SMALL = [
-    *("--workers", "2", "--blocks", "1", "--seconds", "0.1", "--scale", str(SCALE)),
+    *("--workers", "2", "--blocks", "1", "--seconds", "0.5", "--scale", str(SCALE)),
     *("--no-controls", "--no-twins"),
 ]
 
@@ -46,8 +46,12 @@ FEWER = {
     "tls": ("--loop", "asyncio", "--set", "echo.tls=per-worker"),
 }
 
+# A machine that stalls for a quarter of a window makes its run invalid, and may do so again when it
+# is run again. A fault of ours is there however often that is.
+RETRIES = 4
+
 # What a machine may do to a run, the second only where it was busy, or threads had to wait for the
-# GIL: a tenth of a second is short. Any other reason against a run is a fault of ours.
+# GIL: half a second is short. Any other reason against the last attempt is a fault of ours.
 OF_THE_MACHINE = {"throttled", "clock-stepped", "machine-busy"}
 OF_A_BUSY_MACHINE = OF_THE_MACHINE | {"not-all-busy", "not-steady"}
 
@@ -78,6 +82,7 @@ def test_it_is_measured_and_told(
     monkeypatch.setenv("SCALING_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr("scaling.plots.draw_all", lambda *_: [])
+    monkeypatch.setattr("scaling.driver.driver.RETRIES", RETRIES)
     out = tmp_path / "out"
     small = [*SMALL, *FEWER.get(study, ()), "--arm", arms_of(study)]
     command = ["run", "--study", study, *small, "--output", str(out)]

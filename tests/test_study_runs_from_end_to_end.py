@@ -144,7 +144,7 @@ def test_a_workload_of_ones_own_is_measured(tmp_path: Path) -> None:
     done = scaling(
         *("run", "--arm", BUILD, "--workload", "mine:Nap", "--path", ".", "--workers", "1"),
         *("--loop", "asyncio", "--no-controls"),
-        *("--blocks", "1", "--seconds", "0.2", "--set", "mine:Nap.pause_s=0.002"),
+        *("--blocks", "1", "--seconds", "2", "--set", "mine:Nap.pause_s=0.002"),
         *("--output", "out"),
         state=tmp_path,
     )
@@ -152,7 +152,8 @@ def test_a_workload_of_ones_own_is_measured(tmp_path: Path) -> None:
     assert "naps/s" in done.stdout
     operations = first_attempts(package.load(tmp_path / "out"))["operations"]
     assert len(operations) == 2  # the cell and its twin
-    assert operations.between(1, 100).all()  # no more naps of 2 ms fit into 0.2 s
+    # No more naps of 2 ms fit into 2 s, and a stall of the machine's leaves some of them.
+    assert operations.between(1, 1_000).all()
 
 
 def test_a_study_is_pinned_and_has_its_controls_if_nothing_else_is_said(tmp_path: Path) -> None:
