@@ -18,9 +18,19 @@ def test_no_gap_is_left() -> None:
     assert "TODO" not in README
 
 
-@pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([^)]+)\)", README))))
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\((?!https:)([^)]+)\)", README))))
 def test_every_picture_and_link_of_ours_is_there(target: str) -> None:
-    assert target.startswith("https://") or (ROOT / target).is_file()
+    name, _, heading = target.partition("#")
+    file = ROOT / (name or "README.md")
+    assert file.is_file()
+    if heading:
+        headings = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+        assert heading in map(anchor, headings)
+
+
+def anchor(heading: str) -> str:
+    """What a heading is linked by: GitHub's rule."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
 @pytest.mark.parametrize(
