@@ -2,13 +2,15 @@
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
 from trio.testing import MockClock
 
-from tests.children import finish, measured
+from tests.children import Finished, finish, measured
 from workers.loops import LOOPS
 from workers.runtimes import runtime_of
 from workers.window import schedule
@@ -86,12 +88,30 @@ def strict(loop: str) -> str:
     return "error,ignore::ResourceWarning" if loop == "rloop" else "error"
 
 
+# rloop 0.5 now and then cannot close a loop that runs beside another; a study keeps such a run as a
+# failed one. Nothing that is tested here depends on it.
+STAYS_OPEN = ("rloop", "RuntimeError: Cannot close a running event loop")
+MORE_TRIES = 9
+
+
+def finish_on(loop: str, cell: dict[str, Any], folder: Path) -> Finished:
+    """Run a cell in a child to its end, anew if that was rloop's own doing."""
+    once = partial(finish, {**cell, "loop": loop}, folder, PYTHONWARNINGS=strict(loop))
+    done = once()
+    for _ in range(MORE_TRIES):
+        failure = done.record.failure
+        if failure is None or (loop, failure.error) != STAYS_OPEN:
+            break
+        done = once()
+    return done
+
+
 @EVERYWHERE
 def test_traffic_in_a_window(
     theirs: Callable[[str], str], tmp_path: Path, loop: str, model: str
 ) -> None:
-    cell = {"workload": theirs(NAPS), "loop": loop, "model": model, "workers": 2, "ticks": 5}
-    done = finish(cell, tmp_path, PYTHONWARNINGS=strict(loop))
+    cell = {"workload": theirs(NAPS), "model": model, "workers": 2, "ticks": 5}
+    done = finish_on(loop, cell, tmp_path)
     assert (done.told, done.code) == ("", 0)
     record = done.record
     assert record.loop is not None
@@ -108,18 +128,11 @@ def test_traffic_in_a_window(
         assert (worker.pending_tasks, worker.hung) == (0, False)
 
 
-# rloop 0.5 does not always close its loop; a study keeps such a run as a failed one.
-MORE_TRIES = {"rloop": 2}
-
-
 @pytest.mark.parametrize("loop", LOOPS)
 def test_finite_work(theirs: Callable[[str], str], tmp_path: Path, loop: str) -> None:
     workload = theirs(NAPS).replace("Theirs", "Work")
-    cell = {"workload": workload, "loop": loop, "workers": 2}
-    done = finish(cell, tmp_path, PYTHONWARNINGS=strict(loop))
-    for _ in range(MORE_TRIES.get(loop, 0)):
-        if done.code:
-            done = finish(cell, tmp_path, PYTHONWARNINGS=strict(loop))
+    cell = {"workload": workload, "workers": 2}
+    done = finish_on(loop, cell, tmp_path)
     assert (done.told, done.code) == ("", 0)
     assert done.record.finite
     for worker in done.record.workers:
@@ -132,8 +145,8 @@ def test_finite_work(theirs: Callable[[str], str], tmp_path: Path, loop: str) ->
 
 @ONE_OF_EACH
 def test_waiting_to_be_stopped(theirs: Callable[[str], str], tmp_path: Path, loop: str) -> None:
-    cell = {"workload": theirs(NAPS), "loop": loop, "parameters": {"way": "waits"}}
-    (worker,) = measured(cell, tmp_path).workers
+    cell = {"workload": theirs(NAPS), "parameters": {"way": "waits"}}
+    (worker,) = finish_on(loop, cell, tmp_path).record.workers
     assert worker.error_samples == ["stopped", "torn down"]
 
 
@@ -142,8 +155,8 @@ def test_traffic_that_does_not_listen_is_cancelled(
     theirs: Callable[[str], str], tmp_path: Path, loop: str
 ) -> None:
     workload = theirs(IMPATIENT + NAPS)
-    cell = {"workload": workload, "loop": loop, "parameters": {"way": "deaf"}}
-    done = finish(cell, tmp_path, PYTHONWARNINGS=strict(loop))
+    cell = {"workload": workload, "parameters": {"way": "deaf"}}
+    done = finish_on(loop, cell, tmp_path)
     assert (done.told, done.code) == ("", 0)
     (worker,) = done.record.workers
     assert (worker.pending_tasks, worker.hung) == (0, False)
