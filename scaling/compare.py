@@ -17,6 +17,7 @@ from scaling.tables.comparison import chapters
 from scaling.tables.comparison_view import Comparison, comparison_markdown
 from scaling.tables.grid import Chapter
 from scaling.tell import read, tell_journal
+from scaling.terminal.line import say
 from scaling.writing import try_writing
 
 FILE_NAME = "comparison.md"
@@ -52,10 +53,7 @@ def compare(results: Sequence[Path], output: Path | None, console: Console) -> N
         quiet = Console(quiet=True)
         for name, journal in zip(_names(journals), journals, strict=True):
             tell_journal(journal, output / name, quiet)
-        console.print(
-            f"written: {output}, with a folder for each study", markup=False, highlight=False,
-            soft_wrap=True,
-        )  # fmt: skip
+        say(console, f"written: {output}, with a folder for each study")
 
 
 def _several(journals: list[Journal]) -> list[Chapter]:

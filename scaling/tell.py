@@ -8,6 +8,7 @@ from scaling import wording
 from scaling.derived import TABLES, write_derived
 from scaling.errors import ScalingError
 from scaling.frame.frame import Journal, read_journal
+from scaling.terminal.line import say
 from scaling.told import Told
 
 
@@ -63,7 +64,7 @@ def read(results: Path, console: Console) -> Journal:
     """The journal, with what was skipped in it told. Raises `UsageError` as `read_journal` does."""
     journal = read_journal(results)
     for note in journal.notes:
-        console.print(note, markup=False, highlight=False, soft_wrap=True)
+        say(console, note)
     return journal
 
 
@@ -72,9 +73,4 @@ def _say_written(journal: Journal, folder: Path, files: list[Path], console: Con
     names = [file.name for file in files if file.parent == folder]
     pictures = sum(file.suffix == ".svg" for file in files)
     made = ", ".join([*names, f"{wording.plural(pictures, 'plot')} as SVG and PNG"])
-    console.print(
-        f"journal: {journal.path}\nmade from it: {made}, in {folder}",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
-    )
+    say(console, f"journal: {journal.path}\nmade from it: {made}, in {folder}")

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from scaling.errors import ScalingError
+from scaling.errors import ScalingError, UsageError
+from scaling.journal.kept import holds_journal
+from scaling.whole_file import whole
 
 
 def try_writing[T](path: Path, write: Callable[[], T], again: str) -> T:
@@ -19,3 +21,25 @@ def try_writing[T](path: Path, write: Callable[[], T], again: str) -> T:
             f"{error.filename or path} cannot be written ({error.strerror or error}); the journal "
             f"is whole. `{again}` writes it again"
         ) from None
+
+
+def write_file(file: Path, write: Callable[[Path], object], again: str) -> None:
+    """Write a file that a user may have named, whole or not at all; its folder is made.
+
+    What can be read again from a journal can be lost; a journal cannot. So a file that is one is
+    never written over, whatever it is called. `write` gets the path to write to; `again` is as in
+    `try_writing`.
+
+    Raises:
+        UsageError: the file is a journal.
+        ScalingError: it cannot be written.
+    """
+
+    def written() -> None:
+        if holds_journal(file):
+            raise UsageError(f"{file} is a journal: nothing is written over it, name another file")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with whole(file) as unfinished:
+            write(unfinished)
+
+    try_writing(file, written, again)

@@ -9,12 +9,15 @@ from msgspec.structs import replace
 
 import scaling.claims
 from scaling.analysis.estimate import median
+from scaling.analysis.verdict import ask
 from scaling.claims.judging import judge
+from scaling.claims.rules import Part
 from scaling.claims.view import markdown
 from scaling.frame.frame import Journal
 from scaling.journal.record import StudyLine
 from tests.claims import CELL, claim, claims, judged, study
 from tests.fabricate import Made, journal, with_, write
+from tests.judging import verdicts
 
 COMPUTE = {"echo": [{"payload_bytes": 1024}], "compute": [{"iterations": 1000}]}
 LOOPS = ("asyncio", "uvloop")  # 1 and 1.35 times as fast
@@ -78,6 +81,15 @@ def test_what_may_or_may_not_be_the_same_cannot_be_told(tmp_path: Path) -> None:
     found = judged(noisy, claim(rule, measure="throughput_per_s"))
     assert found.word == "can't tell"
     assert found.reason == "its interval is not clear of 1 ± 2 %"
+
+
+def test_where_the_margin_is_too_wide_it_is_the_reason() -> None:
+    ratios = np.array([0.99, 1.01] * 4)
+    question = ask(ratios, 0.33)
+    (verdict,) = verdicts([ratios], [0.33])
+    part = Part(question.value, question, "same")
+    assert part.outcome(verdict) == 0
+    assert part.why(verdict, 1) == "a margin of 33 % is too wide to call anything the same"
 
 
 def test_the_margin_is_the_studys_own(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from scaling.errors import ScalingError, UsageError
 from scaling.export.export import FORMATS, export
 from scaling.frame.frame import read_journal
 from scaling.journal.kept import holds_journal
+from scaling.report.report import report
 from tests.commands import scaling
 from tests.fabricate import Made, journal, write
 
@@ -82,6 +83,13 @@ def test_a_journal_stays_as_it_is(way: Callable[[Path], Path], to: str, results:
         export(source, to, file, QUIET)
     assert {each: each.read_bytes() for each in results.iterdir()} == before
     assert not a_name_that_would_be_taken_for_one(results).exists()
+
+
+def test_no_page_is_written_over_one(results: Path) -> None:
+    before = itself(results).read_bytes()
+    with pytest.raises(UsageError, match="is a journal: nothing is written over it"):
+        report(results, itself(results), QUIET)
+    assert itself(results).read_bytes() == before
 
 
 @pytest.mark.parametrize(

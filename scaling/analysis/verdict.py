@@ -25,6 +25,7 @@ import numpy as np
 
 from scaling.analysis import unpaired
 from scaling.analysis.estimate import FEWEST_FOR_INTERVAL, Estimate, Floats, median
+from scaling.wording import percent
 
 ERROR_RATE = 0.05  # of a whole family
 RATIO = "×"
@@ -134,7 +135,7 @@ def _judge(question: Question, p_differs: float, p_same: float) -> Judged:
             why = "by chance in more than 5 % of such tables"
     elif 1 - margin < value.low and value.high < 1 + margin:
         if margin > WIDEST_SAME:
-            why = f"a margin of {100 * margin:.0f} % is too wide to call anything the same"
+            why = f"a margin of {percent(margin)} is too wide to call anything the same"
         elif p_same < ERROR_RATE:
             word = "same"
         else:

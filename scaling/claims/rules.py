@@ -14,7 +14,7 @@ from typing import Literal
 from scaling.analysis.estimate import FEWEST_FOR_INTERVAL, Estimate
 from scaling.analysis.figure import Figure, figure
 from scaling.analysis.named_cell import changed
-from scaling.analysis.verdict import Question, Verdict, ask
+from scaling.analysis.verdict import WIDEST_SAME, Question, Verdict, ask
 from scaling.claims.amounts import amount
 from scaling.claims.claims import Claim
 from scaling.frame.frame import Journal
@@ -63,6 +63,8 @@ class Part:
             )
         clear = ratio.low > 1 + margin or ratio.high < 1 - margin
         inside = 1 - margin < ratio.low and ratio.high < 1 + margin
+        if inside and margin > WIDEST_SAME:
+            return verdict.why
         if clear or inside:
             return f"not proven: of {plural(among, 'question')} one might come out so by chance"
         if self.bound:

@@ -10,12 +10,11 @@ from scaling.claims.judging import judge
 from scaling.claims.reading import read_claims
 from scaling.claims.view import View, basis, counts, markdown, missing
 from scaling.errors import UsageError
-from scaling.export.whole import whole
 from scaling.frame.frame import Journal
-from scaling.journal.kept import holds_journal
-from scaling.journal.reading import NAMES
+from scaling.journal.reading import journal_in
 from scaling.tell import read
-from scaling.writing import try_writing
+from scaling.terminal.line import say
+from scaling.writing import write_file
 
 
 def tell_claims(
@@ -33,13 +32,13 @@ def tell_claims(
     told = judge(journals_in(results, console), listed)
     console.print(View(told))
     for what, command in missing(told):
-        # To be copied: on one line, however long.
-        console.print(f"{what}:\n  {command}", markup=False, highlight=False, soft_wrap=True)
+        say(console, f"{what}:\n  {command}")
     for line in filter(None, (basis(told), counts(told))):
         console.print(Text(f"\n{line}"))
     if output is not None:
-        _write(markdown(told), output)
-        console.print(f"written: {output}", markup=False, highlight=False, soft_wrap=True)
+        text = markdown(told)
+        write_file(output, lambda file: file.write_text(text, encoding="utf-8"), "scaling claims")
+        say(console, f"written: {output}")
 
 
 def journals_in(results: Sequence[Path], console: Console) -> list[Journal]:
@@ -59,7 +58,7 @@ def journals_in(results: Sequence[Path], console: Console) -> list[Journal]:
             except UsageError as error:
                 if not inside:
                     raise
-                console.print(str(error), markup=False, highlight=False, soft_wrap=True)
+                say(console, str(error))
                 continue
             found.setdefault(journal.path.resolve(), journal)
     if not found:
@@ -69,21 +68,6 @@ def journals_in(results: Sequence[Path], console: Console) -> list[Journal]:
 
 def _studies_inside(path: Path) -> list[Path]:
     """The folders of studies in a folder that is none itself."""
-    if not path.is_dir() or _has_journal(path):
+    if not path.is_dir() or journal_in(path):
         return []
-    return sorted(folder for folder in path.iterdir() if folder.is_dir() and _has_journal(folder))
-
-
-def _has_journal(folder: Path) -> bool:
-    return any((folder / name).is_file() for name in NAMES)
-
-
-def _write(text: str, file: Path) -> None:
-    def write() -> None:
-        if holds_journal(file):
-            raise UsageError(f"{file} is a journal: nothing is written over it, name another file")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with whole(file) as unfinished:
-            unfinished.write_text(text, encoding="utf-8")
-
-    try_writing(file, write, again="scaling claims")
+    return sorted(folder for folder in path.iterdir() if journal_in(folder))

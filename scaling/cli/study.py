@@ -8,10 +8,11 @@ from rich.console import Console
 
 from scaling.cli.app import app
 from scaling.cli.asked import Asked, takes_asked
+from scaling.terminal.line import say
 
 
 def _say(text: str) -> None:
-    Console(stderr=True).print(text, markup=False, highlight=False, soft_wrap=True)
+    say(Console(stderr=True), text)
 
 
 @app.command()
@@ -42,6 +43,6 @@ def run(
     console = Console()
     with prepared(asked.options, asked.wanted, _say) as ready:
         for line in (one_line(ready.plan), *reservations(ready.plan)):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+            say(console, line)
         folder = measure(ready, output, display(console))
     tell(folder, console)

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
 from scaling.driver.time_left import Left
+from scaling.terminal.line import say
 
 
 class Display(Protocol):
@@ -86,7 +87,7 @@ class PlainLines:
         """Nothing to tidy up."""
 
     def _print(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        say(self._console, text)
 
 
 ONE_LINE = Column(no_wrap=True, overflow="ellipsis", ratio=1)
@@ -150,7 +151,7 @@ class LiveLine:
 
     def note(self, text: str) -> None:
         """Print it above the line."""
-        self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        say(self._progress.console, text)
 
     def end(self) -> None:
         """Take the line away."""

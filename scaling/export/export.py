@@ -1,25 +1,20 @@
-"""`scaling export`: a study written for another program, beside its journal or where it is asked.
-
-What can be read again from a journal can be lost; a journal cannot. So a file that is one is never
-written over, whatever it is called, and a file is there whole or not at all.
-"""
+"""`scaling export`: a study written for another program, beside its journal or where asked."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
-from scaling.errors import UsageError
 from scaling.export.pyperf_suite import write_suite
 from scaling.export.runs import write_csv, write_parquet
 from scaling.export.text import write_markdown
-from scaling.export.whole import whole
 from scaling.frame.frame import Journal
-from scaling.journal.kept import holds_journal
 from scaling.names import unknown
 from scaling.tell import read
-from scaling.writing import try_writing
+from scaling.terminal.line import say
+from scaling.writing import write_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +46,6 @@ def export(results: Path, to: str, output: Path | None, console: Console) -> Pat
     file = output or journal.path.parent
     if file.is_dir():
         file /= FORMATS[to].file_name
-
-    def write() -> None:
-        if holds_journal(file):
-            raise UsageError(f"{file} is a journal: nothing is written over it, name another file")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with whole(file) as unfinished:
-            FORMATS[to].write(journal, unfinished)
-
-    try_writing(file, write, again="scaling export")
-    console.print(f"written: {file}", markup=False, highlight=False, soft_wrap=True)
+    write_file(file, partial(FORMATS[to].write, journal), again="scaling export")
+    say(console, f"written: {file}")
     return file

@@ -17,6 +17,7 @@ from scaling.gate.checks import limits_held
 from scaling.gate.view import basis, family, markdown, sentence, table
 from scaling.study.scaled import scaled_to
 from scaling.tell import read
+from scaling.terminal.line import say
 
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
 PASS, FAIL = 0, 1
@@ -63,7 +64,7 @@ def gate(
         notes += _alone(chosen(before, wanted), every(here), "Only in OLD, and not checked")
     console.print(table(found))
     for line in [*notes, outcome]:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        say(console, line)
     if file := summary or environment.get(JOB_SUMMARY):
         _append(Path(file), markdown(found, outcome, notes))
     return PASS if passes else FAIL

@@ -42,10 +42,14 @@ def find_journal(path: Path) -> Path:
         return path
     if not path.exists():
         raise UsageError(f"{path}: no such file or folder; {START}")
-    for name in NAMES:
-        if (path / name).is_file():
-            return path / name
+    if found := journal_in(path):
+        return found
     raise UsageError(f"{path}: no {NAMES[0]} in this folder; {START}")
+
+
+def journal_in(folder: Path) -> Path | None:
+    """The journal file in a folder, the plain one first; None without, and where it is none."""
+    return next((folder / name for name in NAMES if (folder / name).is_file()), None)
 
 
 def read_lines(path: Path, note: Callable[[str], None], part: Part = WHOLE) -> Iterator[Line]:

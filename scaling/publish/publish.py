@@ -22,6 +22,7 @@ from scaling.publish.nameless import names_in
 from scaling.publish.packed import packed, unpacked
 from scaling.report import again
 from scaling.tell import read
+from scaling.terminal.line import say
 from scaling.writing import try_writing
 
 PUBLISHED = (
@@ -53,13 +54,7 @@ def publish(results: Path, folder: Path, console: Console, *, replace: bool = Fa
 
     try_writing(folder, write, again="scaling publish")
     pictures = len(list((folder / PLOTS).glob("*.svg")))
-    console.print(
-        f"published: {folder}, with {wording.plural(pictures, 'plot')}",
-        markup=False,
-        emoji=False,
-        highlight=False,
-        soft_wrap=True,
-    )
+    say(console, f"published: {folder}, with {wording.plural(pictures, 'plot')}")
 
 
 def write_published(journal: Journal, gzipped: bytes, folder: Path) -> None:

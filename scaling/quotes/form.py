@@ -2,17 +2,12 @@
 
 from dataclasses import dataclass
 
-from scaling import wording
+from scaling import units, wording
 from scaling.analysis.estimate import Estimate
 from scaling.errors import UsageError
 from scaling.names import unknown
 
 FORMS = ("point", "interval", "percent")
-# What a unit is in the first of its kind; a figure can be told in another of the same kind.
-KINDS = (
-    {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "us": 1e-6, "ns": 1e-9},
-    {"B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "KB": 1e3, "MB": 1e6, "GB": 1e9},
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +48,8 @@ def form(parts: str, unit: str) -> Form:
             raise unknown("form", part, FORMS, where="as")
     if {"point", "interval"} <= said:
         raise UsageError("as: point and interval are what is written where nothing is said")
-    if unit and not any(unit in kind for kind in KINDS):
-        raise unknown("unit", unit, [name for kind in KINDS for name in kind], where="in")
+    if unit and unit not in units.NAMES:
+        raise unknown("unit", unit, units.NAMES, where="in")
     if unit and "percent" in said:
         raise UsageError("in: a share in percent has no other unit")
     return Form(said, unit)
@@ -65,7 +60,7 @@ def _in(unit: str, value: Estimate) -> Estimate:
     if not unit:
         return value
     own, slash, each = value.unit.partition("/")
-    for kind in KINDS:
-        if own in kind and unit in kind:
-            return value.scaled(kind[own] / kind[unit], f"{unit}{slash}{each}")
-    raise UsageError(f"in: {unit} is no unit for {value.unit or 'a number without one'}")
+    factor = units.factor(own, unit)
+    if factor is None:
+        raise UsageError(f"in: {unit} is no unit for {value.unit or 'a number without one'}")
+    return value.scaled(factor, f"{unit}{slash}{each}")

@@ -6,12 +6,12 @@ from pathlib import Path
 from rich.console import Console
 
 from scaling import wording
-from scaling.export.whole import whole
 from scaling.quotes.check import Finding, check, mended
 from scaling.quotes.lookup import Lookup
 from scaling.quotes.text import quotes_in
+from scaling.terminal.line import say
 from scaling.text_file import text_in
-from scaling.writing import try_writing
+from scaling.writing import write_file
 
 
 def quotes(texts: Sequence[Path], results: Path, console: Console, *, write: bool) -> bool:
@@ -33,8 +33,8 @@ def quotes(texts: Sequence[Path], results: Path, console: Console, *, write: boo
             _write(path, text, mended(text, findings))
         wrong = [each for each in findings if not (write and each.right)]
         for each in wrong:
-            _say(console, f"{path}:{each.quote.line}: {each.why}")
-        _say(console, _summary(path, text, findings, wrong))
+            say(console, f"{path}:{each.quote.line}: {each.why}")
+        say(console, _summary(path, text, findings, wrong))
         every_one = every_one and not wrong
     return every_one
 
@@ -50,16 +50,6 @@ def _summary(path: Path, text: str, findings: list[Finding], wrong: list[Finding
 
 def _write(path: Path, old: str, new: str) -> None:
     """Write a text, its line ends as they are; one that has not changed is left alone."""
-    if new == old:
-        return
-
-    def written() -> None:
-        with whole(path) as unfinished:
-            unfinished.write_bytes(new.encode())
-
-    try_writing(path, written, again="scaling quotes --write")
-
-
-def _say(console: Console, line: str) -> None:
-    # Line 100 of a text, `:100:`, is the name of an emoji.
-    console.print(line, markup=False, emoji=False, highlight=False, soft_wrap=True)
+    if new != old:
+        again = "scaling quotes --write"
+        write_file(path, lambda file: file.write_bytes(new.encode()), again)
