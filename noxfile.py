@@ -1,8 +1,8 @@
 """The project's commands: `nox -l` lists them, `nox -s scale-3.14t` runs the study on that build.
 
 No session asks nox for an interpreter, since nox can only take what is there; the package
-`scaling.interpreters` finds, downloads or builds it. This file runs on Python 3.10 or newer with
-nox's own dependencies.
+`scaling.builds.interpreters` finds, downloads or builds it. This file runs on Python 3.10 or newer
+with nox's own dependencies.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import nox
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT))
 
-from scaling import environments, interpreters, uv_tool  # noqa: E402
-from scaling.errors import ScalingError  # noqa: E402
+from scaling.base.errors import ScalingError  # noqa: E402
+from scaling.builds import environments, interpreters, uv_tool  # noqa: E402
 
 nox.needs_version = ">=2026.8.10"
 nox.options.error_on_missing_interpreters = True
@@ -250,7 +250,7 @@ def interpreters_(session: nox.Session) -> None:
 
 @nox.session(python=False, default=False)
 def pins(session: nox.Session) -> None:
-    """Compile the pinned requirements anew (scaling/pins) from pyproject.toml."""
+    """Compile the pinned requirements anew (scaling/builds/pins) from pyproject.toml."""
     for group in (*environments.OF_CHILDREN, "study", "tests", "lint", "notebooks"):
         alone = ["--group", f"pyproject.toml:{group}"]
         whole = ["pyproject.toml", *([] if group == "study" else ["--group", group])]
@@ -258,7 +258,7 @@ def pins(session: nox.Session) -> None:
         session.run(
             *(uv_tool.binary(), "pip", "compile", "--quiet", "--upgrade", "--universal"),
             *("--generate-hashes", "--no-emit-index-url", "--no-header", "--python-version=3.12"),
-            *(*source, "--output-file", f"scaling/pins/{group}.txt"),
+            *(*source, "--output-file", f"scaling/builds/pins/{group}.txt"),
             env=uv_tool.environment(),
             external=True,
         )

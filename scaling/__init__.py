@@ -10,19 +10,19 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from scaling.base.version import __version__
+
 if TYPE_CHECKING:
-    from scaling.analysis.figure import figure as figure
-    from scaling.frame.frame import load as load
-    from scaling.frame.frame import read_journal as read
+    from scaling.analysis.lookup.figure import figure as figure
+    from scaling.analysis.table.load import load as load
+    from scaling.analysis.table.load import read_journal as read
 
 __all__ = ["__version__", "figure", "load", "read"]
 
-__version__ = "0.1.0"
-
 _ASKED_FOR = {
-    "figure": ("scaling.analysis.figure", "figure"),
-    "load": ("scaling.frame.frame", "load"),
-    "read": ("scaling.frame.frame", "read_journal"),
+    "figure": ("scaling.analysis.lookup.figure", "figure"),
+    "load": ("scaling.analysis.table.load", "load"),
+    "read": ("scaling.analysis.table.load", "read_journal"),
 }
 
 

@@ -1,7 +1,7 @@
 """Runs a workload in this very process, as a worker would, so that a test can reach into it."""
 
 from workers import Worker, Workload
-from workers.runtimes import runtime_of
+from workers.loops.runners import runtime_of
 
 ALL_LOOPS = ["asyncio", "uvloop", "trio", "anyio/asyncio", "anyio/trio"]
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import scaling
-from scaling.claims.claims import Claims
-from scaling.claims.judging import JudgedClaim, judge
-from scaling.claims.reading import claims_in
-from scaling.frame.frame import Journal
+from scaling.analysis.claims.claim import Claims
+from scaling.analysis.claims.judging import JudgedClaim, judge
+from scaling.analysis.claims.reading import claims_in
+from scaling.analysis.table.load import Journal
 from scaling.journal.record import RunLine
 from tests.fabricate import Made, journal, write
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from scaling.journal.record import Description
-from scaling.prepare import describe
+from scaling.run.prepare import describe
 from tests.children import BEGINNING, measured
 
 # How long an example takes is the machine's doing, and no promise of ours.
@@ -54,5 +54,5 @@ def described_once() -> Iterator[None]:
         return told.get(arm) or told.setdefault(arm, describe(python, environment))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scaling.prepare.describe", once)
+        patch.setattr("scaling.run.prepare.describe", once)
         yield

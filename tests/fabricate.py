@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from scaling.arms import SETTINGS
+from scaling.builds.arms import SETTINGS
 from scaling.journal.record import (
     Arm,
     Cell,
@@ -39,7 +39,7 @@ from scaling.journal.record import (
     WorkloadNote,
     encode_line,
 )
-from scaling.plan.twins import twins_of
+from scaling.study.plan.aa_pairs import twins_of
 
 MIB = 1024 * 1024
 OPERATIONS = {"echo": "round trips", "scrape": "stories", "compute": "batches", "stream": "MiB"}

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from scaling.analysis.estimate import Floats
-from scaling.analysis.verdict import RATE, Speech, Verdict, ask, judged
+from scaling.analysis.statistics.estimate import Floats
+from scaling.analysis.statistics.verdict import RATE, Speech, Verdict, ask, judged
 
 
 def verdicts(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from scaling.frame.frame import Journal, read_journal
-from scaling.told import Told
+from scaling.analysis.results import Told
+from scaling.analysis.table.load import Journal, read_journal
 from tests.children import ROOT
 
 PUBLISHED = ROOT / "results" / "published"

@@ -27,12 +27,12 @@ def environment() -> dict[str, str]:
 
 def site_command(*options: str) -> list[str]:
     """The command that serves the news, with two list pages unless the options say otherwise."""
-    return [sys.executable, *STRICT, "-m", "workers.site", "--pages=2", *options]
+    return [sys.executable, *STRICT, "-m", "workers.services.site", "--pages=2", *options]
 
 
 def responder_command(*options: str) -> list[str]:
     """The command that serves answers, after 10 ms unless the options say otherwise."""
-    return [sys.executable, *STRICT, "-m", "workers.responder", *options]
+    return [sys.executable, *STRICT, "-m", "workers.services.responder", *options]
 
 
 @contextlib.contextmanager

@@ -9,12 +9,12 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from scaling import wording
-from scaling.analysis.across import Across, across
-from scaling.frame.frame import Journal, read_journal
+from scaling.analysis.comparison.between_studies import Across, across
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.base import formats
 from scaling.journal.record import RunLine
-from scaling.tables.across_view import across_chapters
-from scaling.tables.comparison_view import Comparison, comparison_markdown
+from scaling.report.tables.across_view import across_chapters
+from scaling.report.tables.comparison_view import Comparison, comparison_markdown
 from tests.fabricate import Made, journal, with_, write
 
 type Change = Callable[[RunLine], RunLine]
@@ -54,7 +54,7 @@ def test_the_margin_of_the_verdicts_is_told(tmp_path: Path) -> None:
     noisy = studied(tmp_path / "j.jsonl", Made(blocks=8, noise=0.2, twins=True))
     heeded = held(many, noisy).changes[0].throughput.verdict.margin
     assert heeded > 0.02
-    assert f"a margin of {wording.percent(heeded)} in throughput" in told(held(many, noisy))
+    assert f"a margin of {formats.percent(heeded)} in throughput" in told(held(many, noisy))
 
 
 def test_no_figure_is_cut_at_80_columns(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_no_figure_is_cut_at_80_columns(tmp_path: Path) -> None:
     assert len(found.changes) == 4
     for change in found.changes:
         for value in (change.then.throughput, change.throughput, change.memory):
-            assert {wording.number(value.point), wording.bounds(value)} <= set(text.split())
+            assert {formats.number(value.point), value.bounds} <= set(text.split())
 
 
 def test_doubts_of_both_come_first_even_if_each_has_one_arm(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scaling.frame.batches import batch_of
-from scaling.frame.validity.course import not_all_busy
+from scaling.analysis.table.batches import batch_of
+from scaling.analysis.validity.course import not_all_busy
 from scaling.journal.record import Record, RunLine
 from tests.children import measured
 from tests.fabricate import Made, journal

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from scaling.analysis.comparison import compare_ways
-from scaling.analysis.paired import Way
-from scaling.frame.frame import Journal, read_journal
+from scaling.analysis.comparison.compare import compare_ways
+from scaling.analysis.comparison.paired import Way
+from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import RunLine
-from scaling.tables.comparison import chapters
-from scaling.tables.comparison_rows import comparison_rows
-from scaling.tables.comparison_view import comparison_markdown
-from scaling.tables.export import markdown, summary
+from scaling.report.tables.comparison import chapters
+from scaling.report.tables.comparison_rows import comparison_rows
+from scaling.report.tables.comparison_view import comparison_markdown
+from scaling.report.tables.export import markdown, summary
 from tests.fabricate import Made, journal, with_, write
 
 MADE = Made(arms=("3.14", "3.14t"), models=("interpreters", "processes"), workers=(1, 2))

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from scaling.arms import (
+from scaling.base.errors import UsageError
+from scaling.builds.arms import (
     NOT_IN_CPYTHON,
     SETTINGS,
     Arm,
@@ -18,8 +19,7 @@ from scaling.arms import (
     parse_arms,
     switched,
 )
-from scaling.errors import UsageError
-from scaling.interpreters.builds import BUILDS
+from scaling.builds.interpreters.builds import BUILDS
 
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 HERE = f"3.{sys.version_info.minor}{'t' if FREE_THREADED else ''}"
@@ -115,7 +115,7 @@ def test_a_real_child_reads_back_what_its_arm_promises(name: str) -> None:
     root = Path(__file__).parents[1]
     ask = (
         f"import sys; sys.path.insert(0, {str(root)!r})\n"
-        "from workers.allocator import allocator\n"
+        "from workers.readback.allocator import allocator\n"
         "print(sys._is_gil_enabled(), allocator())"
     )
     child = subprocess.run(

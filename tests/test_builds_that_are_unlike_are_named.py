@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from scaling.analysis.alike import unlike
+from scaling.analysis.comparison.build_differences import unlike
 from scaling.journal.record import Arm, Environment, StudyLine
-from scaling.tables.comparison import doubts
+from scaling.report.tables.comparison import doubts
 from tests.fabricate import Made, arm, study_line, with_
 
 LADDER = ("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t")

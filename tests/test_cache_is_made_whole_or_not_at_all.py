@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from scaling.cache import folder, make_whole
-from scaling.errors import ScalingError
+from scaling.base.errors import ScalingError
+from scaling.builds.cache import folder, make_whole
 from tests.pretend import say_nothing
 
 
@@ -84,7 +84,7 @@ def test_who_was_killed_is_tidied_up_after(destination: Path) -> None:
     program = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from scaling.cache import make_whole\n"
+        "from scaling.builds.cache import make_whole\n"
         "def fill(temporary):\n"
         "    (temporary / 'half').mkdir()\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

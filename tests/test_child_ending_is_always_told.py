@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from scaling.driver.child import RUBBISH_KEPT, STDERR_KEPT, Child, Ending, run_child
 from scaling.journal.record import Memory
+from scaling.run.child import RUBBISH_KEPT, STDERR_KEPT, Child, Ending, run_child
 from tests.children import QUICK, environment
 from tests.patience import limit_from, says
 
@@ -62,7 +62,7 @@ ENDS = """
 @pytest.fixture(autouse=True)
 def last_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine may take a second of the time for last words, and for being gone."""
-    monkeypatch.setattr("scaling.driver.tree.LAST_WORDS_S", 3.0)
+    monkeypatch.setattr("scaling.run.process_tree.LAST_WORDS_S", 3.0)
 
 
 class Runs:
@@ -251,11 +251,11 @@ CLINGS = """
 # it vain to wait, and all others may be held up by the machine.
 IMPATIENT = """\
 import contextlib
-import workers.life
-workers.life.GRACE_S = 0.2
+import workers.worker.session
+workers.worker.session.GRACE_S = 0.2
 with contextlib.suppress(ImportError):
-    import workers.host
-    workers.host.GRACE_S, workers.host.CLOSING_S = 0.2, {closing_s}
+    import workers.host.hosting
+    workers.host.hosting.GRACE_S, workers.host.hosting.CLOSING_S = 0.2, {closing_s}
 """
 
 

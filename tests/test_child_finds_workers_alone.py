@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scaling.child_path import workers_folder, workers_path, workers_source_hash
+from scaling.builds.child_path import workers_folder, workers_path, workers_source_hash
 
 
 def imports(folder: Path, name: str) -> bool:
@@ -52,7 +52,7 @@ def test_it_is_copied_where_it_cannot_be_linked(
 
 
 def test_it_is_found_without_being_imported() -> None:
-    program = "import sys; from scaling.child_path import workers_folder; workers_folder(); "
+    program = "import sys; from scaling.builds.child_path import workers_folder; workers_folder(); "
     program += "sys.exit('workers' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parent.parent)
 

@@ -100,8 +100,8 @@ def test_traffic_that_does_not_listen_is_cancelled(
 ) -> None:
     workload = theirs(
         """
-        import workers.life
-        workers.life.GRACE_S = 0.1
+        import workers.worker.session
+        workers.worker.session.GRACE_S = 0.1
 
         class Theirs(Workload):
             async def run(self, worker: Worker) -> None:

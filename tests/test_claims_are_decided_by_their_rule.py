@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-import scaling.claims
-from scaling.analysis.estimate import median
-from scaling.analysis.verdict import ask
-from scaling.claims.judging import judge
-from scaling.claims.rules import Part
-from scaling.claims.view import markdown
-from scaling.frame.frame import Journal
+import scaling.analysis.claims
+from scaling.analysis.claims.judging import judge
+from scaling.analysis.claims.rules import Part
+from scaling.analysis.statistics.estimate import median
+from scaling.analysis.statistics.verdict import ask
+from scaling.analysis.table.load import Journal
 from scaling.journal.record import StudyLine
+from scaling.report.claims_view import markdown
 from tests.claims import CELL, claim, claims, judged, study
 from tests.fabricate import Made, journal, with_, write
 from tests.judging import verdicts
@@ -227,7 +227,7 @@ def test_a_notebook_gets_a_table(made: Journal) -> None:
         claim(rows, name="row", measure="throughput_per_s"),
         claim("at_least = 1.5", name="more", cell=CELL.replace("2", "64")),
     )
-    found = scaling.claims.table(scaling.claims.judge([made], every))
+    found = scaling.analysis.claims.table(scaling.analysis.claims.judge([made], every))
     assert found["name"].tolist() == ["twice", "row", "row", "more"]
     assert found["word"].tolist()[0] == "holds"
     assert found["ours"].notna().tolist() == [True, True, True, False]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from scaling.claims.reading import claims_in, read_claims
-from scaling.errors import UsageError
+from scaling.analysis.claims.reading import claims_in, read_claims
+from scaling.base.errors import UsageError
 from tests.claims import CELL, SOURCE, claim, claims
 
 RULE = "at_least = 1.5"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from scaling.claims.telling import journals_in, tell_claims
-from scaling.errors import ScalingError, UsageError
+from scaling.base.errors import ScalingError, UsageError
+from scaling.cli.claims_run import journals_in, tell_claims
 from tests.claims import CELL, SOURCE, claim, study
 from tests.commands import scaling
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from scaling.claims.evidence import cores_for_workers
-from scaling.claims.judging import judge
-from scaling.claims.view import markdown
+from scaling.analysis.claims.evidence import cores_for_workers
+from scaling.analysis.claims.judging import judge
 from scaling.journal.record import Machine
+from scaling.report.claims_view import markdown
 from tests.claims import CELL, claim, claims, judged, study
 
 UNTESTED = "cannot be tested here"

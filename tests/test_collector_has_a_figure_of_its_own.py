@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from scaling.analysis.collector import collectors
-from scaling.analysis.comparison import compare_ways
-from scaling.analysis.paired import Way, paired
-from scaling.frame.frame import Journal, read_journal
-from scaling.tables.comparison import chapters
+from scaling.analysis.comparison.collector import collectors
+from scaling.analysis.comparison.compare import compare_ways
+from scaling.analysis.comparison.paired import Way, paired
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.report.tables.comparison import chapters
 from tests.fabricate import Made, journal, write
 
 WITH, WITHOUT = "3.14t", "3.14t+nogc"

@@ -12,21 +12,21 @@ from matplotlib.text import Text
 from rich.console import Console
 from typer.testing import CliRunner
 
-from scaling import wording
-from scaling.analysis.across import across
-from scaling.analysis.estimate import Estimate
-from scaling.analysis.noise import noise_floor
-from scaling.analysis.verdict import Judged
+from scaling.analysis.comparison.between_studies import across
+from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.statistics.noise import noise_floor
+from scaling.analysis.statistics.verdict import Judged
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.base import formats
+from scaling.base.errors import UsageError
 from scaling.cli import app
-from scaling.compare import compare
-from scaling.errors import UsageError
-from scaling.frame.frame import Journal, read_journal
-from scaling.plots.draw import KINDS, subjects
-from scaling.plots.sheet import Sheet
-from scaling.plots.style import RC, arm_colours
-from scaling.tables.comparison import chapters
-from scaling.tables.comparison_rows import comparison_rows
-from scaling.tables.comparison_view import Comparison, comparison_markdown
+from scaling.cli.compare_run import compare
+from scaling.report.plots.draw import KINDS, subjects
+from scaling.report.plots.sheet import Sheet
+from scaling.report.plots.style import RC, arm_colours
+from scaling.report.tables.comparison import chapters
+from scaling.report.tables.comparison_rows import comparison_rows
+from scaling.report.tables.comparison_view import Comparison, comparison_markdown
 from tests.fabricate import Made, journal, with_, write
 
 LADDER = ("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t")
@@ -68,10 +68,10 @@ def test_no_figure_is_cut_at_80_columns(tmp_path: Path, blocks: int) -> None:
     assert text.count("can't tell") >= sum(v.verdict.word == "can't tell" for v in ratios) > 0
     assert len(every) > 40
     for value in every:
-        assert wording.number(value.point) in words
-        assert wording.bounds(value) in words
+        assert formats.number(value.point) in words
+        assert value.bounds in words
     markdown = comparison_markdown(chapters(study.frame, study.study))
-    assert all(wording.estimate(value) in markdown for value in every)
+    assert all(str(value) in markdown for value in every)
 
 
 def test_the_words_come_first_and_claim_no_more_than_there_is(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_two_studies_stand_side_by_side(tmp_path: Path) -> None:
     assert text.startswith("now over then")
     assert "ratios are unpaired" in text
     assert "Left out: 1 cell only in the earlier, 2 cells only in the later." in text
-    assert wording.bounds(found.changes[0].throughput) in text
+    assert found.changes[0].throughput.bounds in text
     assert (tmp_path / "out" / "now" / "plots" / "echo-weak-throughput.svg").exists()
     assert "now over then" in (tmp_path / "out" / "comparison.md").read_text()
 
@@ -212,7 +212,7 @@ def test_the_waterfall_shows_each_factor_in_the_colour_of_its_arm(tmp_path: Path
         *two[two["question"] == "step"]["ratio"],
         *two[two["question"] == "headline"]["ratio"],
     ]
-    assert told[4:8] == [f"×{wording.number(value)}" for value in expected]
+    assert told[4:8] == [f"×{formats.number(value)}" for value in expected]
     colours = arm_colours(LADDER)
     edges = [mpl.colors.to_hex(bar.get_edgecolor(), keep_alpha=False)
              for bar in sheet.all_panels[0].patches]  # fmt: skip
@@ -241,7 +241,7 @@ def test_no_word_of_a_full_comparison_leaves_the_sheet(tmp_path: Path, kind: str
 
 
 def test_many_arms_and_models_have_panels_with_the_ceiling_in_each(tmp_path: Path) -> None:
-    from scaling.plots import throughput
+    from scaling.report.plots import throughput
 
     study = studied(tmp_path, FULL)
     about, *_ = subjects(study.frame, study.study).values()

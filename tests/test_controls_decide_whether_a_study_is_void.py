@@ -8,25 +8,25 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from scaling.analysis.across import across
-from scaling.analysis.comparison import compare_ways
+from scaling.analysis.comparison.between_studies import across
+from scaling.analysis.comparison.compare import compare_ways
+from scaling.analysis.comparison.paired import paired
 from scaling.analysis.controls import Soundness, soundness
-from scaling.analysis.paired import paired
-from scaling.errors import UsageError
-from scaling.frame.frame import Journal, load, read_journal
+from scaling.analysis.table.load import Journal, load, read_journal
+from scaling.base.errors import UsageError
 from scaling.journal.record import ParameterFacts, ParameterValue, RunLine, StudyLine
 from scaling.machine.topology import Topology
-from scaling.plan.plan import Plan, make_plan
-from scaling.plan.view import PlanView, controls_line
-from scaling.plots.draw import subjects
+from scaling.report.output import tell
+from scaling.report.plots.draw import subjects
+from scaling.report.tables.across_view import across_chapters
+from scaling.report.tables.comparison_rows import comparison_rows
+from scaling.report.tables.export import markdown, summary
+from scaling.report.tables.results_view import Results
 from scaling.study.controls import CONTROLS
+from scaling.study.definition import study_from
 from scaling.study.options import Options
-from scaling.study.study import study_from
-from scaling.tables.across_view import across_chapters
-from scaling.tables.comparison_rows import comparison_rows
-from scaling.tables.export import markdown, summary
-from scaling.tables.tables import Results
-from scaling.tell import tell
+from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.view import PlanView, controls_line
 from tests.describing import WORKLOADS, description
 from tests.fabricate import Made, Variants, journal, write
 

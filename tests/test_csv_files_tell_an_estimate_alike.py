@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from msgspec.structs import replace
 
-from scaling.analysis.estimate import Estimate
-from scaling.derived import COMPARISON, LAWS, SUMMARY, write_tables
-from scaling.frame.frame import read_journal
+from scaling.analysis.results import Told
+from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.table.load import read_journal
 from scaling.journal.record import StudyLine
-from scaling.tables.columns import estimate_columns
-from scaling.told import Told
+from scaling.report.files import COMPARISON, LAWS, SUMMARY, write_tables
+from scaling.report.tables.columns import estimate_columns
 from tests.fabricate import Made, journal, write
 
 ONE = Estimate(2.0, 1.0, 3.0, "x", 8, "by hand", 0.95, 0.5)

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scaling.analysis.comparison import compare_ways
-from scaling.analysis.curves import curves
-from scaling.analysis.estimate import median
-from scaling.analysis.noise import noise_floor
-from scaling.analysis.paired import paired
-from scaling.frame.frame import Journal, read_journal
+from scaling.analysis.comparison.compare import compare_ways
+from scaling.analysis.comparison.paired import paired
+from scaling.analysis.curves.summarise import curves
+from scaling.analysis.statistics.estimate import median
+from scaling.analysis.statistics.noise import noise_floor
+from scaling.analysis.table.load import Journal, read_journal
 from tests.fabricate import Made, journal, write
 
 MADE = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), blocks=7, twins=True, ticks=2)

@@ -9,7 +9,7 @@ import pytest
 
 from scaling.journal.record import Description, ParameterFacts, decode_description
 from tests.children import BEGINNING, FREE_THREADED, ask, finish
-from workers.loops import LOOPS
+from workers.loops.registry import LOOPS
 
 OURS = {name for name, loop in LOOPS.items() if loop.library == "asyncio"}
 NAP = '''

@@ -14,15 +14,15 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 
-from scaling.driver.services import SERVICES
 from scaling.journal.record import Cell, WorkloadFacts, decode_description, decode_record
 from scaling.machine.open_files import open_files_limit
 from scaling.machine.topology import Topology
-from scaling.plan.open_files import open_files_needed
-from scaling.plan.plan import Plan, make_plan
+from scaling.study.definition import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
-from scaling.study.study import study_from
+from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.open_files import open_files_needed
+from scaling.study.services import SERVICES
 from tests import commands
 from tests.children import PATIENCE_S, QUICK, ROOT, environment
 from tests.describing import ECHO, description

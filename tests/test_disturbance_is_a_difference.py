@@ -7,9 +7,9 @@ from typing import NamedTuple
 import psutil
 import pytest
 
-from scaling.driver import disturbance as module
-from scaling.driver.disturbance import MachineTimes, disturbance
 from scaling.journal.record import Disturbance
+from scaling.machine import disturbance as module
+from scaling.machine.disturbance import MachineTimes, disturbance
 
 BEFORE = MachineTimes(total_s=1_000, idle_s=600, steal_s=10, throttled_s=5.0, load_1m=0.5)
 # 2 CPUs for 4 s: 8 s in all, of which 2 idle and 1 stolen: 5 were worked.

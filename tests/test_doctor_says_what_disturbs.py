@@ -12,10 +12,10 @@ from rich.console import Console
 
 from scaling.cli.machine import doctor
 from scaling.journal.record import Disturbance
-from scaling.machine import patient as looking
+from scaling.machine import snapshot as looking
 from scaling.machine.doctor import CHECKS, Advice, examine, gravest
 from scaling.machine.doctor_view import report
-from scaling.machine.patient import Patient, busy_programs, look
+from scaling.machine.snapshot import Patient, busy_programs, look
 from scaling.machine.topology import Topology
 from tests.pretend import interpreter
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scaling
-from scaling.analysis.drift import Drift, drift
-from scaling.errors import UsageError
+from scaling.analysis.statistics.drift import Drift, drift
+from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
-from scaling.tables.study_notes import study_notes
+from scaling.report.tables.study_notes import study_notes
 from tests.fabricate import Made, journal, with_, write
 
 REPEATS = 30

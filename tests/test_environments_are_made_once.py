@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from scaling import environments
-from scaling.environments import Environment, NoWheelError, ensure, ensure_any
-from scaling.errors import ScalingError, UsageError
+from scaling.base.errors import ScalingError, UsageError
+from scaling.builds import environments
+from scaling.builds.environments import Environment, NoWheelError, ensure, ensure_any
 from tests.pretend import Uv, answer, interpreter, say_nothing
 
 PINS = """\

@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from scaling import environments
-from scaling.absent import explained
-from scaling.environments import OF_CHILDREN, ensure, pins_file
+from scaling.builds import environments
+from scaling.builds.environments import OF_CHILDREN, ensure, pins_file
+from scaling.builds.missing_packages import explained
 from scaling.journal.record import Description, Offer, Refusal, WorkloadFacts
-from scaling.needs import group_for
-from scaling.plan.refusals import refusal
+from scaling.study.definition import study_from
 from scaling.study.file import WorkloadEntry
 from scaling.study.options import Options
-from scaling.study.study import study_from
+from scaling.study.pin_group import group_for
+from scaling.study.plan.refusals import refusal
 from tests.describing import description
 from tests.pretend import Uv, answer, interpreter, say_nothing
 from tests.test_environments_are_made_once import make_venv

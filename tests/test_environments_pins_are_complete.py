@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scaling.environments import OF_CHILDREN, groups, pins_file, pins_sha256
+from scaling.builds.environments import OF_CHILDREN, groups, pins_file, pins_sha256
 
 ROOT = Path(__file__).parent.parent
 

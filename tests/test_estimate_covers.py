@@ -12,8 +12,8 @@ from hypothesis.extra import numpy as arrays
 from scipy.special import bdtr, betainc
 from scipy.stats import bootstrap
 
-from scaling import wording
-from scaling.analysis.estimate import Estimate, Floats, median, medians
+from scaling.analysis.statistics.estimate import Estimate, Floats, bounds_kind, median, medians
+from scaling.base import formats
 
 SEED = 20261120
 LEAST = 0.94
@@ -153,7 +153,7 @@ def test_nothing_is_nothing() -> None:
         assert (found.n, found.coverage) == (0, None)
         assert math.isnan(found.point)
         assert math.isnan(found.spread)
-        assert wording.estimate(found) == "–"
+        assert str(found) == "–"
 
 
 def test_spread_is_that_of_a_run_and_heeds_no_outlier() -> None:
@@ -216,18 +216,18 @@ def test_a_table_is_its_columns(table: Floats) -> None:
     ],
 )
 def test_numbers_have_three_digits_that_count(value: float, text: str) -> None:
-    assert wording.number(value) == text
+    assert formats.number(value) == text
 
 
 def test_an_estimate_is_told_with_its_bounds() -> None:
     three = Estimate(65_312.0, 64_100.0, 66_020.0, "ops/s", 3, "median and range")
-    assert wording.estimate(three) == "65,300 (64,100–66,000)"
-    assert wording.bounds_kind([three]) == "range of 3 runs"
+    assert str(three) == "65,300 (64,100–66,000)"
+    assert bounds_kind([three]) == "range of 3 runs"
     eight = median(range(8), "x")
-    assert wording.bounds_kind([eight, three]) == "95 % interval over 8 blocks or range of 3 runs"
+    assert bounds_kind([eight, three]) == "95 % interval over 8 blocks or range of 3 runs"
 
 
 def test_bounds_below_zero_are_not_told_with_a_dash() -> None:
-    told = wording.estimate(Estimate(-0.01, -0.0215, -0.00765, "", 8, "made", 0.95))
+    told = str(Estimate(-0.01, -0.0215, -0.00765, "", 8, "made", 0.95))
     assert told == "-0.0100 (-0.0215 to -0.00765)"
-    assert wording.bounds(Estimate(0.01, -0.02, 0.03, "", 8, "made", 0.95)) == "-0.0200 to 0.0300"
+    assert Estimate(0.01, -0.02, 0.03, "", 8, "made", 0.95).bounds == "-0.0200 to 0.0300"

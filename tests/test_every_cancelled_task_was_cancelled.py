@@ -7,9 +7,9 @@ import pytest
 
 from tests.alone import ALL_LOOPS, run_alone
 from tests.children import measured
-from workers.libraries import Begin
-from workers.libraries.of_asyncio import Asyncio
-from workers.libraries.of_scopes import Scopes
+from workers.loops.libraries import Begin
+from workers.loops.libraries.of_asyncio import Asyncio
+from workers.loops.libraries.of_scopes import Scopes
 from workers.workloads.cancel import Cancel
 
 type Cancelling = Callable[[Any, Iterable[Begin], Begin], Awaitable[int]]

@@ -11,19 +11,19 @@ import pytest
 from msgspec.structs import replace
 from typer.main import get_command
 
-from scaling.analysis.named_cell import NamedCell, named
-from scaling.analysis.quantity import OVER_ONE, SLOPE
-from scaling.claims.claims import Claim
-from scaling.claims.reading import read_claims
+from scaling.analysis.claims.claim import Claim
+from scaling.analysis.claims.reading import read_claims
+from scaling.analysis.lookup.named_cell import NamedCell, named
+from scaling.analysis.lookup.quantity import OVER_ONE, SLOPE
+from scaling.analysis.table.columns import COLUMNS
+from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
 from scaling.cli import app
-from scaling.cli.asked import Asked
-from scaling.frame.columns import COLUMNS
+from scaling.cli.study_options import Asked
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, Description, Offer, decode_description
 from scaling.machine.topology import Topology
-from scaling.plan.plan import make_plan
-from scaling.runtimes.known import OWN_LOOP, RUNTIMES
-from scaling.study.study import study_from
+from scaling.study.definition import study_from
+from scaling.study.plan.cells import make_plan
 
 HERE = Path(__file__).parents[1]
 CLAIMS = read_claims()

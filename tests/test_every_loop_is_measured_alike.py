@@ -11,9 +11,9 @@ import trio
 from trio.testing import MockClock
 
 from tests.children import Finished, finish, measured
-from workers.loops import LOOPS
-from workers.runtimes import runtime_of
-from workers.window import schedule
+from workers.host.schedule import schedule
+from workers.loops.registry import LOOPS
+from workers.loops.runners import runtime_of
 
 MODELS = ["threads", "processes", "interpreters"]
 # What sub-interpreters load: those written in Python.
@@ -77,9 +77,9 @@ NAPS = """
 # With traffic that does not end; a teardown has all the time that it has elsewhere, since a machine
 # may hold it up.
 IMPATIENT = """
-    import workers.life
-    whole = workers.life.measure_window
-    workers.life.measure_window = lambda life, runtime, grace_s: whole(life, runtime, 0.1)
+    import workers.worker.session
+    whole = workers.worker.session.measure_window
+    workers.worker.session.measure_window = lambda life, runtime, grace_s: whole(life, runtime, 0.1)
     """
 
 
@@ -222,8 +222,8 @@ def test_a_teardown_that_hangs_on_trio_is_cut_short_and_counted(
     workload = theirs(
         """
         import trio
-        import workers.life
-        workers.life.GRACE_S = 0.1
+        import workers.worker.session
+        workers.worker.session.GRACE_S = 0.1
 
         @dataclass
         class Theirs(Workload):
@@ -274,7 +274,7 @@ class TriosTime:
 
 def test_ticks_on_trio_are_taken_on_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, jumping = TriosTime(), MockClock(autojump_threshold=0)
-    monkeypatch.setattr("workers.runtimes.on_trio.time", clock)
+    monkeypatch.setattr("workers.loops.runners.on_trio.time", clock)
     taken: list[tuple[int, int]] = []
 
     def tick(instant_ns: int) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scaling import interpreters
+from scaling.builds import interpreters
 from scaling.journal.record import Description, Record, decode_description, decode_record
 from tests.children import FREE_THREADED, PATIENCE_S, QUICK, environment
 

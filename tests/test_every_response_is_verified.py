@@ -12,7 +12,7 @@ from scaling.journal.record import Record, WorkerRecord
 from tests.children import finish
 from tests.site_at_work import running_responder
 from workers import Worker
-from workers.serving.listening import listen, url_of
+from workers.services.serving.listening import listen, url_of
 from workers.workloads.fetch import Fetch
 
 pytestmark = pytest.mark.measures

@@ -9,10 +9,10 @@ import pytest
 
 from tests.alone import ALL_LOOPS, run_alone
 from tests.children import finish, measured
-from workers.libraries import Begin, library
-from workers.libraries.of_asyncio import Asyncio
-from workers.loops import load_loop
-from workers.refusals import load_choices, refusals
+from workers.loops.libraries import Begin, library
+from workers.loops.libraries.of_asyncio import Asyncio
+from workers.loops.registry import load_loop
+from workers.readback.refusals import load_choices, refusals
 from workers.workloads.spawn import Spawn
 from workers.workloads.spawn_on_asyncio import eagerly
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from scaling.errors import ScalingError
-from scaling.export.pyperf_suite import suite, write_suite
-from scaling.frame.frame import Journal, read_journal
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.base.errors import ScalingError
 from scaling.journal.record import Arm, ProcessFacts, RunLine
+from scaling.report.export.pyperf_suite import suite, write_suite
 from tests.fabricate import Made, journal, with_, write
 
 SIZES = [{"payload_bytes": 256}, {"payload_bytes": 1024}]
@@ -135,6 +135,6 @@ def test_a_study_without_a_valid_run_is_told(tmp_path: Path) -> None:
 
 
 def test_pyperf_is_no_part_of_scaling() -> None:
-    code = "import sys, scaling.export.export; print('pyperf' in sys.modules)"
+    code = "import sys, scaling.report.export.formats; print('pyperf' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout == "False\n", done.stderr

@@ -8,11 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from scaling.export.export import FORMATS, export
-from scaling.frame.columns import COLUMNS, THING
-from scaling.frame.frame import Journal, read_journal
+from scaling.analysis.table.columns import COLUMNS, THING
+from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import RunLine
-from scaling.tables.export import markdown
+from scaling.report.export.formats import FORMATS, export
+from scaling.report.tables.export import markdown
 from tests.fabricate import Made, journal, with_, write
 
 MADE = Made(arms=("3.14", "3.14t"), workers=(1, 2), blocks=2, twins=True)

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from scaling.errors import ScalingError, UsageError
-from scaling.export.export import FORMATS, export
-from scaling.frame.frame import read_journal
-from scaling.journal.kept import holds_journal
-from scaling.report.report import report
+from scaling.analysis.table.load import read_journal
+from scaling.base.errors import ScalingError, UsageError
+from scaling.journal.detect import holds_journal
+from scaling.report.export.formats import FORMATS, export
+from scaling.report.page.write import report
 from tests.commands import scaling
 from tests.fabricate import Made, journal, write
 

@@ -278,17 +278,17 @@ def test_figure_that_is_no_number_is_told_and_all_is_closed(
 # The host's patience is a minute; one that has less shows the same. It has it all until the workers
 # are there, however long a machine takes to start them, and gives them more time for last words.
 IMPATIENT = """\
-import workers.host
-import workers.models
+import workers.host.hosting
+import workers.host.models
 
-workers.models.LAST_WORDS_S = 4
-order = workers.host.Host._order
+workers.host.models.LAST_WORDS_S = 4
+order = workers.host.hosting.Host._order
 
 def impatiently(*arguments):
-    workers.host.LIMIT_S = 3
+    workers.host.hosting.LIMIT_S = 3
     order(*arguments)
 
-workers.host.Host._order = impatiently
+workers.host.hosting.Host._order = impatiently
 """
 
 

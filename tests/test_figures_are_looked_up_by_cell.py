@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import scaling
-from scaling.analysis.curve import Curve, Point
-from scaling.analysis.curves import curves
-from scaling.analysis.estimate import Estimate
-from scaling.analysis.figure import Figure
-from scaling.analysis.named_cell import AbsentCellError
-from scaling.analysis.noise import noise_floor
-from scaling.errors import UsageError
-from scaling.frame.frame import Journal, read_journal
+from scaling.analysis.curves.curve import Curve, Point
+from scaling.analysis.curves.summarise import curves
+from scaling.analysis.lookup.figure import Figure
+from scaling.analysis.lookup.named_cell import AbsentCellError
+from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.statistics.noise import noise_floor
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
 from tests.fabricate import Made, journal, with_, write
 

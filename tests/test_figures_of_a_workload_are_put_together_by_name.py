@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import scaling
-from scaling.frame.own_figures import own_figures
+from scaling.analysis.table.own_figures import own_figures
 from scaling.journal.record import Record, RunLine, WorkerRecord
 from tests.fabricate import Made, journal, with_, write
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scaling
-from scaling.frame.ticks import measure
+from scaling.analysis.table.ticks import measure
 from scaling.journal.record import Record, RunLine, Ticks, WorkerRecord
 from tests.fabricate import STARTED_NS, Made, journal, with_, write
 

@@ -11,13 +11,10 @@ import msgspec
 import pytest
 from rich.console import Console
 
-import scaling.driver.execute as execute
-from scaling.arms import NOT_IN_CPYTHON, parse_arm
-from scaling.driver.child import Child, Ending
-from scaling.driver.execute import Executor, PreparedArm
-from scaling.driver.services import Services
-from scaling.frame.frame import load
-from scaling.journal.head import head
+import scaling.run.execute as execute
+from scaling.analysis.table.load import load
+from scaling.builds.arms import NOT_IN_CPYTHON, parse_arm
+from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.record import (
     Machine,
     ParameterFacts,
@@ -26,12 +23,16 @@ from scaling.journal.record import (
     encode_line,
 )
 from scaling.machine.topology import Topology
-from scaling.plan.plan import Plan, make_plan
-from scaling.plan.table import plan_table
-from scaling.plan.view import PlanView, one_line, reservations
+from scaling.run.child import Child, Ending
+from scaling.run.execute import Executor
+from scaling.run.header import head
+from scaling.run.services import Services
+from scaling.study.definition import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
-from scaling.study.study import study_from
+from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.table import plan_table
+from scaling.study.plan.view import PlanView, one_line, reservations
 from tests.commands import BUILD, scaling
 from tests.describing import WORKLOADS, description
 from tests.test_scale_is_told_wherever_figures_are import NAP

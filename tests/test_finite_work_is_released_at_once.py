@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from scaling.driver.child import Child, run_child
-from scaling.driver.probe import Probe
 from scaling.journal.record import Failure, WorkerRecord
+from scaling.run.child import Child, run_child
+from scaling.run.probe import Probe
 from tests.children import PATIENCE_S, QUICK, environment, finish, measured
 from tests.patience import limit_from, says
 
@@ -112,15 +112,15 @@ def test_a_windowed_run_says_that_it_is_none() -> None:
 
 # The host's patience is short only while the work is done: a machine may hold up all the rest.
 IMPATIENT = """\
-import workers.host
+import workers.host.hosting
 
-order, LIMIT_S = workers.host.Host._order, workers.host.LIMIT_S
+order, LIMIT_S = workers.host.hosting.Host._order, workers.host.hosting.LIMIT_S
 
 def impatiently(host, told):
-    workers.host.LIMIT_S = 0.5 if told["do"] == "work" else LIMIT_S
+    workers.host.hosting.LIMIT_S = 0.5 if told["do"] == "work" else LIMIT_S
     order(host, told)
 
-workers.host.Host._order = impatiently
+workers.host.hosting.Host._order = impatiently
 """
 
 
@@ -224,7 +224,9 @@ def test_worker_that_hangs_is_the_drivers_to_end_with_its_stack(
     )
     hung = tmp_path / "hung"
     limit_from(monkeypatch, lambda: says(hung, lines=2))
-    monkeypatch.setattr("scaling.driver.tree.LAST_WORDS_S", 3.0)  # a machine may take one of them
+    monkeypatch.setattr(
+        "scaling.run.process_tree.LAST_WORDS_S", 3.0
+    )  # a machine may take one of them
     child = Child(sys.executable, environment(tmp_path, HUNG=str(hung)))
     cell = {"workload": workload, "model": model, "workers": 2, **QUICK}
     began = time.monotonic()

@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from scaling.analysis.estimate import medians
-from scaling.analysis.foresight import expected_half_width, twin_scatter
-from scaling.driver.block_wording import block_in_words
-from scaling.driver.driver import drive
-from scaling.driver.progress import LiveLine, PlainLines
-from scaling.driver.time_left import Left
+from scaling.analysis.statistics.estimate import medians
+from scaling.analysis.statistics.precision_forecast import expected_half_width, twin_scatter
 from scaling.journal.record import RunLine
-from scaling.plan.order import PlannedRun
-from scaling.plan.plan import Plan
+from scaling.run.block_wording import block_in_words
+from scaling.run.progress import LiveLine, PlainLines
+from scaling.run.session import drive
+from scaling.run.time_left import Left
+from scaling.study.plan.cells import Plan
+from scaling.study.plan.order import PlannedRun
 from tests.fabricate import Made, journal, run_line, with_
 from tests.test_resume_is_replay import Pretended, Told, believes, opened, plan
 

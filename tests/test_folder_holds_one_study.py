@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from scaling.errors import UsageError
+from scaling.base.errors import UsageError
+from scaling.journal.file import FILE_NAME
 from scaling.journal.folder import Chosen, choose
 from scaling.journal.identity import identity_of
-from scaling.journal.journal import FILE_NAME
 from scaling.journal.record import Line, RunLine, StudyLine, encode_line
 from tests.fabricate import Made, journal, study_line
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import scaling
-from scaling.frame.columns import COLUMNS, columns_markdown
-from scaling.frame.frame import read_journal
-from scaling.frame.labels import labels, short_labels, slug
+from scaling.analysis.table.columns import COLUMNS, columns_markdown
+from scaling.analysis.table.labels import labels, short_labels, slug
+from scaling.analysis.table.load import read_journal
 from scaling.journal.record import CeilingLine, RunLine
 from tests.fabricate import Made, journal, with_, write
 

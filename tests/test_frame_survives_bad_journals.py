@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import scaling
-from scaling.errors import UsageError
-from scaling.frame.frame import JournalWarning, read_journal
+from scaling.analysis.table.load import JournalWarning, read_journal
+from scaling.base.errors import UsageError
 from scaling.journal.record import encode_line
 from tests.fabricate import Made, journal
 

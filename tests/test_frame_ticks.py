@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.frame.busy import longest_stall, overlap
-from scaling.frame.stacks import stacks
-from scaling.frame.ticks import FIGURES, jain, measure
+from scaling.analysis.table.busy import longest_stall, overlap
+from scaling.analysis.table.stacks import stacks
+from scaling.analysis.table.ticks import FIGURES, jain, measure
 from scaling.journal.record import Record, Ticks, WorkerRecord
 
 S = 1_000_000_000

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from scaling.errors import UsageError
-from scaling.frame.frame import read_journal
-from scaling.gate.asked import Filter, Limits, filter_of, share
-from scaling.gate.gate import gate
+from scaling.analysis.gate.request import Filter, Limits, filter_of, share
+from scaling.analysis.table.load import read_journal
+from scaling.base.errors import UsageError
+from scaling.cli.gate_run import gate
 from scaling.study.scaled import scaled_to
 from tests.commands import scaling
 from tests.fabricate import Made, Variants, journal, write
@@ -101,7 +101,7 @@ def test_many_checks_are_one_family(tmp_path: Path) -> None:
 
 
 def _intervals(results: Path) -> list[tuple[float, float]]:
-    from scaling.analysis.curves import curves
+    from scaling.analysis.curves.summarise import curves
 
     points = [curve.points[-1].efficiency for curve in curves(read_journal(results).frame)]
     return [(point.low, point.high) for point in points]
@@ -109,7 +109,7 @@ def _intervals(results: Path) -> list[tuple[float, float]]:
 
 def test_false_alarms_are_rare(tmp_path: Path) -> None:
     """Four hundred gates whose bound is the truth: no more than a few may fail."""
-    from scaling.analysis.verdict import ask, judged
+    from scaling.analysis.statistics.verdict import ask, judged
 
     rng = np.random.default_rng(20261120)
     efficiencies = 0.9 * np.exp(rng.normal(0, 0.02, (400, 8)))

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from scaling.errors import ScalingError
-from scaling.interpreters import Interpreter, libraries, parse_build, source
-from scaling.interpreters.build import Step, from_source, work
-from scaling.interpreters.follow import follow
+from scaling.base.errors import ScalingError
+from scaling.builds.interpreters import Interpreter, libraries, parse_build, source
+from scaling.builds.interpreters.build import Step, from_source, work
+from scaling.builds.interpreters.follow import follow
 from tests.pretend import python_script, say_nothing, script
 
 CONFIGURE = """#!/bin/sh

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from scaling import uv_tool
-from scaling.interpreters import parse_build, survey
+from scaling.builds import uv_tool
+from scaling.builds.interpreters import parse_build, survey
 from tests.pretend import Uv, answer, python_script, script
 
 

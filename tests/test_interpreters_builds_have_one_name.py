@@ -2,8 +2,8 @@
 
 import pytest
 
-from scaling.errors import UsageError
-from scaling.interpreters import BUILDS, VERSIONS, parse_build
+from scaling.base.errors import UsageError
+from scaling.builds.interpreters import BUILDS, VERSIONS, parse_build
 
 
 @pytest.mark.parametrize("build", BUILDS, ids=lambda build: build.name)

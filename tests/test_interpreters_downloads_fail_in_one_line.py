@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from scaling.errors import ScalingError
-from scaling.interpreters import parse_build
-from scaling.interpreters.download import download
+from scaling.base.errors import ScalingError
+from scaling.builds.interpreters import parse_build
+from scaling.builds.interpreters.download import download
 from tests.pretend import Uv, answer, say_nothing
 
 BOTH = [parse_build("3.14"), parse_build("3.14t")]

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from scaling.errors import ScalingError
-from scaling.interpreters import libraries
-from scaling.interpreters.libraries import NEEDS, Need, is_there, require
+from scaling.base.errors import ScalingError
+from scaling.builds.interpreters import libraries
+from scaling.builds.interpreters.libraries import NEEDS, Need, is_there, require
 from tests.pretend import say_nothing
 
 APT_INSTALL = "apt-get install --yes --no-install-recommends"

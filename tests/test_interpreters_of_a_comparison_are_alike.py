@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from scaling.cache import Say
-from scaling.errors import ScalingError, UsageError
-from scaling.interpreters import Build, Interpreter, choose, ensure, parse_build, present
-from scaling.interpreters.choose import Way, select
+from scaling.base.errors import ScalingError, UsageError
+from scaling.builds.cache import Say
+from scaling.builds.interpreters import Build, Interpreter, choose, ensure, parse_build, present
+from scaling.builds.interpreters.choose import Way, select
 from tests.pretend import interpreter, say_nothing
 
 BOTH = [parse_build("3.14"), parse_build("3.14t")]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scaling.errors import ScalingError
-from scaling.interpreters import inspect
+from scaling.base.errors import ScalingError
+from scaling.builds.interpreters import inspect
 from tests.pretend import interpreter, python_script, script
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from scaling.cache import Say
-from scaling.errors import ScalingError, UsageError
-from scaling.interpreters import source
+from scaling.base.errors import ScalingError, UsageError
+from scaling.builds.cache import Say
+from scaling.builds.interpreters import source
 from tests.pretend import say_nothing, script
 
 GOOD = b"the release"

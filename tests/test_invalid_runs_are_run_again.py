@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import scaling
-from scaling.analysis.curves import curves
-from scaling.driver.driver import RETRIES, Attempt, InterruptedStudyError, drive, remaining
-from scaling.driver.progress import LiveLine, PlainLines
-from scaling.frame.judging import judge_of
+from scaling.analysis.curves.summarise import curves
+from scaling.analysis.table.single_run import judge_of
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine
-from scaling.plan.order import PlannedRun, in_blocks
-from scaling.plan.plan import Plan
+from scaling.run.progress import LiveLine, PlainLines
+from scaling.run.session import RETRIES, Attempt, InterruptedStudyError, drive, remaining
+from scaling.study.plan.cells import Plan
+from scaling.study.plan.order import PlannedRun, in_blocks
 from tests.fabricate import Made, journal, study_line, with_, write
 from tests.test_resume_is_replay import Pretended, Told, believes, opened, plan
 

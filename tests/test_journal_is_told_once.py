@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from scaling import told
-from scaling.frame.frame import read_journal
-from scaling.plots.sheet import Sheet
-from scaling.report.page import page
-from scaling.tell import tell_journal
-from scaling.terminal.show import show
+from scaling.analysis import results
+from scaling.analysis.table.load import read_journal
+from scaling.report.output import tell_journal
+from scaling.report.page.render import page
+from scaling.report.plots.sheet import Sheet
+from scaling.report.terminal.show import show
 from tests.fabricate import Made, journal, write
 
 WORKED_OUT = ("sections", "noise_floor", "pair", "compare", "outcomes", "drift", "blemishes")
@@ -24,7 +24,7 @@ def worked_out(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     counts: Counter[str] = Counter()
 
     def counted(name: str) -> Callable[..., object]:
-        work: Callable[..., object] = getattr(told, name)
+        work: Callable[..., object] = getattr(results, name)
 
         def works(*arguments: object) -> object:
             counts[name] += 1
@@ -33,7 +33,7 @@ def worked_out(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         return works
 
     for name in WORKED_OUT:
-        monkeypatch.setattr(told, name, counted(name))
+        monkeypatch.setattr(results, name, counted(name))
     # Encoding pictures is not in doubt.
     monkeypatch.setattr(Sheet, "save", lambda _, path, formats: [path])
     return counts

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 import scaling
-from scaling.errors import ScalingError
-from scaling.journal.journal import FILE_NAME, Journal
+from scaling.base.errors import ScalingError
+from scaling.journal.file import FILE_NAME, Journal
 from scaling.journal.record import Line, RunLine, SetAsideLine, StudyLine, decode_line, encode_line
 from tests.children import PATIENCE_S, environment
 from tests.fabricate import Made, journal

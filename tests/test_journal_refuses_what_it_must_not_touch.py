@@ -8,8 +8,8 @@ import msgspec
 import psutil
 import pytest
 
-from scaling.errors import UsageError
-from scaling.journal.journal import FILE_NAME, Journal
+from scaling.base.errors import UsageError
+from scaling.journal.file import FILE_NAME, Journal
 from scaling.journal.record import encode_line
 from tests.children import environment
 from tests.fabricate import Made, journal

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from scaling.analysis.ladder import Ladder, ladders
-from scaling.analysis.paired import Paired, paired
-from scaling.frame.frame import read_journal
+from scaling.analysis.comparison.ladder import Ladder, ladders
+from scaling.analysis.comparison.paired import Paired, paired
+from scaling.analysis.table.load import read_journal
 from scaling.journal.record import RunLine
 from tests.fabricate import Made, journal, with_, write
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from scaling.errors import UsageError
-from scaling.frame import sharing
-from scaling.frame.frame import read_journal
-from scaling.frame.part import Read, read_part
+from scaling.analysis.table import sharing
+from scaling.analysis.table.load import read_journal
+from scaling.analysis.table.part import Read, read_part
+from scaling.base.errors import UsageError
 from scaling.journal.reading import Part, read_lines
 from scaling.journal.record import CeilingLine, encode_line
 from tests.fabricate import Made, journal, write

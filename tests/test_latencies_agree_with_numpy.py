@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.histogram import LARGEST_NS, PRECISION_BITS, SIZE, Histogram, lower_edge_ns
+from workers.worker.histogram import LARGEST_NS, PRECISION_BITS, SIZE, Histogram, lower_edge_ns
 
 PRECISION = 2.0**-PRECISION_BITS
 PERCENTILES = [0, 1, 10, 50, 90, 99, 99.9, 99.99, 100]

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scaling
-from scaling.frame.latency import PERCENTILES, latencies, middles_ns, summary
+from scaling.analysis.table.latency import PERCENTILES, latencies, middles_ns, summary
 from scaling.journal.record import Latency, Record, RunLine, WorkerRecord
 from tests.fabricate import Made, journal, with_, write
-from workers.histogram import Histogram
+from workers.worker.histogram import Histogram
 
 WITHIN = 0.004  # half a bucket
 

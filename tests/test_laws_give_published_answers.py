@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from scaling.laws import choose, fit_amdahl, fit_usl, karp_flatt
+from scaling.analysis.laws import choose, fit_amdahl, fit_usl, karp_flatt
 
 
 @dataclass(frozen=True)

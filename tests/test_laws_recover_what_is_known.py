@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from scaling.laws import choose, fit_amdahl, fit_linear, fit_usl, resample
-from scaling.laws.formula import AMDAHL, LAWS, USL, Floats, Law, throughput
-from scaling.laws.solve import fit_many, fit_one
+from scaling.analysis.laws import choose, fit_amdahl, fit_linear, fit_usl, resample
+from scaling.analysis.laws.formula import AMDAHL, LAWS, USL, Floats, Law, throughput
+from scaling.analysis.laws.solve import fit_many, fit_one
 
 SEED = 20261120
 STUDIES = 60

@@ -11,16 +11,16 @@ from matplotlib.collections import PolyCollection
 from matplotlib.lines import Line2D
 from rich.console import Console
 
-from scaling.analysis.curves import curves
-from scaling.analysis.laws import NO_REGION, TOO_FEW, RegionLaw, region_laws
-from scaling.analysis.sections import sections
-from scaling.frame.frame import Journal, read_journal
-from scaling.laws import fit_amdahl, karp_flatt
-from scaling.plots import throughput
-from scaling.plots.draw import subjects
-from scaling.plots.style import RC
-from scaling.tables.laws_view import law_lines, law_rows
-from scaling.tell import tell_journal
+from scaling.analysis.curves.sections import sections
+from scaling.analysis.curves.summarise import curves
+from scaling.analysis.laws import fit_amdahl, karp_flatt
+from scaling.analysis.laws.regions import NO_REGION, TOO_FEW, RegionLaw, region_laws
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.report.output import tell_journal
+from scaling.report.plots import throughput
+from scaling.report.plots.draw import subjects
+from scaling.report.plots.style import RC
+from scaling.report.tables.laws_view import law_lines, law_rows
 from tests.fabricate import Made, journal, with_, write
 
 WIDE = (1, 2, 3, 4, 6, 8, 12)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scaling.laws import choose, fit_amdahl, fit_linear, fit_usl, karp_flatt, resample
+from scaling.analysis.laws import choose, fit_amdahl, fit_linear, fit_usl, karp_flatt, resample
 
 FITS = [fit_linear, fit_amdahl, fit_usl, choose]
 NS = [1, 2, 3, 4, 6, 8]

@@ -11,18 +11,18 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from scaling.analysis.comparison import Compared, compare_ways
-from scaling.analysis.estimate import median
-from scaling.analysis.held import ASKED
-from scaling.analysis.paired import Way
+from scaling.analysis.comparison.compare import Compared, compare_ways
+from scaling.analysis.comparison.contrast import ASKED
+from scaling.analysis.comparison.paired import Way
+from scaling.analysis.statistics.estimate import median
+from scaling.analysis.table.load import Journal, read_journal
 from scaling.cli import app
-from scaling.frame.frame import Journal, read_journal
 from scaling.journal.record import RunLine
-from scaling.tables.comparison import chapters
-from scaling.tables.comparison_rows import comparison_rows
-from scaling.tables.comparison_view import Comparison
-from scaling.tables.grid import Chapter
-from scaling.tell import tell
+from scaling.report.output import tell
+from scaling.report.tables.comparison import chapters
+from scaling.report.tables.comparison_rows import comparison_rows
+from scaling.report.tables.comparison_view import Comparison
+from scaling.report.tables.grid import Chapter
 from tests.fabricate import LOOP_FACTORS, Made, journal, with_, write
 from tests.judging import verdicts
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scaling.errors import ScalingError
-from scaling.machine.machine import describe_machine, machine_id, virtualised
+from scaling.base.errors import ScalingError
+from scaling.machine.identity import describe_machine, machine_id, virtualised
 from scaling.machine.topology import read_topology
 
 

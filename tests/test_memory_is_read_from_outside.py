@@ -12,10 +12,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from scaling.driver.child import Child, run_child
-from scaling.driver.own_memory import full_memory, peak_bytes
-from scaling.driver.probe import Probe, cpu_s, with_descendants
 from scaling.journal.record import Memory
+from scaling.run.child import Child, run_child
+from scaling.run.own_memory import full_memory, peak_bytes
+from scaling.run.probe import Probe, cpu_s, with_descendants
 from tests.children import QUICK, environment
 
 pytestmark = pytest.mark.measures
@@ -146,7 +146,7 @@ def test_pss_is_the_same_whoever_else_has_interpreter_and_libraries(
         return mib(memory_of(workers=2, model=model, parameters={"maps": str(library)}))
 
     alone = read()
-    with idle(*[f"import workers.host; {touches(library, 0, 40)}"] * 8):
+    with idle(*[f"import workers.host.hosting; {touches(library, 0, 40)}"] * 8):
         beside = read()
     assert beside["pss"] == pytest.approx(alone["pss"], abs=2)
     assert alone["pss"] - mib(memory_of(workers=2, model=model))["pss"] == pytest.approx(40, abs=2)
@@ -196,8 +196,8 @@ def test_pss_of_a_process_is_no_less_than_the_kernels() -> None:
 @pytest.mark.parametrize(
     ("what", "instead"),
     [
-        ("scaling.driver.file_pages.MOST_BYTES", 0),  # too much to read
-        ("scaling.driver.own_memory._told", lambda *_: {}),  # not Linux, or an old one
+        ("scaling.run.file_pages.MOST_BYTES", 0),  # too much to read
+        ("scaling.run.own_memory._told", lambda *_: {}),  # not Linux, or an old one
     ],
 )
 def test_pss_that_cannot_be_told_is_blank(

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.analysis.across import across
-from scaling.analysis.curve import Key
-from scaling.analysis.curves import curves
-from scaling.analysis.estimate import median
-from scaling.analysis.noise import NO_TWINS, NoiseFloor, Noisy, Twins, noise_floor
-from scaling.analysis.paired import paired
-from scaling.analysis.sections import blemishes
-from scaling.errors import UsageError
-from scaling.frame.frame import Journal, load, read_journal
+from scaling.analysis.comparison.between_studies import across
+from scaling.analysis.comparison.paired import paired
+from scaling.analysis.curves.curve import Key
+from scaling.analysis.curves.sections import blemishes
+from scaling.analysis.curves.summarise import curves
+from scaling.analysis.statistics.estimate import median
+from scaling.analysis.statistics.noise import NO_TWINS, NoiseFloor, Noisy, Twins, noise_floor
+from scaling.analysis.table.load import Journal, load, read_journal
+from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
-from scaling.tables.export import summary
+from scaling.report.tables.export import summary
 from tests.fabricate import Made, Variants, journal, with_, write
 
 MEASURES: tuple[Noisy, ...] = ("throughput", "cpu_s_per_op", "PSS", "RSS")

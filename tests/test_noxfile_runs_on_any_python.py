@@ -10,9 +10,9 @@ import nox.registry
 import pytest
 
 import noxfile
-from scaling import interpreters
-from scaling.errors import ScalingError, UsageError
-from scaling.interpreters import VERSIONS
+from scaling.base.errors import ScalingError, UsageError
+from scaling.builds import interpreters
+from scaling.builds.interpreters import VERSIONS
 
 ROOT = Path(__file__).parent.parent
 

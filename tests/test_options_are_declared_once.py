@@ -9,9 +9,9 @@ import typer
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from scaling.base.errors import UsageError
 from scaling.cli import app
-from scaling.cli.asked import Asked, takes_asked
-from scaling.errors import UsageError
+from scaling.cli.study_options import Asked, takes_asked
 from scaling.study.file import StudyFile
 from scaling.study.options import FLAGS, Options
 

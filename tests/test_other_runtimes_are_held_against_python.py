@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from scaling.analysis.comparison import Compared, compare_ways
-from scaling.analysis.paired import Way
-from scaling.frame.frame import Journal, read_journal
+from scaling.analysis.comparison.compare import Compared, compare_ways
+from scaling.analysis.comparison.paired import Way
+from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import Arm, ProcessFacts, RunLine, StudyLine
-from scaling.tables.comparison import chapters
-from scaling.tables.comparison_rows import comparison_rows
-from scaling.tables.grid import Chapter
+from scaling.report.tables.comparison import chapters
+from scaling.report.tables.comparison_rows import comparison_rows
+from scaling.report.tables.grid import Chapter
 from tests.fabricate import Made, journal, write
 
 TITLE = "Other runtimes over Python"

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import scaling
-from scaling.analysis.curves import curves
-from scaling.frame.frame import read_journal
-from scaling.frame.outliers import FEWEST, THRESHOLD, outliers
+from scaling.analysis.curves.summarise import curves
+from scaling.analysis.table.load import read_journal
+from scaling.analysis.table.outliers import FEWEST, THRESHOLD, outliers
 from scaling.journal.record import RunLine
-from scaling.plots.draw import KINDS, subjects
-from scaling.plots.style import RC
-from scaling.tables.export import markdown
-from scaling.tables.tables import Results
+from scaling.report.plots.draw import KINDS, subjects
+from scaling.report.plots.style import RC
+from scaling.report.tables.export import markdown
+from scaling.report.tables.results_view import Results
 from tests.fabricate import Made, journal, with_, write
 
 MADE = Made(workers=(1, 2), blocks=8)

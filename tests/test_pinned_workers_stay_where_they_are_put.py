@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.errors import UsageError
+from scaling.base.errors import UsageError
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell
 from scaling.machine.pinning import cpu_order, pinning
 from scaling.machine.topology import Topology
-from scaling.plan.plan import Plan, make_plan
+from scaling.study.definition import study_from
 from scaling.study.options import Options
-from scaling.study.study import study_from
+from scaling.study.plan.cells import Plan, make_plan
 from tests.children import finish, measured
 from tests.describing import description
 from workers.cell import CellError, read_cell
-from workers.models import MODELS, refusal
+from workers.host.models import MODELS, refusal
 
 # Two nodes with two cores of two siblings each; the system's numbering of siblings is far apart.
 TWO_NODES = Topology(

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell
-from scaling.plan.order import in_blocks
+from scaling.study.plan.order import in_blocks
 
 CELLS = [
     Cell(workload=workload, loop=loop, arm=arm, model="threads", workers=workers)

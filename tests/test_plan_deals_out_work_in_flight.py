@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaling.machine.topology import Topology
-from scaling.plan.plan import Plan, make_plan
+from scaling.study.definition import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
-from scaling.study.study import study_from
+from scaling.study.plan.cells import Plan, make_plan
 from tests.describing import description
 from workers.cell import Cell as ChildCell
 from workers.cell import read_cell

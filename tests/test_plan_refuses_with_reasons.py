@@ -5,14 +5,14 @@ from collections.abc import Mapping
 import msgspec
 import pytest
 
-from scaling.errors import UsageError
+from scaling.base.errors import UsageError
 from scaling.journal.record import Description, Refusal, Uneven, WorkloadFacts
 from scaling.machine.topology import Topology
-from scaling.plan.plan import Plan, make_plan
-from scaling.plan.table import plan_table
+from scaling.study.definition import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
-from scaling.study.study import study_from
+from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.table import plan_table
 from tests.describing import ECHO, WORKLOADS, description
 
 TOPOLOGY = Topology(logical_cpus=2, physical_cores=2)

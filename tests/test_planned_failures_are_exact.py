@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from tests.alone import ALL_LOOPS, run_alone
 from tests.children import measured
-from workers.libraries import Begin
-from workers.libraries.of_asyncio import Asyncio
+from workers.loops.libraries import Begin
+from workers.loops.libraries.of_asyncio import Asyncio
 from workers.workloads.sleep import Operation, Sleep, Tasks
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from scaling.errors import UsageError
-from scaling.frame.frame import Journal, read_journal
-from scaling.plots import draw_all, drawn
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.base.errors import UsageError
+from scaling.report.plots import draw_all, drawn
 from tests.fabricate import Made, journal, write
 
 SWEPT = Made(variants={"echo": [{"payload_bytes": 256}, {"payload_bytes": 1024}]}, workers=(1, 2))

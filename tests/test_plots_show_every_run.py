@@ -16,15 +16,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
-from scaling.analysis.curve import Curve
-from scaling.analysis.estimate import Floats
-from scaling.frame.frame import Journal, read_journal
+from scaling.analysis.curves.curve import Curve
+from scaling.analysis.statistics.estimate import Floats
+from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import CeilingLine, Line, Machine, Memory, RunLine
-from scaling.plots import draw_all
-from scaling.plots.draw import KINDS, subjects
-from scaling.plots.regions import Region, regions
-from scaling.plots.sheet import Sheet
-from scaling.plots.style import MARKERS, RC, arm_colours
+from scaling.report.plots import draw_all
+from scaling.report.plots.draw import KINDS, subjects
+from scaling.report.plots.regions import Region, regions
+from scaling.report.plots.sheet import Sheet
+from scaling.report.plots.style import MARKERS, RC, arm_colours
 from tests.fabricate import Made, Variants, journal, with_, write
 
 

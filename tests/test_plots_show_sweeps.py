@@ -13,16 +13,16 @@ from matplotlib.collections import PathCollection
 from matplotlib.container import ErrorbarContainer
 from matplotlib.text import Text
 
-from scaling.analysis.estimate import Floats
-from scaling.frame.frame import Journal, read_journal
+from scaling.analysis.results import Told
+from scaling.analysis.statistics.estimate import Floats
+from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import ParameterValue
-from scaling.plots import sweep
-from scaling.plots.draw import draw_all, subjects
-from scaling.plots.lettering import width_in
-from scaling.plots.places import SIZE, places
-from scaling.plots.sheet import Sheet
-from scaling.plots.style import RC, arm_colours
-from scaling.told import Told
+from scaling.report.plots import sweep
+from scaling.report.plots.draw import draw_all, subjects
+from scaling.report.plots.lettering import width_in
+from scaling.report.plots.places import SIZE, places
+from scaling.report.plots.sheet import Sheet
+from scaling.report.plots.style import RC, arm_colours
 from tests.fabricate import Made, Variants, journal, with_, write
 
 SIZES: Variants = {"echo": [{"payload_bytes": n} for n in (256, 1024, 2048)]}

@@ -9,21 +9,21 @@ import msgspec
 import pandas as pd
 import pytest
 
-from scaling.analysis.estimate import Estimate, median
-from scaling.analysis.precision import headline_precision
-from scaling.analysis.width import relative_half_width
-from scaling.driver.driver import InterruptedStudyError, drive, is_complete
-from scaling.driver.precision_rule import Ratios, Rule, Standing, precision_rule
-from scaling.frame.frame import load
-from scaling.frame.live import live_frame
+from scaling.analysis.statistics.estimate import Estimate, median
+from scaling.analysis.statistics.precision import headline_precision
+from scaling.analysis.statistics.width import relative_half_width
+from scaling.analysis.table.live import live_frame
+from scaling.analysis.table.load import load
+from scaling.journal.file import Journal
 from scaling.journal.identity import cell_key
-from scaling.journal.journal import Journal
 from scaling.journal.record import RunLine
-from scaling.plan.order import PlannedRun, in_blocks
-from scaling.plan.plan import Plan
-from scaling.plan.view import reservations
+from scaling.run.precision_rule import Ratios, Rule, Standing, precision_rule
+from scaling.run.session import InterruptedStudyError, drive, is_complete
+from scaling.study.definition import MAX_BLOCKS, study_from
 from scaling.study.options import Options
-from scaling.study.study import MAX_BLOCKS, study_from
+from scaling.study.plan.cells import Plan
+from scaling.study.plan.order import PlannedRun, in_blocks
+from scaling.study.plan.view import reservations
 from tests.fabricate import Made, journal, run_line, study_line, write
 from tests.test_resume_is_replay import Pretended, Told, believes, keys, opened, plan
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from scaling.analysis.estimate import FEWEST_FOR_INTERVAL, medians
+from scaling.analysis.statistics.estimate import medians
+from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 STUDIES = 1_000
 PRECISION = 0.02

@@ -9,12 +9,12 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from scaling.analysis.results import Told
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.base.errors import ScalingError, UsageError
 from scaling.cli import app
-from scaling.errors import ScalingError, UsageError
-from scaling.frame.frame import Journal, read_journal
-from scaling.publish.publish import publish
-from scaling.report.again import command
-from scaling.told import Told
+from scaling.report.page.again import command
+from scaling.report.publish.folder import publish
 from tests.fabricate import Made, journal, study_line, write
 
 QUIET = Console(quiet=True)
@@ -45,7 +45,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
         folder.mkdir()
         return []
 
-    monkeypatch.setattr("scaling.derived.write_plots", draw)
+    monkeypatch.setattr("scaling.report.files.write_plots", draw)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -125,7 +125,7 @@ def test_what_cannot_be_written_leaves_what_was_there(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("scaling.publish.publish.write_derived", full)
+    monkeypatch.setattr("scaling.report.publish.folder.write_derived", full)
     with pytest.raises(ScalingError, match=r"cannot be written \(No space left"):
         publish(published, published, QUIET)
     assert contents(published) == before

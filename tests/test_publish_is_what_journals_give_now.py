@@ -8,11 +8,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from scaling.claims import judge
-from scaling.claims.view import markdown
-from scaling.derived import TABLES, write_tables
-from scaling.frame.labels import slug
-from scaling.publish.publish import PUBLISHED, write_descriptions
+from scaling.analysis.claims import judge
+from scaling.analysis.table.labels import slug
+from scaling.report.claims_view import markdown
+from scaling.report.files import TABLES, write_tables
+from scaling.report.publish.folder import PUBLISHED, write_descriptions
 from tests.published import FOLDERS, alike, name_of, read, told
 
 TITLE = "{http://www.w3.org/2000/svg}title"

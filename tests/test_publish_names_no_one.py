@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from scaling.errors import ScalingError
+from scaling.base.errors import ScalingError
 from scaling.journal.record import RunLine
-from scaling.publish.nameless import names_in
-from scaling.publish.packed import unpacked
-from scaling.publish.publish import publish
+from scaling.report.publish.folder import publish
+from scaling.report.publish.packed import unpacked
+from scaling.report.publish.privacy_check import names_in
 from tests.fabricate import Made, journal, with_, write
 from tests.published import FOLDERS, name_of
 

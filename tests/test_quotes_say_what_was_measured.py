@@ -8,20 +8,21 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from scaling import figure, wording
-from scaling.analysis.estimate import Estimate
-from scaling.claims.judging import judge
-from scaling.claims.view import STYLES
+from scaling import figure
+from scaling.analysis.claims.judging import judge
+from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.table.load import read_journal
+from scaling.base import formats
+from scaling.base.errors import UsageError
 from scaling.cli import app
-from scaling.errors import UsageError
-from scaling.frame.frame import read_journal
 from scaling.journal.record import ParameterValue
-from scaling.quotes.check import check, mended
-from scaling.quotes.form import form
-from scaling.quotes.lookup import OF_CLAIMS, Lookup
-from scaling.quotes.quotes import quotes
-from scaling.quotes.source import parse
-from scaling.quotes.text import bare_in, quotes_in
+from scaling.report.claims_view import STYLES
+from scaling.report.quotes.check import check, mended
+from scaling.report.quotes.form import form
+from scaling.report.quotes.lookup import OF_CLAIMS, Lookup
+from scaling.report.quotes.rewrite import quotes
+from scaling.report.quotes.source import parse
+from scaling.report.quotes.text import bare_in, quotes_in
 from tests.fabricate import Made, journal, with_, write
 
 STUDY = Made(
@@ -60,7 +61,7 @@ def ratio(folder: Path) -> Estimate:
 
 def test_what_is_missing_is_filled_in_and_then_right(results: Lookup, ratio: Estimate) -> None:
     comment = f"<!-- made: throughput_per_s {CELL} over.workers=1 -->"
-    right = wording.estimate(ratio)
+    right = str(ratio)
     assert "(" in right
     for before in ("", "?", "1.23", "1.23 (1.11–1.35)", "1.23 (-1.1 to 2)", "4\n(3–5)", "12 %"):
         text = f"Two do **{before}**{comment} times, 3 (4) things.\n"
@@ -74,7 +75,7 @@ def test_what_is_missing_is_filled_in_and_then_right(results: Lookup, ratio: Est
 
 
 def test_a_figure_broken_over_two_lines_is_as_good(results: Lookup, ratio: Estimate) -> None:
-    written = wording.estimate(ratio).replace(" ", "\n")
+    written = str(ratio).replace(" ", "\n")
     comment = f"made:\n  throughput_per_s {CELL}\n  over.workers=1"
     assert check(f"Two do {written}<!--{comment}--> times.", results) == []
 
@@ -135,7 +136,7 @@ def test_a_ratio_across_models_and_parameters_is_the_one_of_figure(
     over = {"model": "processes", "parameters": {"payload_bytes": 1024}}
     cell = {"workload": "echo", "arm": "3.14t", "workers": 2, "parameters": {"payload_bytes": 256}}
     found = figure(read_journal(folder / "made"), "memory_mib", cell, over)
-    assert results.figure(comment) == wording.number(found.estimate.point)
+    assert results.figure(comment) == formats.number(found.estimate.point)
 
 
 VALUE = Estimate(0.942, 0.921, 0.95, "×", 8, "some", 0.95)

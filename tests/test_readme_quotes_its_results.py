@@ -6,11 +6,11 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 
-from scaling.plots import drawn
-from scaling.plots.style import RC
-from scaling.quotes.check import check
-from scaling.quotes.lookup import Lookup
-from scaling.quotes.text import quotes_in
+from scaling.report.plots import drawn
+from scaling.report.plots.style import RC
+from scaling.report.quotes.check import check
+from scaling.report.quotes.lookup import Lookup
+from scaling.report.quotes.text import quotes_in
 from tests.children import ROOT
 from tests.published import PUBLISHED, alike, read
 

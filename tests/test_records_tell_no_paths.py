@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scaling.driver.child import Child, run_child
-from scaling.driver.discreet import without_paths
+from scaling.run.child import Child, run_child
+from scaling.run.path_redaction import without_paths
 from tests.children import QUICK, ROOT, environment
 
 FAILS = """

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from scaling import wording
-from scaling.frame.frame import read_journal
-from scaling.report.answer import answer_blocks
-from scaling.told import Told
+from scaling.analysis.results import Told
+from scaling.analysis.table.load import read_journal
+from scaling.base import formats
+from scaling.report.page.answer import answer_blocks
 from tests.fabricate import Made, journal, write
 
 ARMS = ("3.14", "3.14t")
@@ -36,7 +36,7 @@ def test_columns_that_nothing_is_known_of_are_not_there(tmp_path: Path) -> None:
     short, *_ = answer_blocks(told(tmp_path, Made(arms=("3.14t",), loops=TWO, workers=(1, 2))))
     (grid,) = short.grids
     assert grid.headings == ["workload and loop", "N", "over one thread"]
-    assert not any(wording.BLANK in row for row in grid.rows)
+    assert not any(formats.BLANK in row for row in grid.rows)
     assert "processes" not in grid.note
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from scaling.frame.frame import read_journal
-from scaling.report.page import page
+from scaling.analysis.table.load import read_journal
+from scaling.report.page.render import page
 from tests.chromium import MISSING, NAMES, Chromium, Page, chromium
 from tests.fabricate import Made, journal, write
 

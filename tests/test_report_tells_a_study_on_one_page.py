@@ -13,20 +13,20 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from scaling import wording
-from scaling.analysis.comparison import compare_ways
-from scaling.analysis.sections import sections
-from scaling.errors import ScalingError, UsageError
-from scaling.frame.frame import Journal, read_journal
+from scaling.analysis.comparison.compare import compare_ways
+from scaling.analysis.curves.sections import sections
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.base import formats
+from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.record import RunLine
-from scaling.plots.style import RC, ROLES, SPARE
-from scaling.report.again import study_file
-from scaling.report.page import page
-from scaling.report.report import report
+from scaling.report.page.again import study_file
+from scaling.report.page.render import page
+from scaling.report.page.write import report
+from scaling.report.plots.style import RC, ROLES, SPARE
+from scaling.report.tables.sentences import answers
+from scaling.study.definition import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
-from scaling.study.study import study_from
-from scaling.tables.sentences import answers
 from tests.commands import scaling
 from tests.fabricate import STARTED_NS, Made, Variants, journal, with_, write
 from tests.outline import Element, Outline
@@ -246,7 +246,7 @@ def test_every_figure_of_the_tables_is_there_with_its_spread(name: str) -> None:
         for curve in section.curves:
             for point in curve.points:
                 for value in (point.throughput, point.efficiency):
-                    figure = f"{wording.number(value.point)} {wording.bounds(value)}".strip()
+                    figure = f"{formats.number(value.point)} {value.bounds}".strip()
                     assert any(figure in each for each in behind), (curve.key, figure)
 
 

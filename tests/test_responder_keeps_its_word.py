@@ -21,9 +21,9 @@ from tests.site_at_work import (
     running_responder,
     start,
 )
-from workers.responder.server import HEAD_MOST_BYTES, answer_with, serving
-from workers.serving.listening import listen
-from workers.serving.loop import new_event_loop
+from workers.services.responder.server import HEAD_MOST_BYTES, answer_with, serving
+from workers.services.serving.listening import listen
+from workers.services.serving.loop import new_event_loop
 
 pytestmark = pytest.mark.measures
 
@@ -125,7 +125,7 @@ def test_its_ceiling_is_its_own_and_not_its_delays() -> None:
     with running_responder("--delay-ms=50", "--body-bytes=1000") as url:
         done = subprocess.run(
             [
-                *(sys.executable, "-W", "error", "-m", "workers.responder.ceiling", url),
+                *(sys.executable, "-W", "error", "-m", "workers.services.responder.ceiling", url),
                 *("--seconds=2", "--delay-ms=50"),  # a machine may stall it for one of them
             ],
             capture_output=True,

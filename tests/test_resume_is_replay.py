@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from scaling.driver.driver import InterruptedStudyError, drive, remaining
-from scaling.driver.time_left import Left
+from scaling.journal.file import Journal
 from scaling.journal.identity import cell_key
-from scaling.journal.journal import Journal
 from scaling.journal.record import Memory, RunLine
 from scaling.machine.topology import Topology
-from scaling.plan.order import PlannedRun
-from scaling.plan.plan import Plan, make_plan
+from scaling.run.session import InterruptedStudyError, drive, remaining
+from scaling.run.time_left import Left
+from scaling.study.definition import study_from
 from scaling.study.options import Options
-from scaling.study.study import study_from
+from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.order import PlannedRun
 from tests.describing import description
 from tests.fabricate import Made, study_line
 

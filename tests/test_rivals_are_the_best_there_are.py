@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from scaling.analysis.break_even import BreakEven, break_evens
-from scaling.analysis.paired import Paired, Way, paired
-from scaling.analysis.rivals import ceiling, rivalries
-from scaling.frame.frame import read_journal
+from scaling.analysis.comparison.baseline import ceiling, rivalries
+from scaling.analysis.comparison.break_even import BreakEven, break_evens
+from scaling.analysis.comparison.paired import Paired, Way, paired
+from scaling.analysis.table.load import read_journal
 from scaling.journal.record import RunLine
 from tests.fabricate import Made, journal, with_, write
 from tests.judging import verdicts

@@ -7,29 +7,29 @@ import pytest
 from msgspec.structs import replace
 
 from scaling import load
-from scaling.analysis.alike import unlike
+from scaling.analysis.comparison.build_differences import unlike
 from scaling.analysis.controls import soundness
-from scaling.arms import ReadBack, parse_arm
-from scaling.cache import Say
-from scaling.conduct import Prepared
-from scaling.driver.execute import PreparedArm
-from scaling.errors import UsageError
-from scaling.frame.validity.finding import expectation
-from scaling.interpreters import Build
-from scaling.journal.head import head
+from scaling.analysis.validity.finding import expectation
+from scaling.base.errors import UsageError
+from scaling.builds.arms import ReadBack, parse_arm
+from scaling.builds.cache import Say
+from scaling.builds.interpreters import Build
+from scaling.builds.prepared_arm import PreparedArm
+from scaling.builds.runtimes.find import AbsentRuntimeError, Found
+from scaling.builds.runtimes.known import Runtime
+from scaling.builds.runtimes.prepare import prepare_runtime
 from scaling.journal.record import Arm, GilStates, Line, ProcessFacts, RunLine, StudyLine
-from scaling.machine.machine import describe_machine
+from scaling.machine.identity import describe_machine
 from scaling.machine.topology import Topology
-from scaling.needs import group_for
-from scaling.plan.plan import Plan, make_plan
-from scaling.plots.caption import builds_text
-from scaling.prepare import Wanted, prepare
-from scaling.runtimes.find import AbsentRuntimeError, Found
-from scaling.runtimes.known import Runtime
-from scaling.runtimes.prepare import prepare_runtime
+from scaling.report.plots.caption import builds_text
+from scaling.run.header import head
+from scaling.run.measure import Prepared
+from scaling.run.prepare import Wanted, prepare
+from scaling.study.definition import Study, study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
-from scaling.study.study import Study, study_from
+from scaling.study.pin_group import group_for
+from scaling.study.plan.cells import Plan, make_plan
 from tests.describing import description
 from tests.fabricate import Made, journal, write
 from tests.pretend import say_nothing
@@ -56,7 +56,7 @@ def go_is_here_and_bun_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
             raise AbsentRuntimeError(f"{runtime.name} is not on PATH")
         return Found("go9.99", ("/somewhere/spawn",), "abc")
 
-    monkeypatch.setattr("scaling.runtimes.prepare.find", find)
+    monkeypatch.setattr("scaling.builds.runtimes.prepare.find", find)
 
 
 def asked() -> Study:
@@ -123,10 +123,10 @@ def test_it_is_held_against_a_python() -> None:
 
 
 def test_helpers_run_on_a_python() -> None:
-    from scaling import conduct
+    from scaling.run import measure
 
     several = dict(reversed(arms().items()))
-    services = conduct._services(Prepared(planned(), several, TOPOLOGY, "", ""))
+    services = measure._services(Prepared(planned(), several, TOPOLOGY, "", ""))
     assert services._python == "python3.14t"
 
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from scaling.arms import parse_arm
-from scaling.driver.child import Child, Ending, run_child
-from scaling.driver.execute import PreparedArm
-from scaling.errors import UsageError
+from scaling.base.errors import UsageError
+from scaling.builds.arms import parse_arm
+from scaling.builds.prepared_arm import PreparedArm
+from scaling.builds.runtimes.find import PROGRAMS, environment
+from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
+from scaling.builds.runtimes.prepare import prepare_runtime
 from scaling.journal.record import Record, WorkloadFacts
-from scaling.plan.refusals import refusal
-from scaling.runtimes.find import PROGRAMS, environment
-from scaling.runtimes.known import OWN_LOOP, RUNTIMES
-from scaling.runtimes.prepare import prepare_runtime
+from scaling.run.child import Child, Ending, run_child
+from scaling.study.plan.refusals import refusal
 from tests.describing import description
 from tests.pretend import say_nothing, script
 

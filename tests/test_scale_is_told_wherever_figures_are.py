@@ -9,22 +9,22 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from rich.console import Console
 
-from scaling.analysis.sections import sections
-from scaling.errors import UsageError
-from scaling.frame.frame import Journal, read_journal
+from scaling.analysis.curves.sections import sections
+from scaling.analysis.results import Told
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.base.errors import UsageError
 from scaling.journal.record import ParameterFacts, StudyLine, WorkloadFacts
 from scaling.machine.topology import Topology
-from scaling.plan.plan import Plan, make_plan
-from scaling.plan.view import PlanView
-from scaling.plots.caption import caption
+from scaling.report.plots.caption import caption
+from scaling.report.tables.comparison import warnings_of
+from scaling.report.tables.export import markdown, summary
+from scaling.report.tables.results_view import Results
+from scaling.study.definition import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
+from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.view import PlanView
 from scaling.study.scaled import scaled, scaled_to
-from scaling.study.study import study_from
-from scaling.tables.comparison import warnings_of
-from scaling.tables.export import markdown, summary
-from scaling.tables.tables import Results
-from scaling.told import Told
 from tests.describing import WORKLOADS, description
 from tests.fabricate import Made, journal, write
 

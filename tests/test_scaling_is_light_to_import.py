@@ -8,25 +8,25 @@ from pathlib import Path
 import pytest
 
 import scaling
-from scaling.errors import ScalingError, UsageError
+from scaling.base.errors import ScalingError, UsageError
 
 
 def test_pandas_is_not_imported_with_it() -> None:
-    program = "import sys, scaling, scaling.interpreters, scaling.environments; "
+    program = "import sys, scaling, scaling.builds.interpreters, scaling.builds.environments; "
     program += "sys.exit(bool({'pandas', 'numpy', 'rich'} & set(sys.modules)))"
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parent.parent)
 
 
 def test_who_only_plans_does_not_wait_for_statistics() -> None:
-    program = "import sys, scaling.cli, scaling.conduct, scaling.analysis.verdict; "
+    program = "import sys, scaling.cli, scaling.run.measure, scaling.analysis.statistics.verdict; "
     program += "sys.exit(bool({'scipy.stats', 'statsmodels'} & set(sys.modules)))"
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parent.parent)
 
 
 def test_load_is_there_when_asked_for() -> None:
-    from scaling.frame import frame
+    from scaling.analysis.table import load
 
-    assert scaling.load is frame.load
+    assert scaling.load is load.load
 
 
 def test_nothing_else_is() -> None:

@@ -8,10 +8,10 @@ import pytest
 from aiohttp import web
 
 from workers import Worker
-from workers.serving.listening import listen, url_of
-from workers.site.server import serving
-from workers.site.shelf import Page, Shelf
-from workers.site.stories import News
+from workers.services.serving.listening import listen, url_of
+from workers.services.site.server import serving
+from workers.services.site.shelf import Page, Shelf
+from workers.services.site.stories import News
 from workers.workloads.scrape import Scrape
 
 LIMIT_S = 20

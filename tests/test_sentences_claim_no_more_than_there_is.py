@@ -7,25 +7,25 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from scaling.analysis.break_even import BreakEven
-from scaling.analysis.comparison import Compared, compare_ways
-from scaling.analysis.ladder import ladders
-from scaling.analysis.paired import Way
-from scaling.analysis.verdict import Judged, Verdict, Word
-from scaling.compare import compare
-from scaling.errors import ScalingError
-from scaling.frame.frame import Journal, read_journal
+from scaling.analysis.comparison.break_even import BreakEven
+from scaling.analysis.comparison.compare import Compared, compare_ways
+from scaling.analysis.comparison.ladder import ladders
+from scaling.analysis.comparison.paired import Way
+from scaling.analysis.statistics.verdict import Judged, Verdict, Word
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.base.errors import ScalingError
+from scaling.cli.compare_run import compare
+from scaling.journal.protected_write import try_writing
 from scaling.journal.record import RunLine, WorkerRecord
-from scaling.plots.draw import subjects
-from scaling.tables.comparison import chapters
-from scaling.tables.comparison_rows import comparison_rows
-from scaling.tables.comparison_view import comparison_markdown
-from scaling.tables.export import markdown, summary
-from scaling.tables.margins import floors
-from scaling.tables.phrases import opening
-from scaling.tables.sentences import answers, even, freed
-from scaling.tell import tell
-from scaling.writing import try_writing
+from scaling.report.output import tell
+from scaling.report.plots.draw import subjects
+from scaling.report.tables.comparison import chapters
+from scaling.report.tables.comparison_rows import comparison_rows
+from scaling.report.tables.comparison_view import comparison_markdown
+from scaling.report.tables.export import markdown, summary
+from scaling.report.tables.margins import floors
+from scaling.report.tables.phrases import opening
+from scaling.report.tables.sentences import answers, even, freed
 from tests.fabricate import Made, journal, with_, write
 
 SINGLE = Way("3.14", "threads", 1)
@@ -238,7 +238,7 @@ def test_what_cannot_be_written_is_named_with_what_writes_it_again(tmp_path: Pat
 
 
 def test_the_ceiling_is_named_by_the_arms_that_make_it(tmp_path: Path) -> None:
-    from scaling.plots import throughput
+    from scaling.report.plots import throughput
 
     arms = ("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t")
     study = studied(tmp_path, Made(arms=arms, models=("threads", "processes")))

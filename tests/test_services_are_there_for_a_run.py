@@ -9,14 +9,14 @@ from typing import cast
 import psutil
 import pytest
 
-from scaling.driver.helped import Helped
-from scaling.driver.service_process import ServiceError, ServiceProcess, Usage
-from scaling.driver.services import Services
-from scaling.errors import ScalingError, UsageError
+from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.record import ServiceUse
+from scaling.run.service_process import ServiceError, ServiceProcess, Usage
+from scaling.run.service_usage import Helped
+from scaling.run.services import Services
 from tests.site_at_work import LIMIT_S, environment, fetch, gone
-from workers.site.pages import list_page
-from workers.site.stories import News
+from workers.services.site.pages import list_page
+from workers.services.site.stories import News
 
 pytestmark = pytest.mark.measures
 
@@ -91,7 +91,7 @@ def test_how_busy_it_is_is_told_of_one_of_its_processes(
     monkeypatch: pytest.MonkeyPatch, processes: int, busy: float
 ) -> None:
     now_s = iter([0.0, 1.0, 3.0, 9.0])
-    monkeypatch.setattr("scaling.driver.helped.time.monotonic", lambda: next(now_s))
+    monkeypatch.setattr("scaling.run.service_usage.time.monotonic", lambda: next(now_s))
     at_work = AtWork(iter([0.0, 0.1, 1.7, 1.8]), ["http://127.0.0.1"] * processes)
     helped = Helped({"site": cast(ServiceProcess, at_work)})
     for _ in range(4):
@@ -160,7 +160,7 @@ def test_one_that_does_not_start_says_why(code: str, why: str) -> None:
 
 def test_one_that_stays_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     before = children()
-    monkeypatch.setattr("scaling.driver.service_process.READY_S", 0.1)
+    monkeypatch.setattr("scaling.run.service_process.READY_S", 0.1)
     with pytest.raises(ServiceError, match=r"not ready after 0\.1 s"):
         ServiceProcess([sys.executable, "-c", "import sys; sys.stdin.read()"], environment())
     assert children() <= before

@@ -6,8 +6,8 @@ from typing import get_args
 import pytest
 
 from tests.children import finish, measured
-from workers.naming import BUILT_IN
-from workers.refusals import load_choices, refusals
+from workers.readback.refusals import load_choices, refusals
+from workers.worker.registry import BUILT_IN
 from workers.workloads.shared import OF_ONE_LOOP, RUNGS, OfOneLoop, Rung, Shared
 
 SHARED = BUILT_IN["shared"]

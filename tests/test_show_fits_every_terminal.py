@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from scaling.analysis.estimate import median
-from scaling.terminal.bars import FULL, MEDIAN, SHADED, SLIVER, bar
-from scaling.terminal.letters import HANDLER, tell_in_any_encoding
-from scaling.terminal.show import show
+from scaling.analysis.statistics.estimate import median
+from scaling.cli.encoding import HANDLER, tell_in_any_encoding
+from scaling.report.terminal.bars import FULL, MEDIAN, SHADED, SLIVER, bar
+from scaling.report.terminal.show import show
 from tests.commands import environment, scaling
 from tests.fabricate import Made, journal, write
 

@@ -14,12 +14,12 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.site_at_work import LIMIT_S, environment, fetch, last_words, ready, running_site, start
-from workers.serving.listening import listen, url_of
-from workers.serving.loop import new_event_loop
-from workers.site.pages import item_page, list_page
-from workers.site.server import at_least
-from workers.site.shelf import Shelf
-from workers.site.stories import FIRST_ID, News
+from workers.services.serving.listening import listen, url_of
+from workers.services.serving.loop import new_event_loop
+from workers.services.site.pages import item_page, list_page
+from workers.services.site.server import at_least
+from workers.services.site.shelf import Shelf
+from workers.services.site.stories import FIRST_ID, News
 
 NEWS = News(seed=1, pages=2)
 
@@ -143,7 +143,15 @@ def test_a_person_is_told_where_to_look() -> None:
 def ceiling(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         # A machine may stall the site for most of a second, and nothing counts meanwhile.
-        [sys.executable, "-W", "error", "-m", "workers.site.ceiling", "--seconds=2", *arguments],
+        [
+            sys.executable,
+            "-W",
+            "error",
+            "-m",
+            "workers.services.site.ceiling",
+            "--seconds=2",
+            *arguments,
+        ],
         capture_output=True,
         text=True,
         env=environment(),

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 
 from tests.site_at_work import fetch, running_site
-from workers.site.pages import item_page, list_page
-from workers.site.stories import RARE, News
+from workers.services.site.pages import item_page, list_page
+from workers.services.site.stories import RARE, News
 
 VOID = {"br", "img", "input", "link", "meta"}
 NEWS = News(seed=1, pages=100)

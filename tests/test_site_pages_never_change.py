@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
-from workers.site.pages import item_page, list_page
-from workers.site.stories import (
+from workers.services.site.pages import item_page, list_page
+from workers.services.site.stories import (
     COMMENTS_LEAST,
     COMMENTS_MOST,
     DEEPEST,

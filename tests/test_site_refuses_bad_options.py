@@ -7,8 +7,8 @@ import subprocess
 import pytest
 
 from tests.site_at_work import LIMIT_S, environment, site_command
-from workers.responder.__main__ import main as answer
-from workers.site.__main__ import main
+from workers.services.responder.__main__ import main as answer
+from workers.services.site.__main__ import main
 
 
 @pytest.mark.parametrize(

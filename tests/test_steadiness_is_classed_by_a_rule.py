@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import scaling
-from scaling.frame.stacks import Floats
-from scaling.frame.steadiness import LEAST_CHANGE, late_rise, rise_and_fall, steadiness
+from scaling.analysis.table.stacks import Floats
+from scaling.analysis.table.steadiness import LEAST_CHANGE, late_rise, rise_and_fall, steadiness
 from scaling.journal.record import RunLine
 from tests.fabricate import Made, journal, with_, write
 

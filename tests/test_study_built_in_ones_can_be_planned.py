@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
 from scaling.journal.record import Description, decode_description
 from scaling.machine.topology import Topology
-from scaling.plan.plan import Plan, make_plan
-from scaling.plan.table import plan_table
-from scaling.runtimes.known import OWN_LOOP, RUNTIMES
+from scaling.study.definition import DEFAULT_STUDY, study_from
 from scaling.study.file import built_in_studies
 from scaling.study.options import Options
-from scaling.study.study import DEFAULT_STUDY, study_from
+from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.table import plan_table
 
 # What a study asks for though it cannot be had today, so that the plan says why.
 REFUSED = {

@@ -2,11 +2,11 @@
 
 import pytest
 
-from scaling.errors import UsageError
+from scaling.base.errors import UsageError
+from scaling.study.definition import Study, study_from
 from scaling.study.file import WorkloadEntry, read_study
 from scaling.study.options import Options
 from scaling.study.presets import PRESETS
-from scaling.study.study import Study, study_from
 
 FILE = """
 preset = "smoke"

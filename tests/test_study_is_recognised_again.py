@@ -18,10 +18,10 @@ from scaling.journal.record import (
     encode_line,
 )
 from scaling.machine.topology import Topology
-from scaling.plan.plan import make_plan
+from scaling.study.definition import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
-from scaling.study.study import study_from
+from scaling.study.plan.cells import make_plan
 from tests.describing import description
 
 TWO_CORES = Topology(logical_cpus=2, physical_cores=2)

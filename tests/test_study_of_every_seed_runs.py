@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from scaling.analysis.curves import CURVE
-from scaling.analysis.sections import sections
-from scaling.claims import read_claims
+from scaling.analysis.claims import read_claims
+from scaling.analysis.curves.sections import sections
+from scaling.analysis.curves.summarise import CURVE
+from scaling.analysis.table.load import read_journal
+from scaling.builds.runtimes.known import RUNTIMES
 from scaling.cli import app
-from scaling.frame.frame import read_journal
-from scaling.plots.caption import caption
-from scaling.runtimes.known import RUNTIMES
+from scaling.report.plots.caption import caption
 from scaling.study.file import built_in_studies, load_study_file
 from scaling.study.scaled import scaled_to
 from tests.commands import BUILD
@@ -81,8 +81,8 @@ def test_it_is_measured_and_told(
 ) -> None:
     monkeypatch.setenv("SCALING_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setattr("scaling.plots.draw_all", lambda *_: [])
-    monkeypatch.setattr("scaling.driver.driver.RETRIES", RETRIES)
+    monkeypatch.setattr("scaling.report.plots.draw_all", lambda *_: [])
+    monkeypatch.setattr("scaling.run.session.RETRIES", RETRIES)
     out = tmp_path / "out"
     small = [*SMALL, *FEWER.get(study, ()), "--arm", arms_of(study)]
     command = ["run", "--study", study, *small, "--output", str(out)]
@@ -108,7 +108,7 @@ def test_it_is_measured_and_told(
 
 @pytest.mark.parametrize("study", SOURCES)
 def test_its_file_says_what_it_repeats_and_what_not_and_at_what_cost(study: str) -> None:
-    text = (resources.files("scaling") / "studies" / f"{study}.toml").read_text("utf-8")
+    text = (resources.files("scaling.study") / "builtin" / f"{study}.toml").read_text("utf-8")
     comment = text.partition("\npreset")[0].splitlines()
     assert all(line.startswith("#") for line in comment)
     assert SOURCES[study] in read_claims().sources

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import scaling as package
-from scaling.frame.frame import read_journal
+from scaling.analysis.table.load import read_journal
 from tests.commands import BUILD, scaling, start, stop_after
 
 pytestmark = pytest.mark.measures

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from scaling.errors import UsageError
-from scaling.names import nearest
+from scaling.base.errors import UsageError
+from scaling.base.suggest import nearest
+from scaling.study.definition import Study, study_from
 from scaling.study.file import built_in_studies, load_study_file, read_study
 from scaling.study.options import Options
 from scaling.study.settle import settle
-from scaling.study.study import Study, study_from
 from tests.describing import ECHO, description
 
 

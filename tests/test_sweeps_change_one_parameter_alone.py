@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from scaling import wording
-from scaling.analysis.sections import sections
-from scaling.analysis.sweeps import Sweep, sweeps
-from scaling.frame.frame import Journal, read_journal
+from scaling.analysis.curves.sections import sections
+from scaling.analysis.curves.sweeps import Sweep, sweeps
+from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import Line, RunLine
-from scaling.tables.export import markdown
-from scaling.tables.sweep_view import sweep_markdown
-from scaling.tables.tables import Results
+from scaling.report.tables.export import markdown
+from scaling.report.tables.results_view import Results
+from scaling.report.tables.sweep_view import sweep_markdown
 from tests.fabricate import Made, Variants, journal, with_, write
 from tests.finished import finite
 
@@ -143,16 +142,13 @@ def test_a_cell_is_what_the_sections_have(sized: Journal) -> None:
         points = section.curves[0].points
         assert f"tasks={value.replace(',', '')}" in section.label
         assert cells == [
-            wording.estimate(points[0].throughput),
-            *(
-                f"{wording.estimate(p.throughput)}, ×{wording.estimate(p.speedup)}"
-                for p in points[1:]
-            ),
+            str(points[0].throughput),
+            *(f"{p.throughput!s}, ×{p.speedup!s}" for p in points[1:]),
         ]
         assert points[1].speedup.point == pytest.approx(1.6)
     assert peak.startswith(" · 3.14t · threads**: peak RSS MiB\n")
     assert [row[1] for row in rows_of(peak)] == [
-        wording.estimate(section.curves[0].points[0].peak) for section in sweep.sections
+        str(section.curves[0].points[0].peak) for section in sweep.sections
     ]
     assert own.startswith(" · 3.14t · threads**: ns/task\n")
     assert [row[0] for row in rows_of(own)] == ["10,000", "20,000"]

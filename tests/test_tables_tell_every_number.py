@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from scaling.analysis.curves import curves
-from scaling.analysis.sections import blemishes, sections
-from scaling.frame.frame import Journal, read_journal
+from scaling.analysis.curves.sections import blemishes, sections
+from scaling.analysis.curves.summarise import curves
+from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import RunLine
-from scaling.tables.export import markdown, summary, write_csv
-from scaling.tables.tables import Results
+from scaling.report.tables.export import markdown, summary, write_csv
+from scaling.report.tables.results_view import Results
 from tests.fabricate import Made, journal, with_, write
 
 

@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from scaling.analysis.curves import curves
-from scaling.analysis.own_names import is_count, readable, unit_of
-from scaling.analysis.sections import sections
-from scaling.frame.frame import Journal, read_journal
+from scaling.analysis.curves.own_figures import is_count, readable, unit_of
+from scaling.analysis.curves.sections import sections
+from scaling.analysis.curves.summarise import curves
+from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import Latency, RunLine
-from scaling.plots.caption import caption
-from scaling.tables.export import markdown, summary
-from scaling.tables.fitting import GAP, packed
-from scaling.tables.measures import measures, notes
-from scaling.tables.tables import Results
+from scaling.report.plots.caption import caption
+from scaling.report.tables.export import markdown, summary
+from scaling.report.tables.fitting import GAP, packed
+from scaling.report.tables.measures import measures, notes
+from scaling.report.tables.results_view import Results
 from tests.fabricate import Made, journal, with_, write
 from tests.finished import finite
 

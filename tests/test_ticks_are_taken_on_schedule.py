@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from workers.runtimes import runtime_of
-from workers.window import Ticks, schedule
-from workers.worker import Worker
+from workers.host.schedule import Ticks, schedule
+from workers.loops.runners import runtime_of
+from workers.worker.handle import Worker
 
 MS = 1_000_000
 LOOPS_OWN_ZERO_S = 5_000.0  # a loop's clock need not begin where the monotonic one does
@@ -57,7 +57,7 @@ class Timed(asyncio.SelectorEventLoop):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    for module in ("workers.window", "workers.runtimes.on_asyncio"):
+    for module in ("workers.host.schedule", "workers.loops.runners.on_asyncio"):
         monkeypatch.setattr(f"{module}.time", clock)
     return clock
 

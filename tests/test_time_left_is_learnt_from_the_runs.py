@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from scaling.driver.driver import InterruptedStudyError, drive
-from scaling.driver.time_left import Left, TimeLeft, in_words
+from scaling.base.formats import duration
 from scaling.journal.record import Cell, RunLine
-from scaling.plan.order import PlannedRun
-from scaling.plan.plan import EXPECTED_OVERHEAD_S, Plan
+from scaling.run.session import InterruptedStudyError, drive
+from scaling.run.time_left import Left, TimeLeft
+from scaling.study.plan.cells import EXPECTED_OVERHEAD_S, Plan
+from scaling.study.plan.order import PlannedRun
 from tests.test_resume_is_replay import Pretended, Told, believes, opened, plan
 
 __all__ = ["plan"]  # the fixture
@@ -123,5 +124,5 @@ def test_what_is_not_known_is_said(left: Left, words: str) -> None:
     ("seconds", "words"),
     [(-1, "0 s"), (59.4, "59 s"), (59.6, "1 min 00 s"), (200, "3 min 20 s"), (7500, "2 h 05 min")],
 )
-def test_durations_are_told_in_words(seconds: float, words: str) -> None:
-    assert in_words(seconds) == words
+def test_durations_are_told_duration(seconds: float, words: str) -> None:
+    assert duration(seconds) == words

@@ -13,9 +13,9 @@ import pytest
 
 from tests.children import FREE_THREADED, ROOT, finish, measured
 from workers import Worker
-from workers.isolation import Isolation
-from workers.models import MODELS
-from workers.refusals import load_choices, refusals
+from workers.host.models import MODELS
+from workers.readback.isolation import Isolation
+from workers.readback.refusals import load_choices, refusals
 from workers.workloads import echo_ends, tls
 from workers.workloads.echo import Echo
 from workers.workloads.loopback import Contexts

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from scaling.driver.driver import drive, remaining
-from scaling.driver.run_wording import run_in_words
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine, decode_line, encode_line
 from scaling.machine.topology import Topology
-from scaling.plan.plan import Plan, make_plan
-from scaling.plan.view import twins_line
+from scaling.run.run_wording import run_in_words
+from scaling.run.session import drive, remaining
+from scaling.study.definition import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
-from scaling.study.study import study_from
+from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.view import twins_line
 from tests.describing import description
 from tests.test_resume_is_replay import Pretended, Told, believes, opened
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu
 
-from scaling.analysis import unpaired
+from scaling.analysis.statistics import unpaired
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(6, 6), (8, 8), (8, 20), (20, 20)])

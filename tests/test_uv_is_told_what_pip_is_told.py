@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from scaling import uv_tool
-from scaling.errors import ScalingError
-from scaling.uv_tool import from_pip, pip_files
+from scaling.base.errors import ScalingError
+from scaling.builds import uv_tool
+from scaling.builds.uv_tool import from_pip, pip_files
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 import scaling
-from scaling.arms import ReadBack
-from scaling.frame.validity import CHECKS, Expectation, expectation, other_build
+from scaling.analysis.validity import CHECKS, Expectation, expectation, other_build
+from scaling.builds.arms import ReadBack
 from scaling.journal.record import (
     Failure,
     GilStates,

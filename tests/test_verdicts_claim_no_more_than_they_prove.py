@@ -11,8 +11,8 @@ from scipy.stats import ttest_1samp
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttest_ind, ttost_ind, ttost_paired
 
-from scaling.analysis.estimate import Floats, median
-from scaling.analysis.verdict import COST, RATE, WIDEST_SAME, ask, ask_unpaired, judged
+from scaling.analysis.statistics.estimate import Floats, median
+from scaling.analysis.statistics.verdict import COST, RATE, WIDEST_SAME, ask, ask_unpaired, judged
 from tests.judging import verdicts
 
 SEED = 20261120

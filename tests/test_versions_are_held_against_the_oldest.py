@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from scaling.analysis.alike import unlike_of
-from scaling.analysis.comparison import Compared, compare_ways
-from scaling.frame.frame import Journal, read_journal
+from scaling.analysis.comparison.build_differences import unlike_of
+from scaling.analysis.comparison.compare import Compared, compare_ways
+from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import Arm, StudyLine
-from scaling.tables.comparison import chapters
-from scaling.tables.comparison_rows import comparison_rows
+from scaling.report.tables.comparison import chapters
+from scaling.report.tables.comparison_rows import comparison_rows
 from tests.fabricate import Made, arm, journal, with_, write
 
 SPEEDS = {"3.12": 1.0, "3.13": 1.1, "3.14": 1.3, "3.13t": 0.9, "3.14t": 1.2, "go": 10.0}

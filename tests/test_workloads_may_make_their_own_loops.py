@@ -7,8 +7,8 @@ import pytest
 
 from tests.children import finish, measured
 from workers import Workload
-from workers.loops import LOOPS, UnknownLoopError
-from workers.worker import Worker
+from workers.loops.registry import LOOPS, UnknownLoopError
+from workers.worker.handle import Worker
 
 MODELS = pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
 MAKES = """

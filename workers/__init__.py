@@ -6,7 +6,7 @@ workload itself needs, nothing else. A workload of your own starts with::
     from workers import Worker, Workload, parameter
 """
 
-from workers.worker import Worker
-from workers.workload import Workload, parameter
+from workers.worker.handle import Worker
+from workers.worker.workload import Workload, parameter
 
 __all__ = ["Worker", "Workload", "parameter"]

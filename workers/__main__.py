@@ -25,14 +25,14 @@ def main(arguments: list[str]) -> int:
     if hasattr(faulthandler, "register"):  # not on Windows
         faulthandler.register(signal.SIGUSR1)  # the driver asks a child where it hangs
     if arguments[:1] == ["--worker"]:  # for the host alone
-        from workers.life import work
+        from workers.worker.session import work
 
         work(int(arguments[1]))
         return 0
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
         os.dup2(2, 1)
         if arguments[:1] == ["--describe"]:
-            from workers.describe import describe
+            from workers.readback.describe import describe
 
             document: dict[str, Any] = describe(_named_workloads(arguments[1:]))
         elif arguments:
@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
             return 2
         else:
             from workers.cell import read_cell
-            from workers.host import measure
+            from workers.host.hosting import measure
 
             try:
                 document = measure(read_cell(json.load(sys.stdin)), STARTED_NS)

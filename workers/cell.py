@@ -37,8 +37,8 @@ class Cell:
 
     `in_flight` is the work in flight over all workers, to be dealt out evenly; None leaves the
     workload's own default to each. `switches` are those of the arm, with their values
-    (`workers.switches`). `pinning` has the CPUs of each worker. `observer_fd` is where the driver
-    listens for phases; None when nobody does.
+    (`workers.readback.switches`). `pinning` has the CPUs of each worker. `observer_fd` is where the
+    driver listens for phases; None when nobody does.
     """
 
     workload: str

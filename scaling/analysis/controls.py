@@ -14,11 +14,10 @@ from typing import Literal
 
 import pandas as pd
 
-from scaling import wording
-from scaling.analysis.curve import Curve, Point
-from scaling.analysis.curves import curves, require_one_study
-from scaling.analysis.estimate import Estimate
-from scaling.frame.validity import expectation
+from scaling.analysis.curves.curve import Curve, Point
+from scaling.analysis.curves.summarise import curves, require_one_study
+from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.validity import expectation
 from scaling.journal.record import Machine, StudyLine
 from scaling.study.controls import CONTROLS, COUNTS, MODEL, is_control
 
@@ -67,7 +66,7 @@ class Outcome:
     def text(self) -> str:
         """What was found and what was expected."""
         expected = f"at most {self.most:g}" if self.least is None else f"at least {self.least:g}"
-        found = f"{wording.estimate(self.speedup)} times N = 1"
+        found = f"{self.speedup!s} times N = 1"
         where = f"{self.control} · {self.loop} · {self.arm} at N = {self.workers}"
         return f"{where}: {found if self.speedup.n else 'no valid run'}, expected {expected}"
 

@@ -15,9 +15,9 @@ from scaling.cli import gate
 from scaling.cli import machine
 
 # isort: on
+from scaling.base.errors import ScalingError
 from scaling.cli.app import app
-from scaling.errors import ScalingError
-from scaling.terminal.letters import tell_in_any_encoding
+from scaling.cli.encoding import tell_in_any_encoding
 
 __all__ = [
     "app",

@@ -22,6 +22,6 @@ def claims(
     ] = None,
 ) -> None:
     """Say of each published claim whether it holds here, with our figure beside theirs."""
-    from scaling.claims.telling import tell_claims
+    from scaling.cli.claims_run import tell_claims
 
     tell_claims(results, claims, output, Console())

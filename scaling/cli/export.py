@@ -20,6 +20,6 @@ def export(
     ] = None,
 ) -> None:
     """Write a study for other programs: its runs, pyperf's JSON, or tables for a pull request."""
-    from scaling.export.export import export
+    from scaling.report.export.formats import export
 
     export(results, to, output, Console())

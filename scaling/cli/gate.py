@@ -44,8 +44,8 @@ def gate(
     ] = None,
 ) -> None:
     """Exit with 1 if a study's intervals prove that a bound is not held, with 0 if not."""
-    from scaling.gate.asked import Limits, filter_of, share
-    from scaling.gate.gate import gate
+    from scaling.analysis.gate.request import Limits, filter_of, share
+    from scaling.cli.gate_run import gate
 
     limits = Limits(
         min_efficiency=share(min_efficiency, "--min-efficiency"),

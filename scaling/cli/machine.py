@@ -8,8 +8,8 @@ from scaling.cli.app import app
 @app.command()
 def interpreters() -> None:
     """List the interpreters that are there: version, GIL or not, where from, how built."""
-    from scaling.interpreters import survey
-    from scaling.tables.interpreters import interpreters_table
+    from scaling.builds.interpreters import survey
+    from scaling.report.tables.interpreters import interpreters_table
 
     Console().print(interpreters_table(survey()))
 
@@ -19,7 +19,7 @@ def doctor() -> None:
     """Look at this machine and say what will disturb the figures, and what to do about it."""
     from scaling.machine.doctor import examine, gravest
     from scaling.machine.doctor_view import report
-    from scaling.machine.patient import look
+    from scaling.machine.snapshot import look
 
     found = examine(look())
     Console().print(report(found))

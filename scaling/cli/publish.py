@@ -18,7 +18,7 @@ def publish(
     ] = False,
 ) -> None:
     """Put a study where it can be committed: packed journal, environment, tables and plots."""
-    from scaling.publish.publish import publish
+    from scaling.report.publish.folder import publish
 
     publish(results, folder, Console(), replace=replace)
 
@@ -34,7 +34,7 @@ def quotes(
     ] = False,
 ) -> None:
     """Check that every figure in a text is what was measured, as the comment behind it says."""
-    from scaling.quotes.quotes import quotes
+    from scaling.report.quotes.rewrite import quotes
 
     if not quotes(texts, results, Console(), write=write):
         raise SystemExit(1)

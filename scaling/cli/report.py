@@ -17,6 +17,6 @@ def report(
     ] = None,
 ) -> None:
     """Tell a study on one HTML page that needs no network: the answer, and all that bears it."""
-    from scaling.report.report import report
+    from scaling.report.page.write import report
 
     report(results, output, Console())

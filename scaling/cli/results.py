@@ -17,7 +17,7 @@ def plot(
     ] = None,
 ) -> None:
     """Make a study's plots, tables and CSV files again, from its journal alone."""
-    from scaling.tell import write_again
+    from scaling.report.output import write_again
 
     write_again(results, output, Console())
 
@@ -30,6 +30,6 @@ def compare(
     ] = None,
 ) -> None:
     """Hold arms and models of a study against each other, or later studies against the first."""
-    from scaling.compare import compare
+    from scaling.cli.compare_run import compare
 
     compare(results, output, Console())

@@ -14,6 +14,6 @@ def show(
     results: Annotated[Path, typer.Argument(help="A study's folder, or its journal.")],
 ) -> None:
     """Print a study's tables, small curves and comparison in the terminal; nothing is written."""
-    from scaling.terminal.show import show
+    from scaling.report.terminal.show import show
 
     show(results, Console())

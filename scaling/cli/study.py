@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from scaling.base.console import say
 from scaling.cli.app import app
-from scaling.cli.asked import Asked, takes_asked
-from scaling.terminal.line import say
+from scaling.cli.study_options import Asked, takes_asked
 
 
 def _say(text: str) -> None:
@@ -19,8 +19,8 @@ def _say(text: str) -> None:
 @takes_asked
 def plan(asked: Asked) -> None:
     """Print what a study would run, what it cannot run and why, and how long it would take."""
-    from scaling.conduct import prepared
-    from scaling.plan.view import PlanView
+    from scaling.run.measure import prepared
+    from scaling.study.plan.view import PlanView
 
     with prepared(asked.options, asked.wanted, _say) as ready:
         Console().print(PlanView(ready.plan))
@@ -35,10 +35,10 @@ def run(
     ] = None,
 ) -> None:
     """Measure a study, or go on with an interrupted one; then print its tables and draw it."""
-    from scaling.conduct import measure, prepared
-    from scaling.driver.progress import display
-    from scaling.plan.view import one_line, reservations
-    from scaling.tell import tell
+    from scaling.report.output import tell
+    from scaling.run.measure import measure, prepared
+    from scaling.run.progress import display
+    from scaling.study.plan.view import one_line, reservations
 
     console = Console()
     with prepared(asked.options, asked.wanted, _say) as ready:

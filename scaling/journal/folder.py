@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from scaling.journal.file import FILE_NAME, Journal
 from scaling.journal.identity import identity_of
-from scaling.journal.journal import FILE_NAME, Journal
 from scaling.journal.record import RunLine, StudyLine
 
 PUBLISHED_NAME = f"{FILE_NAME}.gz"  # what is published is not written to

@@ -12,7 +12,7 @@ from typing import BinaryIO, NamedTuple
 
 import msgspec
 
-from scaling.errors import UsageError
+from scaling.base.errors import UsageError
 from scaling.journal.record import SCHEMA, Line, StudyLine, decode_head, decode_line
 
 NAMES = ("journal.jsonl", "journal.jsonl.gz")

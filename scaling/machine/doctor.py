@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from scaling.machine.advice import Advice, gravest
 from scaling.machine.checks import cpus, limits, pythons, quiet
-from scaling.machine.patient import Patient
+from scaling.machine.snapshot import Patient
 
 __all__ = ["CHECKS", "Advice", "examine", "gravest"]
 

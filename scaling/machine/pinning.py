@@ -5,7 +5,7 @@ those of one NUMA node after the other and efficiency cores at their end; then t
 the same order; then round robin.
 """
 
-from scaling.errors import UsageError
+from scaling.base.errors import UsageError
 from scaling.machine.topology import Topology
 
 

@@ -1,1 +1,1 @@
-"""A study told on one page of HTML: what was asked, the answer in words, every figure behind it."""
+"""How results are shown: tables, plots, page, terminal, exports, published folders."""

@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from scaling.errors import UsageError
-from scaling.names import unknown
+from scaling.base.errors import UsageError
+from scaling.base.suggest import unknown
+from scaling.base.vocabulary import MODELS, SIZINGS
 from scaling.study.file import StudyFile, WorkloadEntry
 from scaling.study.presets import PRESETS
-from scaling.words import MODELS, SIZINGS
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 

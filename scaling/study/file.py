@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from scaling.errors import UsageError
-from scaling.names import nearest, unknown
-from scaling.plain_toml import converted, document, title
-from scaling.text_file import text_in
+from scaling.base.errors import UsageError
+from scaling.base.suggest import nearest, unknown
+from scaling.base.text_file import text_in
+from scaling.base.toml_file import converted, document, title
 
 
 class WorkloadEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -54,7 +54,7 @@ class StudyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 def built_in_studies() -> tuple[str, ...]:
     """Names of the studies that come with the project."""
-    folder = resources.files("scaling") / "studies"
+    folder = resources.files("scaling.study") / "builtin"
     names = (Path(entry.name) for entry in folder.iterdir())
     return tuple(sorted(path.stem for path in names if path.suffix == ".toml"))
 
@@ -66,7 +66,7 @@ def load_study_file(name: str) -> StudyFile:
         UsageError: no such study, not readable, not TOML, or a key or value that does not fit.
     """
     if name in built_in_studies():
-        text = (resources.files("scaling") / "studies" / f"{name}.toml").read_text("utf-8")
+        text = (resources.files("scaling.study") / "builtin" / f"{name}.toml").read_text("utf-8")
         return read_study(text, f"{name}.toml")
     path = Path(name)
     if path.suffix != ".toml" and not path.is_file():

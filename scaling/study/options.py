@@ -1,12 +1,12 @@
 """What the command line says about a study, read into the same shape as a study file.
 
-One shape means one way of merging and one set of checks for both (`scaling.study.study`).
+One shape means one way of merging and one set of checks for both (`scaling.study.definition`).
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scaling.errors import UsageError
+from scaling.base.errors import UsageError
 from scaling.study.file import StudyFile
 
 # The flag that says each key of a study file.

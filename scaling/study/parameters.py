@@ -8,9 +8,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from scaling.errors import UsageError
+from scaling.base.errors import UsageError
+from scaling.base.suggest import unknown
 from scaling.journal.record import ParameterFacts, ParameterValue
-from scaling.names import unknown
 
 EXPECTED = {
     "int": "a whole number",

@@ -7,8 +7,8 @@ study holds what really is run, and everything that is told of a scaled study sa
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from scaling.base.formats import percent
 from scaling.journal.record import ParameterFacts, ParameterValue, WorkloadFacts
-from scaling.wording import percent
 
 MUCH = 1_000_000  # operations per worker from which a finite run may well take a minute
 

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from scaling.errors import UsageError
+from scaling.base.errors import UsageError
+from scaling.base.suggest import unknown
 from scaling.journal.record import Description, WorkloadFacts
-from scaling.names import unknown
+from scaling.study.definition import ENTRY_LISTS, Study
 from scaling.study.file import WorkloadEntry
 from scaling.study.parameters import combined
 from scaling.study.scaled import scaled
-from scaling.study.study import ENTRY_LISTS, Study
 
 
 def settle(

@@ -9,9 +9,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from scaling.analysis.ladder import ladders
-from scaling.analysis.paired import Paired, Way, paired
-from scaling.frame.frame import read_journal
+from scaling.analysis.comparison.ladder import ladders
+from scaling.analysis.comparison.paired import Paired, Way, paired
+from scaling.analysis.table.load import read_journal
 from tests.benchmarks.figure import Effort, Figure
 
 # Threads on 3.14t over processes at N = 2, by loop: on uvloop, which glibc's malloc does not

@@ -21,13 +21,13 @@ def with_scaling(path: Path) -> dict[str, float]:
     """Seconds from nothing to a frame, to what it means, to text."""
     from rich.console import Console
 
-    from scaling.frame.frame import read_journal
-    from scaling.tables.comparison import chapters
-    from scaling.tables.comparison_rows import comparison_rows
-    from scaling.tables.comparison_view import Comparison, comparison_markdown
-    from scaling.tables.export import markdown, summary
-    from scaling.tables.tables import Results
-    from scaling.told import Told
+    from scaling.analysis.results import Told
+    from scaling.analysis.table.load import read_journal
+    from scaling.report.tables.comparison import chapters
+    from scaling.report.tables.comparison_rows import comparison_rows
+    from scaling.report.tables.comparison_view import Comparison, comparison_markdown
+    from scaling.report.tables.export import markdown, summary
+    from scaling.report.tables.results_view import Results
 
     imported = time.perf_counter()
     journal = read_journal(path)

@@ -9,8 +9,8 @@ import sys
 import threading
 import time
 
-from workers.loops import load_loop
-from workers.worker import Worker
+from workers.loops.registry import load_loop
+from workers.worker.handle import Worker
 from workers.workloads.echo import Echo
 from workers.workloads.echo_ends import ENDS, Wanted
 

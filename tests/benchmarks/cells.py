@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scaling.driver.child import Child, Ending, run_child
 from scaling.journal.record import Record
+from scaling.run.child import Child, Ending, run_child
 from tests.benchmarks.bare_loop import WARMUP_S
 from tests.children import environment
 

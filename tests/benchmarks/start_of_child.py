@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 
-from scaling.driver.services import Services
+from scaling.run.services import Services
 from tests.benchmarks.cells import run
 from tests.benchmarks.figure import Effort, Figure
 from tests.children import environment

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import repeat
 
 from workers import Worker, Workload, parameter
-from workers.libraries import library
+from workers.loops.libraries import library
 
 
 @dataclass

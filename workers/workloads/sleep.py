@@ -7,7 +7,7 @@ from functools import partial
 from typing import Literal
 
 from workers import Worker, Workload, parameter
-from workers.libraries import library
+from workers.loops.libraries import library
 from workers.workloads.lateness import Lateness
 from workers.workloads.pauses import Pauses, exponential_s
 from workers.workloads.turns import turns, turns_of

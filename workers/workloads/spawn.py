@@ -6,8 +6,8 @@ from itertools import repeat
 from typing import Literal
 
 from workers import Worker, Workload, parameter
-from workers.libraries import library
-from workers.loops import known_loop
+from workers.loops.libraries import library
+from workers.loops.registry import known_loop
 
 
 @dataclass

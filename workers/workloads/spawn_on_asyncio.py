@@ -5,7 +5,7 @@ from collections.abc import Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from workers.libraries import Begin
+from workers.loops.libraries import Begin
 
 
 @contextmanager

@@ -33,7 +33,7 @@ def certificate() -> Certificate:
     """
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "workers.certificate"],
+            [sys.executable, "-m", "workers.workloads.certificate"],
             check=False,
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -1,6 +1,7 @@
 """What a child prints after a run: one cell as its workers saw it.
 
-Lists of one worker's ticks stay plain lists of integers; `scaling.frame.ticks` makes arrays.
+Lists of one worker's ticks stay plain lists of integers; `scaling.analysis.table.ticks` makes
+arrays.
 """
 
 from typing import Literal

@@ -26,7 +26,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Arm(msgspec.Struct, frozen=True, kw_only=True):
-    """A build and its run-time settings (`scaling.arms.SETTINGS`), as they were found.
+    """A build and its run-time settings (`scaling.builds.arms.SETTINGS`), as they were found.
 
     `runtime` is the version of another runtime than Python, which then has no description.
     """

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from scaling.machine.advice import Advice
-from scaling.machine.machine import virtualised
-from scaling.machine.patient import Patient
+from scaling.machine.identity import virtualised
+from scaling.machine.snapshot import Patient
 
 CPU_FILES = "sys/devices/system/cpu"
 FEWEST = 2

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from scaling.machine.advice import Advice
-from scaling.machine.patient import Patient
+from scaling.machine.snapshot import Patient
 
 # Workers hold some ten open files each and one or two per connection: `fetch` with its 5,000
 # connections a worker needs as many for three threads. Children raise their own soft limit.

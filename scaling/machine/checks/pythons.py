@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from packaging.version import InvalidVersion, Version
 
-from scaling.arms import SCRUBBED_PREFIXES
-from scaling.interpreters import Interpreter
+from scaling.builds.arms import SCRUBBED_PREFIXES
+from scaling.builds.interpreters import Interpreter
 from scaling.machine.advice import Advice
-from scaling.machine.patient import Patient
+from scaling.machine.snapshot import Patient
 
 # Before it, threads that make, cancel and close loops while another thread's collector runs crash
 # (cpython#153809).

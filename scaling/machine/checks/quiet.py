@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from scaling.frame.validity import MOST_STEAL
 from scaling.machine.advice import Advice
-from scaling.machine.patient import Patient
+from scaling.machine.disturbance import MOST_STEAL
+from scaling.machine.snapshot import Patient
 
 MOST_OTHERS = 0.10  # CPUs' worth; a desktop at rest takes some hundredths
 FULL = 0.5  # of the CPUs: there is hardly one left to measure on

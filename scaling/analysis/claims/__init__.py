@@ -1,0 +1,12 @@
+"""Claims: what others say of asyncio and of threads without the GIL, held against our figures.
+
+judge([scaling.read("results/million")])    each claim with its word, our figure and theirs
+table(…)                                    the same as a pandas frame
+"""
+
+from scaling.analysis.claims.claim import Claim, Claims, Source
+from scaling.analysis.claims.judging import JudgedClaim, judge
+from scaling.analysis.claims.reading import read_claims
+from scaling.analysis.claims.rows import table
+
+__all__ = ["Claim", "Claims", "JudgedClaim", "Source", "judge", "read_claims", "table"]

@@ -1,0 +1,81 @@
+"""What a claim is: who says what, which cells test it, and the rule that decides."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from scaling.analysis.lookup.named_cell import changed, named
+
+type Fields = dict[str, Any]
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who says it. `where` it stands, for what has no `url`."""
+
+    title: str
+    author: str = ""
+    year: int | None = None
+    url: str = ""
+    where: str = ""
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One claim: what `source` says, in a sentence of ours, and `theirs`, its figure in its words.
+
+    `measure`, `cell` and `over` are those of `scaling.analysis.lookup.figure.figure`. Exactly one
+    rule is given: the figure lies `between` two bounds, is `at_least` or `at_most` one, is the
+    `same` (a ratio of 1 within the study's margin), or is `falling`: each of these cells, told by
+    what it changes in `cell`, has more of the measure than the next one, by more than the margin.
+    `why` is the rule in words. `cores` are those that have to be there, `run` is the command that
+    measures the cells, `note` says what is different in ours.
+
+    `cannot` stands instead of all that: the reason why it cannot be tested.
+    """
+
+    name: str
+    source: str
+    claim: str
+    theirs: str = ""
+    measure: str = ""
+    cell: Fields | None = None
+    over: Fields | None = None
+    between: tuple[float, float] | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+    same: bool | None = None
+    falling: tuple[Fields, ...] | None = None
+    why: str = ""
+    cores: int | None = None
+    run: str = ""
+    note: str = ""
+    cannot: str = ""
+
+    @property
+    def cells(self) -> list[Fields]:
+        """Every cell that has to be measured, in full."""
+        if self.cell is None:
+            return []
+        if self.falling:
+            return [changed(self.cell, each) for each in self.falling]
+        return [self.cell, *([changed(self.cell, self.over)] if self.over else [])]
+
+    @property
+    def cores_needed(self) -> int:
+        """How many physical cores it takes: by default one for each worker."""
+        return self.cores or max((named(cell).workers or 1 for cell in self.cells), default=1)
+
+
+class Claims(msgspec.Struct, frozen=True):
+    """A list of claims, and their sources by name."""
+
+    sources: dict[str, Source]
+    claims: tuple[Claim, ...]
+
+    @property
+    def by_source(self) -> Iterator[tuple[Source, list[Claim]]]:
+        """The sources that have a claim, in the file's order, each with its claims."""
+        for name, source in self.sources.items():
+            of_it = [claim for claim in self.claims if claim.source == name]
+            if of_it:
+                yield source, of_it

@@ -1,0 +1,115 @@
+"""A list of claims read: TOML, checked field by field, with what is wrong told in a line."""
+
+import re
+from importlib import resources
+from pathlib import Path
+
+from scaling.analysis.claims.claim import Claim, Claims, Fields, Source
+from scaling.analysis.lookup.named_cell import named
+from scaling.analysis.lookup.quantity import is_of_a_curve
+from scaling.base.errors import UsageError
+from scaling.base.suggest import unknown
+from scaling.base.text_file import text_in
+from scaling.base.toml_file import converted, document, title
+
+FILE_NAME = "claims.toml"
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+RULES = ("between", "at_least", "at_most", "same", "falling")
+
+
+def read_claims(file: Path | None = None) -> Claims:
+    """The claims in a file, by default those that come with the project.
+
+    Raises:
+        UsageError: the file cannot be read, or says what does not fit: tells claim and field.
+    """
+    if file is None:
+        return claims_in(
+            (resources.files("scaling.analysis.claims") / FILE_NAME).read_text("utf-8"), FILE_NAME
+        )
+    return claims_in(text_in(file), file.name)
+
+
+def claims_in(text: str, where: str) -> Claims:
+    """The claims in a TOML text; `where` names the file in messages.
+
+    Raises:
+        UsageError: as `read_claims`.
+    """
+    said = document(text, where)
+    for key in said:
+        if key not in Claims.__struct_fields__:
+            raise unknown("key", key, Claims.__struct_fields__, where=where)
+    sources, tables = said.get("sources", {}), said.get("claims", [])
+    if not isinstance(sources, dict) or not isinstance(tables, list) or not tables:
+        raise UsageError(f"{where}: expected [sources.NAME] tables and [[claims]] tables")
+    known = {name: _source(table, f"{where}: source {name}") for name, table in sources.items()}
+    claims: dict[str, Claim] = {}
+    for number, table in enumerate(tables, start=1):
+        place = f"{where}: {title('claim', number, table)}"
+        claim = converted(table, Claim, place)
+        if claim.name in claims:
+            raise UsageError(f"{place}: name: another claim has it; expected one of its own")
+        if claim.source not in known:
+            raise unknown("source", claim.source, known, where=f"{place}: source")
+        _check(claim, place)
+        claims[claim.name] = claim
+    return Claims(known, tuple(claims.values()))
+
+
+def _source(table: object, place: str) -> Source:
+    source = converted(table, Source, place)
+    if not source.url and not source.where:
+        raise UsageError(f"{place}: expected a url, or where it can be found")
+    return source
+
+
+def _check(claim: Claim, place: str) -> None:
+    """Raises `UsageError` where fields do not go together."""
+    if not NAME.fullmatch(claim.name):
+        raise UsageError(f"{place}: name: expected small letters, digits and hyphens")
+    given = [rule for rule in RULES if getattr(claim, rule) is not None]
+    if claim.cannot:
+        tested = [field for field in ("measure", "cell", "over") if getattr(claim, field)]
+        if given or tested:
+            raise UsageError(f"{place}: cannot: goes without {', '.join([*tested, *given])}")
+        return
+    for field in ("measure", "cell", "run"):
+        if not getattr(claim, field):
+            raise UsageError(f"{place}: {field} is missing: expected it, or `cannot`")
+    if len(given) != 1:
+        found = f", got {' and '.join(given)}" if given else ""
+        raise UsageError(f"{place}: expected exactly one rule of {', '.join(RULES)}{found}")
+    _check_rule(claim, place)
+    for cell in claim.cells:
+        try:
+            is_at_n = named(cell).workers is not None
+        except UsageError as error:
+            raise UsageError(f"{place}: cell: {error}") from None
+        if not is_at_n and not is_of_a_curve(claim.measure):
+            raise UsageError(f"{place}: cell: workers is missing: expected how many")
+
+
+def _check_rule(claim: Claim, place: str) -> None:
+    bounds = claim.between or [each for each in (claim.at_least, claim.at_most) if each is not None]
+    if any(not bound > 0 for bound in bounds):
+        raise UsageError(f"{place}: expected bounds above 0, got {' and '.join(map(str, bounds))}")
+    if claim.between and not claim.between[0] < claim.between[1]:
+        raise UsageError(f"{place}: between: expected the lower bound first, and another above it")
+    if claim.same is False:
+        raise UsageError(f"{place}: same: expected true, or another rule")
+    if claim.same and claim.over is None:
+        raise UsageError(f"{place}: same: expected an `over`, what it is the same as")
+    if claim.falling is not None and (len(claim.falling) < 2 or claim.over is not None):
+        raise UsageError(f"{place}: falling: expected two cells or more, and no `over`")
+    if claim.cores is not None and claim.cores < 1:
+        raise UsageError(f"{place}: cores: expected a number from 1 on, got {claim.cores}")
+    if claim.falling and len({_names(each) for each in claim.falling}) > 1:
+        raise UsageError(f"{place}: falling: expected every cell to name the same fields")
+
+
+def _names(fields: Fields) -> frozenset[str]:
+    """The names of fields and parameters."""
+    parameters = fields.get("parameters", {})
+    inside = parameters if isinstance(parameters, dict) else {}
+    return frozenset([*fields, *(f"parameters.{name}" for name in inside)])

@@ -1,0 +1,104 @@
+"""The rules of claims as questions to figures, each with the answer that a claim needs.
+
+A claim is decided as a check of the gate is: the figure over its bound is held against 1
+(`scaling.analysis.statistics.verdict`). A claim holds if all its answers are as it needs them, and
+does not if one is proven to be another.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from scaling.analysis.claims.amounts import amount
+from scaling.analysis.claims.claim import Claim
+from scaling.analysis.lookup.figure import Figure, figure
+from scaling.analysis.lookup.named_cell import changed
+from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.statistics.verdict import WIDEST_SAME, Question, Verdict, ask
+from scaling.analysis.table.load import Journal
+from scaling.base.formats import number, percent, plural
+from scaling.study.presets import FEWEST_FOR_INTERVAL
+
+type Needed = Literal["above", "below", "same"]
+
+SIDES = {"above": 1, "below": -1}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One question of a claim: `value` is to be above or below `bound`, or the same as 1.
+
+    `question` is about the value over its bound; of a ratio against 1 ± margin `bound` is empty.
+    """
+
+    value: Estimate
+    question: Question
+    needed: Needed
+    bound: str = ""
+
+    def outcome(self, verdict: Verdict) -> int:
+        """1 where the answer is as it is needed, -1 where it is proven to be another, else 0."""
+        if self.needed == "same":
+            return 1 if verdict.word == "same" else -abs(verdict.side)
+        if verdict.word == "same":  # so it is not above by more than the margin
+            return -1
+        return SIDES[self.needed] * verdict.side
+
+    def why(self, verdict: Verdict, among: int) -> str:
+        """What the answer rests on; `among` is how many questions there are in the family."""
+        margin, ratio = verdict.margin, self.question.value
+        if not self.value.n:
+            return "no valid run"
+        if self.value.n < FEWEST_FOR_INTERVAL:
+            return f"{plural(self.value.n, 'block')}; an interval takes {FEWEST_FOR_INTERVAL}"
+        if math.isnan(verdict.p_differs):  # not tested
+            return verdict.why
+        if verdict.word == "same":
+            return f"its whole interval is within {percent(margin)} of 1"
+        if verdict.side:
+            where = "above" if verdict.side > 0 else "below"
+            return (
+                f"its whole interval is {where} {self.bound or number(1 + verdict.side * margin)}"
+            )
+        clear = ratio.low > 1 + margin or ratio.high < 1 - margin
+        inside = 1 - margin < ratio.low and ratio.high < 1 + margin
+        if inside and margin > WIDEST_SAME:
+            return verdict.why
+        if clear or inside:
+            return f"not proven: of {plural(among, 'question')} one might come out so by chance"
+        if self.bound:
+            return f"its interval has {self.bound} inside"
+        return f"its interval is not clear of 1 ± {percent(margin)}"
+
+
+def figures_of(claim: Claim, journal: Journal) -> list[Figure]:
+    """The figures that decide a claim: one; of a row of cells each one over the next.
+
+    Raises:
+        UsageError: the study does not have them.
+    """
+    cell = claim.cell or {}
+    if claim.falling is None:
+        return [figure(journal, claim.measure, cell, claim.over)]
+    return [
+        figure(journal, claim.measure, changed(cell, one), next_one)
+        for one, next_one in pairwise(claim.falling)
+    ]
+
+
+def parts_of(claim: Claim, figures: Sequence[Figure]) -> list[Part]:
+    """The questions that the claim's rule puts to its figures."""
+    if claim.falling or claim.same:
+        needed: Needed = "same" if claim.same else "above"
+        return [Part(each.estimate, ask(each.values, each.margin), needed) for each in figures]
+    least, most = claim.between or (claim.at_least, claim.at_most)
+    (found,) = figures
+    unit = found.estimate.unit
+    bounds: list[tuple[Needed, float | None]] = [("above", least), ("below", most)]
+    return [
+        Part(found.estimate, ask(found.values / bound, 0.0), needed, amount(bound, unit))
+        for needed, bound in bounds
+        if bound is not None
+    ]

@@ -1,0 +1,1 @@
+"""Arms, models and loops compared, by ratios paired inside blocks."""

@@ -1,0 +1,196 @@
+"""The same cells in two studies: yesterday's and today's, side by side.
+
+Their runs were not made in the same blocks, so nothing pairs them, and what changed besides the
+thing in question is told with the figures.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from scaling.analysis.curves.curve import Curve, Key, Point
+from scaling.analysis.curves.sections import Section, sections
+from scaling.analysis.statistics.estimate import Floats
+from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
+from scaling.analysis.statistics.verdict import (
+    COST,
+    RATE,
+    Judged,
+    Question,
+    Speech,
+    ask_unpaired,
+    judged,
+)
+from scaling.journal.identity import Identity, identity_of
+from scaling.journal.record import StudyLine
+
+type Study = tuple[pd.DataFrame, StudyLine]
+
+# What a study may be asked differently without any cell of it being measured differently. With
+# strong sizing the largest N of a workload is no such thing: it decides what is in flight.
+HARMLESS = frozenset(
+    {"name", "preset", "blocks", "seed", "arms", "workloads", "models", "loops", "sizing"}
+    | {"workers"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One cell, `then` and `now`; ratios are now over then, unpaired.
+
+    `memory` is blank where one study has PSS and the other RSS, as `memory_kinds` says. The
+    verdicts of a section, which is one table, are one family; their margin heeds the noise floors
+    of both studies, which know nothing of what changed on the machine in between.
+    """
+
+    section: Section
+    curve: Curve
+    then: Point
+    now: Point
+    throughput: Judged
+    memory: Judged
+    memory_kinds: tuple[str, str]
+
+    @property
+    def workers(self) -> int:
+        """N, the same in both."""
+        return self.now.workers
+
+    @property
+    def name(self) -> str:
+        """Section, curve and N."""
+        return _name(self.section, self.curve, self.now)
+
+    @property
+    def is_across_states(self) -> bool:
+        """Whether its runs were made in another allocator state than then."""
+        states = {self.then.allocator_state, self.now.allocator_state}
+        return len(states - {None}) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Across:
+    """Two studies: the cells they share, how many they do not, and what else is not the same.
+
+    `invalid_then` and `invalid_now` name the cells of both in which one has no valid run.
+    """
+
+    then: Study
+    now: Study
+    changes: list[Change]
+    only_then: int
+    only_now: int
+    invalid_then: tuple[str, ...]
+    invalid_now: tuple[str, ...]
+    differences: tuple[str, ...]
+
+    @property
+    def is_backwards(self) -> bool:
+        """Whether the study called the earlier one was begun after the other."""
+        began = [study.started_at for _, study in (self.then, self.now)]
+        return None not in began and began != sorted(map(str, began))
+
+
+def across(then: Study, now: Study) -> Across:
+    """Hold one study against an earlier one, in the later one's order."""
+    before = {_cell(each): each for each in _cells(then)}
+    after = {_cell(each): each for each in _cells(now)}
+    both = [(before[cell], here) for cell, here in after.items() if cell in before]
+    measured = [(was, here) for was, here in both if _is_measured(was) and _is_measured(here)]
+    floors = [noise_floor(*study) for study in (then, now)]
+    return Across(
+        then,
+        now,
+        [
+            change
+            for _, pairs in groupby(measured, key=lambda pair: pair[1][0].title)
+            for change in _changes(list(pairs), floors)
+        ],
+        only_then=sum(cell not in after for cell in before),
+        only_now=sum(cell not in before for cell in after),
+        invalid_then=tuple(_name(*here) for was, here in both if not _is_measured(was)),
+        invalid_now=tuple(_name(*here) for _, here in both if not _is_measured(here)),
+        differences=_asked(now[1]).differences(_asked(then[1])),
+    )
+
+
+def _asked(study: StudyLine) -> Identity:
+    same = identity_of(study)
+    asked = {name: value for name, value in same.study.items() if name not in HARMLESS}
+    if largest := _dealt_out_over(same.study):
+        asked["workers"] = largest
+    return replace(same, study=asked)
+
+
+def _dealt_out_over(study: Mapping[str, Any]) -> dict[str, int]:
+    """The largest N of each workload that has strong sizing, as a settled study names them."""
+    entries = study.get("workloads") or []
+    strong = {entry["name"] for entry in entries if "strong" in (entry.get("sizing") or ())}
+    largest: dict[str, int] = {}
+    for entry in entries:
+        if (name := entry["name"]) in strong:
+            largest[name] = max([largest.get(name, 1), *(entry.get("workers") or ())])
+    return largest
+
+
+type Place = tuple[Section, Curve, Point]
+
+
+def _cells(study: Study) -> Iterator[Place]:
+    for section in sections(*study):
+        for curve in section.curves:
+            for point in curve.points:
+                yield section, curve, point
+
+
+def _cell(place: Place) -> tuple[Key, int]:
+    _, curve, point = place
+    return replace(curve.key, study=""), point.workers
+
+
+def _is_measured(place: Place) -> bool:
+    return place[2].throughput.n > 0
+
+
+def _name(section: Section, curve: Curve, point: Point) -> str:
+    key = curve.key
+    who = f"{key.loop} · {key.arm} · {key.model}"
+    return f"{section.label} · {key.sizing} · {who} · N = {point.workers}"
+
+
+def _changes(pairs: list[tuple[Place, Place]], floors: list[NoiseFloor]) -> list[Change]:
+    """The cells of one section, all their ratios judged together."""
+    answers = iter(judged([each for pair in pairs for each in _questions(*pair, floors)]))
+    return [
+        Change(
+            section,
+            curve,
+            then=then[2],
+            now=point,
+            throughput=next(answers),
+            memory=next(answers),
+            memory_kinds=(then[1].memory_kind, curve.memory_kind),
+        )
+        for then, (section, curve, point) in pairs
+    ]
+
+
+def _questions(then: Place, now: Place, floors: list[NoiseFloor]) -> Iterator[Question]:
+    """What is asked of one cell: work, and memory if it is of one kind."""
+    speeches: dict[str, Speech] = {"throughput": RATE, "memory": COST}
+    for measure, speech in speeches.items():
+        alike = measure != "memory" or then[1].memory_kind == now[1].memory_kind
+        ours, theirs = (_runs(place, measure, alike) for place in (now, then))
+        margin = max(floor.margin(now[1].key.workload, measure) for floor in floors)
+        yield ask_unpaired(ours, theirs, margin, speech)
+
+
+def _runs(place: Place, measure: str, alike: bool) -> Floats:
+    """The values of a cell's runs, shape (blocks,); none where they cannot be compared."""
+    _, curve, point = place
+    values = curve.values[measure][:, curve.workers.index(point.workers)]
+    return values if alike else np.empty(0)

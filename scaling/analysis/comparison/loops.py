@@ -1,0 +1,79 @@
+"""What the loop changed: each other loop over asyncio, and each other runtime over Python.
+
+    uvloop over asyncio, trio over asyncio;  go over 3.14t on asyncio
+
+A loop is held against asyncio at the same arm, model and N. A runtime that is no Python
+(`scaling.builds.runtimes`) has a loop of its own; it is held against as many threads, on asyncio,
+of the first Python that the study names, and who tells it must say that the two differ in
+everything.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice, product
+
+import numpy as np
+
+from scaling.analysis.comparison.contrast import Held, held
+from scaling.analysis.comparison.paired import Measure, Paired, Way
+from scaling.analysis.statistics.estimate import Floats
+from scaling.builds.runtimes.known import RUNTIMES
+
+BASE = "asyncio"
+MODEL = "threads"  # what a runtime's workers are called, too
+
+
+def together(parts: Sequence[Paired]) -> Paired:
+    """The runs of one section on all its loops, in the same blocks; every way names its loop."""
+    blocks = np.unique(np.concatenate([part.blocks for part in parts]))
+
+    def table(measure: Measure) -> Floats:
+        grids = [np.full((len(blocks), len(part.columns)), np.nan) for part in parts]
+        for part, grid in zip(parts, grids, strict=True):
+            grid[np.searchsorted(blocks, part.blocks)] = part.values[measure]
+        return np.hstack(grids)
+
+    first = parts[0]
+    ways = (Way(w.arm, w.model, w.workers, part.loop) for part in parts for w in part.columns)
+    return Paired(
+        first.section,
+        "",
+        [curve for part in parts for curve in part.curves],
+        {way: place for place, way in enumerate(ways)},
+        {measure: table(measure) for measure in first.values},
+        blocks,
+        first.floor,
+    )
+
+
+def loops(runs: Paired) -> list[Held]:
+    """Each other loop over asyncio; `runs` are those of all loops, as `together` makes them."""
+    return held(runs, _loop_pairs(runs))
+
+
+def runtimes(runs: Paired) -> list[Held]:
+    """Each other runtime over Python, of the runs of all loops."""
+    return held(runs, _runtime_pairs(runs))
+
+
+def _loop_pairs(runs: Paired) -> Iterator[tuple[Way, Way]]:
+    others = [curve.key for curve in runs.curves if curve.key.loop != BASE]
+    for key, n in product(others, runs.workers):
+        yield Way(key.arm, key.model, n, key.loop), Way(key.arm, key.model, n, BASE)
+
+
+def _runtime_pairs(runs: Paired) -> Iterator[tuple[Way, Way]]:
+    others = [curve.key for curve in runs.curves if curve.key.arm in RUNTIMES]
+    for python in islice(_pythons(runs), 1):
+        for key, n in product(others, runs.workers):
+            yield Way(key.arm, key.model, n, key.loop), Way(python, MODEL, n, BASE)
+
+
+def _pythons(runs: Paired) -> Iterator[str]:
+    """The Pythons that were measured in threads on asyncio, in the study's order.
+
+    All curves are in order by loop first, and another loop may have been run on a later arm alone.
+    """
+    for arm in dict.fromkeys(curve.key.arm for curve in runs.curves if curve.key.loop == BASE):
+        ways = runs.measured(Way(arm, MODEL, n, BASE) for n in runs.workers)
+        if ways and arm not in RUNTIMES:
+            yield arm

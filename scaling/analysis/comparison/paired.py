@@ -1,0 +1,189 @@
+"""The values of one section and loop as block × (arm, model, N): the basis of every ratio.
+
+Two ways of running the same work are compared inside a block, between runs made close together;
+the median is taken of those ratios, never a ratio of medians. Invalid runs have no value.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from scaling.analysis.curves.curve import Curve, Point
+from scaling.analysis.curves.memory import MIB, Integers
+from scaling.analysis.curves.sections import Section, sections
+from scaling.analysis.curves.summarise import originals, require_one_study
+from scaling.analysis.statistics.estimate import Estimate, Floats, median
+from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
+from scaling.journal.record import StudyLine
+
+type Measure = Literal["throughput", "cpu_s_per_op", "PSS", "RSS"]
+
+SUBJECT = ["workload", "parameters", "sizing", "loop"]
+WAY = ["arm", "model", "workers"]
+
+
+class Way(NamedTuple):
+    """One way to run a section's work: on which arm, under which model, with N workers.
+
+    `loop` is empty but where loops are held against each other
+    (`scaling.analysis.comparison.loops`).
+    """
+
+    arm: str
+    model: str
+    workers: int
+    loop: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """The runs of one section on one loop. `values` are arrays (blocks × ways), NaN for no value.
+
+    Throughput is in operations/s, CPU time in s per operation, memory (PSS and RSS) in MiB.
+    `columns` says where a way stands, `blocks` which block each row is, ascending; `curves` are the
+    same runs as curves, in the section's order. `floor` is the noise floor of the study. `loop` is
+    empty where it is all of the section's loops (`scaling.analysis.comparison.loops`).
+    """
+
+    section: Section
+    loop: str
+    curves: list[Curve]
+    columns: dict[Way, int]
+    values: dict[Measure, Floats]
+    blocks: Integers
+    floor: NoiseFloor
+
+    @property
+    def title(self) -> str:
+        """What it is about: workload, sizing and loop."""
+        return f"{self.section.title} · {self.loop}" if self.loop else self.section.title
+
+    @property
+    def arms(self) -> list[str]:
+        """The arms, in the study's order."""
+        return list(dict.fromkeys(curve.key.arm for curve in self.curves))
+
+    @property
+    def models(self) -> list[str]:
+        """The models, in the section's order."""
+        return list(dict.fromkeys(curve.key.model for curve in self.curves))
+
+    @property
+    def workers(self) -> list[int]:
+        """Every N that has a run, ascending."""
+        return sorted({n for curve in self.curves for n in curve.workers})
+
+    @property
+    def telling_n(self) -> int:
+        """The N to speak of where there is room for one: the largest with a core per worker."""
+        points = [point for curve in self.curves for point in curve.points]
+        on_cores = [point.workers for point in points if point.region == "cores"]
+        return max(on_cores, default=max(self.workers))
+
+    def of(self, way: Way, measure: Measure) -> Floats:
+        """The values of a way, shape (blocks,); all NaN where it was not measured."""
+        table = self.values[measure]
+        if way not in self.columns:
+            return np.full(len(table), np.nan)
+        return table[:, self.columns[way]]
+
+    def estimate(self, way: Way, measure: Measure, unit: str) -> Estimate:
+        """The median of a way's values."""
+        return median(self.of(way, measure), unit)
+
+    def ratios(self, over: Way, under: Way, measure: Measure) -> Floats:
+        """One way's values over another's, block by block, shape (blocks,)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = self.of(over, measure) / self.of(under, measure)
+        return np.where(np.isfinite(ratio), ratio, np.nan)
+
+    def margin(self, measure: Measure) -> float:
+        """What a ratio of that measure must differ from 1 by to be told from it."""
+        return self.floor.margin(self.curves[0].key.workload, measure)
+
+    def measured(self, ways: Iterable[Way]) -> list[Way]:
+        """Those of the ways that have a valid run."""
+        return [way for way in ways if np.isfinite(self.of(way, "throughput")).any()]
+
+    def fastest(self, ways: Iterable[Way]) -> Way | None:
+        """The way with the highest median throughput; None where none was measured."""
+
+        def speed(way: Way) -> float:
+            return float(np.nanmedian(self.of(way, "throughput")))
+
+        return max(self.measured(ways), key=speed, default=None)
+
+    def memory_kind(self, over: Way, under: Way) -> Measure:
+        """What two ways' memory can be compared by: PSS, or RSS where either has no PSS."""
+        return "PSS" if np.isfinite(self.ratios(over, under, "PSS")).any() else "RSS"
+
+    def point(self, way: Way) -> Point | None:
+        """The point of a curve that a way is; None where it was not run."""
+        whose = way.arm, way.model, way.loop or self.loop
+        points = (
+            point
+            for curve in self.curves
+            if (curve.key.arm, curve.key.model, curve.key.loop) == whose
+            for point in curve.points
+        )
+        return next((point for point in points if point.workers == way.workers), None)
+
+
+def paired(frame: pd.DataFrame, study: StudyLine) -> list[Paired]:
+    """The runs of one study, for each of its sections and loops, in the sections' order.
+
+    Raises:
+        UsageError: the frame holds several studies.
+    """
+    return pair(frame, sections(frame, study), noise_floor(frame, study))
+
+
+def pair(frame: pd.DataFrame, told: Iterable[Section], floor: NoiseFloor) -> list[Paired]:
+    """The same where the study's sections and noise floor are known.
+
+    Raises:
+        UsageError: the frame holds several studies.
+    """
+    require_one_study(frame)
+    groups = {
+        tuple(map(str, names)): runs
+        for names, runs in originals(frame).groupby(SUBJECT, observed=True, sort=False)
+    }
+    found = []
+    for section in told:
+        for loop in dict.fromkeys(curve.key.loop for curve in section.curves):
+            members = [curve for curve in section.curves if curve.key.loop == loop]
+            key = members[0].key
+            runs = groups[key.workload, key.parameters, key.sizing, loop]
+            found.append(_paired(section, loop, members, runs, floor))
+    return found
+
+
+def _paired(
+    section: Section, loop: str, members: list[Curve], runs: pd.DataFrame, floor: NoiseFloor
+) -> Paired:
+    valid = runs[runs["valid"]].drop_duplicates(["block", *WAY], keep="last")
+    ways = valid[WAY].drop_duplicates()
+    columns = {
+        Way(str(arm), str(model), int(workers)): place
+        for place, (arm, model, workers) in enumerate(ways.itertuples(index=False, name=None))
+    }
+    names = valid[WAY].itertuples(index=False, name=None)
+    column = [columns[Way(str(arm), str(model), int(n))] for arm, model, n in names]
+    blocks, row = np.unique(valid["block"].to_numpy(), return_inverse=True)
+
+    def table(values: Floats) -> Floats:
+        grid = np.full((len(blocks), len(columns)), np.nan)
+        grid[row, column] = values
+        return grid
+
+    values: dict[Measure, Floats] = {
+        "throughput": table(valid["throughput_per_s"].to_numpy(np.float64)),
+        "cpu_s_per_op": table(valid["cpu_s_per_op"].to_numpy(np.float64)),
+        "PSS": table(valid["pss_bytes"].to_numpy(np.float64) / MIB),
+        "RSS": table(valid["rss_bytes"].to_numpy(np.float64) / MIB),
+    }
+    return Paired(section, loop, members, columns, values, blocks, floor)

@@ -1,0 +1,80 @@
+"""What a scaling curve is: its key, its points along N, and the figures of each point."""
+
+from dataclasses import dataclass
+
+from scaling.analysis.statistics.estimate import Estimate, Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What the runs of one curve have in common."""
+
+    study: str
+    workload: str
+    parameters: str
+    sizing: str
+    loop: str
+    arm: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One cell: N workers, and every figure of it over the blocks in which it was valid.
+
+    `speedup` is throughput over that of N = 1 in the same block, `efficiency` is that over N.
+    `suspect` of the `runs` are marked so, `again` were made at the end of the study because the
+    first attempt was invalid; `left_out` were invalid and are in no figure. `allocator_state` is
+    that of the runs; None for mimalloc, which has no states, and where faults are not known.
+
+    `memory` is what they held in the window, in MiB, `peak` the most RSS that they ever did.
+
+    `finish` is of finite runs alone, latencies of timed ones, lag of those with a window. `own` are
+    the workload's own figures, as it names them (`scaling.analysis.curves.own_figures`).
+    """
+
+    workers: int
+    region: str | None
+    runs: int
+    suspect: int
+    again: int
+    left_out: int
+    allocator_state: str | None
+    throughput: Estimate
+    speedup: Estimate
+    efficiency: Estimate
+    cpu_s_per_op: Estimate
+    memory: Estimate
+    peak: Estimate
+    lag_p50: Estimate
+    lag_max: Estimate
+    fairness: Estimate
+    finish: Estimate
+    latency_mean: Estimate
+    latency_p50: Estimate
+    latency_p90: Estimate
+    latency_p95: Estimate
+    latency_p99: Estimate
+    latency_p999: Estimate
+    own: dict[str, Estimate]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One scaling curve. Memory is `memory_kind`, RSS or PSS; `slope` is MiB per extra worker.
+
+    `values` are the single runs behind the points, for drawing: one array (blocks × N) each for
+    `throughput`, `speedup`, `efficiency` and `memory`, NaN where a run is missing or invalid, and
+    `outlier`, 1 where a run is one.
+    """
+
+    key: Key
+    points: list[Point]
+    slope: Estimate
+    memory_kind: str
+    values: dict[str, Floats]
+
+    @property
+    def workers(self) -> list[int]:
+        """The Ns of the points, ascending."""
+        return [point.workers for point in self.points]

@@ -1,0 +1,43 @@
+"""Memory of a curve: which of its readings counts, and what each extra worker adds."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from scaling.analysis.statistics.estimate import Estimate, Floats, median
+
+MIB = 1024.0 * 1024.0
+
+type Integers = npt.NDArray[np.int64]
+
+
+def kind_and_bytes(model: str, grid: Callable[[str], Floats]) -> tuple[str, Floats]:
+    """Which reading is the memory of a curve, and its values; `grid` gives a column, blocks × N.
+
+    RSS; for processes PSS where it is known, since they share pages that RSS counts for each.
+    """
+    if model == "processes":
+        pss = grid("pss_bytes")
+        if np.isfinite(pss).any():
+            return "PSS", pss
+    return "RSS", grid("rss_bytes")
+
+
+def slope(memory_mib: Floats, workers: Integers) -> Estimate:
+    """MiB per extra worker: the slope of each block, then their median."""
+    return median(slopes(memory_mib, workers), "MiB per extra worker")
+
+
+def slopes(values: Floats, workers: Integers) -> Floats:
+    """What each extra worker adds in each block, shape (blocks,): the least-squares line over N.
+
+    `values` are of shape (blocks, Ns); NaN is left out, and is the slope of a block with one N.
+    """
+    known = np.isfinite(values)
+    counts = np.maximum(known.sum(axis=1, keepdims=True), 1)
+    middle = (known * workers).sum(axis=1, keepdims=True) / counts
+    aside = np.where(known, workers - middle, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):  # a block with one N has no slope
+        found: Floats = (aside * np.nan_to_num(values)).sum(axis=1) / (aside**2).sum(axis=1)
+    return found

@@ -1,0 +1,197 @@
+"""Scaling curves: what the valid runs of a study say, cell by cell, with the spread of each figure.
+
+A curve is everything but N held still; its points are the cells along N. The block is the unit of
+replication: ratios are taken inside a block, between runs made close together, and only then is
+their median taken. Tables and plots both draw on this and work out nothing themselves.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from scaling.analysis.curves.curve import Curve, Key, Point
+from scaling.analysis.curves.memory import MIB, Integers, kind_and_bytes, slope
+from scaling.analysis.curves.own_figures import unit_of
+from scaling.analysis.statistics.estimate import Floats, medians
+from scaling.base.errors import UsageError
+
+CURVE = ("study", "workload", "parameters", "sizing", "loop", "arm", "model")
+FIGURES = (
+    "throughput_per_s",
+    "cpu_s_per_op",
+    "rss_bytes",
+    "pss_bytes",
+    "peak_bytes",
+    "lag_p50_s",
+    "lag_max_s",
+    "fairness",
+    "finish_s",
+    "latency_mean_s",
+    "latency_p50_s",
+    "latency_p90_s",
+    "latency_p95_s",
+    "latency_p99_s",
+    "latency_p999_s",
+)
+
+type Columns = dict[str, npt.NDArray[Any]]
+
+
+def curves(frame: pd.DataFrame) -> list[Curve]:
+    """Every curve in a frame of `scaling.load`, in the order in which they first appear.
+
+    Twins are in none: they are there for the noise floor (`scaling.analysis.statistics.noise`).
+    """
+    runs = originals(frame)
+    number = runs.groupby(list(CURVE), observed=True, sort=False, dropna=False).ngroup().to_numpy()
+    order = np.argsort(number, kind="stable")
+    borders = np.flatnonzero(np.diff(number[order])) + 1
+    columns = _columns(runs)
+    names = runs[list(CURVE)].iloc[order[[0, *borders]] if len(order) else []]
+    return [
+        _curve(Key(*map(str, key)), {name: values[places] for name, values in columns.items()})
+        for key, places in zip(
+            names.itertuples(index=False, name=None), np.split(order, borders), strict=False
+        )
+    ]
+
+
+def _columns(runs: pd.DataFrame) -> Columns:
+    """What curves are made of, as arrays of shape (runs,): thousands of cells are cut out of it.
+
+    `used` is whether a run is in the figures: valid, and the last attempt at its cell and block.
+    """
+    valid = runs["valid"].to_numpy()
+    used = valid.copy()
+    used[valid] = ~runs.loc[valid, [*CURVE, "workers", "block"]].duplicated(keep="last").to_numpy()
+    states = runs["allocator_state"].astype(object).to_numpy(copy=True)
+    states[(runs["allocator"] == "mimalloc").to_numpy()] = None  # it has none
+    return {
+        "used": used,
+        "valid": valid,
+        "suspect": (runs["validity"] == "suspect").to_numpy(),
+        "again": runs["attempt"].to_numpy() > 1,
+        "outlier": runs["outlier"].to_numpy(np.float64),
+        "region": runs["region"].astype(object).to_numpy(),
+        "state": states,
+        "workers": runs["workers"].to_numpy(),
+        "block": runs["block"].to_numpy(),
+        "figures": runs["figures"].to_numpy(),
+        **{name: runs[name].to_numpy(np.float64) for name in FIGURES},
+    }
+
+
+def _curve(key: Key, runs: Columns) -> Curve:
+    used = {name: values[runs["used"]] for name, values in runs.items()}
+    workers, first = np.unique(runs["workers"], return_index=True)
+    regions = runs["region"][first]
+    blocks, rows = np.unique(used["block"], return_inverse=True)
+    columns = np.searchsorted(workers, used["workers"])
+
+    def placed(values: Floats) -> Floats:
+        """One figure of each run as blocks × N."""
+        table = np.full((len(blocks), len(workers)), np.nan)
+        table[rows, columns] = values
+        return table
+
+    def grid(name: str) -> Floats:
+        """One column of the frame as blocks × N."""
+        return placed(used[name])
+
+    throughput = grid("throughput_per_s")
+    speedup = _over_first(throughput, workers)
+    kind, memory = kind_and_bytes(key.model, grid)
+    grids: dict[str, tuple[Floats, str]] = {
+        "throughput": (throughput, "operations/s"),
+        "speedup": (speedup, "×"),
+        "efficiency": (speedup / workers, ""),
+        "cpu_s_per_op": (grid("cpu_s_per_op"), "s"),
+        "memory": (memory / MIB, "MiB"),
+        "peak": (grid("peak_bytes") / MIB, "MiB"),
+        "lag_p50": (grid("lag_p50_s"), "s"),
+        "lag_max": (grid("lag_max_s"), "s"),
+        "fairness": (grid("fairness"), ""),
+        "finish": (grid("finish_s"), "s"),
+        "latency_mean": (grid("latency_mean_s"), "s"),
+        "latency_p50": (grid("latency_p50_s"), "s"),
+        "latency_p90": (grid("latency_p90_s"), "s"),
+        "latency_p95": (grid("latency_p95_s"), "s"),
+        "latency_p99": (grid("latency_p99_s"), "s"),
+        "latency_p999": (grid("latency_p999_s"), "s"),
+    }
+    own = {name: (placed(values), unit_of(name)) for name, values in _own(used["figures"]).items()}
+    tables = [*grids.values(), *own.values()]
+    units = [unit for _, unit in tables for _ in workers]
+    every = iter(medians(np.hstack([table for table, _ in tables]), units))
+    estimates = {name: [next(every) for _ in workers] for name in grids}
+    own_estimates = {name: [next(every) for _ in workers] for name in own}
+    runs_at = _counts(used["workers"], workers)
+    suspect = _counts(used["workers"][used["suspect"]], workers)
+    again = _counts(used["workers"][used["again"]], workers)
+    left_out = _counts(runs["workers"][~runs["valid"]], workers)
+    points = [
+        Point(
+            workers=int(n),
+            region=regions[column] if isinstance(regions[column], str) else None,
+            runs=int(runs_at[column]),
+            suspect=int(suspect[column]),
+            again=int(again[column]),
+            left_out=int(left_out[column]),
+            allocator_state=_state(used["state"][columns == column]),
+            own={name: figures[column] for name, figures in own_estimates.items()},
+            **{name: figures[column] for name, figures in estimates.items()},
+        )
+        for column, n in enumerate(workers)
+    ]
+    values = {name: grids[name][0] for name in ("throughput", "speedup", "efficiency", "memory")}
+    values["outlier"] = grid("outlier")
+    return Curve(key, points, slope(memory / MIB, workers), kind, values)
+
+
+def originals(frame: pd.DataFrame) -> pd.DataFrame:
+    """The runs of a frame without those of twins."""
+    return frame[~frame["twin"]]
+
+
+def require_one_study(frame: pd.DataFrame) -> None:
+    """Make sure that a frame's blocks are those of one study, so that they pair what they hold.
+
+    Raises:
+        UsageError: it holds more than one.
+    """
+    names = list(dict.fromkeys(map(str, frame["study"])))
+    if len(names) > 1:
+        raise UsageError(
+            f"these are the runs of {len(names)} studies ({', '.join(names)}), whose blocks do not "
+            f"pair: take one study at a time, or `scaling compare` for one against another"
+        )
+
+
+def _state(states: Iterable[object]) -> str | None:
+    """The allocator state of a cell's valid runs; those in another state than most are invalid."""
+    found = Counter(state for state in states if isinstance(state, str)).most_common(1)
+    return found[0][0] if found else None
+
+
+def _counts(workers_of_runs: Integers, workers: Integers) -> Integers:
+    """How many of the runs there are at each N."""
+    return np.bincount(np.searchsorted(workers, workers_of_runs), minlength=len(workers))
+
+
+def _own(figures: npt.NDArray[Any]) -> dict[str, Floats]:
+    """The workload's own figures of each run, shape (runs,) each; NaN where a run has none."""
+    names = dict.fromkeys(name for each in figures for name in each)
+    return {name: np.array([each.get(name, np.nan) for each in figures]) for name in names}
+
+
+def _over_first(throughput: Floats, workers: Integers) -> Floats:
+    """Throughput over that of N = 1 in the same block; NaN where a block has no such run."""
+    if workers[0] != 1:
+        return np.full_like(throughput, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = throughput / throughput[:, :1]
+    return np.where(np.isfinite(ratio), ratio, np.nan)

@@ -1,0 +1,107 @@
+"""Which cells of a study are to be checked."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from scaling.analysis.curves.curve import Curve, Key, Point
+from scaling.analysis.curves.sections import Section
+from scaling.analysis.gate.request import Filter
+from scaling.analysis.statistics.estimate import Floats
+from scaling.base.errors import UsageError
+from scaling.study.controls import is_control
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A point of a curve, with the section that it stands in."""
+
+    section: Section
+    curve: Curve
+    point: Point
+
+    @property
+    def name(self) -> str:
+        """`echo · weak · asyncio · 3.14t · threads · N = 2`."""
+        key = self.curve.key
+        parts = [self.section.label, key.sizing, key.loop, key.arm, key.model]
+        return " · ".join([*parts, f"N = {self.point.workers}"])
+
+    @property
+    def identity(self) -> tuple[Key, int]:
+        """What the same cell of another study has, too."""
+        return replace(self.curve.key, study=""), self.point.workers
+
+    def runs(self, measure: str) -> Floats:
+        """The values of its runs, shape (blocks,), NaN where there is none."""
+        values = self.curve.values[measure]
+        return np.asarray(values[:, self.curve.workers.index(self.point.workers)])
+
+
+def every(sections: Iterable[Section]) -> list[Cell]:
+    """All cells of a study, the controls among them."""
+    return [
+        Cell(section, curve, point)
+        for section in sections
+        for curve in section.curves
+        for point in curve.points
+    ]
+
+
+def chosen(sections: Iterable[Section], wanted: Filter) -> list[Cell]:
+    """The cells that a filter lets through, maybe none; the controls only where they are named."""
+    curves = [(section, curve) for section in sections for curve in section.curves]
+    return [
+        Cell(section, curve, point)
+        for section, curve in curves
+        if _passes(curve, wanted)
+        for point in _points(curve, wanted.at)
+    ]
+
+
+def cells(sections: Sequence[Section], wanted: Filter) -> list[Cell]:
+    """`chosen`, of which there are some.
+
+    Raises:
+        UsageError: a name or an N that no cell has, or nothing is left.
+    """
+    curves = [curve for section in sections for curve in section.curves]
+    for field, names in wanted.names.items():
+        known = list(dict.fromkeys(str(getattr(curve.key, field)) for curve in curves))
+        for name in names:
+            if name not in known:
+                raise UsageError(
+                    f"gate: --{field} {name}: not in this study, which has {', '.join(known)}"
+                )
+    passing = [curve for curve in curves if _passes(curve, wanted)]
+    if not passing:
+        raise UsageError("gate: no curve of this study has all that was named; leave something out")
+    measured = {n for curve in passing for n in curve.workers}
+    for n in wanted.at:
+        if n not in measured:
+            told = ", ".join(map(str, sorted(measured)))
+            raise UsageError(f"gate: --at {n}: not measured; these curves have N = {told}")
+    found = chosen(sections, wanted)
+    if not found:
+        raise UsageError(
+            "gate: no curve has an N above 1 with a core for each worker; name one with --at"
+        )
+    return found
+
+
+def _passes(curve: Curve, wanted: Filter) -> bool:
+    if "workload" not in wanted.names:
+        key = curve.key
+        if is_control(key.workload, json.loads(key.parameters)):
+            return False
+    return all(getattr(curve.key, field) in names for field, names in wanted.names.items())
+
+
+def _points(curve: Curve, at: tuple[int, ...]) -> Iterator[Point]:
+    if at:
+        yield from (point for point in curve.points if point.workers in at)
+        return
+    inside = [p for p in curve.points if p.workers > 1 and p.region in ("cores", None)]
+    yield from inside[-1:]

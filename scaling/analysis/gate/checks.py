@@ -1,0 +1,133 @@
+"""The checks: each cell against each bound, judged together as one family.
+
+A check fails only where that is proven: its whole interval is below the bound, and stays so when
+Holm's correction heeds how many checks there are (`scaling.analysis.statistics.verdict`, with the
+bound in the place of 1). It holds only where that is proven, too; else one can't tell.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from scaling.analysis.gate.cells import Cell
+from scaling.analysis.gate.request import Limits
+from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.statistics.unpaired import ratio
+from scaling.analysis.statistics.verdict import Judged, Question, ask, ask_unpaired, judged
+from scaling.base.errors import UsageError
+from scaling.base.formats import number, plural
+from scaling.study.presets import FEWEST_FOR_INTERVAL
+
+type Word = Literal["holds", "fails", "can't tell"]
+
+WORDS: dict[int, Word] = {1: "holds", -1: "fails", 0: "can't tell"}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One cell against one bound: `value`, of `what`, was to be `bound` or more; `why` it is so."""
+
+    cell: str
+    what: str
+    value: Estimate
+    bound: float
+    word: Word
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A check before its family is known; `question` is about the value over the bound."""
+
+    cell: str
+    what: str
+    value: Estimate
+    bound: float
+    question: Question
+
+
+def efficiencies(cells: Sequence[Cell], least: float) -> list[_Open]:
+    """The efficiency of every cell above N = 1, which must be `least` or more.
+
+    Raises:
+        UsageError: there is no such cell, or no run at N = 1 that it could be over.
+    """
+    above_one = [cell for cell in cells if cell.point.workers > 1]
+    if not above_one:
+        raise UsageError("gate: efficiency is 1 at N = 1: say --at an N above it")
+    for cell in above_one:
+        if 1 not in cell.curve.workers:
+            raise UsageError(f"gate: {cell.name}: efficiency is over N = 1, which was not measured")
+    return [
+        _Open(cell.name, "efficiency", cell.point.efficiency, least, _over(cell, least))
+        for cell in above_one
+    ]
+
+
+def _over(cell: Cell, least: float) -> Question:
+    return ask(cell.runs("efficiency") / least, 0.0)
+
+
+def regressions(now: Sequence[Cell], then: Sequence[Cell], most: float) -> list[_Open]:
+    """Throughput over that of the same cell `then`, which may be lower by the share `most`.
+
+    Raises:
+        UsageError: the studies have none of these cells in common.
+    """
+    before = {cell.identity: cell for cell in then}
+    pairs = [(cell, before[cell.identity]) for cell in now if cell.identity in before]
+    if not pairs:
+        raise UsageError("gate: --against: that study has none of these cells")
+    return list(_changes(pairs, 1 - most))
+
+
+def _changes(pairs: list[tuple[Cell, Cell]], least: float) -> Iterator[_Open]:
+    for cell, old in pairs:
+        ours, theirs = cell.runs("throughput"), old.runs("throughput")
+        question = ask_unpaired(ours / least, theirs, 0.0)
+        yield _Open(cell.name, "throughput over OLD", ratio(ours, theirs), least, question)
+
+
+def settle(family: Sequence[_Open], void: str = "") -> list[Check]:
+    """The checks with their words. From a study that its controls make `void` nothing is told."""
+    answers = judged([each.question for each in family])
+    return [
+        _settled(each, answer, len(family), void)
+        for each, answer in zip(family, answers, strict=True)
+    ]
+
+
+def _settled(each: _Open, answer: Judged, among: int, void: str) -> Check:
+    value, bound = each.value, number(each.bound)
+    word = WORDS[answer.verdict.side]
+    if void:
+        word, why = "can't tell", void
+    elif value.n < FEWEST_FOR_INTERVAL:
+        why = f"{plural(value.n, 'block')}; an interval takes {FEWEST_FOR_INTERVAL}"
+    elif word == "fails":
+        why = f"its whole interval is below {bound}"
+    elif word == "holds":
+        why = f"its whole interval is above {bound}"
+    elif value.low <= each.bound <= value.high:
+        why = f"its interval has {bound} inside"
+    else:
+        side = "below" if value.high < each.bound else "above"
+        by_chance = f"so might one of {plural(among, 'check')} by chance"
+        why = f"its interval is {side} {bound}, but {by_chance}"
+    return Check(each.cell, each.what, value, each.bound, word, why)
+
+
+def limits_held(
+    now: Sequence[Cell], limits: Limits, then: Sequence[Cell] = (), void: str = ""
+) -> list[Check]:
+    """Every cell against every bound, one family; `then` is of the study `limits.against`.
+
+    Raises:
+        UsageError: there is nothing that a bound could be held against.
+    """
+    family: list[_Open] = []
+    if limits.min_efficiency is not None:
+        family += efficiencies(now, limits.min_efficiency)
+    if limits.max_regression is not None:
+        family += regressions(now, then, limits.max_regression)
+    return settle(family, void)

@@ -1,0 +1,75 @@
+"""What is asked of the gate: which cells, and what they must hold."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from scaling.base.errors import UsageError
+from scaling.study.options import listed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Bounds as shares of 1: `min_efficiency` 0.8, `max_regression` 0.05 over the study `against`.
+
+    Raises:
+        UsageError: no bound, half of one, or a share that is none.
+    """
+
+    min_efficiency: float | None = None
+    max_regression: float | None = None
+    against: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be held."""
+        if self.min_efficiency is None and self.max_regression is None and self.against is None:
+            raise UsageError(
+                "gate: say what must hold: --min-efficiency 0.8, or "
+                "--against OLD --max-regression 5%, or both"
+            )
+        if (self.max_regression is None) != (self.against is None):
+            raise UsageError("gate: --against OLD and --max-regression 5% go together")
+        if self.min_efficiency == 0 or self.max_regression == 1:
+            raise UsageError("gate: an efficiency of 0, or a regression by all, always holds")
+
+
+def share(text: str | None, flag: str) -> float | None:
+    """`5%` and `0.05` as 0.05; None stays None.
+
+    Raises:
+        UsageError: it is no number from 0 to 1.
+    """
+    if text is None:
+        return None
+    try:
+        value = float(text.strip().removesuffix("%")) / (100 if text.strip().endswith("%") else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise UsageError(f"gate: {flag}: expected a share such as 0.8 or 5%, got {text!r}")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Names that a cell's fields may have, by field; a field that is not in it may have any.
+
+    `at` are the Ns; empty: the largest N above 1 of each curve that has a core for each worker.
+    """
+
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    at: tuple[int, ...] = ()
+
+
+def filter_of(said: Mapping[str, Iterable[str] | None], at: Iterable[str] | None) -> Filter:
+    """A filter from flags as typed: `a,b`, repeated, or both.
+
+    Raises:
+        UsageError: a flag has no value in it, or an N is no whole number from 1 on.
+    """
+    names = {name: listed(texts or (), f"--{name}") for name, texts in said.items()}
+    ns = listed(at or (), "--at") or ()
+    for text in ns:
+        if not text.isdecimal() or int(text) < 1:
+            raise UsageError(f"gate: --at: expected numbers of workers, such as 2,4, got {text!r}")
+    return Filter({name: one for name, one in names.items() if one}, tuple(map(int, ns)))

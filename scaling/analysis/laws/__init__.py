@@ -1,0 +1,32 @@
+"""Scaling laws: linear, Amdahl and Gunther's Universal Scalability Law, fitted with intervals.
+
+`fit = fit_usl(workers, throughput)` takes two arrays, and has `fit.alpha`, `fit.beta`, `fit.gamma`,
+`fit.peak`, `fit.predict(12)`, `fit.band(12)` and `fit.intervals["alpha"]`.
+"""
+
+from scaling.analysis.laws.choice import Choice, choose
+from scaling.analysis.laws.fits import (
+    AmdahlFit,
+    Fit,
+    LinearFit,
+    UslFit,
+    fit_amdahl,
+    fit_linear,
+    fit_usl,
+)
+from scaling.analysis.laws.karp_flatt import karp_flatt
+from scaling.analysis.laws.observations import FEWEST_N
+
+__all__ = [
+    "FEWEST_N",
+    "AmdahlFit",
+    "Choice",
+    "Fit",
+    "LinearFit",
+    "UslFit",
+    "choose",
+    "fit_amdahl",
+    "fit_linear",
+    "fit_usl",
+    "karp_flatt",
+]

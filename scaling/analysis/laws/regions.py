@@ -1,0 +1,74 @@
+"""What law a curve follows inside each topology region, or why that cannot be told.
+
+A curve bends where the hardware does, so a law is fitted to the points of one region only, to the
+medians that the tables show. Where they are too few, the serial fraction of Karp and Flatt says
+what the speed-up at each N amounts to.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+
+import numpy as np
+
+from scaling.analysis.curves.curve import Curve, Point
+from scaling.analysis.laws import FEWEST_N, Choice, choose, karp_flatt
+from scaling.analysis.statistics.estimate import Estimate, Floats, median
+
+TOO_FEW = "not fitted: too few points"
+NO_REGION = "not fitted: what the machine's CPUs share is not known"
+
+
+@dataclass(frozen=True, slots=True)
+class RegionLaw:
+    """The points of a curve inside one region, and the law chosen for them, if there is one.
+
+    `why` is empty where a law was fitted. `serial_fractions` has an estimate for each N above 1;
+    it rests on N = 1, so that only the region with N = 1 in it has any.
+    """
+
+    curve: Curve
+    region: str | None
+    workers: tuple[int, ...]
+    choice: Choice | None
+    why: str
+    serial_fractions: dict[int, Estimate]
+
+
+def region_laws(curve: Curve) -> list[RegionLaw]:
+    """One for each region that has a valid run of the curve, in order of N."""
+
+    def region(point: Point) -> str | None:
+        return point.region
+
+    measured = [point for point in curve.points if point.throughput.point > 0]
+    return [_law(curve, name, list(points)) for name, points in groupby(measured, region)]
+
+
+def _law(curve: Curve, region: str | None, points: list[Point]) -> RegionLaw:
+    workers = tuple(point.workers for point in points)
+    columns = [curve.workers.index(n) for n in workers]
+    choice, why = None, ""
+    if region is None:
+        why = NO_REGION
+    elif len(workers) < FEWEST_N:
+        why = TOO_FEW
+    else:
+        grid = np.ascontiguousarray(curve.values["throughput"][:, columns])
+        choice = _chosen(workers, grid.shape, grid.tobytes())
+    speedups = zip(workers, curve.values["speedup"][:, columns].T, strict=True)
+    fractions = {n: _serial(n, found) for n, found in speedups if 1 in workers and n > 1}
+    return RegionLaw(curve, region, workers, choice, why, fractions)
+
+
+@lru_cache(maxsize=1024)
+def _chosen(workers: tuple[int, ...], shape: tuple[int, int], runs: bytes) -> Choice:
+    """The choice for runs (blocks × N); tables, CSV and plots of a study ask for the same ones."""
+    grid = np.frombuffer(runs).reshape(shape)
+    blocks, columns = np.nonzero(np.isfinite(grid) & (grid > 0))
+    return choose(np.array(workers)[columns], grid[blocks, columns], blocks)
+
+
+def _serial(n: int, speedups: Floats) -> Estimate:
+    known = speedups[np.isfinite(speedups) & (speedups > 0)]
+    return median(karp_flatt(np.full(len(known), n), known) if len(known) else known, "")

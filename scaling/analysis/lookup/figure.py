@@ -1,0 +1,100 @@
+"""One figure of a study, looked up by the name of its cell: what texts, claims and notebooks quote.
+
+    journal = scaling.read("results/scale")
+    cell = {"workload": "echo", "arm": "3.14t", "workers": 2}
+    scaling.figure(journal, "throughput_per_s", cell, over={"workers": 1}).estimate
+
+It is worked out as tables and plots do it: of valid runs alone, the last attempt at each, without
+twins, and a ratio inside each block before the median is taken.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from scaling.analysis.lookup.named_cell import AbsentCellError, changed, curve_of, named
+from scaling.analysis.lookup.quantity import OVER_ONE, is_of_a_curve, quantity
+from scaling.analysis.statistics.estimate import Estimate, Floats, median
+from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
+from scaling.analysis.table.load import Journal
+from scaling.base.errors import UsageError
+
+RATIO = "×"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure with what it rests on.
+
+    `values` has one value for each block of the study, NaN where there is none, and `estimate` is
+    their median. `margin` is the share by which a ratio of this measure must differ from 1 to be
+    told from it (`scaling.analysis.statistics.noise`). `what` says in words what it is, `study` is
+    the name of the study that it is from.
+    """
+
+    values: Floats
+    estimate: Estimate
+    margin: float
+    what: str
+    study: str
+
+
+def figure(
+    journal: Journal,
+    measure: str,
+    cell: Mapping[str, object],
+    over: Mapping[str, object] | None = None,
+) -> Figure:
+    """A measure of a cell; with `over`, its ratio to the same measure of another cell.
+
+    `cell` names its `workload` and `workers`, and what else matters of `arm` (of a study with
+    several), `loop` (asyncio), `model` (threads), `sizing` (weak) and `parameters`. `over` is the
+    same cell with these fields changed; of its parameters those change that `over` names.
+
+    `measure` is a numeric column of a frame (`scaling.analysis.table.columns`), a figure of the
+    workload's own, or one of `s_per_op` (1 / throughput), `speedup` and `efficiency` (over N = 1 of
+    the same curve), `memory_mib` (RSS; PSS where one side is processes), `memory_slope_mib` (MiB
+    for each extra worker, over every N of the curve: no `workers` then).
+
+    Raises:
+        UsageError: no such measure, no such cell (says what the nearest has), or several (says what
+            would tell them apart).
+    """
+    sides = [named(cell), *([] if over is None else [named(changed(cell, over))])]
+    if is_of_a_curve(measure):
+        sides = [replace(side, workers=None) for side in sides]
+    elif any(side.workers is None for side in sides):
+        raise UsageError(f"{measure} is of a number of workers: name the cell's `workers`")
+    study = journal.study
+    curves = [curve_of(journal.frame, side, study.name) for side in sides]
+    for side, runs in zip(sides, curves, strict=True):
+        if measure in OVER_ONE and not (runs["workers"] == 1).any():
+            told = f"{side.text}: {measure} is over N = 1, which {study.name} does not have"
+            raise AbsentCellError(told, distance=1)
+    note = study.workloads.get(sides[0].workload)
+    sought = quantity(measure, curves, note.operation if note else "operations")
+    blocks = np.unique(journal.frame["block"])
+    columns: list[Floats] = [
+        np.asarray(sought.values(runs, side.workers).reindex(blocks), np.float64)
+        for runs, side in zip(curves, sides, strict=True)
+    ]
+    floor = _floor(journal)
+    margin = max(floor.margin(side.workload, sought.noise) for side in sides)
+    what = f"{sought.words} of {sides[0].text}"
+    if over is None:
+        (values,) = columns
+        return Figure(values, median(values, sought.unit), margin, what, study.name)
+    above, below = columns
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio: Floats = above / below
+    ratio[~np.isfinite(ratio)] = np.nan
+    what = f"{what}, over {sides[1].part(over)}"
+    return Figure(ratio, median(ratio, RATIO), margin, what, study.name)
+
+
+@lru_cache(maxsize=8)
+def _floor(journal: Journal) -> NoiseFloor:
+    """What the study's twins tell; who looks up one figure looks up many."""
+    return noise_floor(journal.frame, journal.study)

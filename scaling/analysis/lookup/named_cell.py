@@ -1,0 +1,204 @@
+"""A cell of a study as somebody names it, and the runs that are meant.
+
+Only what matters has to be named. What is left out is as most studies have it (asyncio, threads,
+weak sizing), or is the only one of its kind that the study has. If nothing fits, the nearest cell
+is told; if too much does, what would tell them apart.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from scaling.analysis.curves.summarise import originals
+from scaling.base import formats
+from scaling.base.errors import UsageError
+from scaling.base.suggest import unknown
+from scaling.base.vocabulary import WORKER
+from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
+
+PLACE = ["workload", "arm", "loop", "model", "sizing", "parameters"]  # what a curve's runs share
+FIELDS = (*PLACE, "workers")
+DEFAULTS = {"loop": "asyncio", "model": "threads", "sizing": "weak"}
+
+
+class AbsentCellError(UsageError):
+    """A study does not have a cell that was named.
+
+    `distance` is in how many fields and parameters the nearest one differs; infinite where it does
+    not have the workload.
+    """
+
+    def __init__(self, message: str, distance: float) -> None:
+        super().__init__(message)
+        self.distance = distance
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCell:
+    """A cell by name. An arm or N that is None, and a parameter that is left out, may be any."""
+
+    workload: str
+    arm: str | None
+    loop: str
+    model: str
+    sizing: str
+    workers: int | None
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """`echo on uvloop, 3.14t, 2 threads, payload_bytes=256`."""
+        arm = [self.arm] if self.arm else []
+        sizing = [] if self.sizing == DEFAULTS["sizing"] else [f"{self.sizing} sizing"]
+        place = f"{self.workload} on {self.loop}"
+        return ", ".join([place, *arm, self._at, *sizing, *_told(self.parameters)])
+
+    def part(self, fields: Mapping[str, object]) -> str:
+        """What these fields are here, of the parameters those named: `3.14, 1 thread`."""
+        told = [str(getattr(self, name)) for name in ("workload", "arm", "loop") if name in fields]
+        if "model" in fields or "workers" in fields:
+            told.append(self._at)
+        if "sizing" in fields:
+            told.append(f"{self.sizing} sizing")
+        return ", ".join([*told, *_told(_chosen(self.parameters, fields.get("parameters")))])
+
+    def unlike(self, other: "NamedCell") -> dict[str, object]:
+        """The fields of `other` that do not fit what is asked here; empty where all do."""
+        fields = {
+            name: getattr(other, name)
+            for name in FIELDS
+            if name != "parameters" and getattr(self, name) not in (None, getattr(other, name))
+        }
+        parameters = {
+            name: other.parameters.get(name)
+            for name, value in self.parameters.items()
+            if name not in other.parameters or not _same(value, other.parameters[name])
+        }
+        return {**fields, **({"parameters": parameters} if parameters else {})}
+
+    @property
+    def _at(self) -> str:
+        """`1 thread`, `2 processes`; without an N the model alone."""
+        if self.workers == 1:
+            return f"1 {WORKER.get(self.model, self.model)}"
+        return self.model if self.workers is None else f"{self.workers:,} {self.model}"
+
+
+def named(cell: Mapping[str, object]) -> NamedCell:
+    """The cell that a mapping of frame fields names.
+
+    Raises:
+        UsageError: a field that no cell has, no workload, or a value of another kind.
+    """
+    for name in cell:
+        if name not in FIELDS:
+            raise unknown("field of a cell", name, FIELDS)
+    if "workload" not in cell:
+        raise UsageError("a cell is named by its workload, at least")
+    parameters, workers = cell.get("parameters", {}), cell.get("workers")
+    if not isinstance(parameters, Mapping):
+        raise UsageError(f"parameters: expected names with values, got {parameters!r}")
+    if workers is not None and (not isinstance(workers, int) or workers < 1):
+        raise UsageError(f"workers: expected a whole number from 1 on, got {workers!r}")
+    arm = cell.get("arm")
+    loop = OWN_LOOP if arm in RUNTIMES else DEFAULTS["loop"]
+    return NamedCell(
+        workload=str(cell["workload"]),
+        arm=None if arm is None else str(arm),
+        loop=str(cell.get("loop", loop)),
+        model=str(cell.get("model", DEFAULTS["model"])),
+        sizing=str(cell.get("sizing", DEFAULTS["sizing"])),
+        workers=workers,
+        parameters=parameters,
+    )
+
+
+def changed(cell: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
+    """The cell with the fields of `over`; of its parameters only those that `over` names."""
+    merged = {**cell, **over}
+    ours, theirs = cell.get("parameters"), over.get("parameters")
+    if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
+        merged["parameters"] = {**ours, **theirs}
+    return merged
+
+
+def curve_of(frame: pd.DataFrame, asked: NamedCell, study: str) -> pd.DataFrame:
+    """All runs of the curve that the cell is on, at every N, valid or not, without twins.
+
+    `study` is what the study is called in messages.
+
+    Raises:
+        AbsentCellError: there is none.
+        UsageError: there are several.
+    """
+    runs = originals(frame)
+    cells = runs[[*PLACE, "workers"]].drop_duplicates()
+    there = [_cell(*each) for each in cells.itertuples(index=False, name=None)]
+    fit = [not asked.unlike(cell) for cell in there]
+    if not any(fit):
+        raise _not_there(asked, there, study)
+    found = cells.loc[fit, PLACE].drop_duplicates()
+    if len(found) > 1:
+        raise UsageError(f"{study} has several {asked.text}; {_apart(found)}")
+    is_of_it = [runs[name] == found[name].iloc[0] for name in PLACE]
+    return runs[np.logical_and.reduce(is_of_it)]
+
+
+def _cell(
+    workload: str, arm: str, loop: str, model: str, sizing: str, parameters: str, workers: int
+) -> NamedCell:
+    """One that the study has; `parameters` are JSON."""
+    return NamedCell(workload, arm, loop, model, sizing, workers, json.loads(parameters))
+
+
+def _not_there(asked: NamedCell, there: list[NamedCell], study: str) -> AbsentCellError:
+    """Says what there is: of the workload the cell that differs least, else other workloads."""
+
+    def distance(cell: NamedCell) -> int:
+        fields = asked.unlike(cell)
+        parameters = fields.pop("parameters", {})
+        return len(fields) + (len(parameters) if isinstance(parameters, Mapping) else 0)
+
+    told = f"{study} has no {asked.text}"
+    alike = [cell for cell in there if cell.workload == asked.workload]
+    if not alike:
+        others = ", ".join(dict.fromkeys(cell.workload for cell in there))
+        return AbsentCellError(f"{told}; its workloads: {others}", math.inf)
+    nearest = min(alike, key=distance)
+    instead = nearest.part(asked.unlike(nearest))
+    return AbsentCellError(f"{told}; the nearest has {instead}", distance(nearest))
+
+
+def _apart(found: pd.DataFrame) -> str:
+    """What has to be named: the arm, or the parameters of which there are several values."""
+    arms = list(dict.fromkeys(map(str, found["arm"])))
+    if len(arms) > 1:
+        return f"name the arm: {' or '.join(arms)}"
+    sets = [json.loads(each) for each in found["parameters"]]
+    told = []
+    for name in dict.fromkeys(name for each in sets for name in each):
+        values = list(dict.fromkeys(formats.parameter(each.get(name)) for each in sets))
+        if len(values) > 1:
+            told.append(f"{name} ({' or '.join(values)})")
+    return f"name the parameter {' and '.join(told)}"
+
+
+def _told(parameters: Mapping[str, object]) -> list[str]:
+    return [
+        f"no {name}" if value is None else f"{name}={formats.parameter(value)}"
+        for name, value in parameters.items()
+    ]
+
+
+def _chosen(parameters: Mapping[str, object], names: object) -> dict[str, object]:
+    """Those of the parameters that are named; None for one that there is not."""
+    return {n: parameters.get(n) for n in names} if isinstance(names, Mapping) else {}
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two values of a parameter are one: 1 is 1.0, and is not true."""
+    return isinstance(one, bool) == isinstance(other, bool) and one == other

@@ -1,0 +1,1 @@
+"""Estimates with their intervals, verdicts, the noise floor, drift and precision."""

@@ -1,0 +1,159 @@
+"""Drift: whether a study's machine got faster or slower while it was measured.
+
+Every run is held against the median of its cell, as a logarithm: what is left is noise, and what
+the machine did. Against time, each block is one value, the median of its runs, and a line is laid
+through the blocks (P. K. Sen, JASA 63 (1968), 1379–1389: `scipy.stats.theilslopes`, interval
+included). Against the position in the block, each block gives the slope of its own line, and their
+median is taken like any other figure. A block is the unit of replication here as everywhere.
+
+Blocks in random order and ratios inside a block keep drift out of every comparison. It widens the
+intervals of absolute figures, and two studies that are held against each other may differ by it.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from scaling.analysis.curves.summarise import require_one_study
+from scaling.analysis.statistics.estimate import COVERAGE, Estimate, Floats, median
+from scaling.analysis.table.mixing import CELL
+from scaling.analysis.table.stacks import Integers
+from scaling.analysis.validity import MARGIN
+from scaling.base import formats
+from scaling.study.presets import FEWEST_FOR_INTERVAL
+
+UNIT = "of a cell's median"
+CELLS = [*CELL, "twin"]
+TIME_METHOD = "Theil–Sen through the blocks' medians"
+
+type Word = Literal["none", "faster", "slower", "can't tell"]
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """What changed over a study, each as a share of a cell's median throughput.
+
+    `over_time` is from the first block to the last, `over_block` from the first run of a block to
+    its last. Below six blocks nothing is estimated (n = 0 and NaN).
+    """
+
+    over_time: Estimate
+    over_block: Estimate
+
+    @property
+    def word(self) -> Word:
+        """What there is over time: `faster` or `slower` only where the whole interval says so."""
+        return _word(self.over_time)
+
+    @property
+    def word_over_block(self) -> Word:
+        """The same from the beginning of a block to its end."""
+        return _word(self.over_block)
+
+    @property
+    def text(self) -> str:
+        """A sentence for the tables; empty where there is nothing to tell."""
+        told = [
+            f"{_in_words(value)} from {span}"
+            for value, span in (
+                (self.over_time, "its first block to its last"),
+                (self.over_block, "the beginning of a block to its end"),
+            )
+            if _word(value) in ("faster", "slower")
+        ]
+        if not told:
+            return ""
+        return (
+            f"The study drifted: runs became {', and '.join(told)}. Ratios are paired inside "
+            "blocks and not touched by it; absolute figures are spread by it."
+        )
+
+
+def drift(frame: pd.DataFrame) -> Drift:
+    """The drift of a study, from the valid runs of a frame of `scaling.load`.
+
+    Raises:
+        UsageError: the frame holds several studies.
+    """
+    require_one_study(frame)
+    runs = frame[[*CELLS, "block", "position", "attempt", "at", "throughput_per_s"]]
+    first = runs[frame["valid"] & (frame["attempt"] == 1) & (frame["throughput_per_s"] > 0)]
+    grouped = first.groupby(CELLS, observed=True, sort=False, dropna=False)
+    cells = np.asarray(grouped.ngroup(), np.int64)
+    blocks = np.asarray(np.unique(first["block"].to_numpy(), return_inverse=True)[1], np.int64)
+    speed = _without_cell(np.log(first["throughput_per_s"].to_numpy()), cells)
+    since_s = np.asarray((first["at"] - first["at"].min()).dt.total_seconds(), np.float64)
+    place = first["position"].to_numpy(np.float64)
+    return Drift(
+        over_time=_line_through(_by_block(since_s, blocks), _by_block(speed, blocks)),
+        over_block=_slopes(_without_cell(place, cells), speed, blocks, place),
+    )
+
+
+def _without_cell(values: Floats, cells: Integers) -> Floats:
+    """Values less the median of their cell; shape in and out: (runs,)."""
+    series = pd.Series(values)
+    return np.asarray(series - series.groupby(cells).transform("median"), np.float64)
+
+
+def _by_block(values: Floats, blocks: Integers) -> Floats:
+    """The median of each block; shape (blocks,)."""
+    return np.asarray(pd.Series(values).groupby(blocks).median(), np.float64)
+
+
+def _line_through(times: Floats, speeds: Floats) -> Estimate:
+    """How much speed changes from the first time to the last."""
+    known = np.isfinite(times) & np.isfinite(speeds)
+    times, speeds = times[known], speeds[known]
+    if len(times) < FEWEST_FOR_INTERVAL or np.ptp(times) == 0:
+        return median([], UNIT)
+    from scipy.stats import theilslopes  # slow to import
+
+    found = theilslopes(speeds, times, alpha=COVERAGE)
+    slopes = np.array([found.slope, found.low_slope, found.high_slope])
+    slope, low, high = _share(slopes * np.ptp(times)).tolist()
+    return Estimate(slope, low, high, UNIT, len(times), TIME_METHOD, COVERAGE)
+
+
+def _slopes(places: Floats, speeds: Floats, blocks: Integers, positions: Floats) -> Estimate:
+    """How much speed changes from a block's first place to its last: the blocks' median.
+
+    Each block's slope is the least-squares one, Σxy / Σx².
+    """
+    count = int(blocks.max(initial=-1)) + 1
+    if count < FEWEST_FOR_INTERVAL:
+        return median([], UNIT)
+
+    def total(values: Floats) -> Floats:
+        return np.bincount(blocks, values, count).astype(np.float64)
+
+    size = total(np.ones(len(blocks)))
+    x = places - (total(places) / size)[blocks]
+    y = speeds - (total(speeds) / size)[blocks]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slopes = total(x * y) / total(x * x)
+    return median(_share(slopes * np.ptp(positions)), UNIT)
+
+
+def _share(logs: Floats) -> Floats:
+    """Changes of the logarithm as shares; what no float can hold is infinite."""
+    with np.errstate(over="ignore"):
+        return np.expm1(logs)
+
+
+def _word(value: Estimate) -> Word:
+    """Less than the margin from end to end is nothing that would be called a difference."""
+    if not value.n:
+        return "can't tell"
+    if value.low > 0 and value.point > MARGIN:
+        return "faster"
+    return "slower" if value.high < 0 and value.point < -MARGIN else "none"
+
+
+def _in_words(value: Estimate) -> str:
+    """`4.1 % slower (2.0–6.3 %)`."""
+    low, high = sorted((abs(value.low), abs(value.high)))
+    bounds = f"{formats.number(100 * low)}–{formats.number(100 * high)} %"
+    return f"{formats.number(100 * abs(value.point))} % {_word(value)} ({bounds})"

@@ -1,0 +1,189 @@
+"""One type for every figure that is printed or drawn: a point, its interval, and what that is.
+
+Runs are few, so nothing is assumed of their distribution but that it has no gaps. From six values
+on the interval for the median is Hettmansperger's and Sheather's (Statistics & Probability Letters
+4 (1986), 75–79): it lies between two pairs of order statistics, of which one covers more than 95 %
+and the next fewer, at the place where 95 % would be covered. Below six no 95 % interval of this
+kind exists, and the range is given, under that name.
+
+It was chosen by simulation as the narrowest that covers: the share of intervals that held the true
+median, in %, and their width over that of order statistics, lowest to highest over six kinds of
+figures: normal, lognormal, exponential, Student's t with 2 degrees of freedom, Laplace, and ratios
+paired inside blocks that are 30 % apart (40,000 studies for the first two rows, 1,500 for others):
+
+                                           8 blocks                 20 blocks
+    order statistics, no interpolation     99.2         1           95.8–96.0   1
+    interpolated (in use)                  94.4–94.9    0.51–0.62   94.9–95.2   0.94
+    bootstrap, percentile                  91.6–93.2    0.46–0.59   92.7–94.3   0.88–0.89
+    bootstrap, BCa                         91.1–93.1    0.45–0.57   93.1–94.4   0.88–0.89
+    bootstrap, studentised                 89.5–93.1    0.51–0.66   88.0–91.6   0.88–1.01
+
+tests/test_estimate_covers.py has it again.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from scaling.base.formats import number, span
+from scaling.study.presets import FEWEST_FOR_INTERVAL
+
+COVERAGE = 0.95
+RANGE, INTERVAL = "median and range", "median, interpolated order statistics (Hettmansperger)"
+NORMAL = 1.4826  # a normal distribution's standard deviation over its median absolute deviation
+
+type Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A median with its interval or range, and the spread of the single values.
+
+    `low` and `high` are NaN where there is nothing to estimate (n = 0). `coverage` is the share of
+    such intervals that hold the true median, None for a range. `spread` is in the estimate's unit:
+    1.4826 times the median absolute deviation, which of normal values is the standard deviation of
+    one of them and heeds no outlier; NaN below two values. It does not shrink with n.
+    """
+
+    point: float
+    low: float
+    high: float
+    unit: str
+    n: int
+    method: str
+    coverage: float | None = None
+    spread: float = math.nan
+
+    @property
+    def bounds(self) -> str:
+        """The range or interval, `64,100–66,000`; empty where there is none to show."""
+        if self.n < 2 or self.low == self.high:
+            return ""
+        return span(number(self.low), number(self.high))
+
+    def __str__(self) -> str:
+        """Median with its range or interval: `65,300 (64,100–66,000)`."""
+        return f"{number(self.point)} ({self.bounds})" if self.bounds else number(self.point)
+
+    def scaled(self, factor: float, unit: str) -> "Estimate":
+        """The same estimate in another unit; `factor` is positive."""
+        return Estimate(
+            self.point * factor,
+            self.low * factor,
+            self.high * factor,
+            unit,
+            self.n,
+            self.method,
+            self.coverage,
+            self.spread * factor,
+        )
+
+
+def bounds_kind(values: Iterable[Estimate]) -> str:
+    """What the bounds beside some medians are: `range of 3 runs`, `95 % interval over 8 blocks`."""
+    several = [value for value in values if value.n > 1]
+    ranges = sorted({value.n for value in several if value.coverage is None})
+    intervals = sorted({value.n for value in several if value.coverage is not None})
+    told = []
+    if intervals:
+        told.append(f"95 % interval over {_either(intervals)} blocks")
+    if ranges:
+        told.append(f"range of {_either(ranges)} runs")
+    return " or ".join(told)
+
+
+def _either(counts: list[int]) -> str:
+    *others, last = map(str, counts)
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def median(values: Iterable[float], unit: str) -> Estimate:
+    """The median of one value per block, with what can be said of its accuracy.
+
+    Values that are not finite are left out.
+    """
+    column = np.fromiter(values, dtype=np.float64)
+    (found,) = medians(column[:, np.newaxis], unit)
+    return found
+
+
+def medians(table: Floats, units: str | Sequence[str]) -> list[Estimate]:
+    """`median` of each column of a table of shape (blocks, columns), all of them at once.
+
+    `units` has a unit for each column, or is the one of all. A journal of many runs has tens of
+    thousands of figures. Values that are not finite are left out.
+    """
+    unit_of = [units] * table.shape[1] if isinstance(units, str) else units
+    known = np.isfinite(table)
+    counts = known.sum(axis=0)
+    ordered = np.sort(np.where(known, table, np.inf), axis=0)  # what is left out comes last
+    found = [Estimate(math.nan, math.nan, math.nan, unit, 0, "no value") for unit in unit_of]
+    for n in np.unique(counts[counts > 0]).tolist():
+        alike = np.flatnonzero(counts == n)
+        values = ordered[:n, alike]
+        point = _middle(values)
+        low, high = _bounds(values)
+        few = n < FEWEST_FOR_INTERVAL
+        method, coverage = (RANGE, None) if few else (INTERVAL, COVERAGE)
+        rows = np.column_stack((point, low, high, _spread(values, point))).tolist()
+        for column, (middle, least, most, spread) in zip(alike.tolist(), rows, strict=True):
+            unit = unit_of[column]
+            found[column] = Estimate(middle, least, most, unit, n, method, coverage, spread)
+    return found
+
+
+def _middle(ordered: Floats) -> Floats:
+    """The median of each column, halved before it is added up: no sum is too large."""
+    n = len(ordered)
+    below, above = ordered[(n - 1) // 2], ordered[n // 2]
+    middle: Floats = np.clip(below / 2 + above / 2, below, above)  # the smallest cannot be halved
+    return middle
+
+
+def _bounds(ordered: Floats) -> tuple[Floats, Floats]:
+    """The range below six values, else the interval; never outside the values between which it is.
+
+    That it is inside is not a matter of course: floats round.
+    """
+    n = len(ordered)
+    if n < FEWEST_FOR_INTERVAL:
+        return ordered[0], ordered[-1]
+    rank, inwards = _place(n)
+
+    def between(outer: Floats, inner: Floats) -> Floats:
+        ends = np.minimum(outer, inner), np.maximum(outer, inner)
+        place: Floats = np.clip((1 - inwards) * outer + inwards * inner, *ends)
+        return place
+
+    return between(ordered[rank - 1], ordered[rank]), between(ordered[-rank], ordered[-rank - 1])
+
+
+def _spread(ordered: Floats, point: Floats) -> Floats:
+    """The scaled median absolute deviation of each column."""
+    if len(ordered) < 2:
+        return np.full(len(point), np.nan)
+    with np.errstate(over="ignore"):  # of values that are no measurement's
+        return NORMAL * _middle(np.sort(np.abs(ordered - point), axis=0))
+
+
+@cache
+def _place(n: int) -> tuple[int, float]:
+    """Where the lower bound is: from the k-th smallest value on, a share of the way to the next.
+
+    The number of values below the median is binomial (n, 1/2), so the k-th smallest and the k-th
+    largest cover with probability 1 - 2 P(B < k); k is the largest for which that is 95 % or more.
+    How coverage falls on the way to the next is nearly the same for any symmetric distribution.
+    """
+    from scipy.special import bdtr  # scipy.stats takes longer to import than a plan to make
+
+    def covers(rank: int) -> float:
+        return float(1 - 2 * bdtr(rank - 1, n, 0.5))
+
+    rank = max(k for k in range(1, n // 2 + 1) if covers(k) >= COVERAGE)
+    beyond = covers(rank) - COVERAGE
+    share = beyond / (covers(rank) - covers(rank + 1))
+    return rank, (n - rank) * share / (rank + (n - 2 * rank) * share)

@@ -1,0 +1,133 @@
+"""The noise floor: how far apart two cells come out that differ in nothing but their label.
+
+Every study has twins (A/A): a second cell for each workload that is run like all others, in every
+block. The ratio of twin to cell, paired inside blocks as every ratio is, would be 1 if there were
+no noise. The floor is the farthest from 1 that its interval reaches, or its range where blocks are
+too few for an interval: a range is what single runs do, so it is wider, and errs on the safe side.
+Of two cells either could be called the twin, so a ratio r is as far from 1 as 1/r is. Of several
+twins of a workload the farthest counts, since what is said must hold for the noisiest cell.
+
+A difference inside the floor is no difference. Neither is one that the floor of a lucky twin lets
+through: no margin is below 2 %, which is what code layout and the order of runs can do by
+themselves (PITFALLS.md, 17 and 26).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from scaling.analysis.curves.curve import Key
+from scaling.analysis.curves.summarise import CURVE, originals, require_one_study
+from scaling.analysis.statistics.estimate import Estimate, Floats, medians
+from scaling.analysis.validity import MARGIN
+from scaling.journal.record import StudyLine
+
+type Noisy = Literal["throughput", "cpu_s_per_op", "PSS", "RSS"]
+
+COLUMNS: dict[Noisy, str] = {
+    "throughput": "throughput_per_s",
+    "cpu_s_per_op": "cpu_s_per_op",
+    "PSS": "pss_bytes",
+    "RSS": "rss_bytes",
+}
+
+# Of a curve's figures, the measure whose noise they have: at one N, what throughput over that of
+# N = 1 comes to differs as throughput does. Of memory, the kind is the curve's.
+ALIKE: dict[str, tuple[Noisy, ...]] = {
+    "speedup": ("throughput",),
+    "efficiency": ("throughput",),
+    "memory": ("PSS", "RSS"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Twins:
+    """A cell and its twin: for each measure, twin over cell, paired inside blocks."""
+
+    key: Key
+    workers: int
+    ratios: dict[Noisy, Estimate]
+
+    def floor(self, measure: Noisy) -> float:
+        """How far from 1 the ratio's interval (or range) reaches; NaN where it is not known."""
+        ratio = self.ratios[measure]
+        if not ratio.n or ratio.low <= 0:
+            return math.nan
+        return max(ratio.high, 1 / ratio.low) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseFloor:
+    """What a study's twins tell, in the order of its workloads; there may be none."""
+
+    twins: tuple[Twins, ...] = ()
+
+    def of(self, workload: str, measure: str = "throughput") -> float:
+        """The floor of a measure, such as 0.012 for 1.2 %; NaN where no twin tells it.
+
+        That of the workload's own twins; where it has none, the largest of the study. `measure` is
+        throughput, cpu_s_per_op, PSS or RSS, or what shares the noise of those: speedup,
+        efficiency, memory.
+
+        Raises:
+            ValueError: no such measure.
+        """
+        if measure not in ALIKE and measure not in COLUMNS:
+            raise ValueError(f"no noise is known of {measure!r}")
+        measures = ALIKE.get(measure) or tuple(name for name in COLUMNS if name == measure)
+        own = [each for each in self.twins if each.key.workload == workload]
+        return _farthest(own, measures, otherwise=_farthest(self.twins, measures))
+
+    def margin(self, workload: str, measure: str = "throughput") -> float:
+        """What a ratio must differ from 1 by to be told from it: the floor, and 2 % at least."""
+        floor = self.of(workload, measure)
+        return MARGIN if math.isnan(floor) else max(MARGIN, floor)
+
+
+NO_TWINS = NoiseFloor()
+
+
+def noise_floor(frame: pd.DataFrame, study: StudyLine) -> NoiseFloor:
+    """What the twins in a study's frame (of `scaling.load`) tell; blocks in which either run is
+    invalid tell nothing.
+
+    Raises:
+        UsageError: the frame holds several studies.
+    """
+    require_one_study(frame)
+    cell = [*CURVE, "workers"]
+    apart = [*cell, "block"]
+    valid = frame[frame["valid"]].drop_duplicates([*apart, "twin"], keep="last")
+    figures = [*apart, *COLUMNS.values()]
+    both = valid.loc[valid["twin"], figures].merge(
+        originals(valid)[figures], on=apart, suffixes=("_twin", ""), sort=False
+    )
+    found = []
+    for names, runs in both.groupby(cell, observed=True, sort=False):
+        *key, workers = map(str, names)
+        ratios = np.column_stack([_ratios(runs, column) for column in COLUMNS.values()])
+        estimates = dict(zip(COLUMNS, medians(ratios, "×"), strict=True))
+        found.append(Twins(Key(*key), int(workers), estimates))
+    order = {name: place for place, name in enumerate(study.workloads)}
+    return NoiseFloor(
+        tuple(sorted(found, key=lambda each: order.get(each.key.workload, len(order))))
+    )
+
+
+def _ratios(runs: pd.DataFrame, column: str) -> Floats:
+    """Twin over cell, shape (blocks,); NaN where either is not known or zero."""
+    twin, cell = (runs[name].to_numpy(np.float64) for name in (f"{column}_twin", column))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = twin / cell
+    return np.where(np.isfinite(ratio) & (ratio > 0), ratio, np.nan)
+
+
+def _farthest(
+    twins: Sequence[Twins], measures: Sequence[Noisy], otherwise: float = math.nan
+) -> float:
+    floors = [each.floor(measure) for each in twins for measure in measures]
+    return max((floor for floor in floors if math.isfinite(floor)), default=otherwise)

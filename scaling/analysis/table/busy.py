@@ -1,0 +1,81 @@
+"""Overlap: in how much of the counted time all workers were busy together.
+
+Busy spans are compared, not the times of ticks: with the GIL a tick can come 100 ms late while its
+worker is hard at work.
+"""
+
+import numpy as np
+
+from scaling.analysis.table.stacks import Flags, Floats, Integers, Stack, over_window
+
+# A worker stalls where it does next to nothing, in operations and in CPU time, for long. What
+# waits for I/O or for its turn at the GIL goes on doing a little all the time.
+LEAST_STALL = 1 / 4  # of the window; shorter pauses are a machine's or a page's, and even out
+LEAST_OTHER = 1 / 10  # of the window: what the pace is known from is no burst
+MOST_PACE = 1 / 5  # of the worker's pace outside the stall
+MISSED = 20.0  # operations at that pace; chance leaves out 17 of 20 in 3 of a million (Poisson)
+
+# A stall that takes the share x of a window has less than MOST_PACE of the pace outside, so at most
+# MOST_PACE / (MOST_PACE x + 1 - x) of the mean pace: 0.714 where x is 1 - LEAST_OTHER, and less
+# anywhere else. Some sub-window in it is as slow, or it is no stall.
+SLOW = 0.72
+
+
+def overlap(stack: Stack) -> Floats:
+    """The share of the counted time in which all workers were busy, at most; the worst worker's.
+
+    Counted is what lies between a worker's own first and last tick. Busy is a worker from the
+    start of its traffic until it is told to stop, but for the longest stall in between. Ticks
+    that come late are no stall: a worker may be at work all the while. Shape: (runs,).
+    """
+    all_from = stack.busy_from.max(axis=1, keepdims=True)
+    all_until = stack.busy_until.min(axis=1, keepdims=True)
+    opened, closed = stack.time[..., 0], stack.time[..., -1]
+    together = np.minimum(closed, all_until) - np.maximum(opened, all_from)
+    stalled = np.zeros(opened.shape)
+    suspects = _has_a_slow_stretch(stack)
+    if suspects.any():
+        stalled[suspects] = longest_stall(stack.part(suspects))
+    busy = np.minimum(np.maximum(together, 0), closed - opened - stalled)
+    return np.asarray((busy / (closed - opened)).min(axis=1))
+
+
+def _has_a_slow_stretch(stack: Stack) -> Flags:
+    """Whether a worker of a run was slow between two ticks; without, there is no stall to look for.
+
+    Shape: (runs,). Looking for stalls costs more than all other figures of a run together.
+    """
+    paces = np.diff(stack.operations, axis=-1) / np.diff(stack.time, axis=-1)
+    mean = over_window(stack.operations) / over_window(stack.time)
+    return np.asarray(~(paces >= SLOW * mean[..., None]).all(axis=(1, 2)))
+
+
+def longest_stall(stack: Stack) -> Floats:
+    """For how long a worker did nothing in the worst stretch between two of its ticks, ns.
+
+    Shape: runs × workers. A stretch is held against the same worker's pace outside it; what was
+    done in it all the same counts as time. One long operation is no stall: its CPU time goes on;
+    and a worker that finishes but a few operations cannot be told from one that waits for them.
+    """
+    window = over_window(stack.time)[..., None]
+    longest = np.zeros(window.shape[:2])
+    for first in range(stack.time.shape[-1] - 1):
+        lasts = stack.time[..., first + 1 :] - stack.time[..., first, None]
+        beside = lasts / np.maximum(window - lasts, LEAST_OTHER * window)
+        done, due = _done_and_due(stack.operations, first, beside)
+        stalled = (lasts > LEAST_STALL * window) & (due >= MISSED) & (done < MOST_PACE * due)
+        if stack.cpu is not None:
+            used, usual = _done_and_due(stack.cpu, first, beside)
+            stalled &= used < MOST_PACE * usual
+        idle = np.where(stalled, lasts * (1 - done / due), 0)
+        longest = np.maximum(longest, idle.max(axis=-1))
+    return longest
+
+
+def _done_and_due(counter: Integers, first: int, beside: Floats) -> tuple[Floats, Floats]:
+    """What a counter gained from tick `first` to each later one; what the pace outside asks for.
+
+    `beside` is how long each stretch is, in multiples of what lies outside it.
+    """
+    done = (counter[..., first + 1 :] - counter[..., first, None]).astype(np.float64)
+    return done, (over_window(counter)[..., None] - done) * beside

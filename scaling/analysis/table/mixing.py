@@ -1,0 +1,80 @@
+"""Runs of one cell that were made in different allocator states, which are never averaged.
+
+Stock asyncio on glibc's malloc runs in one of two states, three to eight times apart in speed: in
+the one every receive buffer is mapped and unmapped, so each operation faults pages in anew; in the
+other malloc keeps the memory (DESIGN.md, Arms). Minor faults per operation tell which it was.
+"""
+
+import numpy as np
+import pandas as pd
+
+from scaling.analysis.validity import Finding
+
+CELL = ("study", "workload", "parameters", "loop", "arm", "model", "workers", "sizing")
+
+MAPPING_FAULTS = 0.5  # per operation; a buffer that is mapped anew faults at least once per read
+STATES_APART = 3.0  # ratio of faults between the states: one of them hardly faults at all
+
+
+def allocator_state(minor_faults_per_op: float) -> str | None:
+    """`mapping` or `keeping`; None where faults are not known."""
+    if minor_faults_per_op != minor_faults_per_op:
+        return None
+    return "mapping" if minor_faults_per_op >= MAPPING_FAULTS else "keeping"
+
+
+def odd_ones(faults: "np.typing.NDArray[np.float64]") -> "np.typing.NDArray[np.bool_]":
+    """Which runs of a cell, by minor faults per operation, were in another state than most.
+
+    Shape in and out: (runs,). All False where the cell is of one state. On a tie the state that
+    a fresh process has counts, the faulting one. Faults that are not known (NaN) are of no state.
+    """
+    odd = np.zeros(len(faults), dtype=np.bool_)
+    known = np.flatnonzero(np.isfinite(faults))
+    if len(known) < 2:
+        return odd
+    order = known[np.argsort(faults[known], kind="stable")]
+    gaps = np.diff(faults[order])
+    cut = int(np.argmax(gaps)) + 1
+    below, above = order[:cut], order[cut:]
+    lower, upper = faults[below[-1]], faults[above[0]]
+    if upper - lower >= MAPPING_FAULTS and upper >= STATES_APART * lower:
+        odd[below if len(below) <= len(above) else above] = True
+    return odd
+
+
+def mixed_states(frame: pd.DataFrame) -> dict[int, Finding]:
+    """The finding for each row (by position) that was made in another state than its cell's most.
+
+    mimalloc, which has no such states, is passed over; so is what is invalid for other reasons.
+    """
+    faults = frame["minor_faults_per_op"].to_numpy()
+    suspects = frame["valid"].to_numpy() & np.asarray(frame["allocator"] != "mimalloc")
+    positions = pd.Series(np.arange(len(frame)), index=frame.index)[suspects]
+    found = {}
+    for rows in positions.groupby([frame[name][suspects] for name in CELL], observed=True):
+        places = rows[1].to_numpy()
+        for row in places[odd_ones(faults[places])]:
+            state = allocator_state(float(faults[row]))
+            detail = f"{faults[row]:.2f} minor faults per operation ({state}), unlike its fellows"
+            found[int(row)] = Finding("mixed-allocator-state", "invalid", detail)
+    return found
+
+
+def mark_mixed_states(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with those rows marked as invalid."""
+    mixed = mixed_states(frame)
+    if not mixed:
+        return frame
+    valid, validity = frame["valid"].to_numpy(copy=True), frame["validity"].tolist()
+    reasons, details = frame["reasons"].tolist(), frame["details"].tolist()
+    for row, finding in mixed.items():
+        valid[row], validity[row] = False, finding.severity
+        reasons[row] = (finding.word, *reasons[row])
+        details[row] = (finding.detail, *details[row])
+    return frame.assign(
+        valid=valid,
+        validity=pd.Categorical(validity, frame["validity"].cat.categories),
+        reasons=pd.Series(reasons, frame.index, dtype=object),
+        details=pd.Series(details, frame.index, dtype=object),
+    )

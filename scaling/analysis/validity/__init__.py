@@ -1,0 +1,107 @@
+"""Whether a run may be believed: a table of small checks, each with its word and its limit.
+
+A check sees many runs at once, what their arms promised and their figures as columns, and answers
+with findings. Invalid runs are kept and listed with their reasons, and never enter an average;
+suspect ones are used and marked. Limits are derived from one margin: two arms that differ by less
+than 2 % are called the same, so nothing known to move a figure by more may pass unsaid.
+
+`mixed-allocator-state` shows only between runs of one cell; `scaling.analysis.table.mixing` finds
+it.
+"""
+
+import math
+from typing import Literal
+
+from scaling.analysis.validity.course import (
+    clock_stepped,
+    not_all_busy,
+    not_steady,
+    tasks_left,
+    uneven_finish,
+    worker_errors,
+)
+from scaling.analysis.validity.finding import (
+    MARGIN,
+    Batch,
+    Check,
+    Expectation,
+    Finding,
+    expectation,
+    processes,
+    watched_cpus,
+)
+from scaling.analysis.validity.promises import gil_flipped, other_build, settings_lost
+from scaling.analysis.validity.surroundings import machine_busy, service_busy, throttled
+from scaling.base.formats import number
+from scaling.journal.record import RunLine
+
+__all__ = [
+    "CHECKS",
+    "MARGIN",
+    "Batch",
+    "Check",
+    "Expectation",
+    "Finding",
+    "Validity",
+    "expectation",
+    "judge",
+    "other_build",
+    "processes",
+    "validity",
+    "watched_cpus",
+]
+
+type Validity = Literal["valid", "suspect", "invalid"]
+
+CHECKS: tuple[Check, ...] = (
+    gil_flipped,
+    settings_lost,
+    not_all_busy,
+    clock_stepped,
+    throttled,
+    worker_errors,
+    machine_busy,
+    service_busy,
+    uneven_finish,
+    not_steady,
+    tasks_left,
+)
+
+
+def judge(batch: Batch) -> list[tuple[Finding, ...]]:
+    """Every reason against each of the runs, the gravest kind first; none for those without fault.
+
+    A run that was not measured has one reason, its outcome: there is nothing else to look at.
+    """
+    found: dict[int, list[Finding]] = {}
+    for check in CHECKS:
+        for row, finding in check(batch):
+            found.setdefault(row, []).append(finding)
+    judged: list[tuple[Finding, ...]] = [()] * len(batch.runs)
+    for row, findings in found.items():
+        judged[row] = tuple(sorted(findings, key=lambda each: each.severity))  # invalid comes first
+    for row in (~batch.measured).nonzero()[0].tolist():
+        judged[row] = (_unmeasured(batch.runs[row]),)
+    return judged
+
+
+def validity(findings: tuple[Finding, ...]) -> Validity:
+    """The gravest of the findings."""
+    return findings[0].severity if findings else "valid"
+
+
+def _unmeasured(run: RunLine) -> Finding:
+    """Why a run has no figures."""
+    record = run.record
+    if run.outcome == "measured" and record is not None and record.outcome == "measured":
+        return Finding("garbled", "invalid", "its ticks are missing or do not fit together")
+    word = run.outcome if run.outcome != "measured" else "failed"
+    failure = record.failure if record else None
+    if failure is not None:
+        return Finding(word, "invalid", f"{failure.phase}: {failure.error}")
+    if run.outcome == "timed-out":
+        took = f"not over after {number(run.elapsed_s or math.nan)} s"
+        return Finding(word, "invalid", f"{took} (a finite run may take its study's limit_s)")
+    ended = f"signal {run.signal}" if run.signal else f"exit code {run.exit_code}"
+    last = run.stderr.strip().splitlines()[-1:] or ["nothing on standard error"]
+    return Finding(word, "invalid", f"{ended}; {last[0]}")

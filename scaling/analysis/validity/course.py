@@ -1,0 +1,108 @@
+"""How the work itself went: all busy, on a clock that runs, without errors, at a steady pace."""
+
+import numpy as np
+
+from scaling.analysis.table.steadiness import steadiness
+from scaling.analysis.validity.finding import MARGIN, Batch, Finding, Found
+from scaling.journal.record import RunLine
+
+# A worker alone for a share x of its time gains at most that share.
+LEAST_OVERLAP = 1 - MARGIN
+
+# Of the operations: errors are quicker or slower than the work they replace.
+MOST_ERRORS = MARGIN / 2
+
+# uvloop's timers count whole ms and may fire up to 1 early; what is more than that is a step.
+MOST_EARLY_S = 0.005
+
+# Between wall and monotonic clock: what reading both cannot explain,
+MOST_STEP_S = 0.005
+# and s/s that NTP may speed a clock up by, where only one of the two is slewed.
+MOST_SLEW = 500e-6
+
+# Of a finite run's time, between first and last finish. Workers with equal shares on equal cores
+# end within a tenth of each other (a scheduler's tidying-up); where one has had to wait for a
+# quarter of the time, the figure tells of that and no longer of N workers at work.
+MOST_GAP = 0.25
+
+
+def not_all_busy(batch: Batch) -> Found:
+    """Some of the counted time was not worked by all, or a worker finished no operation in it.
+
+    In a finite run whoever is done early has done its part, and there is no overlap to ask for.
+    """
+    idle, overlap = batch.figures["idle_workers"], batch.figures["overlap"]
+    finite = np.isfinite(batch.figures["finish_s"])
+    for row in batch.where((idle > 0) | ~finite & ~(overlap >= LEAST_OVERLAP)):
+        if idle[row]:
+            where = "at all" if finite[row] else "in the window"
+            detail = f"{idle[row]:.0f} worker(s) finished no operation {where}"
+        else:
+            detail = f"all workers were busy for {overlap[row]:.1%} of the counted time only"
+        yield row, Finding("not-all-busy", "invalid", detail)
+
+
+def uneven_finish(batch: Batch) -> Found:
+    """Some workers of a finite run were done long before the last one."""
+    gap = batch.figures["finish_gap"]
+    for row in batch.where(gap > MOST_GAP):
+        detail = f"the first worker was done {gap[row]:.0%} of the time before the last"
+        yield row, Finding("uneven-finish", "suspect", detail)
+
+
+def clock_stepped(batch: Batch) -> Found:
+    """A clock stood still, went back, or ran ahead of the schedule, or two of them parted."""
+    early_s, step_s = batch.figures["early_max_s"], batch.figures["clock_step_s"]
+    in_order = batch.figures["in_order"] > 0
+    elapsed_s = np.nan_to_num(batch.figures["elapsed_s"])
+    stepped = np.abs(step_s) > MOST_STEP_S + MOST_SLEW * elapsed_s
+    for row in batch.where(~in_order | (early_s > MOST_EARLY_S) | stepped):
+        if not in_order[row]:
+            detail = "a tick is not later than the one before it"
+        elif early_s[row] > MOST_EARLY_S:
+            detail = f"a tick ran {early_s[row] * 1000:.0f} ms before its instant"
+        else:
+            apart = f"the wall clock went {step_s[row] * 1000:+.0f} ms against the monotonic one"
+            detail = f"{apart} (set, or the machine slept)"
+        yield row, Finding("clock-stepped", "invalid", detail)
+
+
+def worker_errors(batch: Batch) -> Found:
+    """Operations that count went wrong."""
+    errors, operations = batch.figures["errors"], batch.figures["operations"]
+    for row in batch.where(errors > 0):
+        share = errors[row] / (errors[row] + operations[row])
+        detail = f"{errors[row]:.0f} operations went wrong ({share:.2%}): "
+        detail += _first_sample(batch.runs[row])
+        yield row, Finding("worker-errors", "invalid" if share > MOST_ERRORS else "suspect", detail)
+
+
+def not_steady(batch: Batch) -> Found:
+    """The window is not level: `scaling.analysis.table.steadiness` has the rule."""
+    rise, fall = batch.figures["rise"], batch.figures["fall"]
+    for row in batch.where((rise > 0) | (fall < 0)):
+        changes = [f"rose by {rise[row]:.1%}"] * bool(rise[row])
+        changes += [f"fell by {-fall[row]:.1%}"] * bool(fall[row])
+        how = f"{steadiness(rise[row], fall[row])}: from one quarter of the window to a later one"
+        detail = f"{how} the rate {' and '.join(changes)} of its mean"
+        yield row, Finding("not-steady", "suspect", detail)
+
+
+def tasks_left(batch: Batch) -> Found:
+    """Something of the workload's went on when all was closed: it may have done so all along."""
+    for row in batch.rows:
+        record = batch.runs[row].record
+        workers = record.workers if record else []
+        pending = sum(each.pending_tasks for each in workers)
+        hung = sum(each.hung for each in workers)
+        if pending:
+            detail = f"{pending} task(s) still ran when the workload had closed"
+            yield row, Finding("tasks-left", "suspect", detail)
+        elif hung:
+            yield row, Finding("tasks-left", "suspect", f"{hung} worker(s) never came to an end")
+
+
+def _first_sample(run: RunLine) -> str:
+    workers = run.record.workers if run.record else []
+    samples = (text for worker in workers for text in worker.error_samples)
+    return next(samples, "no sample kept")

@@ -1,0 +1,61 @@
+"""Numbers as people read them: three digits that count, a unit, a range beside it."""
+
+import math
+from collections.abc import Iterable
+
+BLANK = "–"
+ROUNDED_AWAY = 1e-12  # no figure is that small; what is comes of floats that cancel out
+DIGITS = 3  # more than the noise of a run ever bears out
+SMALLEST = 1e-4  # below, leading zeros are hard to count
+
+
+def number(value: float) -> str:
+    """Three significant digits, thousands apart: 65300 → `65,300`, 0.01234 → `0.0123`."""
+    if not math.isfinite(value):
+        return BLANK
+    if abs(value) < ROUNDED_AWAY:
+        return "0"
+    rounded = float(f"{value:.{DIGITS - 1}e}")
+    if abs(rounded) < SMALLEST:
+        return f"{rounded:.{DIGITS - 1}e}"
+    decimals = DIGITS - 1 - math.floor(math.log10(abs(rounded)))
+    return f"{rounded:,.{max(0, decimals)}f}"
+
+
+def span(low: str, high: str) -> str:
+    """`64,100–66,000`; `-0.01 to 0.02`, where a dash beside a sign would be hard to read."""
+    return f"{low} to {high}" if "-" in (low[0], high[0]) else f"{low}–{high}"
+
+
+def percent(share: float) -> str:
+    """0.02 → `2 %`, 0.03142 → `3.14 %`, 12 → `1,200 %`."""
+    whole = 100 * share
+    return f"{whole:,.0f} %" if abs(whole) >= 100 else f"{whole:.{DIGITS}g} %"
+
+
+def parameter(value: object) -> str:
+    """A parameter's value in full: 1000000 → `1,000,000`, 0.5 → `0.5`, True → `true`."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:,}" if isinstance(value, int | float) else str(value)
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 run`, `3 runs`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def listed(things: Iterable[object]) -> str:
+    """`threads`, `threads and processes`, `a, b and c`; of none it raises `ValueError`."""
+    *others, last = map(str, things)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def duration(seconds: float) -> str:
+    """A duration as people say it: `45 s`, `3 min 20 s`, `2 h 05 min`."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

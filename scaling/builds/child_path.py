@@ -1,0 +1,76 @@
+"""How a child finds the package `workers`, and nothing else of ours, whatever its environment.
+
+The folder that holds `workers` holds `scaling` too (and in an installed environment, everything
+else). A child must not be able to import those, so it is given a folder with `workers` alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from scaling.base.errors import ScalingError
+
+NO_CODE = ("__pycache__", "node_modules", "site-packages")
+NOT_SOURCE = shutil.ignore_patterns("__pycache__")
+
+
+def workers_folder() -> Path:
+    """The folder of the package `workers`, found without importing it.
+
+    Raises:
+        ScalingError: the installation is incomplete.
+    """
+    beside = Path(__file__).parents[2] / "workers"
+    if beside.is_dir():
+        return beside
+    found = importlib.util.find_spec("workers")
+    if found is None or not found.submodule_search_locations:
+        raise ScalingError("the package 'workers' is missing: install asyncio-scaling again.")
+    return Path(found.submodule_search_locations[0])
+
+
+@contextmanager
+def workers_path(folder: Path | None = None) -> Iterator[Path]:
+    """A folder for a child's PYTHONPATH in which `workers` is the only thing, while in use."""
+    source = folder or workers_folder()
+    with tempfile.TemporaryDirectory(prefix="scaling-") as temporary:
+        link = Path(temporary) / "workers"
+        try:
+            link.symlink_to(source, target_is_directory=True)
+        except OSError:  # Windows without the privilege to
+            shutil.copytree(source, link, ignore=NOT_SOURCE)
+        yield Path(temporary)
+
+
+def workers_source_hash(folder: Path | None = None, own_code: Sequence[str] = ()) -> str:
+    """SHA-256 over the code of the workloads: what did the measuring is part of a study.
+
+    That is the package `workers`, and the Python files in a user's own folders. Two studies of
+    which one was edited in between are two studies.
+    """
+    digest = hashlib.sha256()
+    sources = [(folder or workers_folder(), ""), *((Path(own), ".py") for own in own_code)]
+    for root, ending in sources:
+        for path in _files(root, ending):
+            content = path.read_bytes()
+            digest.update(f"{path.relative_to(root).as_posix()}\0{len(content)}\0".encode())
+            digest.update(content)
+    return digest.hexdigest()
+
+
+def _files(root: Path, ending: str) -> Iterator[Path]:
+    """The files below a folder in one order, environments and caches left out."""
+    for folder, below, names in os.walk(root):
+        below[:] = sorted(
+            name for name in below if name not in NO_CODE and not name.startswith(".")
+        )
+        for name in sorted(names):
+            if name.endswith(ending):
+                yield Path(folder, name)

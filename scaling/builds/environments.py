@@ -1,0 +1,235 @@
+"""Virtual environments made from the pinned requirements, one per interpreter and group of pins.
+
+A child must import what its workload needs and nothing else, so its environment holds exactly that:
+no pip, no pandas. Environments are kept in the cache under the hash of all that went into them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+from scaling.base.errors import ScalingError, UsageError
+from scaling.builds import cache, uv_tool
+from scaling.builds.cache import Say
+from scaling.builds.interpreters.builds import NEWEST_MINOR
+from scaling.builds.interpreters.interpreter import Interpreter
+
+PINS = Path(__file__).parent / "pins"
+
+OF_CHILDREN = ("child", "tls", "loops")
+"""Groups that children have, each with all that the one before it has.
+
+They are of use without some of their packages: what needs those is refused by name.
+"""
+
+# Everything has a hash, and a missing wheel is an error and not a silent compilation: what is
+# measured must not depend on the compiler that happens to be here.
+PINNED = ("--require-hashes", "--no-build")
+
+Uv = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
+
+
+class NoWheelError(ScalingError):
+    """A package has no wheel for this interpreter."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A virtual environment that is ready for use."""
+
+    python: Path
+    key: str
+    """Changes when anything that the environment is made from does."""
+    packages: dict[str, str]
+    """Name → version, of everything that is installed."""
+    left_out: dict[str, str]
+    """Name → why, of the pinned packages that this interpreter cannot have."""
+
+
+def ensure(
+    interpreter: Interpreter,
+    *,
+    group: str = "child",
+    extra: Sequence[str] = (),
+    say: Say,
+    uv: Uv = uv_tool.run,
+) -> Environment:
+    """The environment of `interpreter` with the pins of `group`, made if it is not there yet.
+
+    `extra` are a user's own requirements, installed after the pinned ones and without hashes.
+
+    Raises:
+        NoWheelError: a package has no wheel for this interpreter (groups outside `OF_CHILDREN`).
+        UsageError: `extra` cannot be installed.
+        ScalingError: the packages cannot be downloaded.
+    """
+    pins = pins_file(group)
+    key = _key(interpreter, pins, extra)
+    destination = cache.folder() / "environments" / f"{interpreter.build}-{group}-{key}"
+
+    def fill(temporary: Path) -> Path:
+        say(f"making the environment {group!r} for CPython {interpreter.build} (once)")
+        folder = temporary / "environment"
+        python = _python(folder)
+        base = ["venv", "--no-project", "--relocatable", "--python", str(interpreter.executable)]
+        _must(uv([*base, str(folder)]), f"a virtual environment of {interpreter.executable}")
+        install = ["pip", "install", "--python", str(python), "--compile-bytecode"]
+        left_out = _install_pins(uv, install, pins, interpreter.build, temporary)
+        for reason in left_out.values():
+            say(f"  left out: {reason}")
+        left_out |= _too_new_for(interpreter, pins.read_text(encoding="utf-8"))
+        if extra:
+            _must(uv([*install, "--", *extra]), " ".join(extra), UsageError)
+        listed = _must(uv(["pip", "list", "--python", str(python), "--format=json"]), "the list")
+        packages = {entry["name"]: entry["version"] for entry in json.loads(listed)}
+        document = {"packages": packages, "left_out": left_out}
+        (folder / "environment.json").write_text(json.dumps(document), encoding="utf-8")
+        return folder
+
+    def whole(folder: Path) -> bool:  # else its interpreter has been removed, and has come back
+        return _python(folder).exists()
+
+    cache.make_whole(destination, fill, say=say, whole=whole)
+    document = json.loads((destination / "environment.json").read_text(encoding="utf-8"))
+    return Environment(_python(destination), key, document["packages"], document["left_out"])
+
+
+def ensure_any(interpreters: Iterable[Interpreter], *, group: str, say: Say) -> Environment | None:
+    """The environment of the first of `interpreters` that has wheels for all of `group`."""
+    for interpreter in interpreters:
+        try:
+            return ensure(interpreter, group=group, say=say)
+        except NoWheelError as reason:
+            say(f"  {reason}")
+    return None
+
+
+def pins_file(group: str) -> Path:
+    """The compiled requirements of `group`, such as `child`, `tests` or `notebooks`."""
+    path = PINS / f"{group}.txt"
+    if not path.is_file():
+        raise UsageError(f"there are no pins for {group!r}, only for {', '.join(groups())}.")
+    return path
+
+
+def groups() -> list[str]:
+    """The groups that have pins."""
+    return sorted(path.stem for path in PINS.glob("*.txt"))
+
+
+def pins_sha256(group: str = "child") -> str:
+    """What stands for the pinned versions of `group` in a journal."""
+    return hashlib.sha256(pins_file(group).read_bytes()).hexdigest()
+
+
+def _install_pins(
+    uv: Uv, install: Sequence[str], pins: Path, build: str, temporary: Path
+) -> dict[str, str]:
+    """Install everything in `pins` that has a wheel; return what has none, and why."""
+    together = uv([*install, *PINNED, "-r", str(pins)])
+    if together.returncode == 0:
+        return {}
+    missing = _without_wheel(together)
+    if not missing:
+        _must(together, f"the packages of {pins.stem!r}")
+    if pins.stem not in OF_CHILDREN:
+        raise NoWheelError(f"{missing} has no wheel for CPython {build}")
+    # uv names one package at a time, so each is tried alone; the pins are complete, so no
+    # dependency is lost by looking at none.
+    kept, left_out = [], {}
+    alone = temporary / "alone.txt"
+    for name, requirement in _requirements(pins.read_text(encoding="utf-8")):
+        alone.write_text(requirement, encoding="utf-8")
+        answer = uv([*install, *PINNED, "--no-deps", "--dry-run", "-r", str(alone)])
+        if answer.returncode == 0:
+            kept.append(requirement)
+        elif _without_wheel(answer):
+            left_out[name] = f"no wheel of {name} for {build}"
+        else:
+            _must(answer, name)
+    if not left_out:  # each alone can be had: what was wrong with all of them is not known
+        _must(together, f"the packages of {pins.stem!r}")
+    if kept:
+        alone.write_text("".join(kept), encoding="utf-8")
+        _must(uv([*install, *PINNED, "--no-deps", "-r", str(alone)]), "the packages")
+    return left_out
+
+
+def _requirements(text: str) -> Iterator[tuple[str, str]]:
+    """Name and whole text, hashes and marker included, of each requirement in a pins file."""
+    for block in re.split(r"^(?=[A-Za-z0-9])", text, flags=re.MULTILINE):
+        if name := re.match(r"[A-Za-z0-9._-]+", block):
+            yield name[0], block
+
+
+def _too_new_for(interpreter: Interpreter, text: str) -> dict[str, str]:
+    """The packages in `text` that are for a newer Python, by their markers."""
+    found = {}
+    for name, requirement in _requirements(text):
+        marker = Requirement(requirement.partition("\\")[0]).marker
+        if marker and not marker.evaluate(_version(interpreter.version)):
+            newest = f"3.{NEWEST_MINOR}.0"
+            if marker.evaluate(_version(newest)):
+                found[name] = f"{name} needs a newer Python than {interpreter.build}"
+    return found
+
+
+def _version(version: str) -> dict[str, str]:
+    """What a marker may ask of a Python `version`, such as `3.14.7`."""
+    minor = ".".join(version.split(".")[:2])
+    return {"python_version": minor, "python_full_version": version.rstrip("+")}
+
+
+def _without_wheel(answer: subprocess.CompletedProcess[str]) -> str | None:
+    """The package for which uv found no wheel, if that is why it failed."""
+    for told in (
+        r"([\w.-]+)(==\S+)? has no (usable )?wheels?\b",
+        r"Wheels are required for `([^`]+)`",
+    ):
+        if named := re.search(told, answer.stderr):
+            return named[1]
+    return None
+
+
+def _must(
+    answer: subprocess.CompletedProcess[str], what: str, error: type[ScalingError] = ScalingError
+) -> str:
+    """The output of a uv command, or `error` with uv's own reason, no address in it."""
+    if answer.returncode == 0:
+        return answer.stdout
+    told = [line.strip() for line in answer.stderr.splitlines() if "Using Python" not in line]
+    reason = re.sub(r"`?\w+://[^\s`)]+`?", "(address)", " ".join(filter(None, told)))
+    raise error(f"{what} cannot be installed: {reason or 'uv says no more'}")
+
+
+def _key(interpreter: Interpreter, pins: Path, extra: Sequence[str]) -> str:
+    # Where it was found does not matter: one binary has one environment.
+    identity = asdict(replace(interpreter, origin=""))
+    made_from = [
+        {name: str(value) for name, value in identity.items()},
+        pins.read_text(encoding="utf-8"),
+        [_stamped(requirement) for requirement in extra],
+    ]
+    return hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:16]
+
+
+def _stamped(requirement: str) -> str:
+    """A requirement that is a folder or a file stands for what is in it now."""
+    path = Path(requirement)
+    if not path.exists():
+        return requirement
+    newest = max(entry.stat().st_mtime_ns for entry in [path, *path.rglob("*")])
+    return f"{path.resolve()} {newest}"
+
+
+def _python(folder: Path) -> Path:
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")

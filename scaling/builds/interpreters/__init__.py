@@ -1,0 +1,23 @@
+"""The CPython builds under study: found on this machine, downloaded by uv, or built from source.
+
+`ensure(["3.14", "3.14t"], say=print)` gives them; `survey()` lists what is there.
+"""
+
+from __future__ import annotations
+
+from scaling.builds.interpreters.builds import BUILDS, VERSIONS, Build, parse_build
+from scaling.builds.interpreters.choose import ensure, present
+from scaling.builds.interpreters.find import survey
+from scaling.builds.interpreters.interpreter import Interpreter, inspect
+
+__all__ = [
+    "BUILDS",
+    "VERSIONS",
+    "Build",
+    "Interpreter",
+    "ensure",
+    "inspect",
+    "parse_build",
+    "present",
+    "survey",
+]

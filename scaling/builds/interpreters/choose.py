@@ -1,0 +1,166 @@
+"""The interpreters that a study needs: found on this machine, downloaded by uv, or built.
+
+Two binaries from different places compare two compilers. So the builds of one minor version that
+are asked for together come from the same place, in the same version, compiled alike; where one way
+cannot give that, the next one is tried.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from scaling.base.errors import ScalingError, UsageError
+from scaling.builds.cache import Say
+from scaling.builds.interpreters.build import from_source
+from scaling.builds.interpreters.builds import BUILDS, Build, parse_build
+from scaling.builds.interpreters.download import download
+from scaling.builds.interpreters.find import best_first, survey, version_key
+from scaling.builds.interpreters.interpreter import Interpreter
+
+SOUND_SINCE = "3.14.7"
+"""Older free-threaded 3.14 may crash when loops are closed during a collection (cpython#153809)."""
+
+
+class Way(Protocol):
+    """A way to get interpreters; raises ScalingError with the reason when it cannot."""
+
+    def __call__(self, builds: Sequence[Build], *, pgo: bool, say: Say) -> dict[str, Interpreter]:
+        """Interpreters for all of `builds`, by name."""
+        ...
+
+
+def ensure(
+    builds: Sequence[str], *, pgo: bool = False, say: Say, ways: Mapping[str, Way] | None = None
+) -> dict[str, Interpreter]:
+    """The interpreters for `builds` (`["3.14", "3.14t"]`), by name; got if they are not there yet.
+
+    With `pgo` (or `SCALING_PGO=1`) only interpreters built with PGO will do. `SCALING_INTERPRETERS`
+    (`found`, `uv`, `built`; several with commas) leaves out the other ways. `say` is told what is
+    going on and how long it will take.
+
+    Raises:
+        UsageError: a name is not a build, or an interpreter cannot be had; the message says why
+            not, way by way, and how to get it.
+    """
+    wanted = [parse_build(name) for name in dict.fromkeys(builds)]
+    pgo = pgo or os.environ.get("SCALING_PGO") == "1"
+    result: dict[str, Interpreter] = {}
+    for minor in dict.fromkeys(build.minor for build in wanted):
+        together = [build for build in wanted if build.minor == minor]
+        result.update(_first_way(together, ways or WAYS, pgo=pgo, say=say))
+    _warn(result.values(), say)
+    return {name: result[name] for name in dict.fromkeys(builds)}
+
+
+def select(
+    candidates: Iterable[Interpreter], builds: Sequence[Build], *, pgo: bool
+) -> dict[str, Interpreter] | None:
+    """One interpreter for each of `builds`, the best that are comparable with each other."""
+    usable = [one for one in best_first(candidates) if _usable(one, pgo=pgo)]
+    for first in usable:
+        alike = [one for one in usable if one.comparable_with(first)]
+        chosen = {one.build: one for one in reversed(alike)}  # the best one last: it stays
+        if all(build.name in chosen for build in builds):
+            return {build.name: chosen[build.name] for build in builds}
+    return None
+
+
+def present(*, pgo: bool = False) -> list[str]:
+    """The builds that this machine has, oldest version first: what can be studied at once.
+
+    Where the two builds of a version are not alike, the one with the GIL stands for it: `ensure`
+    would go and get a pair.
+    """
+    found = survey()
+    names = []
+    for minor in dict.fromkeys(build.minor for build in BUILDS):
+        pair = [build for build in BUILDS if build.minor == minor]
+        alone = [[build] for build in pair]
+        for builds in (pair, *alone):
+            if select(found, builds, pgo=pgo):
+                names += [build.name for build in builds]
+                break
+    return names
+
+
+def _usable(one: Interpreter, *, pgo: bool) -> bool:
+    if one.debug or one.missing:
+        return False
+    # Of those that we built, a study gets what it asked for, whatever else has been built since.
+    return one.pgo == pgo if one.origin == "built" else one.pgo or not pgo
+
+
+def _first_way(
+    builds: Sequence[Build], ways: Mapping[str, Way], *, pgo: bool, say: Say
+) -> dict[str, Interpreter]:
+    reasons = []
+    for name in _allowed(ways):
+        try:
+            return ways[name](builds, pgo=pgo, say=say)
+        except UsageError:
+            raise
+        except ScalingError as reason:
+            reasons.append(str(reason))
+    what = " and ".join(build.name for build in builds) + (" with PGO" if pgo else "")
+    raise UsageError(
+        f"CPython {what} cannot be had:\n  - " + "\n  - ".join(reasons) + "\n"
+        f"Put {'it' if len(builds) == 1 else 'them'} on PATH, or get "
+        f"{'it' if len(builds) == 1 else 'them'} with: "
+        f"uv python install {' '.join(build.name for build in builds)}"
+    )
+
+
+def _allowed(ways: Mapping[str, Way]) -> list[str]:
+    chosen = [name for name in os.environ.get("SCALING_INTERPRETERS", "").split(",") if name]
+    if unknown := [name for name in chosen if name not in ways]:
+        raise UsageError(f"SCALING_INTERPRETERS knows {', '.join(ways)}, and not {unknown[0]!r}.")
+    return [name for name in ways if not chosen or name in chosen]
+
+
+def _found(builds: Sequence[Build], *, pgo: bool, say: Say) -> dict[str, Interpreter]:
+    del say
+    chosen = select(survey(builds), builds, pgo=pgo)
+    if chosen is None:
+        alike = "" if len(builds) == 1 else ", alike and in one version,"
+        raise ScalingError(f"not on this machine{alike} (PATH, uv's store, pyenv, our own builds)")
+    return chosen
+
+
+def _from_uv(builds: Sequence[Build], *, pgo: bool, say: Say) -> dict[str, Interpreter]:
+    if chosen := _in_uvs_store(builds, pgo=pgo):
+        return chosen  # only where uv alone is allowed: else it has been found already
+    try:
+        download(builds, say=say)
+    except ScalingError as reason:
+        say(f"  {reason}")
+        raise
+    if chosen := _in_uvs_store(builds, pgo=pgo):
+        return chosen
+    raise ScalingError("what uv installed does not fit together")
+
+
+def _in_uvs_store(builds: Sequence[Build], *, pgo: bool) -> dict[str, Interpreter] | None:
+    return select((one for one in survey(builds) if one.origin == "uv"), builds, pgo=pgo)
+
+
+def _built(builds: Sequence[Build], *, pgo: bool, say: Say) -> dict[str, Interpreter]:
+    return {one.name: from_source(one, pgo=pgo, say=say) for one in builds}
+
+
+WAYS: Mapping[str, Way] = {"found": _found, "uv": _from_uv, "built": _built}
+"""In the order in which they are tried."""
+
+_warned: set[str] = set()
+
+
+def _warn(interpreters: Iterable[Interpreter], say: Say) -> None:
+    for one in interpreters:
+        old = version_key(one.version) < version_key(SOUND_SINCE)
+        if one.build == "3.14t" and old and one.version not in _warned:
+            _warned.add(one.version)
+            say(
+                f"warning: free-threaded {one.version} may crash when event loops are closed; "
+                f"{SOUND_SINCE} and newer do not (cpython#153809)"
+            )

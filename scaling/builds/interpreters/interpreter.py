@@ -1,0 +1,106 @@
+"""What an interpreter is, told by the binary itself and not by its name or its folder."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from scaling.base.errors import ScalingError
+
+# `_base_executable` looks through a virtual environment. A module of the standard library that is
+# missing means that its C library was not there when the interpreter was built.
+QUESTION = """
+import importlib.util, json, platform, sys, sysconfig
+ask = sysconfig.get_config_var
+needed = ["_bz2", "_ctypes", "_lzma", "_sqlite3", "_ssl", "zlib"]
+print(json.dumps({
+    "implementation": sys.implementation.name,
+    "version": platform.python_version(),
+    "minor": list(sys.version_info[:2]),
+    "free_threaded": bool(ask("Py_GIL_DISABLED")),
+    "debug": bool(ask("Py_DEBUG")),
+    "executable": getattr(sys, "_base_executable", None) or sys.executable,
+    "config_args": ask("CONFIG_ARGS") or "",
+    "compiler": platform.python_compiler(),
+    "missing": [name for name in needed if importlib.util.find_spec(name) is None],
+}))
+"""
+ANSWER_WITHIN_S = 20
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """One CPython binary on this machine."""
+
+    build: str
+    """`3.14t`"""
+    version: str
+    """`3.14.7`"""
+    free_threaded: bool
+    executable: Path
+    """Absolute, links followed: the binary itself."""
+    origin: str
+    """Where it is from: `PATH`, `uv`, `pyenv` or `built` (by us)."""
+    config_args: tuple[str, ...] = ()
+    """Arguments of its `configure`, those with a path in them left out."""
+    pgo: bool = False
+    lto: bool = False
+    compiler: str = ""
+    missing: tuple[str, ...] = ()
+    """Modules of the standard library that it was built without."""
+    debug: bool = False
+    """Built with `--with-pydebug`: good for finding faults, useless for timing."""
+
+    @property
+    def flags(self) -> str:
+        """How it was compiled, in a word or two: `-O3`, `PGO`, `PGO+LTO`."""
+        made = [name for name, used in (("PGO", self.pgo), ("LTO", self.lto)) if used]
+        return "+".join(made) or "-O3"
+
+    def comparable_with(self, other: Interpreter) -> bool:
+        """Whether the GIL is the only thing in which the two are meant to differ."""
+        mine = (self.version, self.origin, self.pgo, self.lto, self.compiler, self.debug)
+        return mine == (
+            other.version, other.origin, other.pgo, other.lto, other.compiler, other.debug,
+        )  # fmt: skip
+
+
+def inspect(executable: Path | str, *, origin: str = "PATH") -> Interpreter:
+    """Ask the binary `executable` what it is.
+
+    Raises:
+        ScalingError: it does not run, or is no CPython.
+    """
+    command = [str(executable), "-I", "-c", QUESTION]
+    try:
+        answer = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=ANSWER_WITHIN_S,
+            check=True,
+        ).stdout
+        facts = json.loads(answer)
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        raise ScalingError(f"{executable} does not run as Python: {error}") from error
+    if facts["implementation"] != "cpython":
+        raise ScalingError(f"{executable} is {facts['implementation']}, and not CPython")
+    arguments = shlex.split(facts["config_args"])
+    major, minor = facts["minor"]
+    return Interpreter(
+        build=f"{major}.{minor}{'t' if facts['free_threaded'] else ''}",
+        version=facts["version"],
+        free_threaded=facts["free_threaded"],
+        executable=Path(facts["executable"]).resolve(),
+        origin=origin,
+        config_args=tuple(argument for argument in arguments if "/" not in argument),
+        pgo="--enable-optimizations" in arguments,
+        lto=any(argument.startswith("--with-lto") for argument in arguments),
+        compiler=facts["compiler"],
+        missing=tuple(facts["missing"]),
+        debug=facts["debug"],
+    )

@@ -1,0 +1,141 @@
+"""The source of CPython as one tarball, from wherever it can be had, and always the right one.
+
+Three ways, in this order: a file that the user names (`SCALING_CPYTHON_SOURCE`), upstream, and the
+Debian mirror that this machine's own apt is set to (its source archive is upstream's tarball under
+another name). The address of that mirror is apt's business: it is asked for and never written down.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from scaling.base.errors import ScalingError, UsageError
+from scaling.builds import cache
+from scaling.builds.cache import Say
+from scaling.builds.interpreters.libraries import root_said_yes
+
+SHA256 = {
+    "3.14.7": "3b48dac8fb59f62eaa67ac83c1eb12bda1b7a08406dd286e252c11a66be27f81",
+}
+"""The versions that we build: for each minor version the newest patch that was tried."""
+
+UPSTREAM = "https://www.python.org/ftp/python/{version}/Python-{version}.tar.xz"
+DEBIAN = "{site}/pool/main/p/python{minor}/python{minor}_{version}.orig.tar.xz"
+APT_HELPER = "/usr/lib/apt/apt-helper"
+STALLED_AFTER_S = 10
+
+Fetch = Callable[[str, Path, Say], "str | None"]
+"""Downloads a version to a path; returns None, or in a few words why it could not."""
+
+
+def version_for(minor: str) -> str | None:
+    """The patch version of `3.14` that we can build, or None."""
+    return next((version for version in SHA256 if version.rpartition(".")[0] == minor), None)
+
+
+def tarball(version: str, *, say: Say, ways: Sequence[Fetch] | None = None) -> Path:
+    """The verified tarball of `version`, downloaded at most once.
+
+    Raises:
+        UsageError: `SCALING_CPYTHON_SOURCE` is set and is not that tarball.
+        ScalingError: it cannot be had, or what came is not what was pinned.
+    """
+    if given := os.environ.get("SCALING_CPYTHON_SOURCE"):
+        return _given(Path(given).expanduser(), version)
+    kept = cache.folder() / "sources" / f"Python-{version}.tar.xz"
+    if kept.exists() and sha256(kept) != SHA256[version]:
+        kept.unlink()  # damaged on disk
+
+    def download(temporary: Path) -> Path:
+        path = temporary / kept.name
+        reasons = []
+        for fetch in ways or (from_upstream, from_debian):
+            reason = fetch(version, path, say)
+            if reason is None and sha256(path) == SHA256[version]:
+                return path
+            reasons.append(reason or "what came is not the release: its SHA-256 differs")
+        raise ScalingError(
+            f"the source of CPython {version} cannot be had: {'; '.join(reasons)}. "
+            "Download it elsewhere and set SCALING_CPYTHON_SOURCE to the file."
+        )
+
+    cache.make_whole(kept, download, say=say)
+    return kept
+
+
+def from_upstream(version: str, path: Path, say: Say) -> str | None:
+    """Download from python.org."""
+    try:
+        with urllib.request.urlopen(
+            UPSTREAM.format(version=version), timeout=STALLED_AFTER_S
+        ) as answer:
+            say(f"downloading the source of CPython {version} (23 MiB) from python.org")
+            with path.open("wb") as file:
+                shutil.copyfileobj(answer, file)
+    except urllib.error.HTTPError as error:
+        return f"python.org answers {error.code}"
+    except (OSError, urllib.error.URLError):
+        return "python.org cannot be reached"
+    return None
+
+
+def from_debian(version: str, path: Path, say: Say) -> str | None:
+    """Download from the mirror that apt is set to, with apt's own downloader."""
+    if not (shutil.which("apt-get") and Path(APT_HELPER).exists()):
+        return "there is no apt here to ask for a mirror"
+    sites = apt_sites()
+    if not sites and root_said_yes():
+        _run(["apt-get", "update"])
+        sites = apt_sites()
+    if not sites:
+        return "apt knows no mirror yet (run: apt-get update)"
+    minor = version.rpartition(".")[0]
+    for site in sites:
+        address = DEBIAN.format(site=site, minor=minor, version=version)
+        say(f"downloading the source of CPython {version} (23 MiB) from the Debian mirror")
+        if _run([APT_HELPER, "download-file", address, str(path), f"SHA256:{SHA256[version]}"]):
+            return None
+    return "the mirror that apt is set to does not have it"
+
+
+def apt_sites() -> list[str]:
+    """The sites of this machine's apt, each once. There are none before `apt-get update`."""
+    answer = subprocess.run(
+        ["apt-get", "indextargets", "--format", "$(SITE)"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return list(dict.fromkeys(answer.stdout.split()))
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _given(path: Path, version: str) -> Path:
+    if not path.is_file():
+        raise UsageError(f"SCALING_CPYTHON_SOURCE names {path}, which is no file.")
+    if sha256(path) != SHA256[version]:
+        raise UsageError(
+            f"SCALING_CPYTHON_SOURCE names {path}, which is not the release of CPython {version}: "
+            f"its SHA-256 is not {SHA256[version][:12]}…"
+        )
+    return path
+
+
+def _run(command: Sequence[str]) -> bool:
+    answer = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    return answer.returncode == 0

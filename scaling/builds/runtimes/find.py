@@ -1,0 +1,102 @@
+"""Runtimes as they are on this machine: found on PATH, their version, and how to start a program.
+
+A script is run from where it stands. Go's is compiled once into the cache, for its version.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scaling.base.errors import ScalingError
+from scaling.builds import cache
+from scaling.builds.cache import Say
+from scaling.builds.runtimes.known import Runtime
+
+PROGRAMS = Path(__file__).parent / "programs"
+LIMIT_S = 600.0  # Go compiles its standard library at its first build
+
+ASK_VERSION = {
+    "go": ("env", "GOVERSION"),
+    "node": ("--version",),
+    "bun": ("--version",),
+}
+
+# What a user may have set for a runtime changes what is measured behind its name.
+SCRUBBED = ("GOMAXPROCS", "GOGC", "GOMEMLIMIT", "GODEBUG", "GOEXPERIMENT", "NODE_", "BUN_")
+
+
+class AbsentRuntimeError(ScalingError):
+    """A runtime that is not on this machine, or does not work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A runtime that is there. `command` starts its program; `source` stands for its text."""
+
+    version: str
+    command: tuple[str, ...]
+    source: str
+
+
+def find(runtime: Runtime, say: Say) -> Found:
+    """The runtime on PATH, its program ready to be run.
+
+    Raises:
+        AbsentRuntimeError: it is not there, does not say its version, or does not compile.
+    """
+    name = runtime.name
+    executable = shutil.which(name)
+    if executable is None:
+        raise AbsentRuntimeError(f"{name} is not on PATH")
+    version = _answer([executable, *ASK_VERSION[name]], f"{name} does not say its version")
+    source = PROGRAMS / ("spawn.go" if name == "go" else "spawn.mjs")
+    digest = hashlib.sha256(source.read_bytes()).hexdigest()[:12]
+    if name == "go":
+        command: tuple[str, ...] = (str(_compiled(executable, version, source, digest, say)),)
+    else:
+        command = (executable, str(source))
+    return Found(version, command, digest)
+
+
+def environment() -> dict[str, str]:
+    """The variables that a runtime's program is run with: without what would tune the runtime."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(SCRUBBED)}
+
+
+def _compiled(go: str, version: str, source: Path, digest: str, say: Say) -> Path:
+    destination = cache.folder() / "runtimes" / f"{version}-{source.stem}-{digest}"
+
+    def fill(temporary: Path) -> Path:
+        say(f"compiling {source.name} with {version} (once, up to a minute)")
+        made = temporary / source.stem
+        _answer([go, "build", "-o", str(made), str(source)], f"{source.name} does not compile")
+        return made
+
+    cache.make_whole(destination, fill, say=say)
+    return destination
+
+
+def _answer(command: Sequence[str], failing: str) -> str:
+    """What a command prints. Raises `AbsentRuntimeError` with `failing` and its own last words."""
+    local = {"GOTOOLCHAIN": "local", "GO111MODULE": "off"}  # nothing is downloaded
+    try:
+        done = subprocess.run(
+            command,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=LIMIT_S,
+            env={**environment(), **local},
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise AbsentRuntimeError(f"{failing}: {error}") from None
+    if done.returncode != 0:
+        last = done.stderr.strip().rpartition("\n")[2]
+        raise AbsentRuntimeError(f"{failing}: {last or f'exit code {done.returncode}'}")
+    return done.stdout.strip()

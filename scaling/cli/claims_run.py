@@ -1,0 +1,73 @@
+"""`scaling claims`: reads the studies, judges the claims, tells and writes them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from scaling.analysis.claims.judging import judge
+from scaling.analysis.claims.reading import read_claims
+from scaling.analysis.table.load import Journal
+from scaling.base.console import say
+from scaling.base.errors import UsageError
+from scaling.journal.protected_write import write_file
+from scaling.journal.reading import journal_in
+from scaling.report.claims_view import View, basis, counts, markdown, missing
+from scaling.report.output import read
+
+
+def tell_claims(
+    results: Sequence[Path], claims: Path | None, output: Path | None, console: Console
+) -> None:
+    """Print the claims held against the studies in `results`, and write them to `output`.
+
+    `claims` is a list of one's own.
+
+    Raises:
+        UsageError: no journal that could be read, a wrong list, or `output` is a journal.
+        ScalingError: it cannot be written.
+    """
+    listed = read_claims(claims)
+    told = judge(journals_in(results, console), listed)
+    console.print(View(told))
+    for what, command in missing(told):
+        say(console, f"{what}:\n  {command}")
+    for line in filter(None, (basis(told), counts(told))):
+        console.print(Text(f"\n{line}"))
+    if output is not None:
+        text = markdown(told)
+        write_file(output, lambda file: file.write_text(text, encoding="utf-8"), "scaling claims")
+        say(console, f"written: {output}")
+
+
+def journals_in(results: Sequence[Path], console: Console) -> list[Journal]:
+    """The journals of folders of studies, and of folders of those, each once.
+
+    A study inside a folder that cannot be read is told and passed over; one that was named is not.
+
+    Raises:
+        UsageError: one that was named cannot be read, or there is none at all.
+    """
+    found: dict[Path, Journal] = {}
+    for path in results:
+        inside = _studies_inside(path)
+        for each in inside or [path]:
+            try:
+                journal = read(each, console)
+            except UsageError as error:
+                if not inside:
+                    raise
+                say(console, str(error))
+                continue
+            found.setdefault(journal.path.resolve(), journal)
+    if not found:
+        raise UsageError("none of these folders has a study that could be read")
+    return list(found.values())
+
+
+def _studies_inside(path: Path) -> list[Path]:
+    """The folders of studies in a folder that is none itself."""
+    if not path.is_dir() or journal_in(path):
+        return []
+    return sorted(folder for folder in path.iterdir() if journal_in(folder))

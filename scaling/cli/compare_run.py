@@ -1,0 +1,81 @@
+"""`scaling compare`: a study's arms, models and loops held together, or one study against another.
+
+From journals alone. A study is told as after its run, comparison and all; of several studies the
+later ones are held against the first, cell by cell, and each one's own comparison follows.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from scaling.analysis.comparison.between_studies import across
+from scaling.analysis.table.load import Journal
+from scaling.base.console import say
+from scaling.base.errors import UsageError
+from scaling.journal.protected_write import try_writing
+from scaling.report.output import read, tell_journal
+from scaling.report.tables.across_view import across_chapters
+from scaling.report.tables.comparison import chapters
+from scaling.report.tables.comparison_view import Comparison, comparison_markdown
+from scaling.report.tables.grid import Chapter
+
+FILE_NAME = "comparison.md"
+AGAIN = "scaling compare"
+
+
+def compare(results: Sequence[Path], output: Path | None, console: Console) -> None:
+    """Print the comparison of the studies in `results`, and write it.
+
+    One study's tables and plots go to `output`, by default beside its journal. Several are only
+    printed unless there is an `output`: a file with the words and tables then, and a folder with
+    the tables and plots of each study.
+
+    Raises:
+        UsageError: a journal cannot be read, or one was named twice.
+        ScalingError: something cannot be written.
+    """
+    journals = [read(path, console) for path in results]
+    if len(journals) == 1:
+        (journal,) = journals
+        tell_journal(journal, output or journal.path.parent, console)
+        return
+    paths = [journal.path.resolve() for journal in journals]
+    if len(set(paths)) < len(paths):
+        raise UsageError("a study was named twice; it cannot be held against itself")
+    told = _several(journals)
+    console.print(Comparison(told))
+    if output is not None:
+        text = comparison_markdown(told) + "\n"
+        file = output / FILE_NAME
+        try_writing(output, lambda: output.mkdir(parents=True, exist_ok=True), AGAIN)
+        try_writing(file, lambda: file.write_text(text, encoding="utf-8"), AGAIN)
+        quiet = Console(quiet=True)
+        for name, journal in zip(_names(journals), journals, strict=True):
+            tell_journal(journal, output / name, quiet)
+        say(console, f"written: {output}, with a folder for each study")
+
+
+def _several(journals: list[Journal]) -> list[Chapter]:
+    """The later studies over the first, then each study's own comparison."""
+    first, *later = journals
+    names = _names(journals)
+    told: list[Chapter] = []
+    for name, journal in zip(names[1:], later, strict=True):
+        found = across((first.frame, first.study), (journal.frame, journal.study))
+        told += across_chapters(found, names[0], name)
+    for name, journal in zip(names, journals, strict=True):
+        own = chapters(journal.frame, journal.study)
+        if own:
+            told += [Chapter(f"The study {name}", []), *own]
+    return told
+
+
+def _names(journals: list[Journal]) -> list[str]:
+    """What the studies are called: their folders' names, numbered where two have the same."""
+    names: list[str] = []
+    for journal in journals:
+        name = journal.path.resolve().parent.name or journal.study.name
+        same = sum(each == name or each.startswith(f"{name} #") for each in names)
+        names.append(f"{name} #{same + 1}" if same else name)
+    return names

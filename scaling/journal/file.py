@@ -1,0 +1,152 @@
+"""The journal: the append-only file of everything that was run, and how a study goes on from it.
+
+Resume is replay: what the journal holds has been measured, what the plan holds besides is still
+to do. One writer at a time; each line is one write followed by an fsync, so that a killed writer
+can leave at most one torn line, at the end, which is recognised and set aside.
+"""
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from scaling.base.errors import ScalingError, UsageError
+from scaling.journal.reading import UNREADABLE
+from scaling.journal.record import (
+    SCHEMA,
+    CeilingLine,
+    Line,
+    RunLine,
+    SetAsideLine,
+    StudyLine,
+    decode_head,
+    decode_line,
+    encode_line,
+)
+
+FILE_NAME = "journal.jsonl"
+BEGINNING = b'{"kind":"study",'  # of the first line, which a killed writer may have left torn
+
+try:
+    import fcntl
+except ImportError:  # Windows: two writers are not told apart there
+    fcntl = None  # type: ignore[assignment]
+
+
+class Journal:
+    """An open journal, ours to append to."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.head: StudyLine | None = None
+        self.runs: list[RunLine] = []
+        self.ceilings: list[CeilingLine] = []
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        except OSError as error:
+            raise UsageError(
+                f"cannot write to {path.parent}: {error.strerror}. "
+                f"Choose another folder with --output DIR"
+            ) from None
+        try:
+            self._lock()
+            self._replay()
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    def __enter__(self) -> Self:
+        """Return itself; leaving closes the file."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the file."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file; what was appended is on disk already."""
+        os.close(self._file)
+
+    def append(self, line: Line, record: bytes | None = None) -> None:
+        """Write one line and have it on disk before anything else is measured.
+
+        `record` is what the child printed, kept word for word in a run's line.
+        """
+        self._write(encode_line(line, record))
+        self._keep(line)
+
+    def _write(self, data: bytes) -> None:
+        try:
+            written = os.write(self._file, data)
+            os.fsync(self._file)
+        except OSError as error:
+            written, why = 0, error.strerror
+        else:
+            why = f"the disk took {written} of {len(data)} bytes"
+        if written != len(data):
+            raise ScalingError(
+                f"{self.path}: {why}. "
+                f"Make room and run the same command again: nothing measured before is lost"
+            )
+
+    def _keep(self, line: Line | None) -> None:
+        if isinstance(line, StudyLine):
+            self.head = self.head or line
+        elif isinstance(line, RunLine):
+            self.runs.append(line)
+        elif isinstance(line, CeilingLine):
+            self.ceilings.append(line)
+
+    def _lock(self) -> None:
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UsageError(
+                f"{self.path} is being written by another study right now. "
+                f"Wait for it, or choose another folder with --output DIR"
+            ) from None
+
+    def _replay(self) -> None:
+        data = self.path.read_bytes()
+        whole, newline, torn = data.rpartition(b"\n")
+        for number, text in enumerate(whole.split(b"\n") if newline else (), start=1):
+            _refuse_newer(text, self.path)
+            try:
+                line = decode_line(text)
+            except UNREADABLE:
+                line = None  # costs that line, never the others; `scaling.load` says so
+            if number == 1 and not isinstance(line, StudyLine):
+                raise self._no_journal()
+            self._keep(line)
+        if torn and not newline and not torn.startswith(BEGINNING[: len(torn)]):
+            raise self._no_journal()
+        if torn:
+            os.ftruncate(self._file, len(data) - len(torn))
+        if torn and newline:  # a first line that is torn says nothing, and nothing was measured
+            self._write(encode_line(SetAsideLine(text=torn.decode(errors="replace"))))
+
+    def _no_journal(self) -> UsageError:
+        return UsageError(
+            f"{self.path}: line 1 does not describe a study. "
+            f"Move the file away or choose another folder with --output DIR"
+        )
+
+
+def _refuse_newer(text: bytes, path: Path) -> None:
+    try:
+        schema = decode_head(text).schema
+    except UNREADABLE:
+        return
+    if schema is not None and schema > SCHEMA:
+        raise UsageError(
+            f"{path} was written by a newer scaling (journal schema {schema}, this one writes "
+            f"{SCHEMA}). Upgrade, or choose another folder with --output DIR"
+        )

@@ -1,0 +1,120 @@
+"""The machine as a journal describes it: by what it is, and by a random id that is kept.
+
+No host name, user name or path is read: people publish their journals. The id tells two machines
+of one kind apart, so that a journal is never resumed on another.
+"""
+
+import os
+import platform
+import re
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+
+import platformdirs
+import psutil
+
+from scaling.base.errors import ScalingError
+from scaling.journal.record import Machine
+from scaling.machine.topology import Topology
+
+# Where the state is kept if not in the user's own folder; for tests and for homes that cannot
+# be written to.
+STATE_VARIABLE = "SCALING_STATE"
+
+# What virtual machines' makers write into the DMI tables, and the names that people know.
+HYPERVISORS = {
+    "qemu": "kvm",
+    "kvm": "kvm",
+    "amazon ec2": "kvm",
+    "google compute engine": "kvm",
+    "openstack": "kvm",
+    "vmware": "vmware",
+    "virtualbox": "virtualbox",
+    "innotek": "virtualbox",
+    "microsoft corporation virtual machine": "hyper-v",
+    "xen": "xen",
+    "parallels": "parallels",
+    "bhyve": "bhyve",
+}
+
+
+def describe_machine(
+    topology: Topology, root: Path = Path("/"), environment: Mapping[str, str] = os.environ
+) -> Machine:
+    """The machine for a journal's first line.
+
+    Raises:
+        ScalingError: the id cannot be kept.
+    """
+    return Machine(
+        id=machine_id(state_folder(environment)),
+        cpu_model=topology.cpu_model,
+        physical_cores=topology.physical_cores,
+        logical_cpus=topology.logical_cpus,
+        usable_cpus=topology.usable_cpus,
+        efficiency_cpus=len(topology.efficiency_cpus),
+        numa_nodes=len(topology.numa_nodes) or None,
+        cpu_quota=topology.cpu_quota,
+        memory_bytes=psutil.virtual_memory().total,
+        kernel=f"{platform.system()} {platform.release()}".strip() or None,
+        system=platform.system() or None,
+        libc=" ".join(platform.libc_ver()).strip() or None,
+        virtualised=virtualised(root),
+    )
+
+
+def state_folder(environment: Mapping[str, str]) -> Path:
+    """The folder in which what must outlive a run is kept."""
+    said = environment.get(STATE_VARIABLE)
+    return Path(said) if said else platformdirs.user_state_path("scaling", appauthor=False)
+
+
+def machine_id(folder: Path) -> str:
+    """The random id in `folder`, made at its first use.
+
+    Raises:
+        ScalingError: the folder cannot be written to.
+    """
+    file = folder / "machine-id"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not _id_in(file):
+            fresh = folder / f"machine-id.{os.getpid()}"
+            fresh.write_text(f"{uuid.uuid4().hex}\n")
+            fresh.replace(file)  # whole or not at all
+        return _id_in(file)
+    except OSError as error:
+        raise ScalingError(
+            f"this machine's random id cannot be kept ({error.strerror}); "
+            f"say {STATE_VARIABLE}=FOLDER with a folder that can be written to"
+        ) from error
+
+
+def virtualised(root: Path = Path("/")) -> str | None:
+    """The hypervisor that this machine runs under, `unknown` for one that says no name, or None."""
+    xen = _text(root / "sys/hypervisor/type")
+    if xen:
+        return xen
+    # On x86 a processor says whether it is a virtual one; on ARM only the DMI tables do.
+    flags = re.search(r"^flags\s*:(.*)$", _text(root / "proc/cpuinfo"), re.MULTILINE)
+    if flags and "hypervisor" not in flags[1].split():
+        return None
+    dmi = root / "sys/class/dmi/id"
+    told = f"{_text(dmi / 'sys_vendor')} {_text(dmi / 'product_name')}".casefold()
+    if "metal" in told:  # a cloud's machine without a hypervisor ("c7g.metal")
+        return None
+    named = (name for sign, name in HYPERVISORS.items() if sign in told)
+    return next(named, "unknown" if flags else None)
+
+
+def _id_in(file: Path) -> str:
+    text = _text(file)
+    return text if re.fullmatch(r"[0-9a-f]{32}", text) else ""
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""

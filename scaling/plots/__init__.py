@@ -1,6 +1,0 @@
-"""Figures of a study, drawn from its table alone: throughput, speed-up and efficiency, memory."""
-
-from scaling.plots.draw import draw_all
-from scaling.plots.single import drawn
-
-__all__ = ["draw_all", "drawn"]

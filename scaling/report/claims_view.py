@@ -1,0 +1,146 @@
+"""Judged claims for a terminal and as Markdown: theirs and ours side by side, source by source."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from scaling.analysis.claims.amounts import told
+from scaling.analysis.claims.claim import Source
+from scaling.analysis.claims.judging import UNTESTED, WORDS, JudgedClaim, Word
+from scaling.analysis.statistics.estimate import bounds_kind
+from scaling.base import formats
+
+STYLES: dict[Word, str] = {
+    "holds": "green",
+    "does not hold": "bold red",
+    "can't tell": "yellow",
+    "cannot be tested here": "dim",
+}
+# What is said of several claims with a word.
+PLURALS: dict[Word, str] = {"holds": "hold", "does not hold": "do not hold"}
+WORD_WIDTH = len("does not hold")
+
+
+class View:
+    """All claims, to be printed by rich; the first column is as wide as a word."""
+
+    def __init__(self, judged: Sequence[JudgedClaim]) -> None:
+        self._judged = judged
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """A heading for each source, and its claims."""
+        del console, options
+        for source, claims in _by_source(self._judged):
+            yield Text(_heading(source), "bold")
+            if place := source.url or source.where:
+                yield Text(place, "dim")
+            yield Text()
+            shown = Table(box=None, show_header=False, padding=(0, 2, 1, 0), pad_edge=False)
+            shown.add_column(width=WORD_WIDTH)
+            shown.add_column(overflow="fold")
+            for each in claims:
+                shown.add_row(Text(each.word, STYLES[each.word]), _text(each))
+            yield shown
+            yield Text()
+
+
+def _text(each: JudgedClaim) -> Text:
+    text = Text(each.claim.claim)
+    for label, line in _lines(each):
+        text.append(f"\n{label}: ", "dim").append(line, "" if label == "ours" else "dim")
+    return text
+
+
+def _lines(each: JudgedClaim) -> Iterator[tuple[str, str]]:
+    """What stands under a claim, each with its label."""
+    claim = each.claim
+    if claim.theirs:
+        yield "theirs", claim.theirs
+    for figure in each.ours:
+        yield "ours", f"{told(figure.estimate)}, {figure.what}"
+    if each.ours:
+        yield "study", f"{each.study}, controls {each.doubt}" if each.doubt else each.study
+    if each.builds_differ:
+        yield "builds", f"they differ in {each.builds_differ}, too"
+    if each.ours and claim.why:
+        yield "rule", claim.why
+    yield "why", each.reason
+    if each.ours and claim.note:
+        yield "note", claim.note
+
+
+def missing(judged: Sequence[JudgedClaim]) -> list[tuple[str, str]]:
+    """What is not measured, in words, each with the command that measures it: most claims first."""
+    commands = Counter(each.run for each in judged if each.run).most_common()
+    return [(f"Not measured for {formats.plural(n, 'claim')}", run) for run, n in commands]
+
+
+def counts(judged: Sequence[JudgedClaim]) -> str:
+    """`12 claims: 1 holds, 3 do not hold, 2 can't tell, 6 cannot be tested here.`."""
+    found = Counter(each.word for each in judged)
+    parts = [
+        f"{found[word]} {word if found[word] == 1 else PLURALS.get(word, word)}"
+        for word in (*(WORDS[side] for side in (1, -1, 0)), UNTESTED)
+        if found[word]
+    ]
+    return f"{formats.plural(len(judged), 'claim')}: {', '.join(parts)}."
+
+
+def basis(judged: Sequence[JudgedClaim]) -> str:
+    """What stands beside our figures, and that the tests are one family; empty without figures."""
+    spread = bounds_kind(figure.estimate for each in judged for figure in each.ours)
+    if not spread:
+        return ""
+    return (
+        f"In brackets the {spread}. That a claim holds or not is only said where "
+        "it is proven, with the tests of all claims as one family (Holm's correction)."
+    )
+
+
+def markdown(judged: Sequence[JudgedClaim]) -> str:
+    """The same for a text: a section for each source, an item for each claim."""
+    parts = ["# Claims", counts(judged)]
+    parts += [note] if (note := basis(judged)) else []
+    for source, claims in _by_source(judged):
+        parts.append(f"## {_safe(_heading(source))}")
+        if place := source.url or source.where:
+            parts.append(f"<{place}>" if source.url else place)
+        parts.append("\n".join(line for each in claims for line in _item(each)))
+    if commands := missing(judged):
+        parts.append("## What is not measured")
+        parts.append("\n".join(f"- {what}: `{run}`" for what, run in commands))
+    return "\n\n".join(parts) + "\n"
+
+
+def _item(each: JudgedClaim) -> Iterator[str]:
+    yield f"- **{each.word}** · {_safe(each.claim.claim)}"
+    for label, line in _lines(each):
+        yield f"  - {label}: {_safe(line)}"
+
+
+def _by_source(
+    judged: Sequence[JudgedClaim],
+) -> Iterator[tuple[Source, list[JudgedClaim]]]:
+    for _, some in groupby(judged, key=lambda each: each.claim.source):
+        claims = list(some)
+        yield claims[0].source, claims
+
+
+def _heading(source: Source) -> str:
+    """`Title, Author, 2025`."""
+    return ", ".join(str(part) for part in (source.title, source.author, source.year) if part)
+
+
+def _safe(text: str) -> str:
+    """A text on one line, without what Markdown would take for its own; `code` stays code."""
+    plain = " ".join(text.split())
+    parts = plain.split("`")
+    return "`".join(
+        part if place % 2 else re.sub(r"([\\*_<|])", r"\\\1", part)
+        for place, part in enumerate(parts)
+    )

@@ -1,0 +1,76 @@
+"""What the gate found, for a terminal and for the summary of a CI job."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from scaling.analysis.gate.checks import Check, Word
+from scaling.analysis.statistics.estimate import bounds_kind
+from scaling.base import formats
+from scaling.report.tables.pipes import pipe_table, unbroken
+
+STYLES: dict[Word, str] = {"holds": "green", "fails": "bold red", "can't tell": "yellow"}
+N_IS = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"  # of a cell's name, not to be broken over two lines
+HEADINGS = ("cell", "at least", "measured", "outcome")
+
+
+def sentence(found: Sequence[Check], *, passes: bool, strict: bool) -> str:
+    """The outcome in one line, such as `gate: FAILS: 1 of 3 checks fails, which is proven.`."""
+    counts = Counter(check.word for check in found)
+    among = f"of {formats.plural(len(found), 'check')}"
+    if fails := counts["fails"]:
+        told = f"{fails} {among} {'fails' if fails == 1 else 'fail'}, which is proven"
+    elif doubtful := counts["can't tell"]:
+        told = f"{doubtful} {among} can't be told"
+        told += ", and --strict lets that not pass" if strict else ", and none is proven to fail"
+    else:
+        holds = counts["holds"]
+        told = f"{holds} {among} {'holds' if holds == 1 else 'hold'}, which is proven"
+    return f"gate: {'passes' if passes else 'FAILS'}: {told}."
+
+
+def basis(found: Sequence[Check]) -> str:
+    """What stands with the figures, intervals or mere ranges; empty for single runs."""
+    kind = bounds_kind(each.value for each in found)
+    return f"With each figure its {kind}." if kind else ""
+
+
+def family(found: Sequence[Check]) -> str:
+    """That several checks are one family; empty for one."""
+    if len(found) < 2:
+        return ""
+    return (
+        f"{len(found)} checks are one family: by Holm's correction the chance that any of them "
+        "fails without cause is below 5 %."
+    )
+
+
+def table(found: Sequence[Check]) -> Table:
+    """One row a check, what was measured above its interval, the outcome above its reason."""
+    shown = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for place, heading in enumerate(HEADINGS):
+        shown.add_column(heading, justify="right" if place in (1, 2) else "left", overflow="fold")
+    for check in found:
+        measured = Text(formats.number(check.value.point))
+        if beside := check.value.bounds:
+            measured.append(f"\n{beside}", "dim")
+        shown.add_row(
+            Text(check.cell.replace(" = ", N_IS) + "\n").append(check.what, "dim"),
+            formats.number(check.bound),
+            measured,
+            Text(check.word, STYLES[check.word]).append(f"\n{check.why}", "dim"),
+        )
+    return shown
+
+
+def markdown(found: Sequence[Check], outcome: str, notes: Sequence[str]) -> str:
+    """The same for a job summary."""
+    rows = []
+    for each in found:
+        cells = [each.cell, each.what, formats.number(each.bound), str(each.value)]
+        rows.append([unbroken(cell) for cell in [*cells, each.word, each.why]])
+    shown = pipe_table(["cell", "", "at least", "measured", "outcome", "why"], rows, {2, 3})
+    told = "\n".join(f"{unbroken(note)}  " for note in notes)
+    return f"## Scaling gate\n\n**{unbroken(outcome)}**\n\n{shown}\n\n{told}\n"

@@ -1,0 +1,76 @@
+"""A measured study told: its tables on the terminal, and all files that its journal makes."""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from scaling.analysis.results import Told
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.base import formats
+from scaling.base.console import say
+from scaling.base.errors import ScalingError
+from scaling.report.files import TABLES, write_derived
+
+
+def tell(folder: Path, console: Console) -> None:
+    """Print the tables of the study in `folder`; write them and the plots beside its journal.
+
+    Raises:
+        UsageError: there is no journal that could be read.
+        ScalingError: something cannot be written, or no run of the study is valid.
+    """
+    journal = read(folder, console)
+    tell_journal(journal, folder, console)
+    if not journal.frame["valid"].any():
+        raise ScalingError(
+            f"none of the {formats.plural(len(journal.frame), 'run')} is valid, so there is no "
+            f"figure; the reasons stand above, and in {folder / TABLES}"
+        )
+
+
+def tell_journal(journal: Journal, folder: Path, console: Console) -> None:
+    """The same for a journal that was read, with everything written into `folder`.
+
+    Where there are several arms, models or loops, they are compared, too.
+
+    Raises:
+        ScalingError: something cannot be written.
+    """
+    from scaling.report.tables.comparison import chapters
+    from scaling.report.tables.comparison_view import Comparison
+    from scaling.report.tables.results_view import Results
+
+    frame, study = journal.frame, journal.study
+    told = Told(frame, study)
+    console.print(Results(frame, study, told))
+    if found := chapters(frame, study, told, alone=False):
+        console.print(Comparison(found))
+    _say_written(journal, folder, write_derived(journal, folder, told), console)
+
+
+def write_again(results: Path, output: Path | None, console: Console) -> None:
+    """Write every derived file of a study anew into `output`, by default beside its journal.
+
+    Raises:
+        UsageError: there is no journal that could be read.
+        ScalingError: something cannot be written.
+    """
+    journal = read(results, console)
+    folder = output or journal.path.parent
+    _say_written(journal, folder, write_derived(journal, folder), console)
+
+
+def read(results: Path, console: Console) -> Journal:
+    """The journal, with what was skipped in it told. Raises `UsageError` as `read_journal` does."""
+    journal = read_journal(results)
+    for note in journal.notes:
+        say(console, note)
+    return journal
+
+
+def _say_written(journal: Journal, folder: Path, files: list[Path], console: Console) -> None:
+    """`made from it: tables.md, summary.csv, laws.csv, 12 plots as SVG and PNG, in FOLDER`."""
+    names = [file.name for file in files if file.parent == folder]
+    pictures = sum(file.suffix == ".svg" for file in files)
+    made = ", ".join([*names, f"{formats.plural(pictures, 'plot')} as SVG and PNG"])
+    say(console, f"journal: {journal.path}\nmade from it: {made}, in {folder}")

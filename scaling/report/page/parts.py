@@ -1,0 +1,51 @@
+"""What a page is made of, before it is HTML: parts, blocks, and figures with their tables."""
+
+from dataclasses import dataclass, field
+
+from scaling.report.page.picture import Picture
+from scaling.report.tables.grid import Grid
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A picture and the tables behind it, with what is to be known of their figures."""
+
+    picture: Picture
+    grids: list[Grid]
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Something about one thing: words first, then pictures, then tables, then the small print.
+
+    A block of tables that are `folded` shows them when it is asked to.
+    """
+
+    title: str = ""
+    words: list[str] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
+    grids: list[Grid] = field(default_factory=list)
+    folded: list[Grid] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    code: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing in it but a title."""
+        return not any((self.words, self.figures, self.grids, self.folded, self.notes, self.code))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the page under a heading of its own; `name` is its id."""
+
+    name: str
+    title: str
+    blocks: list[Block]
+    about: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to be told under its heading."""
+        return all(block.is_empty for block in self.blocks)

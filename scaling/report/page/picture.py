@@ -1,0 +1,140 @@
+"""A sheet as SVG that can stand inside a page: small, in the page's colours, with no name twice.
+
+Letters stay letters, which is a third of the size of their outlines, can be searched, and follows
+the page's fonts; the sheet's words were fitted in a wide font, so that others take no more room.
+What is neither data nor an arm's colour is drawn in variables of the page's style sheet, so that
+ink and paper can change places in the dark.
+"""
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from xml.etree import ElementTree as ET
+
+from scaling.report.plots.sheet import Sheet
+from scaling.report.plots.style import BORDER, FAINT, INK, QUIET, RC, REGION_SHADES
+
+RC_OF_PAGES = {**RC, "svg.fonttype": "none"}  # what sheets for a page are drawn and saved in
+
+SVG = "{http://www.w3.org/2000/svg}"
+XLINK = "{http://www.w3.org/1999/xlink}href"
+REFERENCE = re.compile(r"url\(#([^)]+)\)")
+LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+NO_TURN = re.compile(r"^rotate\(-?0 [^)]*\)$")
+OF_THE_PAGE = re.compile(r"font-family: [^;]*; ?")
+NUMBERS = ("d", "x", "y", "width", "height", "transform")  # attributes that hold them
+DECIMALS = 2  # of a point of print: a hundredth of what can be seen
+
+# Colours of style.py, and the variables of page.css that take their places.
+COLOURS: dict[str, str] = {
+    "#ffffff": "var(--paper)",
+    INK: "var(--ink)",
+    QUIET: "var(--quiet)",
+    FAINT: "var(--faint)",
+    BORDER: "var(--edge)",
+    RC["axes.edgecolor"]: "var(--edge)",
+    RC["grid.color"]: "var(--grid)",
+    REGION_SHADES["smt"]: "var(--shade-1)",
+    REGION_SHADES["oversubscribed"]: "var(--shade-2)",
+}
+HEX = re.compile("|".join(COLOURS))
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure of the page: its id, what it is called, and its SVG."""
+
+    name: str
+    title: str
+    svg: str
+
+
+def picture(sheet: Sheet, name: str) -> Picture:
+    """The sheet as a picture; `name` must be an id that nothing else on the page has.
+
+    To be called inside of `RC_OF_PAGES`.
+    """
+    drawn = io.StringIO()
+    sheet.figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
+    root = ET.fromstring(drawn.getvalue())
+    _strip(root)
+    _rename(root, name)
+    for element in root.iter():
+        _tidy(element)
+    _describe(root, sheet, name)
+    return Picture(name, sheet.title, ET.tostring(root, "unicode", short_empty_elements=False))
+
+
+def _strip(root: ET.Element) -> None:
+    """Take away what says nothing here: metadata with addresses in it, a style for all of a page,
+    empty groups.
+    """
+    for parent in root.iter():
+        for child in list(parent):
+            if child.tag in (f"{SVG}metadata", f"{SVG}style"):
+                parent.remove(child)
+    while empty := [
+        (parent, child)
+        for parent in root.iter()
+        for child in parent
+        if child.tag in (f"{SVG}g", f"{SVG}defs") and not len(child)
+    ]:
+        for parent, child in empty:
+            parent.remove(child)
+
+
+def _rename(root: ET.Element, name: str) -> None:
+    """Give what is referred to an id of this picture's own; the others lose theirs."""
+    wanted = list(dict.fromkeys(_references(root)))
+    new = {old: f"{name}-{number}" for number, old in enumerate(wanted)}
+    for element in root.iter():
+        if (old := element.attrib.pop("id", None)) in new:
+            element.set("id", new[str(old)])
+        if (link := element.attrib.pop(XLINK, None)) is not None:
+            element.set("href", f"#{new[link.removeprefix('#')]}")
+        for key, value in element.items():
+            element.set(key, REFERENCE.sub(lambda found: f"url(#{new[found[1]]})", value))
+
+
+def _references(root: ET.Element) -> Iterator[str]:
+    for element in root.iter():
+        for key, value in element.items():
+            if key == XLINK:
+                yield value.removeprefix("#")
+            yield from REFERENCE.findall(value)
+
+
+def _tidy(element: ET.Element) -> None:
+    """The same drawing in fewer letters, in the page's colours and font."""
+    element.tag = element.tag.removeprefix(SVG)
+    element.tail = None
+    if element.tag != "text":
+        element.text = None
+    for key in NUMBERS:
+        if (value := element.get(key)) is not None:
+            element.set(key, LONG_NUMBER.sub(_shorter, value.replace("\n", "").strip()))
+    if NO_TURN.match(element.get("transform", "")):
+        del element.attrib["transform"]
+    if style := element.get("style"):
+        style = OF_THE_PAGE.sub("", style)
+        style = HEX.sub(lambda found: COLOURS[found[0]], style)
+        element.set("style", style.replace("; ", ";").replace(": ", ":"))
+
+
+def _shorter(found: re.Match[str]) -> str:
+    return f"{float(found[0]):.{DECIMALS}f}".rstrip("0").rstrip(".")
+
+
+def _describe(root: ET.Element, sheet: Sheet, name: str) -> None:
+    """A text alternative, for who cannot see the picture; its size is the page's business."""
+    for key in ("width", "height", "version"):
+        root.attrib.pop(key, None)
+    root.set("role", "img")
+    root.set("aria-labelledby", f"{name}-title")
+    root.set("aria-describedby", f"{name}-desc")
+    told = f"{sheet.description}. The figures are in a table below."
+    for place, (tag, text) in enumerate((("title", sheet.title), ("desc", told))):
+        element = ET.Element(tag, {"id": f"{name}-{tag}"})
+        element.text = text
+        root.insert(place, element)

@@ -1,0 +1,50 @@
+"""The sweeps of a study: throughput against a parameter, and tables with a row for each value."""
+
+from collections.abc import Sequence
+
+import matplotlib as mpl
+
+from scaling.analysis.curves.curve import Point
+from scaling.analysis.curves.sweeps import Sweep
+from scaling.base import formats
+from scaling.report.page.parts import Block, Figure
+from scaling.report.page.picture import RC_OF_PAGES, Picture, picture
+from scaling.report.plots import sweep as plots
+from scaling.report.plots.subject import Subject
+from scaling.report.tables.grid import Cell, Grid
+from scaling.report.tables.measures import basis, curve_name
+from scaling.report.tables.sweep_view import Swept, swept
+
+
+def sweep_blocks(about: Sequence[Subject], sweeps: Sequence[Sweep]) -> list[Block]:
+    """A block for each sweep: its picture, and a table for each figure of each of its curves.
+
+    `about` are the subjects of all of the study's sections.
+    """
+    told = [sweep for sweep in sweeps if any(point.throughput.n for point in _points(sweep))]
+    with mpl.rc_context(RC_OF_PAGES):
+        sheets = (sheet for _, sheet in plots.sheets(about, sweeps))
+        drawn = [picture(sheet, f"s{place}-sweep") for place, sheet in enumerate(sheets, start=1)]
+    return [_block(*each) for each in zip(told, drawn, strict=True)]
+
+
+def _block(sweep: Sweep, drawn: Picture) -> Block:
+    grids = [_grid(sweep, each) for each in swept(sweep)]
+    shown = Figure(drawn, grids, [basis(_points(sweep))])
+    return Block(sweep.title, figures=[shown] if grids else [])  # one value has no table
+
+
+def _grid(sweep: Sweep, each: Swept) -> Grid:
+    rows: list[list[Cell]] = [
+        [
+            formats.parameter(value),
+            *(each.measure.of(point) if point else formats.BLANK for point in points),
+        ]
+        for value, points in zip(sweep.values, each.points, strict=True)
+    ]
+    title = f"{curve_name(each.track)}: {each.measure.heading}"
+    return Grid(title, [sweep.parameter, *each.headings], rows)
+
+
+def _points(sweep: Sweep) -> list[Point]:
+    return [point for curve in sweep.section.curves for point in curve.points]

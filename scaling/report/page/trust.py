@@ -1,0 +1,120 @@
+"""How far the figures can be believed: laws, noise, steadiness and drift, controls, faulty runs."""
+
+import pandas as pd
+
+from scaling.analysis.controls import Outcome
+from scaling.analysis.results import Told
+from scaling.analysis.statistics.noise import COLUMNS
+from scaling.analysis.validity import MARGIN
+from scaling.base import formats
+from scaling.report.page.parts import Block
+from scaling.report.tables.comparison import warnings_of
+from scaling.report.tables.grid import Cell, Grid
+from scaling.report.tables.laws_view import law_lines
+from scaling.report.tables.study_notes import study_notes
+
+MEASURES = {"throughput": "throughput", "cpu_s_per_op": "CPU per op"}  # PSS and RSS as they are
+TWINS = (
+    "A cell of each workload was run twice in every block under a hidden label. The ratio of the "
+    "two would be 1 without noise; a difference inside the floor is none."
+)
+WITHOUT_DRIFT = {
+    "none": "No drift of the machine was found over the study.",
+    "can't tell": "Too few blocks to tell whether the machine drifted over the study.",
+}
+WORST_FIRST = ("invalid", "suspect", "valid")
+
+
+def law_blocks(told: Told) -> list[Block]:
+    """What each section's curves follow, or why that cannot be told."""
+    return [Block(each.title, law_lines(each)) for each in told.sections]
+
+
+def noise_block(told: Told) -> Block:
+    """How far apart two cells come out that differ in nothing."""
+    floor = told.floor
+    if not floor.twins:
+        unknown = "No A/A twins were run, so nothing tells of the noise"
+        return Block(words=[f"{unknown}; verdicts heed a margin of {formats.percent(MARGIN)}."])
+    rows: list[list[Cell]] = []
+    for twins in floor.twins:
+        key = twins.key
+        name = f"{key.workload} · {key.sizing} · {key.loop} · {key.arm} · {key.model}"
+        farthest = floor.of(key.workload)
+        rows.append(
+            [
+                name,
+                str(twins.workers),
+                *(twins.ratios[measure] for measure in COLUMNS),
+                formats.percent(farthest),
+            ]
+        )
+    headings = ["cell", "N", *(MEASURES.get(each, each) for each in COLUMNS), "floor, throughput"]
+    return Block(words=[TWINS], grids=[Grid("Twin over cell", headings, rows)])
+
+
+def steadiness_block(told: Told) -> Block:
+    """How many windows were level, and whether the machine changed meanwhile."""
+    frame, drift = told.frame, told.drift
+    windowed = frame[frame["valid"] & frame["steadiness"].notna()]
+    grids = []
+    if len(windowed):
+        counts = pd.crosstab(windowed["workload"].astype(str), windowed["steadiness"].astype(str))
+        rows: list[list[Cell]] = [
+            [str(name), *map(str, row)]
+            for name, row in zip(counts.index, counts.to_numpy().tolist(), strict=True)
+        ]
+        title = "Runs by what their window was like"
+        grids.append(Grid(title, ["workload", *map(str, counts.columns)], rows))
+    spans = (
+        ("first block to last", drift.over_time, drift.word),
+        ("beginning of a block to its end", drift.over_block, drift.word_over_block),
+    )
+    changes: list[list[Cell]] = [
+        [span, word, value.scaled(100, "%") if value.n else formats.BLANK]
+        for span, value, word in spans
+    ]
+    grids.append(Grid("Drift of the study", ["from", "drift", "change, %"], changes, words=2))
+    words = [] if drift.text else [WITHOUT_DRIFT.get(drift.word, "")]
+    return Block(words=[*filter(None, words), *study_notes(frame, drift)], grids=grids)
+
+
+def validity_blocks(told: Told) -> list[Block]:
+    """What the controls say, how many runs were what, and every run that is not simply valid."""
+    warnings = warnings_of(told) or ["The controls behave as they must."]
+    judged: list[list[Cell]] = [
+        [each.control, each.loop, each.arm, str(each.workers), each.speedup, _expected(each),
+         _word(each)]
+        for each in told.outcomes
+    ]  # fmt: skip
+    headings = ["control", "loop", "arm", "N", "speed-up", "must be", "outcome"]
+    grids = [Grid("Controls", headings, judged, words=3)] if judged else []
+    counts = told.frame["validity"].value_counts()  # of twins, too, which are listed below
+    kinds = ", ".join(f"{counts[each]:,} {each}" for each in WORST_FIRST if counts.get(each, 0))
+    runs = formats.plural(int(counts.sum()), "run")
+    words = [f"{runs}: {kinds}. Suspect ones are used and marked, invalid ones are in no figure."]
+    faults: list[list[Cell]] = [
+        [each.validity, str(each.runs), each.cell, each.reasons, each.detail]
+        for each in told.blemishes
+    ]
+    headings = ["validity", "runs", "cell", "why", "the first one's detail"]
+    title = "Runs that are not simply valid"
+    listed = [Grid(title, headings, faults, words=len(headings))] if faults else []
+    return [
+        Block("Controls", warnings, grids=grids),
+        Block("Runs", words, grids=listed),
+    ]
+
+
+def _expected(outcome: Outcome) -> str:
+    if outcome.least is None:
+        return f"at most {outcome.most:g}"
+    return f"at least {outcome.least:g}"
+
+
+def _word(outcome: Outcome) -> str:
+    if not outcome.speedup.n:
+        return "no valid run"
+    if outcome.fails:
+        return "fails"
+    return "holds" if outcome.holds else "undecided"

@@ -1,0 +1,29 @@
+"""`scaling report`: a study told on one page, written beside its journal."""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from scaling.base.console import say
+from scaling.journal.protected_write import write_file
+from scaling.report.output import read
+from scaling.report.page.render import page
+
+FILE_NAME = "report.html"
+KIB = 1024
+
+
+def report(results: Path, output: Path | None, console: Console) -> Path:
+    """Write the page of the study in `results` to `output`, by default beside its journal.
+
+    Raises:
+        UsageError: there is no journal that could be read, or `output` is one.
+        ScalingError: the page cannot be written.
+    """
+    journal = read(results, console)
+    file = output or journal.path.parent / FILE_NAME
+    html = page(journal).encode()
+    write_file(file, lambda unfinished: unfinished.write_bytes(html), again="scaling report")
+    size_kib = -(-len(html) // KIB)
+    say(console, f"report: {file} ({size_kib:,} KiB, needs no network)")
+    return file

@@ -1,0 +1,143 @@
+"""The small print under every figure: machine, builds, date, how often, and what is left out."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from scaling.analysis.curves.curve import Point
+from scaling.analysis.curves.sections import Section
+from scaling.analysis.validity import watched_cpus
+from scaling.base import formats
+from scaling.journal.record import Arm, CeilingLine, StudyLine
+from scaling.report.plots.regions import Region
+from scaling.study.scaled import scaled_to
+
+NO_BREAK = "\N{NO-BREAK SPACE}"
+UNBROKEN = 60  # letters
+
+
+def caption(
+    section: Section,
+    study: StudyLine,
+    found: list[Region],
+    warning: str = "",
+    ceilings: Sequence[CeilingLine] = (),
+) -> str:
+    """One paragraph, a `warning` first; what a machine could not tell is left out of it."""
+    arms = list(dict.fromkeys(curve.key.arm for curve in section.curves))
+    points = [point for curve in section.curves for point in curve.points]
+    used = sum(point.runs for point in points)
+    left_out = sum(point.left_out for point in points)
+    suspect = sum(point.suspect for point in points)
+    outliers = int(sum(np.nansum(curve.values["outlier"]) for curve in section.curves))
+    kept = f"{formats.plural(outliers, 'outlier')} kept, ringed where runs are drawn"
+    parts = [
+        warning,
+        scaled_to(study.study),
+        machine_text(study),
+        builds_text({name: study.arms[name] for name in arms if name in study.arms}),
+        study.started_at[:10] if study.started_at else "",
+        blocks_text(study.blocks, points),
+        oversubscription_text(found),
+        ceiling_text(ceilings),
+        "each worker pinned to a CPU" if study.study.get("pin") else "",
+        f"{formats.plural(left_out, 'invalid run')} left out" if left_out else "",
+        f"{suspect} of the {formats.plural(used, 'run')} suspect" if suspect else "",
+        kept if outliers else "",
+    ]
+    return f"{NO_BREAK}· ".join(_whole(part) for part in parts if part)
+
+
+def _whole(part: str) -> str:
+    """A part that is not broken over two lines, if it is short enough for that."""
+    return part.replace(" ", NO_BREAK) if len(part) <= UNBROKEN else part
+
+
+def blocks_text(planned: int | None, points: Sequence[Point]) -> str:
+    """`8 blocks`, and that some figures are of fewer, if they are.
+
+    A study that was gone on with may have more blocks than it began with.
+    """
+    blocks = max([planned or 0, *(point.runs for point in points)])
+    fewer = [point for point in points if point.runs < blocks]
+    told = formats.plural(blocks, "block")
+    if not fewer:
+        return told
+    left_out = all(point.left_out for point in fewer)
+    return f"{told}, fewer where runs {'were left out' if left_out else 'are missing'}"
+
+
+def ceiling_text(ceilings: Sequence[CeilingLine]) -> str:
+    """`site ceiling 14,200 requests/s`: what the workload's services deliver at most."""
+    known: dict[str, list[float]] = defaultdict(list)
+    for each in ceilings:
+        if each.requests_per_s is not None:
+            known[each.service].append(each.requests_per_s)
+    return ", ".join(
+        f"{name} ceiling {_from_to(rates)} requests/s" for name, rates in known.items()
+    )
+
+
+def _from_to(values: list[float]) -> str:
+    ends = dict.fromkeys(formats.number(end) for end in (min(values), max(values)))
+    return "–".join(ends)
+
+
+def machine_text(study: StudyLine) -> str:
+    """`Example CPU, 2 cores, 4 CPUs, 2 NUMA nodes, virtual machine (kvm), Linux 6.1`."""
+    machine = study.machine
+    cores, cpus = machine.physical_cores, machine.usable_cpus
+    nodes, slower = machine.numa_nodes or 1, machine.efficiency_cpus or 0
+    not_all_ours = machine.logical_cpus and watched_cpus(machine) is None
+    parts = [
+        machine.cpu_model or "",
+        formats.plural(cores, "core") if cores else "",
+        formats.plural(cpus, "usable CPU") if cpus and cpus != cores else "",
+        f"CPU quota {machine.cpu_quota:g}" if machine.cpu_quota else "",
+        "other programs' use of them unknown" if not_all_ours else "",
+        formats.plural(nodes, "NUMA node") if nodes > 1 else "",
+        formats.plural(slower, "efficiency CPU") if slower else "",
+        _virtual(machine.virtualised),
+        machine.kernel or "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _virtual(virtualised: str | None) -> str:
+    """That the machine is a virtual one, and of which kind if that is known."""
+    if virtualised is None:
+        return ""
+    return "virtual machine" + f" ({virtualised})" * (virtualised != "unknown")
+
+
+def builds_text(arms: dict[str, Arm]) -> str:
+    """`3.14, 3.14t: 3.14.7, GCC 12.2.0, no PGO`: arms whose builds are alike stand together."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for name, arm in arms.items():
+        if arm.description is not None:
+            alike[_build(arm)].append(name)
+        elif arm.runtime is not None:
+            alike[arm.runtime].append(name)
+    return "; ".join(f"{', '.join(names)}: {build}" for build, names in alike.items())
+
+
+def _build(arm: Arm) -> str:
+    assert arm.description is not None
+    python = arm.description.python
+    made_with = [option for option in python.config_args if option.startswith("-O")]
+    if python.pgo is not None:
+        made_with.append("PGO" if python.pgo else "no PGO")
+    if python.lto:
+        made_with.append("LTO")
+    return ", ".join([python.version, *([python.compiler] if python.compiler else []), *made_with])
+
+
+def oversubscription_text(found: list[Region]) -> str:
+    """From which N on workers share CPUs, if the figure goes that far."""
+    for region in found:
+        if region.name == "oversubscribed" and region.begins is not None:
+            return f"N above {int(region.begins)} is oversubscribed on this machine"
+        if region.name == "oversubscribed":
+            return "every N here is oversubscribed on this machine"
+    return ""

@@ -1,0 +1,167 @@
+"""What freed the speed, as a waterfall: each step's factor from where the one before left off.
+
+The axis is logarithmic, so that equal factors are equally high wherever they stand, and up is
+faster. The last bar is the headline itself, from 1: where it does not end level with the bar
+before it, the medians of the factors do not quite multiply to it. The band around 1 is the noise.
+"""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from scaling.analysis.comparison.ladder import MODEL, Ladder
+from scaling.analysis.statistics.estimate import Estimate, Floats
+from scaling.base import formats
+from scaling.report.plots.sheet import Layout, Sheet
+from scaling.report.plots.style import BAND_ALPHA, INK, QUIET
+from scaling.report.plots.subject import Subject
+
+BAR = 0.56  # of the room for a bar
+DOT_ASIDE = 0.36  # bars' widths right of a bar's middle
+HEAD_ROOM, FOOT_ROOM = 1.55, 1.3  # factors: the upper one leaves room for what is written there
+
+
+def draw(subject: Subject) -> Sheet:
+    """The sheet: a row for each loop and version, a panel for each N."""
+    rows = _rows(subject)
+    columns = max(len(few) for _, few in rows)
+    layout = Layout(len(rows) * columns, columns, panel_in=2.6)
+    arms = {way.arm for _, row in rows for ladder in row for way in ladder.ways}
+    stepped_on = [
+        curve
+        for curve in subject.section.curves
+        if curve.key.arm in arms and curve.key.model == MODEL
+    ]
+    sheet = subject.sheet(
+        "what freed the speed of threads",
+        "",
+        layout,
+        stepped_on,
+        drawn=[factor for _, row in rows for ladder in row for factor in _factors(ladder)],
+        dots="one block",
+        noise=("throughput",),
+    )
+    levels = [level for _, row in rows for ladder in row for level in _levels(ladder)]
+    low, high = min(1.0, *levels) / FOOT_ROOM, max(1.0, *levels) * HEAD_ROOM
+    for (loop, row), panels in zip(rows, list(sheet.panels), strict=True):
+        for place, axes in enumerate(list(panels)):
+            if place >= len(row):
+                sheet.leave_out(axes)
+                continue
+            _panel(axes, row[place], subject, loop)
+            axes.set_ylim(low, high)
+            _finish(axes, "throughput, lowest rung = 1" if place == 0 else "")
+    return sheet
+
+
+def is_there(subject: Subject) -> bool:
+    """Whether there are two rungs to step between."""
+    return any(compared.ladders for compared in subject.comparisons)
+
+
+def _rows(subject: Subject) -> list[tuple[str, list[Ladder]]]:
+    """The ladders to draw, with their loop: a row for each version, those at a few Ns."""
+    rows = []
+    for compared in subject.comparisons:
+        tops = dict.fromkeys(ladder.top.arm for ladder in compared.ladders)
+        for top in tops:
+            every = [each for each in compared.ladders if each.top.arm == top]
+            ns = [ladder.workers for ladder in every]
+            wanted = {ns[0], compared.runs.telling_n, ns[-1]}  # three panels at most, side by side
+            few = [ladder for ladder in every if ladder.workers in wanted]
+            rows.append((compared.runs.loop, few))
+    return rows
+
+
+def _factors(ladder: Ladder) -> list[Estimate]:
+    """Of each step, and of all together."""
+    return [*(step.factor for step in ladder.steps), ladder.headline]
+
+
+def _levels(ladder: Ladder) -> Floats:
+    """The level after each step, and the headline's."""
+    steps = np.cumprod([step.factor.point for step in ladder.steps])
+    return np.append(steps, ladder.headline.point)
+
+
+def _panel(axes: Axes, ladder: Ladder, subject: Subject, loop: str) -> None:
+    level = 1.0
+    names = []
+    for place, step in enumerate(ladder.steps):
+        colour = subject.colours[step.after.arm]
+        _bar(axes, place, level, step.factor, step.values, colour)
+        names.append(step.name.replace(" and ", " and\n"))
+        after = level * step.factor.point
+        if len(ladder.steps) > 1:
+            axes.plot([place, place + 1], [after, after], color=QUIET, lw=0.7, zorder=1)
+        level = after
+    if len(ladder.steps) > 1:
+        values = np.prod([step.values for step in ladder.steps], axis=0)
+        colour = subject.colours[ladder.top.arm]
+        _bar(axes, len(names), 1.0, ladder.headline, values, colour, total=True)
+        names.append("together")
+    if np.isfinite(floor := subject.noise("throughput")):
+        around = 1 / (1 + floor), 1 + floor
+        axes.axhspan(*around, color=QUIET, alpha=BAND_ALPHA, lw=0, zorder=0.8, gid="noise")
+    axes.axhline(1, color=subject.colours[ladder.bottom.arm], lw=1.6, zorder=4)
+    axes.set_xticks(range(len(names)), names)
+    axes.set_xlim(-0.6, len(names) - 0.4)
+    axes.set_title(f"{loop}, N = {ladder.workers}", loc="left", pad=7, color=INK, fontweight="bold")
+
+
+def _bar(
+    axes: Axes,
+    place: int,
+    level: float,
+    factor: Estimate,
+    values: Floats,
+    colour: str,
+    *,
+    total: bool = False,
+) -> None:
+    """A bar from `level` to `level` × factor, its bounds, a dot for each block, the factor."""
+    height = level * (factor.point - 1)
+    fill = "white" if total else colour
+    axes.bar(place, height, BAR, bottom=level, color=fill, alpha=0.85, ec=colour, lw=1.6, zorder=3)
+    axes.errorbar(
+        place,
+        level * factor.point,
+        yerr=[[level * (factor.point - factor.low)], [level * (factor.high - factor.point)]],
+        color=INK,
+        elinewidth=1.0,
+        capsize=2.4,
+        zorder=5,
+    )
+    axes.scatter(
+        np.full(len(values), place + DOT_ASIDE),
+        level * values,
+        s=10,
+        color=colour,
+        alpha=0.5,
+        linewidths=0,
+        zorder=4,
+        gid="runs",
+    )
+    top = level * max(1.0, factor.high, *values)
+    axes.annotate(
+        f"×{formats.number(factor.point)}",
+        (place, top),
+        xytext=(0, 3),
+        textcoords="offset points",
+        ha="center",
+        va="bottom",
+        fontsize=8.5,
+        fontweight="bold" if total else "normal",
+        color=INK,
+        zorder=6,
+        gid="factor",
+    )
+
+
+def _finish(axes: Axes, y_label: str) -> None:
+    axes.set_yscale("log", base=2)
+    axes.yaxis.set_major_locator(LogLocator(base=2))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
+    axes.yaxis.set_tick_params(labelleft=bool(y_label))
+    axes.set_ylabel(y_label)

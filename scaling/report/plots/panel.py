@@ -1,0 +1,179 @@
+"""One panel: curves with every run behind them, an honest N axis, zero at the bottom."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.transforms import offset_copy
+
+from scaling.analysis.curves.curve import Curve, Key
+from scaling.analysis.statistics.estimate import Estimate, Floats
+from scaling.report.plots.bends import bends, draw_bends
+from scaling.report.plots.regions import draw_regions
+from scaling.report.plots.sheet import Sheet
+from scaling.report.plots.style import BAND_ALPHA, INK, line, marker_style
+from scaling.report.plots.subject import Subject
+
+HEAD_ROOM = 1.10  # of the highest run: so that no dot touches the frame
+DOTS_ASIDE = 4.5  # points of print right of the median
+RING = 34  # area around the dot of an outlier, in square points
+LABEL_GAP_IN = 0.17  # two numbers nearer than that on the N axis run into one
+
+
+def draw_curves(
+    axes: Axes, subject: Subject, loop: str, what: str, model: str | None = None
+) -> None:
+    """Every curve of a loop: its runs as faint dots, the medians joined, a bar from low to high,
+    and around them the band of noise, if twins tell of it.
+
+    Of one `model` only, if one is named. `what` names both the estimates of a `Point` and the
+    runs behind them in `Curve.values`.
+    Dots stand a few points of print beside their median, which would hide them; their data are
+    at N. Lines are not moved: beside its ideal a steep line would look worse than it is.
+    """
+    for curve in subject.on(loop, model):
+        colour = subject.colours[curve.key.arm]
+        draw_runs(axes, curve.workers, curve.values[what], curve.values["outlier"], colour)
+        known = [point for point in curve.points if getattr(point, what).n]
+        ns = [point.workers for point in known]
+        estimates = [getattr(point, what) for point in known]
+        draw_medians(axes, ns, estimates, colour, curve.key)
+        if np.isfinite(floor := subject.noise(what)):
+            draw_band(axes, ns, estimates, colour, floor)
+
+
+def draw_band(
+    axes: Axes, at: Sequence[float], estimates: Sequence[Estimate], colour: str, floor: float
+) -> None:
+    """What lies no farther from a median than two runs of one cell do from each other."""
+    middle = np.array([value.point for value in estimates])
+    axes.fill_between(
+        at,
+        middle / (1 + floor),
+        middle * (1 + floor),
+        color=colour,
+        alpha=BAND_ALPHA,
+        lw=0,
+        zorder=2.5,
+        gid="noise",
+    )
+
+
+def draw_runs(axes: Axes, at: Sequence[float], grid: Floats, outliers: Floats, colour: str) -> None:
+    """A faint dot for each run, with a ring around it if it is an outlier.
+
+    `grid` and `outliers` have a column for each place on the x axis.
+    """
+    known = np.isfinite(grid)
+    far = known & (outliers == 1)
+    places = np.broadcast_to(np.array(at, dtype=float), grid.shape)
+    figure = axes.get_figure(root=True)
+    aside = offset_copy(axes.transData, figure, DOTS_ASIDE, 0, units="points")
+    dots: dict[str, Any] = {"color": colour, "alpha": 0.4, "linewidths": 0}
+    rings: dict[str, Any] = {"facecolors": "none", "edgecolors": INK, "linewidths": 0.7}
+    for shown, size, style, name in ((known, 10, dots, "runs"), (far, RING, rings, "outliers")):
+        if shown.any():
+            axes.scatter(
+                places[shown], grid[shown], s=size, zorder=3, gid=name, transform=aside, **style
+            )
+
+
+def draw_medians(
+    axes: Axes,
+    at: Sequence[float],
+    estimates: Sequence[Estimate],
+    colour: str,
+    key: Key,
+    *,
+    joined: bool = True,
+) -> None:
+    """A mark for each median with a bar from low to high, joined by the line of the model."""
+    middle = np.array([value.point for value in estimates])
+    axes.errorbar(
+        at,
+        middle,
+        yerr=(
+            middle - np.array([value.low for value in estimates]),
+            np.array([value.high for value in estimates]) - middle,
+        ),
+        color=colour,
+        ls=line(key.model) if joined else "",
+        lw=1.7,
+        **marker_style(key.loop, key.model, colour),
+        elinewidth=1.0,
+        capsize=2.4,
+        capthick=1.0,
+        zorder=4,
+        label=f"{key.arm} {key.model}",
+    )
+
+
+def panels_of_models(sheet: Sheet, subject: Subject) -> Iterator[tuple[Axes, str, str, bool]]:
+    """The panels of a row for each loop and a column for each model: axes, loop, model, and whether
+    it is the first of its row. Where a loop was not run under a model there is none.
+    """
+    for row, loop in zip(list(sheet.panels), subject.loops, strict=True):
+        first = True
+        for axes, model in zip(list(row), subject.models, strict=True):
+            if subject.on(loop, model):
+                yield axes, loop, model, first
+                first = False
+            else:
+                sheet.leave_out(axes)
+
+
+def highest(curves: list[Curve], runs: str) -> float:
+    """The highest single run among the curves; 1 where there is none."""
+    tops = [float(np.nanmax(c.values[runs])) for c in curves if np.isfinite(c.values[runs]).any()]
+    return max(tops, default=1.0) or 1.0
+
+
+def finish(axes: Axes, subject: Subject, heading: str, y_label: str, top: float) -> None:
+    """Limits, ticks, borders and words of a panel whose curves are drawn."""
+    workers = sorted({n for curve in subject.section.curves for n in curve.workers})
+    margin = 0.06 * (workers[-1] - workers[0]) or 0.5
+    right = workers[-1] + max(margin, 0.35)
+    axes.set_xlim(max(workers[0] - max(margin, 0.35), 0), right)
+    axes.set_xticks(workers)
+    axes.set_xticklabels(_readable(workers, axes))
+    axes.set_xlabel("workers (N)")
+    finish_y(axes, y_label, top)
+    several = len(subject.regions) > 1
+    axes.set_title(heading, loc="left", pad=17 if several else 7, color=INK, fontweight="bold")
+    draw_regions(axes, subject.regions)
+    draw_bends(axes, bends(subject.study.machine))
+
+
+def finish_y(axes: Axes, label: str, top: float) -> None:
+    """From zero to `top`; without a label the numbers are left to the panel beside it."""
+    axes.set_ylim(0, top)
+    axes.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+    axes.yaxis.set_tick_params(labelleft=bool(label))
+    axes.set_ylabel(label)
+
+
+def short(value: float) -> str:
+    """A number for an axis: 2.5k, 40k, 1.2M; small ones as they are."""
+    for limit, letter in ((1e6, "M"), (1e3, "k")):
+        if abs(value) >= 10 * limit or (abs(value) >= limit and limit > 1e3):
+            return f"{value / limit:.4g}{letter}"
+    return f"{value:,.4g}"
+
+
+def _readable(workers: list[int], axes: Axes) -> list[str]:
+    """A label for every N, blank where it would run into its neighbour; both ends are kept."""
+    left, right = axes.get_xlim()
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    per_worker_in = axes.get_position().width * figure.get_figwidth() / (right - left)
+    labels, last = [], -np.inf
+    for n in workers:
+        room_before = (n - last) * per_worker_in >= LABEL_GAP_IN
+        room_after = n == workers[-1] or (workers[-1] - n) * per_worker_in >= LABEL_GAP_IN
+        fits = room_before and room_after
+        labels.append(str(n) if fits else "")
+        last = n if fits else last
+    return labels

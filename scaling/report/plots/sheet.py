@@ -1,0 +1,221 @@
+"""The sheet that every figure is drawn on: title, key, panels in a row or a grid, small print.
+
+All distances are in inches from the sheet's edges, so that a figure with one panel and one with six
+look like members of one family. Nothing here touches pyplot, which would keep figures alive.
+"""
+
+import base64
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import batched, chain
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import Normal, Stroke
+
+from scaling.report.plots.lettering import POINTS_PER_IN, width_in, wrapped
+from scaling.report.plots.style import (
+    BAND_ALPHA,
+    BAR_MARKER,
+    DPI,
+    FAINT,
+    IDEAL_LINE,
+    PNG_DPI,
+    QUIET,
+    RC,
+    WIDTH_IN,
+    line,
+)
+
+EDGE_IN = 0.16
+LEFT_IN, RIGHT_IN = 0.78, 0.18
+GAP_IN, GAP_WITH_LABELS_IN = 0.3, 0.85
+PANEL_HEAD_IN, AXIS_IN = 0.42, 0.5
+TITLE_SIZE, SUBTITLE_SIZE, CAPTION_SIZE = 12.5, 9.0, 7.2  # points
+TITLE_LINE_IN, SUBTITLE_LINE_IN, KEY_LINE_IN, CAPTION_LINE_IN = 0.26, 0.2, 0.21, 0.145
+ROOM_IN = WIDTH_IN - 2 * EDGE_IN
+# How each is saved, and what it says of where it comes from.
+FORMATS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "svg": ({}, {"Date": None, "Creator": "scaling"}),
+    "png": ({"dpi": PNG_DPI}, {"Software": "scaling"}),
+}
+KEY_SIZE, HANDLE, HANDLE_GAP, ENTRY_GAP = 8.5, 2.2, 0.5, 1.6  # points; the others in letters of it
+
+
+@dataclass(slots=True)
+class Sheet:
+    """A figure and its panels: `panels[row][column]`."""
+
+    figure: Figure
+    panels: list[list[Axes]]
+    title: str
+    description: str
+
+    @property
+    def all_panels(self) -> list[Axes]:
+        """Every panel, row by row."""
+        return list(chain.from_iterable(self.panels))
+
+    def leave_out(self, axes: Axes) -> None:
+        """Take a panel off the sheet; its place stays empty."""
+        axes.remove()
+        for row in self.panels:
+            if axes in row:
+                row.remove(axes)
+
+    def save(self, stem: Path, formats: Sequence[str] = tuple(FORMATS)) -> list[Path]:
+        """Write `stem`.svg, `stem`.png or both; the same drawing gives the same bytes."""
+        about = {"Title": self.title, "Description": self.description}
+        files = [stem.with_name(f"{stem.name}.{kind}") for kind in formats]
+        for file, kind in zip(files, formats, strict=True):
+            options, made_by = FORMATS[kind]
+            self.figure.savefig(file, **options, metadata={**made_by, **about})
+        return files
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        """How a notebook shows it: the picture, and its words for who cannot see it."""
+        png = io.BytesIO()
+        with mpl.rc_context(RC):
+            self.figure.savefig(png, dpi=DPI, metadata={"Software": "scaling"})
+        words = f"{self.title}. {self.description}"
+        return {"image/png": base64.b64encode(png.getvalue()).decode(), "text/plain": words}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Panels: how many, how high, how much writing is under each, whether all have y labels."""
+
+    panels: int
+    columns: int
+    panel_in: float = 2.75
+    under_in: float = 0.0
+    labels_everywhere: bool = False
+
+    @property
+    def rows(self) -> int:
+        """Rows that the panels fill; the last may be short."""
+        return -(-self.panels // self.columns)
+
+
+def new_sheet(title: str, subtitle: str, key: list[Line2D], caption: str, layout: Layout) -> Sheet:
+    """A sheet with empty panels, as high as they and the words around them need."""
+    head = wrapped(title, TITLE_SIZE, ROOM_IN, weight="bold")
+    below = wrapped(subtitle, SUBTITLE_SIZE, ROOM_IN)
+    key_rows = _key_rows(key)
+    small_print = wrapped(caption, CAPTION_SIZE, ROOM_IN)
+
+    subtitle_at = 0.14 + TITLE_LINE_IN * len(head)
+    key_at = subtitle_at + SUBTITLE_LINE_IN * len(below) + 0.02
+    head_in = key_at + KEY_LINE_IN * len(key_rows) + 0.08 + PANEL_HEAD_IN
+    small_print_in = CAPTION_LINE_IN * len(small_print)
+    foot_in = AXIS_IN + layout.under_in + small_print_in + 0.14
+    between_in = AXIS_IN + layout.under_in + PANEL_HEAD_IN
+    height_in = head_in + layout.rows * (layout.panel_in + between_in) - between_in + foot_in
+
+    figure = Figure(figsize=(WIDTH_IN, height_in), dpi=DPI)
+    panels = _panels(figure, layout, head_in, foot_in, between_in)
+    _write(figure, head, 0.14, TITLE_LINE_IN, size=TITLE_SIZE, weight="bold")
+    _write(figure, below, subtitle_at, SUBTITLE_LINE_IN, size=SUBTITLE_SIZE, color=QUIET)
+    for number, row in enumerate(key_rows):
+        _write_key(figure, row, key_at + number * KEY_LINE_IN)
+    small_print_at = height_in - small_print_in - 0.08
+    _write(figure, small_print, small_print_at, CAPTION_LINE_IN, size=CAPTION_SIZE, color=QUIET)
+    sns.despine(fig=figure)
+    return Sheet(figure, panels, title, f"{subtitle}. {caption}")
+
+
+def _panels(
+    figure: Figure, layout: Layout, head_in: float, foot_in: float, between_in: float
+) -> list[list[Axes]]:
+    height_in = figure.get_figheight()
+    gap_in = GAP_WITH_LABELS_IN if layout.labels_everywhere else GAP_IN
+    room_in = WIDTH_IN - LEFT_IN - RIGHT_IN - (layout.columns - 1) * gap_in
+    grid = figure.subplots(
+        layout.rows,
+        layout.columns,
+        squeeze=False,
+        gridspec_kw={
+            "left": LEFT_IN / WIDTH_IN,
+            "right": 1 - RIGHT_IN / WIDTH_IN,
+            "bottom": foot_in / height_in,
+            "top": 1 - head_in / height_in,
+            "wspace": gap_in / (room_in / layout.columns),
+            "hspace": between_in / layout.panel_in,
+        },
+    )
+    for spare in grid.flat[layout.panels :]:
+        spare.remove()
+    kept = list(grid.flat[: layout.panels])
+    return list(map(list, batched(kept, layout.columns)))
+
+
+def _write(figure: Figure, lines: list[str], top_in: float, line_in: float, **style: Any) -> None:
+    """Lines of text from the left edge, the first one's top `top_in` below the sheet's."""
+    height_in = figure.get_figheight()
+    for number, text in enumerate(lines):
+        y = 1 - (top_in + number * line_in) / height_in
+        figure.text(EDGE_IN / WIDTH_IN, y, text, ha="left", va="top", **style)
+
+
+def _write_key(figure: Figure, entries: list[Line2D], top_in: float) -> None:
+    figure.legend(
+        handles=entries,
+        loc="upper left",
+        bbox_to_anchor=(EDGE_IN / WIDTH_IN, 1 - top_in / figure.get_figheight()),
+        borderaxespad=0,
+        borderpad=0,
+        ncols=len(entries),
+        frameon=False,
+        fontsize=KEY_SIZE,
+        handlelength=HANDLE,
+        handletextpad=HANDLE_GAP,
+        columnspacing=ENTRY_GAP,
+    )
+
+
+def _key_rows(key: list[Line2D]) -> list[list[Line2D]]:
+    """The key's entries, broken into rows that fit the sheet."""
+    beside_in = (HANDLE + HANDLE_GAP + ENTRY_GAP) * KEY_SIZE / POINTS_PER_IN
+    rows: list[list[Line2D]] = []
+    used_in = ROOM_IN
+    for entry in key:
+        takes_in = width_in(str(entry.get_label()), KEY_SIZE) + beside_in
+        if used_in + takes_in > ROOM_IN:
+            rows.append([])
+            used_in = 0.0
+        rows[-1].append(entry)
+        used_in += takes_in
+    return rows
+
+
+def key_entries(
+    colours: dict[str, str],
+    models: list[str],
+    bounds_kind: str,
+    ideal: str,
+    dots: str = "one run",
+    band: str = "",
+) -> list[Line2D]:
+    """What colours, lines, dots and bars stand for. Models are told where there are several."""
+    entries = [Line2D([], [], color=colour, lw=2.2, label=arm) for arm, colour in colours.items()]
+    if len(models) > 1:
+        entries += [Line2D([], [], color=QUIET, lw=1.6, ls=line(m), label=m) for m in models]
+    if dots:
+        entries.append(Line2D([], [], color=FAINT, marker="o", ls="", ms=4, label=dots))
+    if bounds_kind:
+        bar = Line2D([], [], color=QUIET, marker=BAR_MARKER, mfc="none", ms=8, mew=1.1, ls="")
+        bar.set_label(f"median with {bounds_kind}")
+        entries.append(bar)
+    if ideal:
+        entries.append(Line2D([], [], color=QUIET, lw=1.1, ls=IDEAL_LINE, label=ideal))
+    if band:
+        ribbon = Stroke(linewidth=9, foreground=QUIET, alpha=1.5 * BAND_ALPHA, capstyle="butt")
+        entries.append(Line2D([], [], color=QUIET, lw=1.2, path_effects=[ribbon, Normal()]))
+        entries[-1].set_label(band)
+    return entries

@@ -1,0 +1,151 @@
+"""What a figure is about: one section of the study, and what all its figures have in common."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from matplotlib.lines import Line2D
+
+from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.curves.curve import Curve
+from scaling.analysis.curves.sections import Section
+from scaling.analysis.statistics.estimate import Estimate, bounds_kind
+from scaling.analysis.statistics.noise import NO_TWINS, NoiseFloor
+from scaling.base import formats
+from scaling.base.vocabulary import MODELS, SIZINGS
+from scaling.journal.record import CeilingLine, StudyLine
+from scaling.report.plots.caption import caption
+from scaling.report.plots.regions import Region, regions
+from scaling.report.plots.sheet import Layout, Sheet, key_entries, new_sheet
+from scaling.report.plots.style import arm_colours
+
+MOST_CURVES = 6  # in one panel, that can still be told apart
+MOST_COLUMNS = 3  # panels side by side that a README's width still shows well
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A section with its study: curves by loop, colours by arm, borders by machine.
+
+    `warning` is what the figures must not be seen without, if there is anything; `comparisons`
+    are of the same section, one for each loop that has any; `ceilings` are of the services that
+    its workload talks to; `floor` is the study's noise floor.
+    """
+
+    section: Section
+    study: StudyLine
+    colours: dict[str, str]
+    regions: list[Region]
+    warning: str = ""
+    comparisons: tuple[Compared, ...] = ()
+    ceilings: tuple[CeilingLine, ...] = ()
+    floor: NoiseFloor = NO_TWINS
+
+    @property
+    def loops(self) -> list[str]:
+        """The loops that have a panel, in order."""
+        return list(dict.fromkeys(curve.key.loop for curve in self.section.curves))
+
+    def a_panel_per_loop(self, under_in: float = 0.0) -> Layout:
+        """Panels side by side, as many in a row as a README's width shows well."""
+        loops = len(self.loops)
+        return Layout(loops, min(loops, MOST_COLUMNS), under_in=under_in)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether a loop's curves are too many for a panel, and a panel for each model helps."""
+        models = {curve.key.model for curve in self.section.curves}
+        return len(models) > 1 and max(len(self.on(loop)) for loop in self.loops) > MOST_CURVES
+
+    @property
+    def models(self) -> list[str]:
+        """The models that were run, in order."""
+        found = {curve.key.model for curve in self.section.curves}
+        return [model for model in MODELS if model in found] + sorted(found - set(MODELS))
+
+    def on(self, loop: str, model: str | None = None) -> list[Curve]:
+        """The curves of a loop, of one model if one is named."""
+        curves = [curve for curve in self.section.curves if curve.key.loop == loop]
+        return [curve for curve in curves if model in (None, curve.key.model)]
+
+    def has(self, what: str) -> bool:
+        """Whether any point of any curve has that estimate."""
+        return any(getattr(p, what).n for curve in self.section.curves for p in curve.points)
+
+    def estimates(self, *whats: str, curves: Iterable[Curve] | None = None) -> list[Estimate]:
+        """These estimates of every point of the section, or of some of its `curves` only."""
+        chosen = self.section.curves if curves is None else curves
+        return [getattr(p, what) for curve in chosen for p in curve.points for what in whats]
+
+    def noise(self, what: str) -> float:
+        """The noise floor of an estimate of the section; NaN where no twins tell it."""
+        return self.floor.of(self.section.curves[0].key.workload, what)
+
+    def sheet(
+        self,
+        what: str,
+        ideal: str,
+        layout: Layout,
+        shown: list[Curve] | None = None,
+        *,
+        drawn: Iterable[Estimate] = (),
+        dots: str = "one run",
+        noise: Sequence[str] = (),
+        also: Iterable[Line2D] = (),
+    ) -> Sheet:
+        """An empty sheet with the section's words on it; `ideal` says what the dashed line is.
+
+        The key tells of the curves that are `shown`, by default all, of the bars at the estimates
+        that are `drawn`, of what a dot is, if there are any, of the band of the measures whose
+        `noise` is shown, and of what is `also` there.
+        """
+        curves = self.section.curves if shown is None else shown
+        arms = list(dict.fromkeys(curve.key.arm for curve in curves))
+        models = list(dict.fromkeys(curve.key.model for curve in curves))
+        colours = {arm: self.colours[arm] for arm in arms}
+        on = f"{formats.listed(models)} · {formats.listed(self.loops)}"
+        kind, band = bounds_kind(drawn), _band_text([self.noise(what) for what in noise])
+        return new_sheet(
+            f"{self.section.label}: {what}",
+            f"{_sizing_text(self.section.sizing)} · {on}",
+            [*key_entries(colours, models, kind, ideal, dots, band), *also],
+            caption(self.section, self.study, self.regions, self.warning, self.ceilings),
+            layout,
+        )
+
+
+def subject(
+    section: Section,
+    study: StudyLine,
+    warning: str = "",
+    comparisons: Iterable[Compared] = (),
+    ceilings: Iterable[CeilingLine] = (),
+    floor: NoiseFloor = NO_TWINS,
+) -> Subject:
+    """What the figures of a section need, worked out once; `warning` begins their captions."""
+    drawn = {curve.key.arm for curve in section.curves}
+    arms = [arm for arm in study.arms if arm in drawn] + sorted(drawn - set(study.arms))
+    return Subject(
+        section,
+        study,
+        arm_colours(arms),
+        regions(section.curves, study.machine),
+        warning,
+        tuple(comparisons),
+        tuple(ceilings),
+        floor,
+    )
+
+
+def _band_text(floors: list[float]) -> str:
+    """`A/A: ± 1.2 %: nothing inside can be told apart`; of two, that across comes first."""
+    if not floors or any(map(math.isnan, floors)):
+        return ""
+    told = [f"± {formats.percent(floor)}" for floor in floors]
+    whole = f"{told[0]} across, {told[1]} up" if len(told) > 1 else told[0]
+    return f"A/A: {whole}: nothing inside can be told apart"
+
+
+def _sizing_text(sizing: str) -> str:
+    """`weak sizing: the same work in flight for each worker`."""
+    return f"{sizing} sizing: {SIZINGS[sizing]}" if sizing in SIZINGS else f"{sizing} sizing"

@@ -1,0 +1,148 @@
+"""Throughput against a parameter that was swept: a line for each N, a panel for each track.
+
+The more workers, the fuller an arm's colour. Words have no lines between them: there the Ns stand
+side by side.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.lines import Line2D
+
+from scaling.analysis.curves.sweeps import Sweep, Track
+from scaling.analysis.statistics.estimate import Floats
+from scaling.analysis.table.labels import slug
+from scaling.report.plots.lettering import width_in
+from scaling.report.plots.panel import (
+    HEAD_ROOM,
+    draw_band,
+    draw_medians,
+    draw_runs,
+    finish_y,
+    highest,
+)
+from scaling.report.plots.places import Places, places
+from scaling.report.plots.sheet import GAP_IN, LEFT_IN, RIGHT_IN, Layout, Sheet
+from scaling.report.plots.style import INK, QUIET, RC, WIDTH_IN
+from scaling.report.plots.subject import MOST_COLUMNS, Subject, subject
+
+PALEST = 0.4  # how much of an arm's colour is left at the smallest N
+GROUP = 0.6  # of the room between two words, for the Ns side by side
+WORDS_IN = 3.0  # a panel of words is not narrower
+
+
+def sheets(subjects: Iterable[Subject], sweeps: Iterable[Sweep]) -> Iterator[tuple[str, Sheet]]:
+    """Every one of `sweeps`, with the name of its file; `subjects` are those of its sections."""
+    by_section = list(subjects)
+    taken: Counter[str] = Counter()
+    for sweep in sweeps:
+        one = next(about for about in by_section if about.section is sweep.sections[0])
+        about = subject(sweep.section, one.study, one.warning, (), one.ceilings, one.floor)
+        if about.has("throughput"):
+            stem = f"{slug(sweep.label)}-{sweep.section.sizing}-by-{slug(sweep.parameter)}"
+            taken[stem] += 1
+            yield stem if taken[stem] == 1 else f"{stem}~{taken[stem]}", draw(sweep, about)
+
+
+def draw(sweep: Sweep, about: Subject) -> Sheet:
+    """The sheet; its panels have the same axes."""
+    headings = _headings(sweep.tracks)
+    columns = _columns(headings, places(sweep.values, 1.0).joined)
+    placed = places(sweep.values, _panel_in(columns))
+    every_n = sorted({n for track in sweep.tracks for n in track.workers})
+    layout = Layout(len(headings), columns, under_in=placed.under_in)
+    base = next(iter(about.colours.values())) if len(about.colours) == 1 else QUIET
+    key = [
+        Line2D([], [], color=_shade(base, every_n, n), lw=2.2, label=f"N = {n}") for n in every_n
+    ]
+    sheet = about.sheet(
+        f"throughput by {sweep.parameter}",
+        "",
+        layout,
+        drawn=about.estimates("throughput"),
+        noise=("throughput",),
+        also=key,
+    )
+    top = HEAD_ROOM * highest(about.section.curves, "throughput")
+    for place, (axes, track) in enumerate(zip(sheet.all_panels, sweep.tracks, strict=True)):
+        for n in track.workers:
+            _draw_n(axes, track, n, every_n, placed, about)
+        placed.draw(axes, sweep.parameter)
+        finish_y(axes, f"{about.section.operation} / s" if place % columns == 0 else "", top)
+        axes.set_title(headings[place], loc="left", pad=7, color=INK, fontweight="bold")
+    return sheet
+
+
+def _draw_n(
+    axes: Axes, track: Track, n: int, every_n: list[int], placed: Places, about: Subject
+) -> None:
+    """The runs, medians and noise of one N at every value."""
+    colour = _shade(about.colours[track.key.arm], every_n, n)
+    step = 0.0 if placed.joined else GROUP / len(every_n)
+    aside = step * (every_n.index(n) - (len(every_n) - 1) / 2)
+    at = [x + aside for x in placed.at]
+    draw_runs(axes, at, _runs(track, n, "throughput"), _runs(track, n, "outlier"), colour)
+    known = [
+        (x, point.throughput)
+        for x, point in zip(at, track.at(n), strict=True)
+        if point and point.throughput.n
+    ]
+    draw_medians(
+        axes, [x for x, _ in known], [v for _, v in known], colour, track.key, joined=placed.joined
+    )
+    floor = about.noise("throughput")
+    if not np.isfinite(floor):
+        return
+    if placed.joined:
+        draw_band(axes, [x for x, _ in known], [value for _, value in known], colour, floor)
+    else:
+        for x, value in known:
+            draw_band(axes, [x - step / 3, x + step / 3], [value, value], colour, floor)
+
+
+def _runs(track: Track, n: int, what: str) -> Floats:
+    """The single runs at N workers, shape (blocks, values); NaN where there is none."""
+    columns: list[Sequence[float] | Floats] = [
+        curve.values[what][:, curve.workers.index(n)] if curve and n in curve.workers else []
+        for curve in track.curves
+    ]
+    table = np.full((max(map(len, columns)), len(columns)), np.nan)
+    for place, column in enumerate(columns):
+        table[: len(column), place] = column
+    return table
+
+
+def _shade(colour: str, every_n: list[int], n: int) -> str:
+    """An arm's colour, mixed with white: palest at the smallest N, full at the largest."""
+    steps = max(1, len(every_n) - 1)
+    left = 1.0 - (1.0 - PALEST) * (len(every_n) - 1 - every_n.index(n)) / steps
+    red, green, blue = (1 - left * (1 - part) for part in to_rgb(colour))
+    return to_hex((red, green, blue))
+
+
+def _headings(tracks: list[Track]) -> list[str]:
+    """The loop of each track, and of arm and model what differs among them."""
+    keys = [track.key for track in tracks]
+    arms, models = ({getattr(key, name) for key in keys} for name in ("arm", "model"))
+    return [
+        " · ".join([k.loop, *[k.arm] * (len(arms) > 1), *[k.model] * (len(models) > 1)])
+        for k in keys
+    ]
+
+
+def _columns(headings: list[str], joined: bool) -> int:
+    """As many panels side by side as leave room for their headings, and for words; no more of
+    them than the rows that this makes really need.
+    """
+    longest = max(width_in(text, RC["axes.titlesize"], weight="bold") for text in headings)
+    needed_in = max(longest, 0.0 if joined else WORDS_IN)
+    most = next((n for n in range(MOST_COLUMNS, 1, -1) if _panel_in(n) >= needed_in), 1)
+    rows = -(-len(headings) // most)
+    return -(-len(headings) // rows)
+
+
+def _panel_in(columns: int) -> float:
+    return (WIDTH_IN - LEFT_IN - RIGHT_IN - (columns - 1) * GAP_IN) / columns

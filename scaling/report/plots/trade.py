@@ -1,0 +1,144 @@
+"""Memory against throughput, N written at the points: what each way of scaling gives and costs.
+
+Up is more work done, left is less memory. A curve runs through its Ns in order. A box around a
+median is as wide and as high as two runs of one cell come apart.
+"""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from scaling.analysis.curves.curve import Curve
+from scaling.report.plots.memory import axis_label
+from scaling.report.plots.panel import HEAD_ROOM, highest, short
+from scaling.report.plots.sheet import Layout, Sheet
+from scaling.report.plots.style import BAND_ALPHA, INK, line, marker_style
+from scaling.report.plots.subject import Subject
+
+MOST_IN_A_ROW = 2
+ONE_ARM = "of models other than threads the fastest arm"
+ROOM = (8.0, 11.0)  # pixels of the drawing that an N takes
+
+
+def draw(subject: Subject) -> Sheet:
+    """The sheet: a panel for each loop, with the same axes."""
+    loops = subject.loops
+    layout = Layout(len(loops), min(len(loops), MOST_IN_A_ROW), panel_in=3.4)
+    curves = _worth_showing(subject)
+    told = [Line2D([], [], ls="", label=ONE_ARM)] if subject.is_crowded else []
+    sheet = subject.sheet(
+        "throughput against memory, N at the points",
+        "",
+        layout,
+        curves,
+        drawn=subject.estimates("throughput", "memory", curves=curves),
+        dots="",
+        noise=("memory", "throughput"),
+        also=told,
+    )
+    most = [highest(curves, what) * HEAD_ROOM for what in ("memory", "throughput")]
+    for place, (axes, loop) in enumerate(zip(sheet.all_panels, loops, strict=True)):
+        for curve in curves:
+            if curve.key.loop == loop:
+                _draw_noise(axes, curve, subject)
+                _draw_curve(axes, curve, subject.colours[curve.key.arm])
+        axes.set_xlim(0, most[0])
+        axes.set_ylim(0, most[1])
+        _write_workers(axes, [curve for curve in curves if curve.key.loop == loop])
+        first = place % layout.columns == 0
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+        axes.yaxis.set_tick_params(labelleft=first)
+        axes.set_ylabel(f"{subject.section.operation} / s" if first else "")
+        axes.set_xlabel(axis_label(subject))
+        axes.set_title(loop, loc="left", pad=7, color=INK, fontweight="bold")
+    return sheet
+
+
+def is_there(subject: Subject) -> bool:
+    """Whether there is more than one way to choose from, and their memory is known."""
+    return any(len(subject.on(loop)) > 1 for loop in subject.loops) and subject.has("memory")
+
+
+def _worth_showing(subject: Subject) -> list[Curve]:
+    """All curves; where they are too many, of other models than threads the fastest arm only."""
+    if not subject.is_crowded:
+        return subject.section.curves
+    fastest = {
+        max(curves, key=_peak).key
+        for loop in subject.loops
+        for model in subject.models
+        if model != "threads" and (curves := subject.on(loop, model))
+    }
+    return [c for c in subject.section.curves if c.key.model == "threads" or c.key in fastest]
+
+
+def _peak(curve: Curve) -> float:
+    return max((point.throughput.point for point in curve.points if point.throughput.n), default=0)
+
+
+def _draw_curve(axes: Axes, curve: Curve, colour: str) -> None:
+    """Medians joined in the order of N, bars both ways, N beside each."""
+    points = [point for point in curve.points if point.throughput.n and point.memory.n]
+    if not points:
+        return
+    x, y = ([getattr(point, what) for point in points] for what in ("memory", "throughput"))
+    axes.errorbar(
+        [value.point for value in x],
+        [value.point for value in y],
+        xerr=np.transpose([(value.point - value.low, value.high - value.point) for value in x]),
+        yerr=np.transpose([(value.point - value.low, value.high - value.point) for value in y]),
+        color=colour,
+        ls=line(curve.key.model),
+        lw=1.5,
+        **marker_style(curve.key.loop, curve.key.model, colour),
+        elinewidth=0.9,
+        zorder=4,
+        gid=f"{curve.key.arm} {curve.key.model}",
+    )
+
+
+def _draw_noise(axes: Axes, curve: Curve, subject: Subject) -> None:
+    """A box around each median: the A/A band of both measures."""
+    floors = [subject.noise(what) for what in ("memory", "throughput")]
+    if not np.isfinite(floors).all():
+        return
+    across, up = (1 + floor for floor in floors)
+    for point in curve.points:
+        if point.throughput.n and point.memory.n:
+            x, y = point.memory.point, point.throughput.point
+            box = Rectangle(
+                (x / across, y / up),
+                x * across - x / across,
+                y * up - y / up,
+                color=subject.colours[curve.key.arm],
+                alpha=BAND_ALPHA,
+                lw=0,
+                zorder=2.5,
+                gid="noise",
+            )
+            axes.add_patch(box)
+
+
+def _write_workers(axes: Axes, curves: list[Curve]) -> None:
+    """N beside every point, the highest first; not where it would be written over another."""
+    points = [p for c in curves for p in c.points if p.throughput.n and p.memory.n]
+    written: list[tuple[float, float]] = []
+    for point in sorted(points, key=lambda each: -each.throughput.point):
+        place = (point.memory.point, point.throughput.point)
+        x, y = axes.transData.transform(place)
+        if any(abs(x - left) < ROOM[0] and abs(y - low) < ROOM[1] for left, low in written):
+            continue
+        written.append((x, y))
+        axes.annotate(
+            str(point.workers),
+            place,
+            xytext=(4, 3),
+            textcoords="offset points",
+            fontsize=7.5,
+            color=INK,
+            gid="N",
+        )

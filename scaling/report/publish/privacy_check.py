@@ -1,0 +1,40 @@
+"""Whether a text that is to be published names a machine, or where somebody keeps files on it.
+
+Runs are written down without such names in the first place (`scaling.run.path_redaction`); what a
+user's own workload says of itself may still hold one.
+"""
+
+import contextlib
+import platform
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+# Folders that are somebody's own. (/usr, /proc and the like are everybody's, and tell nothing.)
+OWN = "home|root|Users|tmp|private|var|opt|srv|mnt|media|work|workspace|data"
+BEGINS = r"(?:(?<![\w.~:/-])|(?<=\\n)|(?<=\\t))"  # JSON may write the end of a line before it as \n
+PATH = rf"{BEGINS}/(?:{OWN})/[\w.+-]+|\b[A-Za-z]:\\+Users\\+[\w.+-]+"
+EVERYBODYS = ("", "localhost")  # names that no machine is known by
+
+
+class Name(NamedTuple):
+    """A name, and the line from 1 on that holds it."""
+
+    line: int
+    text: str
+
+
+def names_in(text: str) -> Iterator[Name]:
+    """Absolute paths in a text, the user's own folder and the name of this machine."""
+    names = [rf"(?<![\w-]){re.escape(each)}(?![\w-])" for each in _ours()]
+    for found in re.finditer("|".join([PATH, *names]), text):
+        yield Name(text.count("\n", 0, found.start()) + 1, found[0])
+
+
+def _ours() -> Iterator[str]:
+    if platform.node() not in EVERYBODYS:
+        yield platform.node()
+    with contextlib.suppress(RuntimeError):  # a user without a folder
+        if str(home := Path.home()) != home.anchor:
+            yield str(home)

@@ -1,0 +1,66 @@
+"""How a figure is written in a text: its median, its interval or both, in which unit."""
+
+from dataclasses import dataclass
+
+from scaling.analysis.statistics.estimate import Estimate
+from scaling.base import formats, units
+from scaling.base.errors import UsageError
+from scaling.base.suggest import unknown
+
+FORMS = ("point", "interval", "percent")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Which parts of an estimate are written. Both where none is said; an empty unit is its own."""
+
+    parts: frozenset[str] = frozenset()
+    unit: str = ""
+
+    def text(self, value: Estimate) -> str:
+        """`1.94 (1.92–1.97)`, `1.94`, `1.92–1.97`, `94.2 % (92.1–95.0 %)`.
+
+        Raises:
+            UsageError: there is no such figure, no interval of it, or its unit is of another kind.
+        """
+        if not value.n:
+            raise UsageError("no valid run tells it")
+        percent = "percent" in self.parts
+        told = value.scaled(100.0, "%") if percent else _in(self.unit, value)
+        sign = " %" if percent else ""
+        point, bounds = f"{formats.number(told.point)}{sign}", told.bounds
+        if "interval" in self.parts:
+            if not bounds:
+                raise UsageError("it has no interval")
+            return f"{bounds}{sign}"
+        return f"{point} ({bounds}{sign})" if bounds and "point" not in self.parts else point
+
+
+def form(parts: str, unit: str) -> Form:
+    """A form as a comment says it: `point`, `interval`, `percent`, or `point,percent`.
+
+    Raises:
+        UsageError: no such form or unit, or two that exclude each other.
+    """
+    said = frozenset(filter(None, parts.split(",")))
+    for part in sorted(said):
+        if part not in FORMS:
+            raise unknown("form", part, FORMS, where="as")
+    if {"point", "interval"} <= said:
+        raise UsageError("as: point and interval are what is written where nothing is said")
+    if unit and unit not in units.NAMES:
+        raise unknown("unit", unit, units.NAMES, where="in")
+    if unit and "percent" in said:
+        raise UsageError("in: a share in percent has no other unit")
+    return Form(said, unit)
+
+
+def _in(unit: str, value: Estimate) -> Estimate:
+    """The estimate in another unit of the same kind, such as ns for s, or MB/s for B/s."""
+    if not unit:
+        return value
+    own, slash, each = value.unit.partition("/")
+    factor = units.factor(own, unit)
+    if factor is None:
+        raise UsageError(f"in: {unit} is no unit for {value.unit or 'a number without one'}")
+    return value.scaled(factor, f"{unit}{slash}{each}")

@@ -1,0 +1,55 @@
+"""`scaling quotes`: every figure in a text is what was measured, or is put right."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from scaling.base import formats
+from scaling.base.console import say
+from scaling.base.text_file import text_in
+from scaling.journal.protected_write import write_file
+from scaling.report.quotes.check import Finding, check, mended
+from scaling.report.quotes.lookup import Lookup
+from scaling.report.quotes.text import quotes_in
+
+
+def quotes(texts: Sequence[Path], results: Path, console: Console, *, write: bool) -> bool:
+    """Hold the figures of `texts` against the studies in `results`; tell what is not right.
+
+    With `write`, figures that can be put right are, and what cannot be is told. Returns whether
+    every figure is right in the end.
+
+    Raises:
+        UsageError: a text or the results cannot be read.
+        ScalingError: a text cannot be written.
+    """
+    lookup = Lookup(results)
+    every_one = True
+    for path in texts:
+        text = text_in(path)
+        findings = check(text, lookup)
+        if write:
+            _write(path, text, mended(text, findings))
+        wrong = [each for each in findings if not (write and each.right)]
+        for each in wrong:
+            say(console, f"{path}:{each.quote.line}: {each.why}")
+        say(console, _summary(path, text, findings, wrong))
+        every_one = every_one and not wrong
+    return every_one
+
+
+def _summary(path: Path, text: str, findings: list[Finding], wrong: list[Finding]) -> str:
+    """`README.md: 41 figures with a source, all as measured; 2 were put right`."""
+    told = formats.plural(len(quotes_in(text)), "figure")
+    state = f"{len(wrong)} to be seen to" if wrong else "all as measured"
+    mended_ = len(findings) - len(wrong)
+    put_right = f"; {mended_} put right" if mended_ else ""
+    return f"{path}: {told} with a source, {state}{put_right}"
+
+
+def _write(path: Path, old: str, new: str) -> None:
+    """Write a text, its line ends as they are; one that has not changed is left alone."""
+    if new != old:
+        again = "scaling quotes --write"
+        write_file(path, lambda file: file.write_bytes(new.encode()), again)

@@ -1,0 +1,54 @@
+"""Two studies held against each other as chapters of words and tables."""
+
+from itertools import groupby
+
+from scaling.analysis.comparison.between_studies import Across, Change
+from scaling.analysis.results import Told
+from scaling.report.tables.across_sentences import changed, doubted
+from scaling.report.tables.comparison import warnings_of
+from scaling.report.tables.grid import Cell, Chapter, Grid
+from scaling.report.tables.margins import floors_across
+from scaling.report.tables.measures import SUSPECT, curve_name
+
+
+def across_chapters(found: Across, then: str, now: str) -> list[Chapter]:
+    """Two studies side by side: a table for each section; `then` and `now` name them."""
+
+    def title(change: Change) -> str:
+        return change.section.title
+
+    studies = ((then, Told(*found.then)), (now, Told(*found.now)))
+    words = [f"{name}: {each}" for name, study in studies for each in warnings_of(study)]
+    words += changed(found)
+    words += [each for name, study in studies for each in doubted(name, study.blemishes)]
+    opening = Chapter(f"{now} over {then}", words)
+    told = []
+    for heading, group in groupby(found.changes, title):
+        members = list(group)
+        rows: list[list[Cell]] = [[_curve(c), str(c.workers), *_figures(c)] for c in members]
+        unit = f"{members[0].section.operation}/s"
+        headings = ["curve", "N", f"{unit} then", "now", "ratio", "memory"]
+        grid = Grid("", headings, rows, 2, _across_note(members))
+        told.append(Chapter(heading, floors_across(members), [grid]))
+    return [opening, *told]
+
+
+def _across_note(changes: list[Change]) -> str:
+    """What the marks and blanks of a table across studies mean."""
+    told = ["Runs are told as then, now."]
+    if any(point.suspect for c in changes for point in (c.then, c.now)):
+        told.append(f"{SUSPECT} some of them are suspect: see above.")
+    if any(len(set(c.memory_kinds)) > 1 for c in changes):
+        told.append("Memory is blank where one study has PSS and the other RSS.")
+    return " ".join(told)
+
+
+def _curve(change: Change) -> str:
+    """Loop, arm and model, and `8, 8? runs`: how many then and now, of the latter some suspect."""
+    counts = (f"{p.runs}{SUSPECT if p.suspect else ''}" for p in (change.then, change.now))
+    return f"{curve_name(change.curve)} · {', '.join(counts)} runs".replace(" · ", "\n")
+
+
+def _figures(change: Change) -> list[Cell]:
+    then, now = change.then.throughput, change.now.throughput
+    return [then, now, change.throughput, change.memory]

@@ -1,0 +1,67 @@
+"""The comparison as rows for other programs: one ratio a row, with what it is of and over."""
+
+import pandas as pd
+
+from scaling.analysis.comparison.build_differences import unlike_of
+from scaling.analysis.comparison.compare import Compared, Ratio
+from scaling.analysis.comparison.paired import Way
+from scaling.analysis.results import Told
+from scaling.journal.record import StudyLine
+from scaling.report.tables.columns import estimate_columns, study_columns
+
+
+def comparison_rows(
+    frame: pd.DataFrame, study: StudyLine, told: Told | None = None
+) -> pd.DataFrame:
+    """All ratios of a study's comparison; `told` is what was worked out of it already, if anything.
+
+    Columns: what it is about (study, workload, parameters, sizing); `question` (headline, step,
+    over processes, break-even, version, no collector, loop, runtime) and `measure` (of a step what
+    changes in it, else throughput, cpu_s_per_op, memory); the way it is of (`loop`, `arm`, `model`,
+    `workers`, its `runs`, how many of them `suspect`, how many more `left_out`, `allocator_state`)
+    and the way it is over (`over_loop`, `over_arm` …); the `ratio` (`estimate_columns`); its
+    `verdict` (of CPU time and memory `more` and `less`), the `margin` that this heeds, and Holm's
+    `p_differs` and `p_same` in the family of its table (`scaling.analysis.statistics.verdict`);
+    `memory_kind` of a ratio of memory; `builds_differ`, in what the two arms' builds differ and
+    should not (of a runtime nothing: it is meant to differ in everything); `controls`, what the
+    study's controls say, and its `scale`.
+    """
+    told = told or Told(frame, study)
+    about = study_columns(told)
+    rows = [_row(each, ratio, study) | about for each in told.compared for ratio in each.ratios]
+    return pd.DataFrame(rows)
+
+
+def _row(compared: Compared, ratio: Ratio, study: StudyLine) -> dict[str, object]:
+    key = compared.runs.curves[0].key
+    of, over = _way(compared, ratio.of), _way(compared, ratio.over)
+    return {
+        "study": key.study,
+        "workload": key.workload,
+        "parameters": key.parameters,
+        "sizing": key.sizing,
+        "loop": ratio.of.loop or key.loop,
+        "question": ratio.question,
+        "measure": ratio.measure,
+        **of,
+        "over_loop": ratio.over.loop or key.loop,
+        **{f"over_{name}": value for name, value in over.items()},
+        **estimate_columns("ratio", ratio.value),
+        "verdict": ratio.verdict.word,
+        "margin": ratio.margin,
+        "p_differs": ratio.verdict.p_differs,
+        "p_same": ratio.verdict.p_same,
+        "memory_kind": ratio.memory_kind,
+        "builds_differ": ", ".join(
+            each.fact for each in unlike_of(study, (ratio.of.arm, ratio.over.arm))
+        ),
+    }
+
+
+def _way(compared: Compared, way: Way) -> dict[str, object]:
+    point = compared.runs.point(way)
+    told: dict[str, object] = {"arm": way.arm, "model": way.model, "workers": way.workers}
+    if point is not None:
+        for name in ("runs", "suspect", "left_out", "allocator_state"):
+            told[name] = getattr(point, name)
+    return told

@@ -1,0 +1,88 @@
+"""Chapters shown: by rich on a terminal, as Markdown in a file."""
+
+from collections.abc import Iterator
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.statistics.verdict import Judged
+from scaling.base import formats
+from scaling.report.tables.grid import Cell, Chapter, Grid
+from scaling.report.tables.pipes import pipe_table, unbroken
+
+
+class Comparison:
+    """Chapters to be printed by rich; every table fits 80 columns without a figure cut."""
+
+    def __init__(self, chapters: list[Chapter]) -> None:
+        self._chapters = chapters
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Heading, words, tables, for each chapter."""
+        del console, options
+        for chapter in self._chapters:
+            yield Text(chapter.title, "bold")
+            for sentence in chapter.words:
+                yield Padding(Text(sentence), (0, 0, 0, 2))
+            for grid in chapter.grids:
+                yield from _grid(grid)
+            yield Text()
+
+
+def _grid(grid: Grid) -> Iterator[Text | Table]:
+    if grid.title:
+        yield Text(f"\n{grid.title}", "italic")
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for place, heading in enumerate(grid.headings):
+        table.add_column(
+            heading, justify="left" if place < grid.words else "right", overflow="fold"
+        )
+    for row in grid.rows:
+        table.add_row(*map(_cell, row))
+    yield table
+    if grid.note:
+        yield Text(grid.note, "dim")
+
+
+def _cell(cell: Cell) -> Text:
+    """An estimate: the median above, its range or interval below; of a ratio, then the verdict."""
+    if isinstance(cell, str):
+        return Text(cell)
+    text = Text(formats.number(cell.point))
+    for below in (cell.bounds, _verdict(cell)):
+        text = text.append(f"\n{below}", "dim") if below else text
+    return text
+
+
+def _verdict(cell: Estimate) -> str:
+    """The word for a ratio that is known; others have none."""
+    return cell.verdict.word if isinstance(cell, Judged) and cell.n else ""
+
+
+def comparison_markdown(chapters: list[Chapter]) -> str:
+    """The same as Markdown; empty if there is no chapter."""
+    return "\n\n".join(_markdown(chapter) for chapter in chapters)
+
+
+def _markdown(chapter: Chapter) -> str:
+    parts = [f"### {chapter.title}"]
+    if chapter.words:
+        parts.append("\n".join(f"- {unbroken(sentence)}" for sentence in chapter.words))
+    for grid in chapter.grids:
+        if grid.title:
+            parts.append(f"**{grid.title}**")
+        rows = [[_inline(cell) for cell in row] for row in grid.rows]
+        figures = range(grid.words, len(grid.headings))
+        parts.append(pipe_table(grid.headings, rows, figures))
+        if grid.note:
+            parts.append(grid.note)
+    return "\n\n".join(parts)
+
+
+def _inline(cell: Cell) -> str:
+    if isinstance(cell, str):
+        return unbroken(cell.replace("\n", " · "))
+    return " ".join(filter(None, (str(cell), _verdict(cell))))

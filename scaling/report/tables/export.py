@@ -1,0 +1,103 @@
+"""The figures of a study as rows for other programs, and as Markdown for people's texts."""
+
+from dataclasses import asdict
+from pathlib import Path
+
+import pandas as pd
+
+from scaling.analysis.curves.sections import Section
+from scaling.analysis.results import Told
+from scaling.journal.record import StudyLine
+from scaling.report.tables.columns import estimate_columns, study_columns, write_rows
+from scaling.report.tables.laws_view import law_lines
+from scaling.report.tables.measures import MARKS, SUSPECT, curve_name, measures, notes
+from scaling.report.tables.pipes import pipe_table, unbroken
+from scaling.report.tables.study_notes import study_notes
+from scaling.report.tables.sweep_view import sweep_markdown
+from scaling.study.scaled import scaled_to
+
+SLOPE = "mib_per_extra_worker"
+
+
+def summary(frame: pd.DataFrame, study: StudyLine, told: Told | None = None) -> pd.DataFrame:
+    """One row per cell: what it is, how many runs, and each figure (`estimate_columns`).
+
+    Units are in the names. Figures that begin with `own_` are the workload's own. `told` is what
+    was worked out of the study already, if anything.
+    """
+    told = told or Told(frame, study)
+    about = study_columns(told)
+    rows = []
+    for section in told.sections:
+        for curve in section.curves:
+            for point in curve.points:
+                row: dict[str, object] = {
+                    **asdict(curve.key),
+                    "workers": point.workers,
+                    "region": point.region,
+                    "operation": section.operation,
+                    "runs": point.runs,
+                    "suspect": point.suspect,
+                    "again": point.again,
+                    "left_out": point.left_out,
+                    "allocator_state": point.allocator_state,
+                    "memory_kind": curve.memory_kind,
+                    **about,
+                }
+                for measure in measures(section):
+                    row |= estimate_columns(measure.column, measure.of(point))
+                rows.append(row | estimate_columns(SLOPE, curve.slope))
+    return pd.DataFrame(rows)
+
+
+def write_csv(frame: pd.DataFrame, study: StudyLine, path: Path, told: Told | None = None) -> Path:
+    """Write `summary` as CSV. Raises `OSError` as any writing does."""
+    return write_rows(summary(frame, study, told), path)
+
+
+def markdown(
+    frame: pd.DataFrame, study: StudyLine, comparison: str = "", told: Told | None = None
+) -> str:
+    """All tables as Markdown, the runs that were left out or marked at the end.
+
+    A `comparison` stands before the tables, below what the controls say. `told` is what was worked
+    out of the study already, if anything.
+    """
+    told = told or Told(frame, study)
+    warnings = (told.soundness.text, scaled_to(study.study))
+    parts = [f"**{unbroken(each)}**" for each in warnings if each]
+    parts += study_notes(frame, told.drift)
+    parts += [comparison] if comparison else []
+    parts += [_section(section) for section in told.sections]
+    parts += [sweep_markdown(sweep) for sweep in told.sweeps]
+    found = told.blemishes
+    if found:
+        rows = [
+            [each.validity, str(each.runs), each.cell, each.reasons, unbroken(each.detail)]
+            for each in found
+        ]
+        parts.append("### Runs that are not simply valid")
+        parts.append(pipe_table(["", "runs", "cell", "reasons", "first detail"], rows, {1}))
+        parts.append("Invalid runs are in no figure.")
+    return "\n\n".join(parts) + "\n"
+
+
+def _section(section: Section) -> str:
+    shown = measures(section)
+    headings = ["curve", "N", "runs", *(unbroken(measure.heading) for measure in shown)]
+    rows = []
+    for curve in section.curves:
+        for point in curve.points:
+            marked = f"{point.workers}{MARKS.get(point.region or '', '')}".replace("*", r"\*")
+            runs = f"{point.runs}{SUSPECT if point.suspect else ''}"
+            figures = [str(measure.of(point)) for measure in shown]
+            rows.append([curve_name(curve), marked, runs, *figures])
+    slopes = [
+        f"- {curve_name(curve)}: {curve.slope!s} MiB {curve.memory_kind} per extra worker"
+        for curve in section.curves
+        if curve.slope.n
+    ]
+    told = " ".join(notes(section)).replace("*", r"\*")
+    bullets = "\n".join([*slopes, *(f"- {line}" for line in law_lines(section))])
+    table = pipe_table(headings, rows, range(1, len(headings)))
+    return "\n\n".join(filter(None, [f"### {section.title}", table, bullets, told]))

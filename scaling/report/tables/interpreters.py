@@ -1,0 +1,22 @@
+"""The interpreters on this machine as a table."""
+
+from collections.abc import Sequence
+
+from rich.table import Table
+
+from scaling.builds.interpreters import Interpreter
+
+
+def interpreters_table(found: Sequence[Interpreter]) -> Table:
+    """One row an interpreter; the caption says how to get more where there is none."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for heading in ("build", "version", "GIL", "from", "compiled"):
+        table.add_column(heading, no_wrap=True)
+    table.add_column("configured with · where", overflow="fold", ratio=1)
+    for one in found:
+        gil = "off" if one.free_threaded else "on"
+        told = f"{' '.join(one.config_args)}\n[dim]{one.executable}[/dim]".strip()
+        table.add_row(one.build, one.version, gil, one.origin, one.flags, told)
+    if not found:
+        table.caption = "none yet: `nox -s scale-3.14t` or `scaling run` gets what it needs"
+    return table

@@ -1,0 +1,162 @@
+"""Which figures a table shows of each cell, in what unit, under what heading."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from operator import attrgetter
+
+from scaling.analysis.curves.curve import Curve, Point
+from scaling.analysis.curves.memory import MIB
+from scaling.analysis.curves.own_figures import is_count, readable, unit_of
+from scaling.analysis.curves.sections import Section
+from scaling.analysis.curves.sweeps import Track
+from scaling.analysis.statistics.estimate import Estimate, bounds_kind, median
+from scaling.base import formats
+
+OVERSUBSCRIBED, SIBLINGS, SUSPECT = "*", "~", "?"
+MARKS = {"smt": SIBLINGS, "oversubscribed": OVERSUBSCRIBED}
+
+# Units that figures come in, and those in which people read them.
+READ_IN = {"s": ("ms", 1e3), "B": ("MiB", 1 / MIB)}
+NO_VALUE = median((), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One column of figures. `column` is its name in a CSV file, unit and all, `heading` for eyes.
+
+    A narrow terminal does without the `extra` ones. Those that are `swept` are told once more
+    against a parameter that was swept.
+    """
+
+    read: Callable[[Point], Estimate]
+    column: str
+    heading: str
+    factor: float = 1.0
+    extra: bool = False
+    swept: bool = False
+
+    def of(self, point: Point) -> Estimate:
+        """The estimate of this measure, in this measure's unit."""
+        return self.read(point).scaled(self.factor, self.heading)
+
+
+def measures(section: Section) -> list[Measure]:
+    """The columns for a section, in order of interest.
+
+    The first ones every section has; of the others those that any of its cells has a value for.
+    """
+    kinds = "/".join(sorted({curve.memory_kind for curve in section.curves}, reverse=True))
+    throughput, *rest = [
+        Measure(attrgetter("throughput"), "throughput_per_s", f"{section.operation}/s", swept=True),
+        Measure(attrgetter("speedup"), "speedup", "speed-up"),
+        Measure(attrgetter("efficiency"), "efficiency", "efficiency"),
+        Measure(attrgetter("cpu_s_per_op"), "cpu_us_per_op", "CPU µs/op", 1e6),
+        Measure(attrgetter("memory"), "memory_mib", f"{kinds} MiB"),
+    ]
+    finish = Measure(attrgetter("finish"), "finish_s", "finish s")
+    # What all tasks held while all were alive: at the end, where memory is read, they are gone.
+    peak = Measure(attrgetter("peak"), "peak_rss_mib", "peak RSS MiB", swept=True)
+    finite = _known([finish], section)
+    others = [
+        Measure(attrgetter("latency_mean"), "latency_mean_ms", "mean latency ms", 1e3, swept=True),
+        Measure(attrgetter("latency_p99"), "latency_p99_ms", "P99 latency ms", 1e3, swept=True),
+        *_own(section),
+        Measure(attrgetter("latency_p50"), "latency_p50_ms", "P50 latency ms", 1e3, extra=True),
+        Measure(attrgetter("latency_p90"), "latency_p90_ms", "P90 latency ms", 1e3, extra=True),
+        Measure(attrgetter("latency_p95"), "latency_p95_ms", "P95 latency ms", 1e3, extra=True),
+        Measure(attrgetter("latency_p999"), "latency_p999_ms", "P99.9 latency ms", 1e3, extra=True),
+        Measure(attrgetter("lag_p50"), "lag_p50_ms", "lag ms", 1e3, extra=True),
+        Measure(attrgetter("lag_max"), "lag_max_ms", "worst lag ms", 1e3, extra=True),
+        Measure(attrgetter("fairness"), "fairness", "fairness", extra=True),
+    ]
+    peaks = _known([peak], section) if finite else []
+    return [throughput, *finite, *rest, *peaks, *_known(others, section)]
+
+
+def _own(section: Section) -> list[Measure]:
+    """The workload's own figures: times and rates first, what it counted after them."""
+    names = dict.fromkeys(name for point in _points(section) for name in point.own)
+    return [_own_measure(name) for name in sorted(names, key=is_count)]
+
+
+def _own_measure(name: str) -> Measure:
+    """Its column is called `own_…`, so that it takes no other's place: `own_settle_max_ms`."""
+    told = unit_of(name)
+    unit, factor = READ_IN.get(told, (told, 1.0))
+    column = name if factor == 1 else f"{name.rpartition('_')[0]}_{unit.lower()}"
+    heading = f"{readable(name)} {unit}".replace(" /", "/").strip()
+    return Measure(
+        lambda point: point.own.get(name, NO_VALUE),
+        f"own_{column.strip('_')}",
+        heading,
+        factor,
+        swept=not is_count(name),
+    )
+
+
+def _known(found: Iterable[Measure], section: Section) -> list[Measure]:
+    points = _points(section)
+    return [measure for measure in found if any(measure.of(point).n for point in points)]
+
+
+def _points(section: Section) -> list[Point]:
+    return [point for curve in section.curves for point in curve.points]
+
+
+def curve_name(curve: Curve | Track) -> str:
+    """Loop, arm and model: which curve of its section it is."""
+    return f"{curve.key.loop} · {curve.key.arm} · {curve.key.model}"
+
+
+def notes(section: Section) -> list[str]:
+    """What the figures of a section are, and what the marks at its numbers mean."""
+    points = _points(section)
+    told = [basis(points)]
+    if any(point.finish.n for point in points):
+        told.append("Finish: from the release of all workers to the last one's finish.")
+        if any(point.peak.n for point in points):
+            told.append("Peak: the most that was ever resident, what imports take included.")
+    if any(point.latency_mean.n for point in points):
+        told.append(
+            "Mean and percentiles of single operations, closed-loop: each begins when another has "
+            "ended, however late that was."
+        )
+    if any(point.region == "smt" for point in points):
+        told.append(f"{SIBLINGS} more workers than cores: two SMT siblings share one.")
+    if any(point.region == "oversubscribed" for point in points):
+        told.append(f"{OVERSUBSCRIBED} oversubscribed: more workers than CPUs.")
+    if any(point.suspect for point in points):
+        told.append(f"{SUSPECT} some of these runs are suspect: see below.")
+    return [*told, *_states(section), *again(points)]
+
+
+def basis(points: Iterable[Point]) -> str:
+    """What stands beside medians, if there is more than a run each."""
+    kind = bounds_kind(point.throughput for point in points)
+    return f"Medians; beside them the {kind}." if kind else "Single runs."
+
+
+def _states(section: Section) -> list[str]:
+    """The curves whose runs at some N were in another allocator state than at N = 1."""
+    told = []
+    for curve in section.curves:
+        first, *others = curve.points
+        known = [point for point in others if point.allocator_state and point.speedup.n]
+        apart = [p for p in known if first.allocator_state not in (None, p.allocator_state)]
+        if apart:
+            ns = ", ".join(str(point.workers) for point in apart)
+            told.append(
+                f"{curve_name(curve)}: N = 1 ran in the allocator state {first.allocator_state}, "
+                f"N = {ns} in {apart[0].allocator_state}; their speed-up tells of that, too."
+            )
+    return told
+
+
+def again(points: Iterable[Point]) -> list[str]:
+    """That runs were made again, far from the others of their block."""
+    count = sum(point.again for point in points)
+    if not count:
+        return []
+    made = f"{formats.plural(count, 'run')} {'was' if count == 1 else 'were'} made again"
+    counts = "counts" if count == 1 else "count"
+    return [f"{made} at the end of the study, and {counts} in the block of the first attempt."]

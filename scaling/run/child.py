@@ -1,0 +1,181 @@
+"""One run of one child: started afresh, observed, bounded in time, its outcome told anyhow."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from scaling.builds import cache
+from scaling.journal.reading import UNREADABLE
+from scaling.journal.record import Disturbance, Memory, Outcome, Record, decode_record
+from scaling.machine.disturbance import disturbance
+from scaling.run.path_redaction import without_paths
+from scaling.run.probe import Probe
+from scaling.run.process_tree import ask_for_stacks, end_tree
+
+# Beyond warm-up and window: starting up with many workers, GIL-bound loops that are slow to stop.
+# The child's own limits per phase are shorter, so that it can say itself which phase hangs.
+LIMIT_S = 200.0
+STDERR_KEPT = 20_000  # bytes, from the end: tracebacks stand there
+RUBBISH_KEPT = 2_000  # bytes, from the beginning: what it is shows there
+
+
+@dataclass(frozen=True)
+class Child:
+    """How to start a child: its interpreter (or other program) and its environment variables."""
+
+    program: str
+    environment: Mapping[str, str]
+    arguments: tuple[str, ...] = ("-m", "workers")
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a run ended, and what was seen of it from outside."""
+
+    outcome: Outcome
+    elapsed_s: float
+    record: Record | None = None
+    raw_record: bytes | None = None
+    stderr: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+    memory: Memory = field(default_factory=Memory)
+    disturbance: Disturbance = field(default_factory=Disturbance)
+
+
+def run_child(
+    child: Child,
+    cell: Mapping[str, Any],
+    *,
+    limit_s: float | None = None,
+    helpers_cpu_s: Callable[[], float] = lambda: 0.0,
+) -> Ending:
+    """Run one cell in a fresh process tree; never raises for what the child does.
+
+    `limit_s` bounds the run; by default it is its own warm-up and window, and ample time more. A
+    finite run has neither, and needs a bound to be given.
+    `helpers_cpu_s` tells the CPU time of the services so far, which is no disturbance.
+    """
+    if limit_s is None:
+        limit_s = cell["warmup_s"] + cell["window_s"] + LIMIT_S
+    started = time.monotonic()
+    try:
+        folders = _folders(child)
+        ours, theirs = socket.socketpair()
+        with ours, theirs, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            probe = Probe(ours, helpers_cpu_s)
+            process = _start(child, theirs, out, err)
+            document = msgspec.json.encode({**cell, "observer_fd": theirs.fileno()})
+            theirs.close()
+            probe.start()
+            try:
+                timed_out = not _feed_and_wait(process, document, limit_s)
+            finally:
+                end_tree(process, probe.processes)
+                probe.join()
+            elapsed_s = time.monotonic() - started
+            printed, told = _tail(out, None), _tail(err, STDERR_KEPT)
+    except OSError as error:  # no descriptor, disk or process to be had; no such interpreter
+        reason = f"the child cannot be run: {error.strerror or error}"
+        return Ending("crashed", time.monotonic() - started, stderr=reason)
+    printed = without_paths(printed, folders)
+    record = None
+    with contextlib.suppress(*UNREADABLE):
+        record = decode_record(printed)
+    code = process.returncode
+    instants = record.instants_ns if record else None
+    said = without_paths(told if record else _blamed(told, printed), folders)
+    return Ending(
+        outcome=_outcome(record, code, timed_out=timed_out),
+        elapsed_s=elapsed_s,
+        record=record,
+        raw_record=printed if record else None,
+        stderr=said.decode(errors="replace"),
+        exit_code=code if code >= 0 else None,
+        signal=-code if code < 0 else None,
+        memory=probe.memory(
+            instants.opened if instants else None, instants.closed if instants else None
+        ),
+        disturbance=_disturbance(probe),
+    )
+
+
+def _start(
+    child: Child, theirs: socket.socket, out: IO[bytes], err: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [child.program, *child.arguments],
+        stdin=subprocess.PIPE,
+        stdout=out,
+        stderr=err,
+        env=dict(child.environment),
+        pass_fds=(theirs.fileno(),),
+        start_new_session=True,  # Ctrl-C is the driver's; and the whole tree can be ended
+    )
+
+
+def _feed_and_wait(process: subprocess.Popen[bytes], document: bytes, limit_s: float) -> bool:
+    """Hand over the cell and wait; False if the child had to be asked where it hangs."""
+    if process.stdin:
+        with contextlib.suppress(BrokenPipeError), process.stdin as stdin:
+            stdin.write(document)
+    try:
+        process.wait(limit_s)
+    except subprocess.TimeoutExpired:
+        ask_for_stacks(process)
+        return False
+    return True
+
+
+def _outcome(record: Record | None, code: int, *, timed_out: bool) -> Outcome:
+    if timed_out and record is not None and record.outcome == "measured":
+        return "measured"  # it hung afterwards: what it measured was complete
+    if timed_out:
+        return "timed-out"
+    if record is not None and record.outcome == "failed":
+        return "failed"
+    if code != 0:
+        return "crashed"
+    return "measured" if record is not None else "garbled"
+
+
+def _tail(file: IO[bytes], most_bytes: int | None) -> bytes:
+    """The last bytes of a file, all of them for None."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0 if most_bytes is None else max(0, size - most_bytes))
+    return file.read()
+
+
+def _blamed(told: bytes, rubbish: bytes) -> bytes:
+    """Keep what stood on standard output instead of a record beside standard error."""
+    if not rubbish.strip():
+        return told
+    return told + b"[standard output] " + rubbish[:RUBBISH_KEPT]
+
+
+def _folders(child: Child) -> list[str]:
+    """Folders that a child may name: what it imports from, its environment, where it was made."""
+    program = Path(child.program)
+    return [
+        *child.environment.get("PYTHONPATH", "").split(os.pathsep),
+        *(str(each.parent.parent) for each in (program, program.resolve())),
+        str(cache.folder()),
+        str(Path.cwd()),
+        tempfile.gettempdir(),
+    ]
+
+
+def _disturbance(probe: Probe) -> Disturbance:
+    if {"imported", "closed"} <= set(probe.times):
+        ours = probe.cpu_s["closed"] - probe.cpu_s["imported"]
+        return disturbance(probe.times["imported"], probe.times["closed"], ours)
+    return Disturbance()

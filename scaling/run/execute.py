@@ -1,0 +1,71 @@
+"""From a planned run to a line of the journal: the cell made, the child run, its ending told."""
+
+import os
+from collections.abc import Mapping
+
+from scaling.base.instant import now
+from scaling.builds.arms import Arm
+from scaling.builds.prepared_arm import PreparedArm
+from scaling.journal.record import RunLine
+from scaling.run.child import Child, run_child
+from scaling.run.services import Services
+from scaling.study.plan.cells import Plan
+from scaling.study.plan.order import PlannedRun
+
+TICKS = 20  # sub-windows of a window: enough to see a drift, too few to cost anything
+
+
+class Executor:
+    """Runs one planned run after the other, each in a child of its own."""
+
+    def __init__(self, plan: Plan, arms: Mapping[str, PreparedArm], services: Services) -> None:
+        self._plan = plan
+        self._arms = arms
+        self._services = services
+
+    def __call__(self, run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
+        """Do one run; return its line, and the record as the child printed it."""
+        cell = run.cell
+        arm = self._arms[cell.arm]
+        workload = self._plan.workloads[cell.workload]
+        with self._services.during(workload.services, cell.parameters) as helped:
+            at = now()
+            ending = run_child(
+                Child(
+                    arm.program,
+                    {**arm.environment, "PYTHONHASHSEED": self._hash_seed(run)},
+                    arm.arguments,
+                ),
+                self._plan.document(cell, services=helped.urls, ticks=TICKS),
+                limit_s=self._plan.study.limit_s if workload.finite else None,
+                helpers_cpu_s=helped.cpu_s,
+            )
+        line = RunLine(
+            cell=cell,
+            outcome=ending.outcome,
+            block=run.block,
+            position=run.position,
+            attempt=attempt,
+            at=at,
+            elapsed_s=round(ending.elapsed_s, 3),
+            record=ending.record,
+            stderr=ending.stderr,
+            exit_code=ending.exit_code,
+            signal=ending.signal,
+            memory=ending.memory,
+            disturbance=ending.disturbance,
+            services=helped.use(),
+        )
+        return line, ending.raw_record
+
+    def _hash_seed(self, run: PlannedRun) -> str:
+        """One hash seed a block: pairs inside a block hash alike, blocks sample the seeds."""
+        return str((self._plan.study.seed * 1_000_003 + run.block) % 2**32)
+
+
+def child_environment(arm: Arm, search_path: list[str]) -> dict[str, str]:
+    """Environment variables of an arm's children, which import from `search_path` alone."""
+    return arm.child_environment(os.environ) | {
+        "PYTHONPATH": os.pathsep.join(search_path),
+        "PYTHONSAFEPATH": "1",  # the folder that the user happens to stand in is not searched
+    }

@@ -1,0 +1,63 @@
+"""The first line of a journal: what is asked, on which machine, of which builds."""
+
+from collections.abc import Mapping
+
+from scaling.base.instant import now
+from scaling.base.version import __version__
+from scaling.builds.prepared_arm import PreparedArm
+from scaling.journal.identity import identity
+from scaling.journal.record import SCHEMA, Arm, Environment, Machine, StudyLine, WorkloadNote
+from scaling.study.plan.cells import Plan
+
+
+def head(
+    plan: Plan,
+    arms: Mapping[str, PreparedArm],
+    machine: Machine,
+    *,
+    pins: str,
+    workers_source: str,
+) -> StudyLine:
+    """Describe a study about to be run; `pins` and `workers_source` are digests."""
+    study = plan.study.document
+    told = {
+        name: Arm(
+            build=prepared.arm.build.name,
+            settings=list(prepared.arm.settings),
+            origin=prepared.origin,
+            runtime=prepared.runtime,
+            description=_described(prepared) if prepared.is_python else None,
+        )
+        for name, prepared in arms.items()
+        if prepared.is_there
+    }
+    same = identity(
+        study=study, machine=machine, arms=told, pins=pins, workers_source=workers_source
+    )
+    return StudyLine(
+        schema=SCHEMA,
+        name=plan.study.name,
+        machine=machine,
+        study=study,
+        seed=plan.study.seed,
+        blocks=plan.study.blocks,
+        arms=told,
+        workloads={
+            name: WorkloadNote(
+                operation=facts.operation,
+                summary=facts.summary,
+                in_flight=facts.in_flight,
+                finite=facts.finite,
+            )
+            for name, facts in plan.workloads.items()
+        },
+        pins=pins,
+        workers_source=workers_source,
+        fingerprint=same.fingerprint,
+        scaling=__version__,
+        started_at=now(),
+    )
+
+
+def _described(arm: PreparedArm) -> Environment:
+    return Environment(python=arm.description.python, packages=arm.description.packages)

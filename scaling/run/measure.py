@@ -1,0 +1,149 @@
+"""A study from its options to its journal: prepared, planned, measured."""
+
+import os
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.table.single_run import judge_of
+from scaling.builds.arms import Arm
+from scaling.builds.cache import Say
+from scaling.builds.child_path import workers_path, workers_source_hash
+from scaling.builds.environments import pins_sha256
+from scaling.builds.prepared_arm import PreparedArm
+from scaling.journal.folder import choose
+from scaling.journal.record import Line, RunLine, StudyLine
+from scaling.machine.identity import describe_machine
+from scaling.machine.open_files import open_files_limit
+from scaling.machine.topology import Topology, read_topology
+from scaling.run.execute import Executor, child_environment
+from scaling.run.header import head
+from scaling.run.precision_rule import Rule, precision_rule
+from scaling.run.prepare import Wanted, prepare
+from scaling.run.progress import Display
+from scaling.run.service_process import ServiceError
+from scaling.run.services import Services
+from scaling.run.session import drive, is_complete
+from scaling.study.definition import Study, study_from
+from scaling.study.options import Options
+from scaling.study.pin_group import group_for
+from scaling.study.plan.cells import Plan, make_plan
+
+RESULTS = Path("results")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A study that can be run: its plan, and the arms it is run on.
+
+    `pins` stands for the packages of the children, `workers_source` for the code of the workloads,
+    a user's own included.
+    """
+
+    plan: Plan
+    arms: Mapping[str, PreparedArm]
+    topology: Topology
+    pins: str
+    workers_source: str
+
+
+def running_build() -> str:
+    """The build that this very process runs on: what a study is about if nothing names an arm."""
+    suffix = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
+    return f"{sys.version_info.major}.{sys.version_info.minor}{suffix}"
+
+
+@contextmanager
+def prepared(options: Options, wanted: Wanted, say: Say) -> Iterator[Prepared]:
+    """Have everything ready that the options ask for; children can be run inside the context.
+
+    Raises:
+        UsageError: something that was asked for does not exist or does not fit.
+        ScalingError: something could not be got ready.
+    """
+    study = study_from(options, running_build=running_build())
+    own = [entry.name for entry in study.workloads if ":" in entry.name]
+    with workers_path() as path:
+        wanted = replace(wanted, group=group_for(study))
+        arms = prepare(study.arms, wanted, str(path), own, say)
+        topology = read_topology()
+        descriptions = {name: arm.description for name, arm in arms.items()}
+        plan = make_plan(study, descriptions, topology, open_files=open_files_limit())
+        plan.require_cells()
+        source = workers_source_hash(own_code=wanted.paths)
+        yield Prepared(plan, arms, topology, pins_sha256(wanted.group), source)
+
+
+def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
+    """Measure what remains of a study; return the folder that it is in.
+
+    Raises:
+        UsageError: the folder cannot be used.
+        InterruptedStudyError: the user stopped it; what was measured is kept.
+    """
+    plan, arms = ready.plan, ready.arms
+    machine = describe_machine(ready.topology)
+    first = head(plan, arms, machine, pins=ready.pins, workers_source=ready.workers_source)
+    judge, rule = judge_of(first), _rule_of(plan.study, first)
+    chosen = choose(
+        output or RESULTS / plan.study.name,
+        first,
+        lambda runs: is_complete(plan, runs, judge, rule),
+    )
+    folder = chosen.journal.path.parent
+    with chosen.journal as journal, _services(ready) as services:
+        for note in chosen.notes:
+            display.note(note)
+        if chosen.resumed:
+            display.note(f"going on with {folder}: {len(journal.runs)} runs are measured already")
+        if not journal.ceilings:
+            _measure_ceilings(ready, services, journal.append, display.note)
+        drive(plan, journal, Executor(plan, arms, services), judge, display, rule)
+    return folder
+
+
+def _rule_of(study: Study, first: StudyLine) -> Rule | None:
+    """The rule by which blocks are added; None where the study asks for no precision."""
+    if study.precision is None:
+        return None
+
+    def ratios(runs: Sequence[RunLine]) -> Mapping[str, Estimate]:
+        from scaling.analysis.statistics.precision import headline_precision
+        from scaling.analysis.table.live import live_frame
+
+        return headline_precision(live_frame(runs, first), first)
+
+    return precision_rule(study.precision, study.max_blocks, ratios)
+
+
+def _services(ready: Prepared) -> Services:
+    """Helpers on one build, without any arm's settings, so that they are no part of the comparison.
+
+    A build with the GIL is the quicker one for a single process.
+    """
+    arms = [arm for arm in ready.arms.values() if arm.is_python]
+    chosen = next((arm for arm in arms if not arm.description.python.free_threaded), arms[0])
+    search_path = chosen.environment["PYTHONPATH"].split(os.pathsep)
+    environment = child_environment(Arm(chosen.arm.build), search_path)
+    most = max(cell.workers for cell in ready.plan.cells)
+    return Services(chosen.program, environment, workers=most)
+
+
+def _measure_ceilings(
+    ready: Prepared, services: Services, write: Callable[[Line], None], note: Callable[[str], None]
+) -> None:
+    """Find out what each helper can deliver with nothing but a counter before it."""
+    measured = set()
+    for cell in ready.plan.cells:
+        for name in ready.plan.workloads[cell.workload].services:
+            key = (name, *services.need(name, cell.parameters))
+            if key not in measured:
+                measured.add(key)
+                try:
+                    write(services.ceiling(name, cell.parameters))
+                except ServiceError as error:  # costs the figure, not the study
+                    note(str(error))

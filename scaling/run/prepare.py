@@ -1,0 +1,106 @@
+"""Everything that must be there before a run: interpreters, environments, and what they can run."""
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import msgspec
+
+from scaling.base.errors import ScalingError, UsageError
+from scaling.builds import environments, interpreters
+from scaling.builds.arms import Arm, parse_arm
+from scaling.builds.cache import Say
+from scaling.builds.missing_packages import explained
+from scaling.builds.prepared_arm import PreparedArm
+from scaling.builds.runtimes.known import RUNTIMES
+from scaling.builds.runtimes.prepare import prepare_runtime
+from scaling.journal.record import Description, decode_description
+from scaling.run.execute import child_environment
+
+DESCRIBE_LIMIT_S = 120.0
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the children need: a group of pins, and a user's folders and requirements."""
+
+    group: str = "child"
+    paths: Sequence[str] = ()
+    requirements: Sequence[str] = ()
+    pgo: bool = False
+
+
+def prepare(
+    names: Sequence[str],
+    wanted: Wanted,
+    workers_path: str,
+    own_workloads: Sequence[str],
+    say: Say,
+) -> dict[str, PreparedArm]:
+    """Get every arm ready to be measured, by name.
+
+    `workers_path` is where children find `workers`; `own_workloads` are a user's, to be described
+    beside the built-in ones.
+
+    Raises:
+        UsageError: an interpreter cannot be had, or a requirement cannot be installed.
+        ScalingError: an environment cannot say what can be run in it.
+    """
+    arms = [parse_arm(name) for name in names]
+    pythons = [arm for arm in arms if arm.name not in RUNTIMES]
+    if not pythons:
+        raise UsageError(
+            f"{', '.join(names)}: name an arm that is a Python, too, to hold it against"
+        )
+    found = interpreters.ensure([arm.build.name for arm in pythons], pgo=wanted.pgo, say=say)
+    made = {
+        build: environments.ensure(
+            interpreter, group=wanted.group, extra=tuple(wanted.requirements), say=say
+        )
+        for build, interpreter in found.items()
+    }
+
+    def ready(arm: Arm) -> PreparedArm:
+        interpreter, environment = found[arm.build.name], made[arm.build.name]
+        variables = child_environment(arm, [workers_path, *wanted.paths])
+        python = str(environment.python)
+        return PreparedArm(
+            arm=arm,
+            program=python,
+            environment=variables,
+            description=explained(describe(python, variables, own_workloads), environment.left_out),
+            origin=interpreter.origin,
+            left_out=environment.left_out,
+        )
+
+    with ThreadPoolExecutor() as pool:  # a second each, of which nothing is measured
+        done = dict(zip(pythons, pool.map(ready, pythons), strict=True))
+    like = done[pythons[0]].description
+    return {arm.name: done.get(arm) or prepare_runtime(arm, like, say) for arm in arms}
+
+
+def describe(
+    python: str, environment: Mapping[str, str], workloads: Sequence[str] = ()
+) -> Description:
+    """Ask a child environment what can be run in it; `workloads` are a user's own.
+
+    Raises:
+        ScalingError: it does not answer, or not in the way agreed on.
+    """
+    flags = [word for name in workloads for word in ("--workload", name)]
+    try:
+        answer = subprocess.run(
+            [python, "-m", "workers", "--describe", *flags],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=dict(environment),
+            timeout=DESCRIBE_LIMIT_S,
+            check=True,
+        ).stdout
+        return decode_description(answer)
+    except subprocess.CalledProcessError as error:
+        told = error.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise ScalingError(f"a child environment cannot describe itself: {told}") from None
+    except (subprocess.TimeoutExpired, OSError, msgspec.DecodeError) as error:
+        raise ScalingError(f"a child environment cannot describe itself: {error}") from None

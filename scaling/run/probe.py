@@ -1,0 +1,163 @@
+"""Memory and CPU time of a run's processes, read from outside while it runs.
+
+Nothing samples inside the child: under the GIL it would be starved, without it it would compete.
+The child tells its phases over a socket and waits for a nod where an exact reading belongs.
+"""
+
+import contextlib
+import json
+import select
+import socket
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import psutil
+
+from scaling.journal.record import Memory
+from scaling.machine.disturbance import MachineTimes
+from scaling.run.own_memory import full_memory
+from scaling.run.process_tree import runs
+
+SAMPLE_EVERY_S = 0.25  # a reading costs the driver some 20 µs a process
+
+
+@dataclass
+class Sample:
+    """RSS of all processes of a run at an instant (monotonic ns)."""
+
+    at_ns: int
+    rss_bytes: int
+
+
+class Probe:
+    """Watches one run from its imports to the end of its window.
+
+    `processes` are all that belonged to the run when it told its phases.
+    """
+
+    def __init__(
+        self, observed: socket.socket, helpers_cpu_s: Callable[[], float] = lambda: 0.0
+    ) -> None:
+        """Listen at `observed`; `helpers_cpu_s` tells the CPU time of services so far."""
+        self._socket = observed
+        self._helpers_cpu_s = helpers_cpu_s
+        self.processes: frozenset[psutil.Process] = frozenset()
+        self._samples: list[Sample] = []
+        self._baseline_bytes: int | None = None
+        self._full: dict[str, int | None] = {}
+        self.times: dict[str, MachineTimes] = {}
+        self.cpu_s: dict[str, float] = {}
+        self._thread = threading.Thread(target=self._watch, name="probe", daemon=True)
+
+    def start(self) -> None:
+        """Watch in a thread of the driver until the child hangs up."""
+        self._thread.start()
+
+    def join(self) -> None:
+        """Wait for the last reading; the child is gone, if not all that it started."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # somebody else may hold the other end open
+        self._thread.join()
+        self._socket.close()
+
+    def memory(self, opened_ns: int | None, closed_ns: int | None) -> Memory:
+        """Bytes: before traffic; median RSS in the window; PSS, USS, peak at its end.
+
+        A window too short to hold a sample has the reading at its end instead; so has one whose
+        workload has started processes since its imports.
+        """
+        inside = [
+            sample.rss_bytes
+            for sample in self._samples
+            if opened_ns and closed_ns and opened_ns <= sample.at_ns <= closed_ns
+        ]
+        return Memory(
+            baseline_rss_bytes=self._baseline_bytes,
+            rss_bytes=round(statistics.median(inside)) if inside else self._full.get("rss"),
+            pss_bytes=self._full.get("pss"),
+            uss_bytes=self._full.get("uss"),
+            peak_bytes=self._peak_bytes(),
+            samples=len(inside),
+        )
+
+    def _peak_bytes(self) -> int | None:
+        """`VmHWM`, or what a reading has seen: the kernel keeps that mark some pages behind."""
+        peak = self._full.get("peak")
+        if peak is None:
+            return None
+        seen = [each.rss_bytes for each in self._samples]
+        return max(peak, self._baseline_bytes or 0, self._full.get("rss") or 0, *seen)
+
+    def _watch(self) -> None:
+        received = b""
+        while True:
+            readable, _, _ = select.select([self._socket], [], [], SAMPLE_EVERY_S)
+            if not readable:
+                self._sample()
+                continue
+            try:
+                chunk = self._socket.recv(4096)
+            except ConnectionError:
+                return
+            if not chunk:
+                return
+            received += chunk
+            while b"\n" in received:
+                text, _, received = received.partition(b"\n")
+                try:
+                    # A reading that goes wrong stays blank; the child must not wait for it.
+                    with contextlib.suppress(Exception):
+                        self._phase(**json.loads(text))
+                finally:
+                    with contextlib.suppress(OSError):  # it has gone; the next `recv` says so
+                        self._socket.sendall(b"{}\n")
+
+    def _phase(self, phase: str, pids: list[int]) -> None:
+        family = with_descendants(pids)
+        used_s = cpu_s(family) + self._helpers_cpu_s()
+        self.times[phase], self.cpu_s[phase] = MachineTimes.now(), used_s  # before it costs any
+        if phase == "imported":
+            self.processes = family
+            self._baseline_bytes = self._rss()
+        elif phase == "closed":
+            if family != self.processes:  # the samples lack what has been started since
+                self._samples = []
+            self.processes |= family
+            self._full = full_memory(family)
+
+    def _sample(self) -> None:
+        rss = self._rss()
+        if rss is not None:
+            self._samples.append(Sample(time.monotonic_ns(), rss))
+
+    def _rss(self) -> int | None:
+        try:
+            return sum(each.memory_info().rss for each in self.processes) or None
+        except psutil.Error:
+            return None
+
+
+def with_descendants(pids: list[int]) -> frozenset[psutil.Process]:
+    """These processes, the first of which is the host, and whatever they have started."""
+    family: set[psutil.Process] = set()
+    for pid in pids:
+        with contextlib.suppress(psutil.Error):  # gone already
+            process = psutil.Process(pid)
+            if process not in family:  # as a rule all of them descend from the host
+                family |= {process, *process.children(recursive=True)}
+    return frozenset(process for process in family if runs(process))
+
+
+def cpu_s(processes: Iterable[psutil.Process]) -> float:
+    """CPU seconds that these processes have used so far; one that is gone counts nothing."""
+    total = 0.0
+    for process in processes:
+        try:
+            times = process.cpu_times()
+        except psutil.Error:
+            continue
+        total += times.user + times.system
+    return total

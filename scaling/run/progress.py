@@ -1,0 +1,168 @@
+"""How a study in progress is shown: one live line on a terminal, one line a run elsewhere.
+
+Nothing is drawn while a window is open: a display that refreshes itself would take turns on the
+cores that are being measured.
+"""
+
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.table import Column
+
+from scaling.base.console import say
+from scaling.run.time_left import Left
+
+
+class Display(Protocol):
+    """What the driver tells while it works."""
+
+    def begin(self, total: int, done: int) -> None:
+        """A study of `total` runs starts, of which `done` are measured already."""
+
+    def more(self, runs: int) -> None:
+        """So many runs are added."""
+
+    def running(self, run: str, left: Left) -> None:
+        """A run starts; `left` is how long the study will still take."""
+
+    def finished(self, run: str, figure: str, left: Left) -> None:
+        """A run has ended with this figure."""
+
+    def invalid(self, reason: str, *, again: bool) -> None:
+        """The run just finished cannot be believed; `again`: it will be done once more."""
+
+    def block_done(self, block: int, text: str) -> None:
+        """A block is complete, the first one is number 0; `text` is what can be said now."""
+
+    def note(self, text: str) -> None:
+        """Something that the user should know."""
+
+    def end(self) -> None:
+        """No more runs."""
+
+
+def display(console: Console) -> Display:
+    """The display that fits where the output goes."""
+    return LiveLine(console) if console.is_terminal else PlainLines(console)
+
+
+class PlainLines:
+    """A line a run, for pipes, logs and CI."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._total = self._done = 0
+
+    def begin(self, total: int, done: int) -> None:
+        """Note how many runs there are."""
+        self._total, self._done = total, done
+
+    def more(self, runs: int) -> None:
+        """Count them."""
+        self._total += runs
+
+    def running(self, run: str, left: Left) -> None:
+        """Say nothing: the line comes with the figure."""
+
+    def finished(self, run: str, figure: str, left: Left) -> None:
+        """Print the run, its figure and the time left."""
+        self._done += 1
+        self._print(f"[{self._done}/{self._total}] {run}: {figure} · {left}")
+
+    def invalid(self, reason: str, *, again: bool) -> None:
+        """Print the reason below the run, and count one more run to come."""
+        self._total += again
+        self._print(f"  {invalid_in_words(reason, again=again)}")
+
+    def block_done(self, block: int, text: str) -> None:
+        """Print it."""
+        self._print(text)
+
+    def note(self, text: str) -> None:
+        """Print it."""
+        self._print(text)
+
+    def end(self) -> None:
+        """Nothing to tidy up."""
+
+    def _print(self, text: str) -> None:
+        say(self._console, text)
+
+
+ONE_LINE = Column(no_wrap=True, overflow="ellipsis", ratio=1)
+
+
+class LiveLine:
+    """One line that changes between runs: bar, run, last figure, time left."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._figure = ""
+        self._aside = ""
+        self._total = 0
+        self._progress = Progress(
+            BarColumn(bar_width=10, table_column=Column(min_width=10)),
+            TextColumn("{task.completed}/{task.total}", table_column=Column(min_width=7)),
+            TextColumn("{task.description}", table_column=ONE_LINE),
+            console=console,
+            auto_refresh=False,  # a refreshing thread would run inside the windows
+            transient=True,
+        )
+        self._task: TaskID | None = None
+
+    def begin(self, total: int, done: int) -> None:
+        """Draw the empty bar."""
+        self._total = total
+        self._task = self._progress.add_task("", total=total, completed=done)
+        self._progress.start()
+
+    def more(self, runs: int) -> None:
+        """Make the bar longer."""
+        self._total += runs
+        if self._task is not None:
+            self._progress.update(self._task, total=self._total)
+
+    def running(self, run: str, left: Left) -> None:
+        """Show what runs now beside the last figure; after a block, what was said of it."""
+        self._show(self._aside or f"{left} · {run}{self._figure}")
+        self._aside = ""
+
+    def finished(self, run: str, figure: str, left: Left) -> None:
+        """Go one step on."""
+        self._figure = f" · last: {figure}"
+        if self._task is not None:
+            self._progress.advance(self._task)
+        self._show(f"{left} · {run}: {figure}")
+
+    def invalid(self, reason: str, *, again: bool) -> None:
+        """Show the reason as the last figure; the bar gets longer by a run to come."""
+        self._figure = f" · last: {invalid_in_words(reason, again=again)}"
+        if again:
+            self.more(1)
+        self._progress.refresh()
+
+    def block_done(self, block: int, text: str) -> None:
+        """Leave it standing above the line after the first block; later it is there for a run."""
+        if block == 0:
+            self.note(text)
+        else:
+            self._aside = text
+
+    def note(self, text: str) -> None:
+        """Print it above the line."""
+        say(self._progress.console, text)
+
+    def end(self) -> None:
+        """Take the line away."""
+        self._progress.stop()
+
+    def _show(self, text: str) -> None:
+        if self._task is not None:
+            self._progress.update(self._task, description=text)
+        self._progress.refresh()
+
+
+def invalid_in_words(reason: str, *, again: bool) -> str:
+    """`to be run again at the end: throttled`; or that it was, and is no better."""
+    return f"to be run again at the end: {reason}" if again else f"invalid again, kept so: {reason}"

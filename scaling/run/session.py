@@ -1,0 +1,182 @@
+"""Does the runs of a plan, in the plan's order, and writes each down the moment it is measured.
+
+What cannot be believed stays in the journal and is done once more when all else is done.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from scaling.analysis.statistics.precision_forecast import twin_scatter
+from scaling.base.errors import ScalingError
+from scaling.journal.file import Journal
+from scaling.journal.identity import cell_key
+from scaling.journal.record import Cell, RunLine
+from scaling.run.block_wording import block_in_words
+from scaling.run.precision_rule import Rule
+from scaling.run.progress import Display
+from scaling.run.run_wording import figure_of, run_in_words
+from scaling.run.time_left import TimeLeft
+from scaling.study.plan.cells import EXPECTED_OVERHEAD_S, Plan
+from scaling.study.plan.order import PlannedRun, one_block
+
+# What made a run invalid by chance (a throttled moment, a suspended machine) is gone by the end of
+# the study, so once more is enough; what is invalid by its nature (an import that turns the GIL on)
+# stays so however often it is tried, and costs the study its time.
+RETRIES = 1
+
+type Execute = Callable[[PlannedRun, int], tuple[RunLine, bytes | None]]
+type Judge = Callable[[RunLine], str | None]  # why a run is invalid; None where it is not
+
+
+class InterruptedStudyError(ScalingError):
+    """The user stopped a study; everything measured so far is kept."""
+
+    exit_code = 130  # what shells call a program that Ctrl-C ended
+
+
+class Attempt(NamedTuple):
+    """A run still to do; `attempt` counts from 1."""
+
+    run: PlannedRun
+    attempt: int
+
+
+def remaining(
+    runs: Sequence[PlannedRun], measured: Sequence[RunLine], judge: Judge
+) -> list[Attempt]:
+    """What a journal does not hold yet of a plan's runs, in the order in which it is to be done.
+
+    First what was never measured, in the plan's order; then what was, with an invalid latest
+    attempt, as long as it has not been tried again `RETRIES` times.
+    """
+    done: dict[tuple[int, str], list[RunLine]] = {}
+    for line in measured:
+        done.setdefault(_key(line.block, line.cell), []).append(line)
+    first, again = [], []
+    for run in runs:
+        lines = done.get(_key(run.block, run.cell), [])
+        if not lines:
+            first.append(Attempt(run, 1))
+        elif len(lines) <= RETRIES and judge(lines[-1]) is not None:
+            again.append(Attempt(run, len(lines) + 1))
+    return first + again
+
+
+def blocks_begun(plan: Plan, measured: Sequence[RunLine]) -> int:
+    """How many blocks a study has so far: those planned, and what was added to them."""
+    return max([plan.study.blocks, *(line.block + 1 for line in measured)])
+
+
+def is_complete(
+    plan: Plan, measured: Sequence[RunLine], judge: Judge, rule: Rule | None = None
+) -> bool:
+    """Whether a journal holds all of a study, the blocks that its rule adds included."""
+    blocks = blocks_begun(plan, measured)
+    if remaining(plan.runs_of(blocks), measured, judge):
+        return False
+    return rule is None or rule(measured, blocks).enough
+
+
+def drive(
+    plan: Plan,
+    journal: Journal,
+    execute: Execute,
+    judge: Judge,
+    display: Display,
+    rule: Rule | None = None,
+) -> None:
+    """Do what remains of the plan, then block after block until the rule has enough.
+
+    Raises:
+        InterruptedStudyError: the user stopped it; the run under way is not in the journal.
+    """
+    work = _Work(plan, journal, execute, judge, display)
+    blocks = blocks_begun(plan, journal.runs)
+    work.add(remaining(plan.runs_of(blocks), journal.runs, judge))
+    display.begin(len(journal.runs) + len(work.to_do), len(journal.runs))
+    try:
+        work.do_all()
+        while rule is not None:
+            standing = rule(journal.runs, blocks)
+            if standing.enough:
+                display.note(standing.text)
+                break
+            display.block_done(blocks - 1, standing.text)
+            more = [Attempt(run, 1) for run in one_block(plan.every_cell, blocks, plan.study.seed)]
+            display.more(len(more))
+            work.add(more)
+            blocks += 1
+            work.do_all()
+    except KeyboardInterrupt:
+        measured = len(journal.runs)
+        raise InterruptedStudyError(
+            f"interrupted: {measured} of {measured + len(work.to_do)} runs are in {journal.path}. "
+            f"The same command goes on from there"
+        ) from None
+    finally:
+        display.end()
+
+
+class _Work:
+    """The runs that are to be done, one after the other, with the account of their time."""
+
+    def __init__(
+        self, plan: Plan, journal: Journal, execute: Execute, judge: Judge, display: Display
+    ) -> None:
+        self.to_do: deque[Attempt] = deque()
+        self._plan = plan
+        self._journal = journal
+        self._execute = execute
+        self._judge = judge
+        self._display = display
+        self._time = TimeLeft(plan.inside_s, EXPECTED_OVERHEAD_S)
+        for line in journal.runs:
+            self._time.learn(line)
+
+    def add(self, attempts: Iterable[Attempt]) -> None:
+        """Have these to do after all others."""
+        for attempt in attempts:
+            self.to_do.append(attempt)
+            self._time.expect(attempt.run.cell)
+
+    def do_all(self) -> None:
+        """Do them, and what turns out to be necessary once more."""
+        while self.to_do:
+            attempt = self.to_do[0]
+            self._do(attempt)
+            if attempt.attempt == 1 and not self._goes_on(attempt.run.block):
+                self._tell_of_block(attempt.run.block)
+
+    def _do(self, attempt: Attempt) -> None:
+        run, number = attempt
+        words = run_in_words(run.cell)
+        self._display.running(words, self._time.left)
+        line, record = self._execute(run, number)
+        self._journal.append(line, record)
+        self.to_do.popleft()
+        self._time.done(run.cell)
+        self._time.learn(line)
+        reason = self._judge(line)
+        again = reason is not None and number <= RETRIES
+        if again:
+            self.add([Attempt(run, number + 1)])
+        figure = figure_of(line, self._plan.workloads[run.cell.workload].operation)
+        self._display.finished(words, figure, self._time.left)
+        if reason is not None:
+            self._display.invalid(reason, again=again)
+
+    def _goes_on(self, block: int) -> bool:
+        """Whether a first attempt at a run of this block comes next."""
+        return bool(self.to_do) and self.to_do[0].attempt == 1 and self.to_do[0].run.block == block
+
+    def _tell_of_block(self, block: int) -> None:
+        planned = self._plan.study.blocks
+        if block + 1 < planned:
+            scatter = twin_scatter(self._journal.runs, self._judge)
+            text = block_in_words(block + 1, planned, self._time.left, scatter)
+            self._display.block_done(block, text)
+
+
+def _key(block: int, cell: Cell) -> tuple[int, str]:
+    return block, cell_key(cell)

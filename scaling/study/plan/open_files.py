@@ -1,0 +1,39 @@
+"""Open files, sockets among them: how many a cell needs in one process, and whether it has them.
+
+Children and helpers raise their own limit as far as they may; what exceeds that would fail in
+mid-run with "too many open files", one connection at a time.
+"""
+
+from scaling.base.formats import plural
+from scaling.journal.record import Cell, WorkloadFacts
+from scaling.study.services import SERVICES
+
+PROCESS = 50  # of any process: standard streams, lines to driver and host, what an import has open
+WORKER = 12  # of one by itself: selector, wake-up pair, ends of its line, listener, a connection
+
+
+def open_files_needed(facts: WorkloadFacts, cell: Cell, in_flight: int | None) -> int:
+    """The most that one process of the cell needs: the child's, a worker's or a helper's.
+
+    `in_flight` is the work in flight over all workers. Threads and sub-interpreters share one
+    process; a helper has the other ends of the connections of all workers that it serves.
+    """
+    together = 1 if cell.model == "processes" else cell.workers
+    for name in facts.services:
+        if name in SERVICES:
+            together = max(together, min(cell.workers, SERVICES[name].workers_each))
+    each = -(-(in_flight or 0) // cell.workers) * facts.descriptors
+    return PROCESS + together * (WORKER + each)
+
+
+def too_many_open_files(
+    facts: WorkloadFacts, cell: Cell, in_flight: int | None, limit: int | None
+) -> str | None:
+    """Why the cell cannot run where a process may open `limit` files; None where it can."""
+    needed = open_files_needed(facts, cell, in_flight)
+    if limit is None or needed <= limit:
+        return None
+    return (
+        f"{plural(cell.workers, 'worker')}: {needed:,} open files needed in one process, and this "
+        f"system allows {limit:,} (ulimit -Hn)"
+    )

@@ -1,0 +1,140 @@
+"""A plan on a terminal: what is run, what cannot be, and how long it takes."""
+
+from collections.abc import Iterator
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from scaling.base.formats import duration, percent, plural
+from scaling.builds.arms import switched
+from scaling.study.controls import is_control
+from scaling.study.plan.cells import Plan
+from scaling.study.plan.table import plan_table
+from scaling.study.presets import FEWEST_FOR_INTERVAL
+from scaling.study.scaled import MUCH, amount, scaled_to
+
+
+def one_line(plan: Plan) -> str:
+    """What a study is about to cost."""
+    table = plan_table(plan)
+    twins = f" and {plural(table.twins, 'twin')}" if table.twins else ""
+    refused = f"; {plural(len(table.refused), 'combination')} left out" if table.refused else ""
+    return (
+        f"{table.name}: {plural(table.cells, 'cell')}{twins} in {plural(table.blocks, 'block')} = "
+        f"{plural(table.runs, 'run')}{_cost(plan)}{refused}"
+    )
+
+
+def _cost(plan: Plan) -> str:
+    table = plan_table(plan)
+    windowed = f"of {table.run_s:.1f} s, about {duration(table.total_s)}"
+    finite = "finite: time known after the first block"
+    if not table.finite:
+        return f" {windowed}"
+    if table.finite == table.runs:
+        return f", {finite}"
+    return f": {table.runs - table.finite:,} {windowed}; {table.finite:,} {finite}"
+
+
+def reservations(plan: Plan) -> Iterator[str]:
+    """What makes a study smaller or longer than it looks, a line each."""
+    study = plan.study
+    if study.scale != 1:
+        yield scaled_to(study.document)
+    if study.precision is not None:
+        known = percent(study.precision)
+        most = max(study.blocks, study.max_blocks)
+        few = f": too few, an interval takes {FEWEST_FOR_INTERVAL}"
+        yield (
+            f"blocks are added until every headline ratio is known to ± {known}, "
+            f"up to {plural(most, 'block')}{few if most < FEWEST_FOR_INTERVAL else ''}"
+        )
+    yield from switched(study.arms)
+    yield from _wholes(plan)
+    finite = [cell for cell in plan.cells if plan.workloads[cell.workload].finite]
+    each = max(
+        (amount(plan.workloads[cell.workload], cell.parameters) for cell in finite), default=0
+    )
+    if each >= MUCH:
+        yield f"{each:,} per worker can take hours in all; --scale 0.01 is for a quick look"
+
+
+def _wholes(plan: Plan) -> Iterator[str]:
+    """What does more than was asked for: what belongs together is done, even if it is just once."""
+    told: set[str] = set()
+    for cell in plan.cells:
+        facts = plan.workloads[cell.workload]
+        whole = cell.parameters.get(facts.whole) if facts.whole is not None else None
+        asked = amount(facts, cell.parameters)
+        if isinstance(whole, int) and whole > asked:
+            told.add(
+                f"{cell.workload}: {facts.whole}={whole:,} is more than the {asked:,} asked for: "
+                f"one is done, in full"
+            )
+    yield from sorted(told)
+
+
+def twins_line(plan: Plan) -> str:
+    """What the plan does to find out how much of a difference is noise."""
+    if not plan.twins:
+        return "no twins: nothing will show how far apart equal runs come out"
+    twins = plural(len(plan.twins), "twin")
+    shows, them = ("shows", "it") if len(plan.twins) == 1 else ("show", "them")
+    return f"{twins} (A/A) {shows} the noise floor; --no-twins leaves {them} out"
+
+
+def controls_line(plan: Plan) -> str:
+    """What the plan does to find out whether its figures can be believed."""
+    if not plan.study.controls:
+        return "controls left out: nothing will show whether machine and builds behave"
+    added = dict.fromkeys(cell.workload for cell in plan.cells[plan.asked :])
+    if added:
+        cells = plural(len(plan.cells) - plan.asked, "cell")
+        return f"{cells} of these are controls ({', '.join(added)}); --no-controls leaves them out"
+    if any(is_control(cell.workload, cell.parameters) for cell in plan.cells):
+        return "the controls are among these"
+    return "no controls: they tell nothing without two cores"
+
+
+class PlanView:
+    """Renders a plan; give it to a rich console."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Render the cells, the refusals with their reasons, and the sum."""
+        del console, options
+        table = plan_table(self._plan)
+        cells = Table(box=None, header_style="bold", pad_edge=False)
+        for heading in ("workload", "arm", "loop", "model", "sizing"):
+            cells.add_column(heading, overflow="fold")
+        cells.add_column("N")
+        cells.add_column("runs", justify="right")
+        cells.add_column("time", justify="right")
+        for row in table.rows:
+            label = f"{row.workload} ({row.parameters})" if row.parameters else row.workload
+            counts = ", ".join(map(str, row.workers))
+            cells.add_row(
+                label, row.arm, row.loop, row.model, row.sizing, counts, str(row.runs),
+                "finite" if row.seconds is None else duration(row.seconds),
+            )  # fmt: skip
+        yield cells
+        if table.refused:
+            yield Text("\nleft out", style="bold")
+        for refused in table.refused:
+            arms = ", ".join(refused.arms)
+            what = f"{refused.workload} · {refused.loop} · {arms} · {refused.model}"
+            yield Text(f"  {what}: {refused.reason}")
+        yield Text()
+        for remark in (
+            *reservations(self._plan),
+            controls_line(self._plan),
+            twins_line(self._plan),
+        ):
+            yield Text(remark, style="dim")
+        if self._plan.study.pin:
+            yield Text("each worker is pinned to a CPU of its own", style="dim")
+        measured = f", {table.in_windows:.0%} of it in windows" if not table.finite else ""
+        yield Text(f"\n{one_line(self._plan)}{measured}", style="bold")

@@ -1,0 +1,1 @@
+"""The host of N workers: one model, one schedule, one record."""

@@ -1,0 +1,54 @@
+"""The tasks of trio and anyio, where one cancel scope holds a whole group."""
+
+import importlib
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from itertools import islice
+from typing import Any
+
+from workers.loops.libraries import Begin, Leg
+
+
+class Scopes:
+    """Nurseries of trio, task groups of anyio."""
+
+    def __init__(self, name: str) -> None:
+        library = importlib.import_module(name)
+        self.name = name
+        self.sleep: Callable[[float], Awaitable[object]] = library.sleep
+        self.cancelled: type[BaseException]
+        self._open_group: Callable[[], Any]
+        if name == "trio":
+            self.cancelled, self._open_group = library.Cancelled, library.open_nursery
+        else:  # asks which loop is running
+            self.cancelled = library.get_cancelled_exc_class()
+            self._open_group = library.create_task_group
+
+    async def join(self, begins: Iterable[Begin]) -> None:
+        """Start them in a group."""
+        async with self._open_group() as group:
+            for begin in begins:
+                group.start_soon(begin)
+
+    async def relay(self, legs: Iterable[Leg], at_most: int) -> None:
+        """Start them in a group, which takes tasks from its tasks, too."""
+        waiting = iter(legs)
+        async with self._open_group() as group:
+
+            def follow() -> None:
+                leg = next(waiting, None)
+                if leg is not None:
+                    group.start_soon(leg, follow)
+
+            for leg in islice(waiting, at_most):
+                group.start_soon(leg, follow)
+
+    async def cancel(self, begins: Iterable[Begin], ready: Begin) -> int:
+        """Cancel the group's scope, once for all of them."""
+        async with self._open_group() as group:
+            for begin in begins:
+                group.start_soon(begin)
+            await ready()
+            from_ns = time.monotonic_ns()
+            group.cancel_scope.cancel()
+        return time.monotonic_ns() - from_ns

@@ -1,0 +1,138 @@
+"""A worker's life on asyncio, on whichever of its loops."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from workers.host.channel import Line, Message
+from workers.loops.registry import load_loop
+from workers.loops.runners import ENDED_EARLY
+
+
+class AsyncioTraffic:
+    """A task of its own, directly on the loop."""
+
+    def __init__(self, traffic: Coroutine[Any, Any, None]) -> None:
+        self._task = asyncio.create_task(traffic)
+
+    async def beside[T](self, awaited: Coroutine[Any, Any, T]) -> T:
+        """Wait for something while the task runs."""
+        waiting = asyncio.ensure_future(awaited)
+        await asyncio.wait({self._task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        if waiting.done():
+            return waiting.result()
+        waiting.cancel()
+        await asyncio.wait({waiting})
+        self._task.result()  # raises what ended it
+        raise RuntimeError(ENDED_EARLY)
+
+    async def end(self, grace_s: float) -> None:
+        """Wait for the task, then cancel it."""
+        await asyncio.wait({self._task}, timeout=grace_s)
+        await self.cancel(grace_s)
+        if self._task.done() and not self._task.cancelled():
+            self._task.result()
+
+    async def cancel(self, grace_s: float) -> None:
+        """Cancel the task, unless it is done."""
+        if not self._task.done():
+            self._task.cancel()
+            await asyncio.wait({self._task}, timeout=grace_s)
+
+
+class AsyncioRuntime:
+    """Runs lives by `asyncio.Runner`."""
+
+    def __init__(self, loop: str) -> None:
+        self._loop = loop
+
+    def run[T](self, life: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run a life on a loop of the cell's kind."""
+        with asyncio.Runner(loop_factory=load_loop(self._loop)) as runner:
+            return runner.run(life())
+
+    def event(self) -> asyncio.Event:
+        """Make an event; it belongs to the loop that first waits for it."""
+        return asyncio.Event()
+
+    def start(self, traffic: Coroutine[Any, Any, None]) -> AsyncioTraffic:
+        """Start traffic as a task."""
+        return AsyncioTraffic(traffic)
+
+    def hear_errors(self, heard: Callable[[str], None]) -> None:
+        """Become the loop's exception handler."""
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: heard(_told(context)))
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait by the loop's own clock."""
+        await asyncio.sleep(seconds)
+
+    async def receive(self, line: Line) -> Message:
+        """Wait for a message as a reader of the loop."""
+        loop = asyncio.get_running_loop()
+        arrived: asyncio.Future[Message] = loop.create_future()
+
+        def readable() -> None:
+            try:
+                message = line.take()
+            except OSError as error:
+                loop.remove_reader(line.fileno())
+                arrived.set_exception(error)
+                return
+            if message is not None:
+                loop.remove_reader(line.fileno())
+                arrived.set_result(message)
+
+        loop.add_reader(line.fileno(), readable)
+        try:
+            return await arrived
+        finally:
+            loop.remove_reader(line.fileno())
+
+    async def take_ticks(self, instants_ns: Sequence[int], tick: Callable[[int], None]) -> None:
+        """Take each tick in a callback of the loop's: no task has to be woken for it."""
+        loop = asyncio.get_running_loop()
+        over = loop.create_future()
+        upcoming = iter(instants_ns)
+
+        def arm(instant_ns: int) -> None:
+            delay_s = instant_ns / 1e9 - time.monotonic()
+            loop.call_at(loop.time() + delay_s, fire, instant_ns)
+
+        def fire(instant_ns: int) -> None:
+            tick(instant_ns)
+            following = next(upcoming, None)
+            if following is not None:
+                arm(following)
+            elif not over.done():
+                over.set_result(None)
+
+        arm(next(upcoming))
+        await over
+
+    async def within(self, limit_s: float, closing: Coroutine[Any, Any, None]) -> None:
+        """Leave what hangs as a pending task."""
+        task = asyncio.create_task(closing)
+        await asyncio.wait({task}, timeout=limit_s)
+        if task.done():
+            task.result()
+
+    def pending(self) -> int:
+        """Count all tasks of the loop but the one that asks."""
+        return len(asyncio.all_tasks() - {asyncio.current_task()})
+
+    def loop_class(self) -> str:
+        """Name the class of the running loop."""
+        kind = type(asyncio.get_running_loop())
+        return f"{kind.__module__}.{kind.__qualname__}"
+
+    def debug(self) -> bool:
+        """Tell whether the running loop is in debug mode."""
+        return asyncio.get_running_loop().get_debug()
+
+
+def _told(context: dict[str, Any]) -> str:
+    error = context.get("exception")
+    return f"{context['message']}: {error!r}" if error else str(context["message"])

@@ -1,0 +1,122 @@
+"""What can be run here: asked once in each child environment, so that `scaling` need not guess."""
+
+import os
+import platform
+import sys
+import sysconfig
+from contextlib import AbstractContextManager, nullcontext
+from importlib import metadata
+from typing import Any
+
+from workers.cell import SCHEMA
+from workers.host.models import MODELS, refusal
+from workers.loops.registry import LOOPS, import_loop, loop_version
+from workers.readback.allocator import allocator
+from workers.readback.gil import gil_enabled
+from workers.readback.isolation import Isolation
+from workers.readback.refusals import load_choices, refusals, uneven
+from workers.worker.registry import BUILT_IN, load_workload
+from workers.worker.workload import parameters_of
+
+ENTRY_POINTS = "scaling.workloads"
+
+
+def describe(named: list[str]) -> dict[str, Any]:
+    """Describe this environment: builds, packages, loops, models and workloads.
+
+    `named` are workloads as `package.module:Name`, described beside the built-in ones and those
+    of the entry-point group `scaling.workloads`.
+    """
+    python = _python()  # before any workload is imported: one of them may turn the GIL on
+    loops = {name: _loop(name) for name in LOOPS}
+    models = {name: {"refused": refusal(name)} for name in MODELS}
+    found = {entry.name: entry.value for entry in metadata.entry_points(group=ENTRY_POINTS)}
+    can_isolate = models["interpreters"]["refused"] is None
+    installed = [name for name in LOOPS if loops[name]["refused"] is None]
+    with Isolation(installed) if can_isolate else nullcontext() as isolation:
+        workloads = {
+            name: _workload(path, list(loops), nullcontext(isolation))
+            for name, path in BUILT_IN.items()
+        }
+    # Others may leave a sub-interpreter in any state, so each is tried in one of its own.
+    for name, path in (found | {name: name for name in named}).items():
+        own = Isolation(installed) if can_isolate else nullcontext()
+        workloads[name] = _workload(path, list(loops), own)
+    return {
+        "schema": SCHEMA,
+        "python": python,
+        "packages": {each.name: each.version for each in metadata.distributions()},
+        "loops": loops,
+        "models": models,
+        "workloads": workloads,
+    }
+
+
+def _python() -> dict[str, Any]:
+    return {
+        "version": platform.python_version(),
+        "free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+        "config_args": config_args(),
+        "compiler": platform.python_compiler(),
+        "pgo": "--enable-optimizations" in config_args(),
+        "lto": any(argument.startswith("--with-lto") for argument in config_args()),
+        "libc": " ".join(platform.libc_ver()).strip() or None,
+        "openssl": _openssl(),
+        "allocator": allocator(),
+        "gil_enabled": gil_enabled(),
+        "thread_inherit_context": getattr(sys.flags, "thread_inherit_context", None),
+        "context_aware_warnings": getattr(sys.flags, "context_aware_warnings", None),
+    }
+
+
+def config_args() -> list[str]:
+    """The options that this build was configured with, without anything that holds a path."""
+    import shlex
+
+    told = shlex.split(sysconfig.get_config_var("CONFIG_ARGS") or "")
+    return [argument for argument in told if os.sep not in argument]
+
+
+def _openssl() -> str | None:
+    try:
+        import ssl
+    except ImportError:
+        return None
+    return ssl.OPENSSL_VERSION
+
+
+def _loop(name: str) -> dict[str, Any]:
+    try:
+        import_loop(name)
+    except ImportError as error:
+        return {"version": None, "refused": f"not installed: {error}"}
+    except Exception as error:  # a loop that is there and does not like this interpreter
+        return {"version": None, "refused": f"{type(error).__name__}: {error}"}
+    return {"version": loop_version(name), "refused": None}
+
+
+def _workload(
+    path: str, loops: list[str], isolated: AbstractContextManager[Isolation | None]
+) -> dict[str, Any]:
+    try:
+        workload = load_workload(path)
+        loaded = load_choices(workload)
+        with isolated as isolation:
+            refused = refusals(path, workload, loops, loaded, isolation)
+        return {
+            "path": path,
+            "summary": (workload.__doc__ or "").strip().partition("\n")[0],
+            "operation": workload.operation,
+            "finite": workload.finite,
+            "scaled": list(workload.scaled),
+            "whole": workload.whole,
+            "in_flight": workload.in_flight,
+            "descriptors": workload.descriptors,
+            "services": list(workload.services),
+            "refused": None,
+            "refusals": refused,
+            "uneven": uneven(workload),
+            "parameters": parameters_of(workload),
+        }
+    except (Exception, SystemExit) as error:  # whatever a user's code raises is its refusal
+        return {"path": path, "summary": "", "refused": f"{type(error).__name__}: {error}"}

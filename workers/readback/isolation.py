@@ -1,0 +1,56 @@
+"""A sub-interpreter that code is tried in: what cannot run there is found out, not guessed."""
+
+import importlib
+import sys
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any, Self
+
+
+class Isolation:
+    """One sub-interpreter, for all that is tried: it is the imports that take the time.
+
+    Needs Python 3.14 (`concurrent.interpreters`). `loops` tells of each of `installed` why it
+    cannot be imported there, None if it can.
+    """
+
+    def __init__(self, installed: Iterable[str]) -> None:
+        self.loops: dict[str, str | None] = dict.fromkeys(installed)
+
+    def __enter__(self) -> Self:
+        """Make the sub-interpreter, with this one's import path, and try the loops."""
+        self._interpreters: Any = importlib.import_module("concurrent.interpreters")
+        self._interpreter = self._interpreters.create()
+        try:
+            self._interpreter.exec(f"import sys; sys.path[:] = {sys.path!r}")
+            for name in self.loops:
+                code = f"from workers.loops.registry import import_loop; import_loop({name!r})"
+                self.loops[name] = self._refuses(code)
+        except BaseException:
+            self._interpreter.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self._interpreter.close()
+
+    def refuses_workload(self, path: str, parameters: dict[str, Any]) -> str | None:
+        """Why a workload cannot be loaded there with these parameters, None if it can."""
+        return self._refuses(
+            "from workers.worker.registry import load_workload; "
+            "from workers.worker.workload import build; "
+            f"build(load_workload({path!r}), {parameters!r}).load()"
+        )
+
+    def _refuses(self, code: str) -> str | None:
+        try:
+            self._interpreter.exec(code)
+        except self._interpreters.ExecutionFailed as error:
+            return f"refused by a sub-interpreter: {error.excinfo.msg}"
+        return None

@@ -1,0 +1,113 @@
+"""What the measured process says of itself: build, GIL, allocator, collector, context, threads.
+
+Settings are passed in by environment variables and options; whether they arrived is read back
+here, from the running interpreter, at the moments that matter.
+"""
+
+import contextvars
+import gc
+import os
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from workers.host import open_files
+from workers.readback.allocator import allocator
+from workers.readback.gil import GilWatch, gil_enabled
+from workers.readback.switches import Switches, Value
+
+
+class Collections:
+    """Counts what the cyclic garbage collector did, and for how long it held up its thread."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.pause_ns = 0
+        self._began_ns = 0
+
+    def install(self) -> None:
+        """Listen to the collector of this interpreter."""
+        gc.callbacks.append(self._heard)
+
+    def _heard(self, phase: Literal["start", "stop"], info: dict[str, int]) -> None:
+        # One collection runs at a time in an interpreter, so one start time is enough.
+        del info
+        now_ns = time.perf_counter_ns()
+        if phase == "start":
+            self._began_ns = now_ns
+        else:
+            self.count += 1
+            self.pause_ns += now_ns - self._began_ns
+
+
+class Readback:
+    """The state of one interpreter at start, after imports, and at both ends of the window."""
+
+    def __init__(self, watch_for_gil: GilWatch) -> None:
+        self._gil_watch = watch_for_gil
+        self._collections = Collections()
+        self._switches = Switches({})
+        self._gil: dict[str, bool] = {"started": gil_enabled()}
+        self._opened = self._closed = (0, 0, 0)
+        self._os_threads: int | None = None
+
+    def imported(self, *, collect: bool, switches: Mapping[str, Value]) -> None:
+        """Note the state after imports; set the collector and the switches as the arm says.
+
+        Raises:
+            ImportError: a switch of a module that is not there.
+        """
+        self._gil["imported"] = gil_enabled()
+        self._collections.install()
+        if not collect:
+            gc.disable()
+        self._switches = Switches(switches)
+
+    def opened(self) -> None:
+        """Note the state as the window opens."""
+        self._gil["opened"] = gil_enabled()
+        self._opened = self._counters()
+
+    def closed(self) -> None:
+        """Note the state as the window closes."""
+        self._gil["closed"] = gil_enabled()
+        self._closed = self._counters()
+        self._os_threads = _os_threads()
+
+    def _counters(self) -> tuple[int, int, int]:
+        return self._collections.count, self._collections.pause_ns, time.process_time_ns()
+
+    def result(self, *, debug: bool, whole_process: bool = True) -> dict[str, Any]:
+        """Everything noted, for the record; `debug` is asyncio's debug mode as the loops saw it.
+
+        A sub-interpreter is not the `whole_process`: allocator and OS threads are the process's,
+        and reading the allocator diverts standard error, which two at once must not do.
+        """
+        collections, pause_ns, cpu_ns = (
+            closed - opened for opened, closed in zip(self._opened, self._closed, strict=True)
+        )
+        return {
+            "version": sys.version.split(maxsplit=1)[0],
+            "free_threaded": "free-threading" in sys.version,  # `sysconfig` would cost memory
+            "gil": self._gil | {"enabled_by": self._gil_watch.enabled_by},
+            "allocator": allocator() if whole_process else None,
+            "gc_enabled": gc.isenabled(),
+            "gc_collections": collections,
+            "gc_pause_ns": pause_ns,
+            "switches": self._switches.told(),
+            "cpu_ns": cpu_ns,
+            "context_items": len(contextvars.copy_context()),
+            "thread_inherit_context": getattr(sys.flags, "thread_inherit_context", None),
+            "context_aware_warnings": getattr(sys.flags, "context_aware_warnings", None),
+            "os_threads": self._os_threads if whole_process else None,
+            "open_files_limit": open_files.limit() if whole_process else None,
+            "debug": debug,
+        }
+
+
+def _os_threads() -> int | None:
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:  # not Linux: blank
+        return None

@@ -1,0 +1,1 @@
+"""What workloads talk to: servers in processes of their own."""

@@ -1,0 +1,36 @@
+"""`python -m workers.services.responder`: answer on its own, for a study or for anyone to try."""
+
+import argparse
+from collections.abc import Sequence
+from functools import partial
+
+from workers.services.responder.server import serving
+from workers.services.serving.options import read_options, server_parser
+from workers.services.serving.program import run_program, serve
+
+BODY_BYTES = 1_024
+BODY_MOST_BYTES = 1 << 30
+DELAY_MS = 10.0
+
+
+def _size(text: str) -> int:
+    if not 0 <= (number := int(text)) <= BODY_MOST_BYTES:
+        raise argparse.ArgumentTypeError(f"expected 0 to {BODY_MOST_BYTES}, got {text}")
+    return number
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Answer until told to end; return the exit code (2: bad option, 1: it could not go on)."""
+    parser = server_parser(
+        "workers.services.responder", "Answers every GET alike, after a delay.", delay_ms=DELAY_MS
+    )
+    size_help = f"bytes of every answer's body ({BODY_BYTES:,})"
+    parser.add_argument("--body-bytes", type=_size, default=BODY_BYTES, help=size_help)
+    options = read_options(parser, arguments)
+    serving_it = partial(serving, bytes(options.body_bytes), delay_s=options.delay_ms / 1_000)
+    welcome = "Answers are at {}"
+    return serve(parser, options, lambda: serving_it, own=("body_bytes",), welcome=welcome)
+
+
+if __name__ == "__main__":
+    run_program(main)

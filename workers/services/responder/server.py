@@ -1,0 +1,96 @@
+"""The responder's HTTP/1.1: as much of it as a keep-alive GET takes, straight on the protocol.
+
+One process serves one port.
+"""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+from typing import cast
+
+from workers.services.responder.delay_line import DelayLine
+from workers.services.serving.listening import BACKLOG, url_of
+
+END_OF_HEAD = b"\r\n\r\n"
+HEAD_MOST_BYTES = 65_536
+REFUSED = b"HTTP/1.1 405 Method Not Allowed\r\nAllow: GET\r\nContent-Length: 0\r\n\r\n"
+
+
+def answer_with(body: bytes) -> bytes:
+    """Make the answer to every GET."""
+    head = (
+        "HTTP/1.1 200 OK\r\n"
+        "Content-Type: application/octet-stream\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+class Answering(asyncio.Protocol):
+    """One connection: every request on it is answered, in order, each after the delay."""
+
+    def __init__(self, line: DelayLine, answer: bytes, open_ones: set[asyncio.Transport]) -> None:
+        self._line = line
+        self._answer = answer
+        self._open_ones = open_ones
+        self._begun = b""  # of a request whose end has not come yet
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport."""
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass of it
+        self._open_ones.add(self._transport)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Forget the transport."""
+        del error
+        self._open_ones.discard(self._transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Answer whole requests; a GET is over at the end of its head."""
+        *heads, self._begun = (self._begun + data).split(END_OF_HEAD)
+        for head in heads:
+            answer = self._answer if head.startswith(b"GET ") else REFUSED
+            self._line.send(self._transport, answer)
+        if len(self._begun) > HEAD_MOST_BYTES:
+            self._transport.close()
+
+
+@contextlib.asynccontextmanager
+async def serving(body: bytes, listening: socket.socket, delay_s: float) -> AsyncIterator[str]:
+    """Serve until the block ends; give the URL once an answer has really come back from it."""
+    loop = asyncio.get_running_loop()
+    line, answer = DelayLine(delay_s), answer_with(body)
+    open_ones: set[asyncio.Transport] = set()
+    server = await loop.create_server(
+        lambda: Answering(line, answer, open_ones), sock=listening, backlog=BACKLOG
+    )
+    try:
+        await _check(listening, answer)
+        yield url_of(listening)
+    finally:
+        line.close()
+        server.close()
+        for transport in open_ones:
+            transport.abort()
+        await server.wait_closed()
+
+
+async def _check(listening: socket.socket, answer: bytes) -> None:
+    """Ask as a client would.
+
+    Raises:
+        ConnectionError: something else came back.
+    """
+    host, port = listening.getsockname()[:2]
+    reader, writer = await asyncio.open_connection(host, port)
+    try:
+        writer.write(b"GET / HTTP/1.1\r\nHost: responder\r\n\r\n")
+        told = await reader.readexactly(len(answer))
+    except asyncio.IncompleteReadError as error:
+        told = error.partial
+    finally:
+        writer.close()
+        await writer.wait_closed()
+    if told != answer:
+        raise ConnectionError(f"the responder does not answer itself: {told[:80]!r}")

@@ -1,0 +1,179 @@
+"""How much a local server can deliver at most.
+
+A client that is cheaper than any workload's can be: connections that stay open, one request on its
+way on each, and bodies that are counted, never kept or read. What it gets in a second is what
+no workload can exceed; it says how busy it was itself, since it may be the limit.
+"""
+
+import argparse
+import asyncio
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import cast
+from urllib.parse import urlsplit
+
+from workers.host.open_files import raise_limit
+from workers.services.serving.loop import new_event_loop
+from workers.services.serving.options import delay
+
+CONNECTIONS = 32  # for each URL, and as many more as the server's delay keeps waiting
+CONNECTIONS_MOST = 4_000
+LEAD_S = 0.2  # not counted: caches warm
+BUFFER_BYTES = 65_536
+END_OF_HEAD = b"\r\n\r\n"
+
+type Addresses = Callable[[int], Iterator[str]]  # what a connection asks for, by its number
+
+
+class Count:
+    """What all connections together have received."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.bytes = 0
+        self.wrong = ""
+
+
+class Fetcher(asyncio.BufferedProtocol):
+    """One connection: asks for the next page as soon as the one before has come."""
+
+    def __init__(self, addresses: Iterator[str], host: str, count: Count) -> None:
+        self._addresses = addresses
+        self._tail = f" HTTP/1.1\r\nHost: {host}\r\n\r\n"
+        self._count = count
+        self._buffer = bytearray(BUFFER_BYTES)
+        self._head_bytes = 0  # of an answer's head that came so far
+        self._left_bytes = 0  # of its body that is to come
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport."""
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass of it
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Bodies overwrite each other; only a head in pieces is put together."""
+        del sizehint
+        return memoryview(self._buffer)[self._head_bytes :]
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Count what has come; ask again when the page is whole."""
+        if self._left_bytes:
+            self._left_bytes -= nbytes
+        else:
+            self._head_bytes += nbytes
+            end = self._buffer.find(END_OF_HEAD, 0, self._head_bytes)
+            if end < 0:
+                return
+            body_bytes = _content_length(bytes(self._buffer[:end]))
+            if body_bytes is None:
+                self._count.wrong = bytes(self._buffer[:80]).decode(errors="replace")
+                self.close()
+                return
+            self._count.bytes += body_bytes
+            self._left_bytes = end + len(END_OF_HEAD) + body_bytes - self._head_bytes
+            self._head_bytes = 0
+        if self._left_bytes == 0:
+            self._count.requests += 1
+            self.ask()
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._transport:
+            self._transport.close()
+
+    def ask(self) -> None:
+        """Ask for the next page."""
+        if self._transport and not self._transport.is_closing():
+            self._transport.write(f"GET {next(self._addresses)}{self._tail}".encode())
+
+
+def _content_length(head: bytes) -> int | None:
+    """Return how many bytes follow a good answer's head, None for any other answer."""
+    if not head.startswith(b"HTTP/1.1 200"):
+        return None
+    _, _, rest = head.lower().partition(b"content-length:")
+    number = rest.split(b"\r\n", 1)[0].strip()
+    return int(number) if number.isdigit() else None
+
+
+def connections_for(delay_s: float, per_s: float) -> int:
+    """Connections that it takes to get `per_s` answers a second from one process.
+
+    By Little's law a server that waits `delay_s` has `per_s * delay_s` requests waiting.
+    """
+    return min(CONNECTIONS + round(per_s * delay_s), CONNECTIONS_MOST)
+
+
+async def load(
+    urls: Sequence[str], addresses: Addresses, connections: int, seconds: float, delay_s: float
+) -> dict[str, float]:
+    """Load servers for `seconds` after a short lead; rates are per second, MB are 10⁶ bytes.
+
+    `connections` are for each URL. Answers come in waves `delay_s` apart: it counts for no less.
+
+    Raises:
+        ConnectionError: a server refuses, or answers something else than a page.
+    """
+    loop = asyncio.get_running_loop()
+    count = Count()
+    fetchers = []
+    for number in range(connections * len(urls)):
+        server = urlsplit(urls[number % len(urls)])
+        fetch = partial(Fetcher, addresses(number), server.netloc, count)
+        _, fetcher = await loop.create_connection(fetch, server.hostname or "", server.port or 80)
+        fetchers.append(fetcher)
+    for fetcher in fetchers:  # not before all are there: they would wait for the others' answers
+        fetcher.ask()
+    await asyncio.sleep(LEAD_S + delay_s)
+    begun = (time.monotonic(), time.process_time(), count.requests, count.bytes)
+    await asyncio.sleep(max(seconds, delay_s))
+    ended = (time.monotonic(), time.process_time(), count.requests, count.bytes)
+    for fetcher in fetchers:
+        fetcher.close()
+    await asyncio.sleep(0)
+    if count.wrong or ended[2] == begun[2]:
+        raise ConnectionError(f"it answered {count.wrong!r}")
+    passed_s, cpu_s, requests, received = (
+        after - before for before, after in zip(begun, ended, strict=True)
+    )
+    return {
+        "requests_per_s": round(requests / passed_s, 1),
+        "mbytes_per_s": round(received / passed_s / 1e6, 1),
+        "client_busy_fraction": round(cpu_s / passed_s, 3),
+    }
+
+
+def ceiling_parser(module: str, description: str) -> argparse.ArgumentParser:
+    """Make the parser of `python -m MODULE`, for a server's ceiling to add its own options to."""
+    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=description)
+    parser.add_argument("urls", nargs="+", metavar="URL", help="where it answers")
+    parser.add_argument("--seconds", type=float, default=1.0, help="how long to count (1)")
+    parser.add_argument("--delay-ms", type=delay, default=0.0, help="what it waits (0)")
+    return parser
+
+
+def tell(
+    parser: argparse.ArgumentParser,
+    options: argparse.Namespace,
+    addresses: Addresses,
+    *,
+    per_s: float,
+) -> int:
+    """Load the servers and print the figures as one line of JSON.
+
+    `per_s` is what one process cannot exceed, whatever the machine.
+    """
+    raise_limit()
+    delay_s = options.delay_ms / 1_000
+    loading = load(
+        options.urls, addresses, connections_for(delay_s, per_s), options.seconds, delay_s
+    )
+    try:
+        with asyncio.Runner(loop_factory=new_event_loop) as runner:
+            figures = runner.run(loading)
+    except OSError as error:
+        parser.exit(1, f"{parser.prog}: {error}\n")
+    print(json.dumps(figures))
+    return 0

@@ -1,0 +1,36 @@
+"""`python -m workers.services.site`: serve the news site, for a study or for anyone."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from workers.services.serving.options import count, read_options, server_parser
+from workers.services.serving.program import Serving, run_program, serve
+from workers.services.site.shelf import Shelf
+from workers.services.site.stories import PAGES, News
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve until told to end; return the exit code (2: bad option, 1: it could not go on)."""
+    parser = server_parser(
+        "workers.services.site",
+        "A deterministic news site with the structure of Hacker News, for scraping.",
+        delay_ms=0.0,
+    )
+    parser.add_argument("--seed", type=int, default=1, help="what the pages are made from (1)")
+    pages_help = f"list pages, 30 stories each ({PAGES})"
+    parser.add_argument("--pages", type=count, default=PAGES, help=pages_help)
+    options = read_options(parser, arguments)
+
+    def make() -> Serving:
+        from workers.services.site.server import serving
+
+        shelf = Shelf(News(options.seed, options.pages))
+        shelf.fill()
+        return partial(serving, shelf, delay_s=options.delay_ms / 1_000)
+
+    welcome = "The news is at {}/news"
+    return serve(parser, options, make, own=("seed", "pages"), welcome=welcome)
+
+
+if __name__ == "__main__":
+    run_program(main)

@@ -1,0 +1,36 @@
+"""`python -m workers.services.site.ceiling URL`: how much the site can deliver at most."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from workers.services.serving.ceiling import ceiling_parser, tell
+from workers.services.serving.options import count
+from workers.services.site.stories import FIRST_ID, ID_STEP, PAGES, STORIES_PER_PAGE
+
+PAGES_PER_S = 20_000  # one process serves half of that on the machines of 2026
+
+
+def addresses(pages: int, start: int) -> Iterator[str]:
+    """Go through the site as a scraper does, for ever: a list page, then its 30 stories."""
+    page = start % pages
+    while True:
+        yield f"/news?p={page + 1}"
+        for place in range(STORIES_PER_PAGE):
+            yield f"/item?id={FIRST_ID + ID_STEP * (page * STORIES_PER_PAGE + place)}"
+        page = (page + 1) % pages
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Load the site and print the figures as one line of JSON."""
+    parser = ceiling_parser(
+        "workers.services.site.ceiling", "How much the site can deliver at most."
+    )
+    pages_help = f"its list pages ({PAGES})"
+    parser.add_argument("--pages", type=count, default=PAGES, help=pages_help)
+    options = parser.parse_args(arguments)
+    return tell(parser, options, partial(addresses, options.pages), per_s=PAGES_PER_S)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

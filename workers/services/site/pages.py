@@ -1,0 +1,180 @@
+"""Facts to HTML: list pages and threads with the structure that Hacker News' pages have.
+
+Rows, classes, ids, nesting, unclosed `<p>`s and both kinds of quotes are as there, so a scraper
+written for that site works here with nothing but the base URL changed. The texts are our own.
+"""
+
+import html
+from collections.abc import Sequence
+
+from workers.services.site.stories import ID_STEP, Comment, News, Story
+
+DAY = "2026-01-01"  # every age is of this day, so pages never change
+DAY_S = 1_767_225_600  # its midnight, UTC, in seconds since the epoch
+INDENT_PX = 40
+
+# Ages as they are written: (title of the span, words), one for each minute of the day.
+_AGES = [
+    (
+        f"{DAY}T{minute // 60:02}:{minute % 60:02}:00 {DAY_S + 60 * minute}",
+        f"{hours} hour{'s' * (hours != 1)} ago"
+        if (hours := 23 - minute // 60)
+        else f"{60 - minute % 60} minute{'s' * (minute % 60 != 59)} ago",
+    )
+    for minute in range(1_440)
+]
+
+STYLE = (
+    b"body, td { font: 10pt Verdana, sans-serif; color: #828282 }\n"
+    b"a { color: #000; text-decoration: none } .title a, .commtext { color: #000 }\n"
+    b".subtext, .subtext a, .comhead, .comhead a, .reply a { color: #828282; font-size: 7pt }\n"
+    b".votearrow:after { content: '\\25b2' } .commtext { font-size: 9pt }\n"
+)
+# A transparent pixel: the indentation of comments is an image of it, as in 1999.
+PIXEL = bytes.fromhex(
+    "47494638396101000100800000000000ffffff21f90401000000002c000000000100010000020144003b"
+)
+
+
+def _frame(operation: str, title: str, body: str) -> bytes:
+    """Put a page's rows between the header and the footer that all pages share."""
+    return (
+        f'<html lang="en" op="{operation}"><head><meta name="referrer" content="origin">'
+        '<meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1.0">'
+        '<link rel="stylesheet" type="text/css" href="news.css">'
+        f"<title>{title}</title></head><body><center>"
+        '<table id="hnmain" border="0" cellpadding="0" cellspacing="0" width="85%" '
+        'bgcolor="#f6f6ef"><tr><td bgcolor="#ff6600">'
+        '<table border="0" cellpadding="0" cellspacing="0" width="100%" style="padding:2px"><tr>'
+        '<td style="line-height:12pt; height:10px;"><span class="pagetop">'
+        '<b class="hnname"><a href="news">Scaling News</a></b> <a href="newest">new</a> | '
+        '<a href="front">past</a> | <a href="newcomments">comments</a> | <a href="ask">ask</a> | '
+        '<a href="show">show</a> | <a href="jobs">jobs</a> | '
+        '<a href="submit" rel="nofollow">submit</a></span></td>'
+        '<td style="text-align:right;padding-right:4px;"><span class="pagetop">'
+        '<a href="login?goto=news">login</a></span></td></tr></table></td></tr>\n'
+        f"{body}"
+        '<tr><td><img src="s.gif" height="10" width="0"><br><center><span class="yclinks">'
+        '<a href="newsguidelines.html">Guidelines</a> | <a href="newsfaq.html">FAQ</a> | '
+        '<a href="lists">Lists</a></span><br><br></center></td></tr>'
+        "</table></center></body></html>\n"
+    ).encode()
+
+
+def _count(number: int, noun: str, space: str = " ") -> str:
+    return f"{number}{space}{noun}" if number == 1 else f"{number}{space}{noun}s"
+
+
+def _story_rows(story: Story, rank: str, goto: str) -> str:
+    """The two rows of a story, the same in a list and on top of its thread."""
+    title, words = _AGES[story.minute]
+    link = html.escape(story.link)
+    comments = _count(story.comments, "comment", "&nbsp;") if story.comments else "discuss"
+    return (
+        f'<tr class="athing submission" id="{story.id}"><td align="right" valign="top" '
+        f'class="title"><span class="rank">{rank}</span></td><td valign="top" class="votelinks">'
+        f"<center><a id='up_{story.id}' href='vote?id={story.id}&amp;how=up&amp;goto={goto}'>"
+        "<div class='votearrow' title='upvote'></div></a></center></td>"
+        f'<td class="title"><span class="titleline"><a href="{link}">{html.escape(story.title)}</a>'
+        f'<span class="sitebit comhead"> (<a href="from?site={story.site}">'
+        f'<span class="sitestr">{story.site}</span></a>)</span></span></td></tr>'
+        '<tr><td colspan="2"></td><td class="subtext"><span class="subline">\n'
+        f'<span class="score" id="score_{story.id}">{_count(story.points, "point")}</span> by '
+        f'<a href="user?id={story.author}" class="hnuser">{story.author}</a> '
+        f'<span class="age" title="{title}"><a href="item?id={story.id}">{words}</a></span> '
+        f'<span id="unv_{story.id}"></span> | '
+        f'<a href="hide?id={story.id}&amp;goto={goto}">hide</a> | '
+        f'<a href="item?id={story.id}">{comments}</a></span></td></tr>\n'
+    )
+
+
+def list_page(news: News, number: int) -> bytes:
+    """Render list page `number`, counted from 1."""
+    rows = []
+    for story in news.listed(number):
+        rows.append(_story_rows(story, f"{story.place + 1}.", "news"))
+        rows.append('<tr class="spacer" style="height:5px"></tr>')
+    if number < news.pages:
+        rows.append(
+            '<tr class="morespace" style="height:10px"></tr><tr><td colspan="2"></td>'
+            f"<td class='title'><a href='?p={number + 1}' class='morelink' rel='next'>More</a>"
+            "</td></tr>"
+        )
+    body = (
+        '<tr style="height:10px"></tr><tr id="bigbox"><td>'
+        f'<table border="0" cellpadding="0" cellspacing="0">{"".join(rows)}</table></td></tr>'
+    )
+    return _frame("news", "Scaling News", body)
+
+
+def item_page(news: News, story: Story) -> bytes:
+    """Render a story with its thread."""
+    thread = list(news.thread(story))
+    neighbours = _neighbours(thread)
+    body = (
+        f'<tr id="pagespace" title="{html.escape(story.title)}" style="height:10px"></tr><tr><td>'
+        f'<table class="fatitem" border="0">{_story_rows(story, "", f"item%3Fid%3D{story.id}")}'
+        '<tr style="height:10px"></tr><tr><td colspan="2"></td><td>'
+        '<form action="comment" method="post">'
+        f'<input type="hidden" name="parent" value="{story.id}">'
+        '<textarea name="text" rows="8" cols="80" wrap="virtual"></textarea><br><br>'
+        '<input type="submit" value="add comment"></form></td></tr></table><br><br>\n'
+        '<table border="0" class="comment-tree">'
+        f"{''.join(map(_comment_row, thread, neighbours))}</table></td></tr>"
+    )
+    return _frame("item", f"{html.escape(story.title)} | Scaling News", body)
+
+
+def missing_page() -> bytes:
+    """Render the answer to an address that the site does not have."""
+    body = '<tr><td><p>No such page. <a href="/news">Back to the news</a></p></td></tr>'
+    return _frame("missing", "No such page", body)
+
+
+def _neighbours(thread: Sequence[Comment]) -> list[tuple[str, int]]:
+    """For each comment: its links to root, parent and next, and how many rows it folds away.
+
+    One pass from the end: the nearest comment below with the same or a smaller indent ends a
+    comment's own thread.
+    """
+    found = []
+    ends = [len(thread)] * (max((comment.indent for comment in thread), default=0) + 2)
+    for place in range(len(thread) - 1, -1, -1):
+        indent = thread[place].indent
+        end = ends[indent]
+        following = (
+            f' | <a href="#{thread[end].id}" class="clicky" aria-hidden="true">next</a>'
+            if (end < len(thread) and thread[end].indent == indent)
+            else ""
+        )
+        found.append((following, end - place))
+        for deeper in range(indent, len(ends)):
+            ends[deeper] = place
+    found.reverse()
+    return found
+
+
+def _comment_row(comment: Comment, neighbour: tuple[str, int]) -> str:
+    following, size = neighbour
+    title, words = _AGES[comment.minute]
+    number, author = comment.id, comment.author
+    story = number - number % ID_STEP
+    text = "<p>".join([paragraph.markup for paragraph in comment.paragraphs])
+    return (
+        f'<tr class="athing comtr" id="{number}"><td><table border="0"><tr>'
+        f'<td class="ind" indent="{comment.indent}">'
+        f'<img src="s.gif" height="1" width="{INDENT_PX * comment.indent}"></td>'
+        f'<td valign="top" class="votelinks"><center><a id=\'up_{number}\' '
+        f"href='vote?id={number}&amp;how=up&amp;goto=item%3Fid%3D{story}'>"
+        "<div class='votearrow' title='upvote'></div></a></center></td>"
+        '<td class="default"><div style="margin-top:2px; margin-bottom:-10px;">'
+        f'<span class="comhead"><a href="user?id={author}" class="hnuser">{author}</a> '
+        f'<span class="age" title="{title}"><a href="item?id={number}">{words}</a></span> '
+        f'<span id="unv_{number}"></span><span class="navs">{following} '
+        f'<a class="togg clicky" id="{number}" n="{size}" href="javascript:void(0)">[–]</a>'
+        '<span class="onstory"></span></span></span></div><br>\n'
+        f'<div class="comment"><div class="commtext c00">{text}</div><div class=\'reply\'><p>'
+        f'<font size="1"><u><a href="reply?id={number}&amp;goto=item%3Fid%3D{story}%23{number}" '
+        'rel="nofollow">reply</a></u></font></div></div></td></tr></table></td></tr>'
+    )

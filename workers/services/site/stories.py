@@ -1,0 +1,122 @@
+"""The facts behind the news site: stories and threads, made from a seed alone.
+
+The site renders them and a scraping worker checks against them; neither asks the other. Only
+`random.Random(text).random()` is used, which Python promises to keep the same in every version.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import NamedTuple
+
+from workers.services.site.words import AUTHORS, CLAIMS, SITES, THINGS, WRITINGS, Phrase
+
+STORIES_PER_PAGE = 30
+PAGES = 100
+FIRST_ID = 40_000_000
+ID_STEP = 1_000  # a story's comments have the ids between its own and the next one's
+COMMENTS_LEAST, COMMENTS_MOST = 40, 80  # 60 on average, like a front-page story's
+DEEPEST = 8
+ANSWERS = 0.55  # how often a comment answers the one above it
+TWO_PARAGRAPHS = 0.3  # how often one has two paragraphs; makes pages of about 70 KB
+MINUTES_A_DAY = 1_440
+# One story in this many has no comment yet ("discuss"), and one has a single point and comment.
+# Real lists have such rows; a scraper that stumbles over them is wrong.
+RARE = 600
+
+
+class Comment(NamedTuple):
+    """One comment of a thread, in the order of the page; `minute` is its minute of the day."""
+
+    id: int
+    author: str
+    indent: int
+    minute: int
+    paragraphs: tuple[Phrase, ...]
+
+    @property
+    def text(self) -> str:
+        """The text as a parser finds it: all paragraphs, nothing between them."""
+        return "".join(paragraph.text for paragraph in self.paragraphs)
+
+
+class Story(NamedTuple):
+    """One story: what the list shows of it. `place` counts from 0 at the top of page 1."""
+
+    place: int
+    id: int
+    title: str
+    site: str
+    link: str
+    points: int
+    author: str
+    minute: int
+    comments: int
+
+
+def _choose[T](random: Random, options: tuple[T, ...]) -> T:
+    return options[int(random.random() * len(options))]
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """All the news of one seed: `pages` list pages of 30 stories, each with its thread."""
+
+    seed: int = 1
+    pages: int = PAGES
+
+    def story(self, place: int) -> Story:
+        """Return the story at `place`; the same on every build and in every process."""
+        random = Random(f"{self.seed}/story/{place}")
+        thing, claim = _choose(random, THINGS), _choose(random, CLAIMS)
+        site = _choose(random, SITES)
+        number = int(random.random() * 10_000)
+        points = 2 + int(random.random() ** 3 * 900)
+        span = COMMENTS_MOST - COMMENTS_LEAST + 1
+        comments = COMMENTS_LEAST + int(random.random() * span)
+        if place % RARE == RARE // 2 - 1:
+            points, comments = 1, 1
+        elif place % RARE == RARE - 1:
+            comments = 0
+        return Story(
+            place=place,
+            id=FIRST_ID + ID_STEP * place,
+            title=f"{thing} {claim}",
+            site=site,
+            link=f"https://{site}/{number}/story.html?from=list&no={place}",
+            points=points,
+            author=_choose(random, AUTHORS),
+            minute=int(random.random() * MINUTES_A_DAY),
+            comments=comments,
+        )
+
+    def listed(self, page: int) -> list[Story]:
+        """Return the 30 stories of a list page; pages count from 1."""
+        first = (page - 1) * STORIES_PER_PAGE
+        return [self.story(place) for place in range(first, first + STORIES_PER_PAGE)]
+
+    def find(self, item_id: int) -> Story | None:
+        """Return the story with this id, None if the site has none."""
+        place, rest = divmod(item_id - FIRST_ID, ID_STEP)
+        if rest or not 0 <= place < self.pages * STORIES_PER_PAGE:
+            return None
+        return self.story(place)
+
+    def thread(self, story: Story) -> Iterator[Comment]:
+        """Make the story's comments in page order; a reply is indented one deeper."""
+        random = Random(f"{self.seed}/thread/{story.place}")
+        indent = -1
+        for number in range(1, story.comments + 1):
+            draw = random.random()
+            if draw < ANSWERS:
+                indent = min(indent + 1, DEEPEST)
+            else:  # goes back up
+                indent = max(0, int((draw - ANSWERS) / (1 - ANSWERS) * (indent + 1)))
+            first = int(random.random() * (len(WRITINGS) - 1))
+            yield Comment(
+                id=story.id + number,
+                author=_choose(random, AUTHORS),
+                indent=indent,
+                minute=int(random.random() * MINUTES_A_DAY),
+                paragraphs=WRITINGS[first : first + 1 + (random.random() < TWO_PARAGRAPHS)],
+            )

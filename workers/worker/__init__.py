@@ -1,0 +1,1 @@
+"""One worker's session, and what a workload sees of it."""

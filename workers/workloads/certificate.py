@@ -1,0 +1,30 @@
+"""`python -m workers.workloads.certificate`: make a certificate for 127.0.0.1, good for nothing
+else.
+
+A process of its own, since what makes it (trustme on cryptography, with an OpenSSL of its own)
+must not be in the memory of a process that is measured, and does not load in sub-interpreters.
+Prints one line of JSON, `{"authority": PEM, "chain": PEM of private key and certificate}`.
+"""
+
+import json
+import sys
+
+HOST = "127.0.0.1"
+
+
+def main() -> int:
+    """Print a certificate; return the exit code (1: it could not be made, and why)."""
+    try:
+        import trustme
+    except ImportError as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 1
+    authority = trustme.CA()
+    chain = authority.issue_cert(HOST).private_key_and_cert_chain_pem
+    told = {"authority": authority.cert_pem, "chain": chain}
+    print(json.dumps({name: pem.bytes().decode() for name, pem in told.items()}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

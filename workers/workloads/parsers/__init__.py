@@ -1,0 +1,56 @@
+"""HTML parsers that the scraping workload can choose from, one file each.
+
+Each reads the two kinds of pages of a site like Hacker News and finds the same records in them,
+so that parsers can be compared. What a row lacks (a job has no points) is found empty or 0;
+whether that is right is for the workload to judge.
+"""
+
+import importlib
+from typing import NamedTuple, Protocol, cast
+
+
+class Listed(NamedTuple):
+    """A story as a list page shows it."""
+
+    id: int
+    title: str
+    link: str
+    points: int
+    author: str
+    comments: int
+
+
+class Commented(NamedTuple):
+    """A comment as an item page shows it; `indent` is how deep it is in the thread."""
+
+    id: int
+    author: str
+    indent: int
+    text: str
+
+
+class Parser(Protocol):
+    """What each file here offers. Pages are UTF-8; a number that is none is a `ValueError`."""
+
+    VERSION: str
+
+    def listed(self, page: bytes) -> list[Listed]:
+        """Find the stories of a list page, in order."""
+
+    def commented(self, page: bytes) -> list[Commented]:
+        """Find the comments of an item page, in order."""
+
+
+def load_parser(name: str) -> Parser:
+    """Import a parser: "lexbor", "turbohtml" or "stdlib".
+
+    Raises:
+        ImportError: its package is not installed, or refuses this interpreter.
+    """
+    return cast("Parser", importlib.import_module(f"workers.workloads.parsers.with_{name}"))
+
+
+def leading_number(text: str) -> int:
+    """Read "12 points" or "3&nbsp;comments"; what begins with no number ("discuss") is 0."""
+    first = (text.split() or [""])[0]
+    return int(first) if first.isdecimal() else 0
