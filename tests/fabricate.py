@@ -15,7 +15,7 @@ import msgspec
 
 from scaling.builds.arms import SETTINGS
 from scaling.journal.record import (
-    Arm,
+    ArmRecord,
     Cell,
     Disturbance,
     Environment,
@@ -123,7 +123,7 @@ def cells_of(made: Made) -> Iterable[Cell]:
                                 )
 
 
-def arm(name: str) -> Arm:
+def arm(name: str) -> ArmRecord:
     build, *settings = name.split("+")
     free = build.endswith("t")
     python = PythonFacts(
@@ -139,7 +139,7 @@ def arm(name: str) -> Arm:
         gil_enabled=not free,
     )
     packages = {"aiohttp": "3.14.5", "uvloop": "0.23.0"}
-    return Arm(
+    return ArmRecord(
         build=build,
         settings=settings,
         origin="built",

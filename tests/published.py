@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scaling.analysis.results import Told
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from tests.children import ROOT
 
@@ -23,9 +23,9 @@ read = cache(read_journal)
 
 
 @cache
-def told(folder: Path) -> Told:
+def told(folder: Path) -> StudyResults:
     journal: Journal = read(folder)
-    return Told(journal.frame, journal.study)
+    return StudyResults(journal.frame, journal.study)
 
 
 def alike(one: str, other: str, *, by: float, to: float = 0.0) -> bool:

@@ -12,14 +12,14 @@ import pandas as pd
 from scaling.analysis.comparison.compare import Compared, compare
 from scaling.analysis.comparison.paired import Paired, pair
 from scaling.analysis.controls import Outcome, Soundness, outcomes, soundness_of
-from scaling.analysis.curves.sections import Blemish, Section, blemishes, sections
+from scaling.analysis.curves.sections import RunIssue, Section, run_issues, sections
 from scaling.analysis.curves.sweeps import Sweep, sweeps
 from scaling.analysis.statistics.drift import Drift, drift
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.journal.record import StudyLine
 
 
-class Told:
+class StudyResults:
     """One study's frame (of `scaling.load`) and first line, and what they come to.
 
     Whatever is asked of the frame of several studies raises `UsageError`, but for its sections,
@@ -71,6 +71,6 @@ class Told:
         return drift(self.frame)
 
     @cached_property
-    def blemishes(self) -> list[Blemish]:
+    def run_issues(self) -> list[RunIssue]:
         """Its runs that are not simply valid."""
-        return blemishes(self.frame)
+        return run_issues(self.frame)

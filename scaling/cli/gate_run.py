@@ -9,7 +9,7 @@ from rich.console import Console
 from scaling.analysis.comparison.between_studies import across
 from scaling.analysis.controls import soundness
 from scaling.analysis.curves.sections import sections
-from scaling.analysis.gate.cells import Cell, cells, chosen, every
+from scaling.analysis.gate.cells import CheckedCell, cells, chosen, every
 from scaling.analysis.gate.checks import limits_held
 from scaling.analysis.gate.request import Filter, Limits
 from scaling.analysis.table.load import Journal
@@ -83,7 +83,7 @@ def _changed(old: Journal, new: Journal) -> list[str]:
     return told
 
 
-def _alone(some: Sequence[Cell], others: Sequence[Cell], told: str) -> list[str]:
+def _alone(some: Sequence[CheckedCell], others: Sequence[CheckedCell], told: str) -> list[str]:
     """Those of the cells that the other study does not have."""
     known = {cell.identity for cell in others}
     alone = [cell.name for cell in some if cell.identity not in known]

@@ -33,7 +33,7 @@ except ImportError:  # Windows: two writers are not told apart there
     fcntl = None  # type: ignore[assignment]
 
 
-class Journal:
+class JournalFile:
     """An open journal, ours to append to."""
 
     def __init__(self, path: Path) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from scaling.journal.file import FILE_NAME, Journal
+from scaling.journal.file import FILE_NAME, JournalFile
 from scaling.journal.identity import identity_of
 from scaling.journal.record import RunLine, StudyLine
 
@@ -15,7 +15,7 @@ PUBLISHED_NAME = f"{FILE_NAME}.gz"  # what is published is not written to
 class Chosen:
     """An open journal and why it is this one; `notes` are for the user."""
 
-    journal: Journal
+    journal: JournalFile
     resumed: bool
     notes: list[str]
 
@@ -45,11 +45,11 @@ def choose(output: Path, head: StudyLine, is_complete: Callable[[list[RunLine]],
 
 def _opened(
     folder: Path, head: StudyLine, is_complete: Callable[[list[RunLine]], bool]
-) -> Journal | str:
+) -> JournalFile | str:
     """The folder's journal, open, or the reason against going on with it."""
     if (folder / PUBLISHED_NAME).exists():
         return "it holds a published study"
-    journal = Journal(folder / FILE_NAME)
+    journal = JournalFile(folder / FILE_NAME)
     reason = _reason_against(journal, head, is_complete)
     if reason is None:
         return journal
@@ -58,7 +58,7 @@ def _opened(
 
 
 def _reason_against(
-    journal: Journal, head: StudyLine, is_complete: Callable[[list[RunLine]], bool]
+    journal: JournalFile, head: StudyLine, is_complete: Callable[[list[RunLine]], bool]
 ) -> str | None:
     if journal.head is None:
         return None

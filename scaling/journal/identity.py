@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from scaling.journal.record import Arm, Cell, Machine, StudyLine
+from scaling.journal.record import ArmRecord, Cell, Machine, StudyLine
 
 # What must not have changed on a machine for its runs to be comparable. Its memory is not in it:
 # the kernel's figure may differ a little from one boot to the next.
@@ -78,7 +78,7 @@ def identity(
     *,
     study: Mapping[str, Any],
     machine: Machine,
-    arms: Mapping[str, Arm],
+    arms: Mapping[str, ArmRecord],
     pins: str | None,
     workers_source: str | None,
 ) -> Identity:

@@ -1,6 +1,6 @@
 """The check-up of a machine before a study: one table of small checks, each with its findings.
 
-What is looked at is in a `Patient`; a check reads nothing else and answers with any number of
+A check reads a `MachineSnapshot` and nothing else; it answers with any number of
 findings, none where there is nothing to say.
 """
 
@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 
 from scaling.machine.advice import Advice, gravest
 from scaling.machine.checks import cpus, limits, pythons, quiet
-from scaling.machine.snapshot import Patient
+from scaling.machine.snapshot import MachineSnapshot
 
 __all__ = ["CHECKS", "Advice", "examine", "gravest"]
 
-type Check = Callable[[Patient], Iterable[Advice]]
+type Check = Callable[[MachineSnapshot], Iterable[Advice]]
 
 CHECKS: Mapping[str, Check] = {
     "cores": cpus.cores,
@@ -37,6 +37,6 @@ CHECKS: Mapping[str, Check] = {
 }
 
 
-def examine(patient: Patient) -> list[Advice]:
+def examine(snapshot: MachineSnapshot) -> list[Advice]:
     """Every finding of every check, in the table's order."""
-    return [advice for check in CHECKS.values() for advice in check(patient)]
+    return [advice for check in CHECKS.values() for advice in check(snapshot)]

@@ -23,7 +23,7 @@ SAMPLE_S = 1.0  # long enough for shares of a CPU in ticks of 10 ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patient:
+class MachineSnapshot:
     """A machine as it was seen.
 
     `sample` is what went on during a second in which we did nothing, `busy` the CPUs' worth that
@@ -52,7 +52,7 @@ class Patient:
         return [text for text in found if text]
 
 
-def look(sleep: Callable[[float], None] = time.sleep) -> Patient:
+def look(sleep: Callable[[float], None] = time.sleep) -> MachineSnapshot:
     """Look at this machine; takes a second, in which programs at work are watched."""
     interpreters = tuple(survey())  # first: it works itself
     began, started_s = _cpu_s(), time.monotonic()
@@ -60,7 +60,7 @@ def look(sleep: Callable[[float], None] = time.sleep) -> Patient:
     sleep(SAMPLE_S)
     after = MachineTimes.now()
     took_s, ended = time.monotonic() - started_s, _cpu_s()
-    return Patient(
+    return MachineSnapshot(
         system=platform.system(),
         topology=read_topology(),
         environment=os.environ,

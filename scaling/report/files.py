@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from scaling.analysis.results import Told
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
 from scaling.journal.protected_write import try_writing
 
@@ -20,7 +20,7 @@ AGAIN = "scaling plot"
 def write_derived(
     journal: Journal,
     folder: Path,
-    told: Told | None = None,
+    told: StudyResults | None = None,
     formats: Sequence[str] = ("svg", "png"),
 ) -> list[Path]:
     """Write all of them into `folder`, which is made; return the files written.
@@ -30,11 +30,11 @@ def write_derived(
     Raises:
         ScalingError: something cannot be written.
     """
-    told = told or Told(journal.frame, journal.study)
+    told = told or StudyResults(journal.frame, journal.study)
     return [*write_tables(told, folder), *write_plots(journal, folder / PLOTS, told, formats)]
 
 
-def write_tables(told: Told, folder: Path) -> list[Path]:
+def write_tables(told: StudyResults, folder: Path) -> list[Path]:
     """Write the Markdown and CSV files; that of the comparison where there is one.
 
     Raises:
@@ -60,7 +60,7 @@ def write_tables(told: Told, folder: Path) -> list[Path]:
     return [folder / name for name in files]
 
 
-def tables_markdown(told: Told) -> str:
+def tables_markdown(told: StudyResults) -> str:
     """All tables of a study as Markdown, its comparison among them."""
     from scaling.report.tables.comparison import chapters
     from scaling.report.tables.comparison_view import comparison_markdown
@@ -71,7 +71,9 @@ def tables_markdown(told: Told) -> str:
     return markdown(*study, comparison, told)
 
 
-def write_plots(journal: Journal, folder: Path, told: Told, formats: Sequence[str]) -> list[Path]:
+def write_plots(
+    journal: Journal, folder: Path, told: StudyResults, formats: Sequence[str]
+) -> list[Path]:
     """Draw every plot in these formats.
 
     Raises:

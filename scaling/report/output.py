@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from scaling.analysis.results import Told
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base import formats
 from scaling.base.console import say
@@ -41,7 +41,7 @@ def tell_journal(journal: Journal, folder: Path, console: Console) -> None:
     from scaling.report.tables.results_view import Results
 
     frame, study = journal.frame, journal.study
-    told = Told(frame, study)
+    told = StudyResults(frame, study)
     console.print(Results(frame, study, told))
     if found := chapters(frame, study, told, alone=False):
         console.print(Comparison(found))

@@ -6,7 +6,7 @@ from scaling.base.instant import now
 from scaling.base.version import __version__
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.identity import identity
-from scaling.journal.record import SCHEMA, Arm, Environment, Machine, StudyLine, WorkloadNote
+from scaling.journal.record import SCHEMA, ArmRecord, Environment, Machine, StudyLine, WorkloadNote
 from scaling.study.plan.cells import Plan
 
 
@@ -21,7 +21,7 @@ def head(
     """Describe a study about to be run; `pins` and `workers_source` are digests."""
     study = plan.study.document
     told = {
-        name: Arm(
+        name: ArmRecord(
             build=prepared.arm.build.name,
             settings=list(prepared.arm.settings),
             origin=prepared.origin,

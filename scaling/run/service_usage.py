@@ -9,7 +9,7 @@ from scaling.run.service_process import ServiceProcess, Usage
 ENOUGH = 4  # readings: before, two inside the run, after
 
 
-class Helped:
+class ServiceUsage:
     """The helpers of one run: where they are, and what they used while it ran."""
 
     def __init__(self, services: Mapping[str, ServiceProcess]) -> None:

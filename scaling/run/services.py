@@ -15,7 +15,7 @@ import msgspec
 from scaling.base.errors import UsageError
 from scaling.journal.record import CeilingLine
 from scaling.run.service_process import ServiceError, ServiceProcess, Usage
-from scaling.run.service_usage import Helped
+from scaling.run.service_usage import ServiceUsage
 from scaling.study.services import SERVICES
 
 CEILING_LIMIT_S = 20.0  # beyond the seconds of load itself
@@ -63,9 +63,9 @@ class Services:
         return service.usage() if service else Usage(None, None)
 
     @contextmanager
-    def during(self, names: Sequence[str], parameters: Mapping[str, Any]) -> Iterator[Helped]:
+    def during(self, names: Sequence[str], parameters: Mapping[str, Any]) -> Iterator[ServiceUsage]:
         """Have these helpers for the time of one run, and tell what they used in it."""
-        helped = Helped({name: self._get(name, parameters) for name in names})
+        helped = ServiceUsage({name: self._get(name, parameters) for name in names})
         helped.read()
         yield helped
         helped.read()

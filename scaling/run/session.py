@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from scaling.analysis.statistics.precision_forecast import twin_scatter
 from scaling.base.errors import ScalingError
-from scaling.journal.file import Journal
+from scaling.journal.file import JournalFile
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine
 from scaling.run.block_wording import block_in_words
@@ -80,7 +80,7 @@ def is_complete(
 
 def drive(
     plan: Plan,
-    journal: Journal,
+    journal: JournalFile,
     execute: Execute,
     judge: Judge,
     display: Display,
@@ -122,7 +122,7 @@ class _Work:
     """The runs that are to be done, one after the other, with the account of their time."""
 
     def __init__(
-        self, plan: Plan, journal: Journal, execute: Execute, judge: Judge, display: Display
+        self, plan: Plan, journal: JournalFile, execute: Execute, judge: Judge, display: Display
     ) -> None:
         self.to_do: deque[Attempt] = deque()
         self._plan = plan

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scaling.analysis.comparison.ladder import ladders
-from scaling.analysis.comparison.paired import Paired, Way, paired
+from scaling.analysis.comparison.paired import Configuration, Paired, paired
 from scaling.analysis.table.load import read_journal
 from tests.benchmarks.figure import Effort, Figure
 
@@ -36,7 +36,7 @@ def figures(effort: Effort, *, free_threaded: bool) -> Iterator[Figure]:
         if runs.section.label == "echo":
             yield from _echo(runs)
         elif runs.section.label == "compute":
-            one, two = (Way("3.14", "interpreters", n) for n in (1, 2))
+            one, two = (Configuration("3.14", "interpreters", n) for n in (1, 2))
             ratios = _known(runs, two, one)
             name = "compute, 2 interpreters over 1"
             yield Figure(name, ratios, "at least", INTERPRETERS_GAIN, detail="on 3.14")
@@ -57,7 +57,9 @@ def _measure(effort: Effort, output: Path) -> None:
 
 def _echo(runs: Paired) -> Iterator[Figure]:
     rival = RIVALS[runs.loop]
-    ratios = _known(runs, Way(WITHOUT_THE_GIL, "threads", 2), Way(rival, "processes", 2))
+    ratios = _known(
+        runs, Configuration(WITHOUT_THE_GIL, "threads", 2), Configuration(rival, "processes", 2)
+    )
     name = f"echo on {runs.loop}, 2 threads / 2 processes"
     detail = f"{WITHOUT_THE_GIL} over {rival}"
     yield Figure(name, ratios, "at least", KEEPS_UP, detail=detail)
@@ -74,6 +76,6 @@ def _echo(runs: Paired) -> Iterator[Figure]:
         )
 
 
-def _known(runs: Paired, over: Way, under: Way) -> list[float]:
+def _known(runs: Paired, over: Configuration, under: Configuration) -> list[float]:
     ratios = runs.ratios(over, under, "throughput")
     return [float(ratio) for ratio in ratios if ratio == ratio]

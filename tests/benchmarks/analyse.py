@@ -21,7 +21,7 @@ def with_scaling(path: Path) -> dict[str, float]:
     """Seconds from nothing to a frame, to what it means, to text."""
     from rich.console import Console
 
-    from scaling.analysis.results import Told
+    from scaling.analysis.results import StudyResults
     from scaling.analysis.table.load import read_journal
     from scaling.report.tables.comparison import chapters
     from scaling.report.tables.comparison_rows import comparison_rows
@@ -33,7 +33,7 @@ def with_scaling(path: Path) -> dict[str, float]:
     journal = read_journal(path)
     frame, study = journal.frame, journal.study
     loaded = time.perf_counter()
-    told = Told(frame, study)
+    told = StudyResults(frame, study)
     found = chapters(frame, study, told, alone=False)
     analysed = time.perf_counter()
     console = Console(file=io.StringIO(), width=140)

@@ -16,11 +16,11 @@ Message = dict[str, Any]
 CHUNK_BYTES = 65_536  # far below 256 KiB: a freed block above that changes glibc's behaviour
 
 
-class LineClosedError(ConnectionError):
+class ChannelClosedError(ConnectionError):
     """The other end went away without a word."""
 
 
-class Line:
+class Channel:
     """One end of a line; messages are newline-delimited JSON."""
 
     def __init__(self, end: socket.socket) -> None:
@@ -57,7 +57,7 @@ class Line:
             except ConnectionResetError:  # it went away with something of ours unread
                 chunk = b""
             if not chunk:
-                raise LineClosedError("the other end of the line is gone")
+                raise ChannelClosedError("the other end of the line is gone")
             self._received += chunk
             message = self._whole()
         return message
@@ -78,15 +78,19 @@ class Line:
         return message
 
 
-def line_pair() -> tuple[Line, socket.socket]:
+def line_pair() -> tuple[Channel, socket.socket]:
     """Make a line: the host's end, and the socket that the worker makes its own of."""
     ours, theirs = socket.socketpair()
-    return Line(ours), theirs
+    return Channel(ours), theirs
 
 
 def receive_from_all(
-    lines: Iterable[Line], limit_s: float, watched: int | None = None, *, all_of_them: bool = True
-) -> dict[Line, Message]:
+    lines: Iterable[Channel],
+    limit_s: float,
+    watched: int | None = None,
+    *,
+    all_of_them: bool = True,
+) -> dict[Channel, Message]:
     """Wait until every line has brought one message, or one of them that its worker failed.
 
     `watched` is a descriptor whose hanging up means that nobody waits for the answer any more.
@@ -100,20 +104,20 @@ def receive_from_all(
     """
     deadline = time.monotonic() + limit_s
     waiting = dict(enumerate(lines))
-    messages: dict[Line, Message] = {}
+    messages: dict[Channel, Message] = {}
     with selectors.DefaultSelector() as selector:
-        for index, line in waiting.items():
-            selector.register(line, selectors.EVENT_READ, index)
+        for index, channel in waiting.items():
+            selector.register(channel, selectors.EVENT_READ, index)
         if watched is not None:
             selector.register(watched, selectors.EVENT_READ)
-        ready = [index for index, line in waiting.items() if line.has_more]
+        ready = [index for index, channel in waiting.items() if channel.has_more]
         while True:
             for index in ready:
                 message = _taken(waiting[index], index)
                 if message is not None:
-                    line = waiting.pop(index)
-                    messages[line] = message
-                    selector.unregister(line)
+                    channel = waiting.pop(index)
+                    messages[channel] = message
+                    selector.unregister(channel)
                     if message["is"] == "failed":  # the others may wait for ever for its worker
                         return messages
             left_s = deadline - time.monotonic()
@@ -128,8 +132,8 @@ def receive_from_all(
                 raise BrokenPipeError("the driver is gone")
 
 
-def _taken(line: Line, index: int) -> Message | None:
+def _taken(channel: Channel, index: int) -> Message | None:
     try:
-        return line.take()
-    except LineClosedError:
-        raise LineClosedError(f"worker {index} went away without a word") from None
+        return channel.take()
+    except ChannelClosedError:
+        raise ChannelClosedError(f"worker {index} went away without a word") from None

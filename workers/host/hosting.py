@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 from workers.cell import SCHEMA, Cell, CellError
-from workers.host.channel import Line, Message, line_pair, receive_from_all
+from workers.host.channel import Channel, Message, line_pair, receive_from_all
 from workers.host.models import MODELS, refusal
 from workers.host.observer import Observer
 from workers.host.schedule import schedule
@@ -44,7 +44,7 @@ class Host:
         self._readback = readback
         self._observer = Observer(cell.observer_fd)
         self._instants_ns = {"started": started_ns}
-        self._lines: list[Line] = []
+        self._lines: list[Channel] = []
         self._finite = False
         self._phase = "import"
 
@@ -62,8 +62,8 @@ class Host:
             self._crew.end(stacks=isinstance(error, TimeoutError))
             return self._record(failure=failure_of(error, self._phase, None))
         finally:
-            for line in self._lines:  # a worker that still waits for an order ends itself
-                line.close()
+            for channel in self._lines:  # a worker that still waits for an order ends itself
+                channel.close()
             self._observer.close()
         return self._record(reports=reports)
 
@@ -74,12 +74,12 @@ class Host:
         self._readback.imported(collect=cell.gc, switches=cell.switches)
         descriptors = []
         for _ in range(cell.workers):
-            line, theirs = line_pair()
-            self._lines.append(line)
+            channel, theirs = line_pair()
+            self._lines.append(channel)
             descriptors.append(theirs.detach())
         pids = [os.getpid(), *self._crew.start(descriptors)]
-        for index, line in enumerate(self._lines):
-            line.send({"cell": dataclasses.asdict(cell), "index": index})
+        for index, channel in enumerate(self._lines):
+            channel.send({"cell": dataclasses.asdict(cell), "index": index})
         self._finite = self._await("imported")[0]["finite"]  # as the workload is, which is one
         self._observer.phase("imported", pids)
         self._order({"do": "begin"})
@@ -118,23 +118,23 @@ class Host:
         self._crew.join(GRACE_S if len(closed) == len(self._lines) else 0.0)
         left: Message = {"pending_tasks": 0, "hung": True}
         return [
-            report | (closed[line]["report"] | {"hung": False} if line in closed else left)
-            for line, report in zip(self._lines, reports, strict=True)
+            report | (closed[channel]["report"] | {"hung": False} if channel in closed else left)
+            for channel, report in zip(self._lines, reports, strict=True)
         ]
 
     def _order(self, order: Message) -> None:
-        for line in self._lines:
+        for channel in self._lines:
             # A worker that is gone has left its last words behind: the next `_await` reads them.
             with contextlib.suppress(BrokenPipeError):
-                line.send(order)
+                channel.send(order)
 
     def _await(self, expected: str, takes_s: float = 0.0) -> list[Message]:
         """Wait for one message from each worker; note the instant at which the last has come."""
         heard = self._hear(takes_s + LIMIT_S)
         self._instants_ns[expected] = time.monotonic_ns()
-        return [heard[line] for line in self._lines]
+        return [heard[channel] for channel in self._lines]
 
-    def _hear(self, limit_s: float, *, all_of_them: bool = True) -> dict[Line, Message]:
+    def _hear(self, limit_s: float, *, all_of_them: bool = True) -> dict[Channel, Message]:
         watched = self._observer.descriptor
         heard = receive_from_all(self._lines, limit_s, watched, all_of_them=all_of_them)
         for message in heard.values():

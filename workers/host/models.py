@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # imported where they are needed: both cost a child memory
 LAST_WORDS_S = 0.5  # for stacks to be written before a process is ended
 
 
-class Crew(Protocol):
+class WorkerPool(Protocol):
     """Starts the workers, each at its end of a line, and waits for them to be gone."""
 
     def start(self, descriptors: list[int]) -> list[int]:
@@ -130,7 +130,7 @@ def _run_and_close(interpreter: interpreters.Interpreter, code: str) -> None:
         interpreter.close()
 
 
-MODELS: dict[str, type[Crew]] = {
+MODELS: dict[str, type[WorkerPool]] = {
     "threads": Threads,
     "processes": Processes,
     "interpreters": Interpreters,

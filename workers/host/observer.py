@@ -6,7 +6,7 @@ window closed with all workers still busy) the child says so and goes on at the 
 
 import socket
 
-from workers.host.channel import Line
+from workers.host.channel import Channel
 
 
 class Observer:
@@ -14,7 +14,7 @@ class Observer:
 
     def __init__(self, descriptor: int | None) -> None:
         self.descriptor = descriptor
-        self._line = None if descriptor is None else Line(socket.socket(fileno=descriptor))
+        self._line = None if descriptor is None else Channel(socket.socket(fileno=descriptor))
 
     def phase(self, name: str, pids: list[int]) -> None:
         """Announce a phase with the processes that make up the run; return at the nod.

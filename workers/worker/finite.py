@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from workers.host.channel import Message
     from workers.loops.runners import Runtime
-    from workers.worker.session import Life
+    from workers.worker.session import Session
 
 
-class Stint:
+class FiniteRun:
     """One worker's work, from the release that the host ordered to its finish."""
 
-    def __init__(self, life: Life, order: Message) -> None:
-        self._life = life
+    def __init__(self, session: Session, order: Message) -> None:
+        self._life = session
         self._released_ns: int = order["released_ns"]
         self._started_ns = self._finished_ns = 0
 
@@ -37,7 +37,7 @@ class Stint:
         """Take the closing tick, and tell the host."""
         self._finished_ns = self._life.meter.close(None)
         self._life.phase = "stop"
-        self._life.line.send({"is": "measured", "finished_ns": self._finished_ns})
+        self._life.channel.send({"is": "measured", "finished_ns": self._finished_ns})
 
     def told(self) -> Message:
         """Tell when all this was, for the record."""
@@ -50,30 +50,30 @@ class Stint:
         }
 
 
-async def measure_work(life: Life, runtime: Runtime) -> Message:
+async def measure_work(session: Session, runtime: Runtime) -> Message:
     """Run a finite workload on its loop, waiting for the release by the loop's own clock.
 
     It runs in the life's own task, as it would in a script. Raises whatever it raises.
     """
-    life.line.send({"is": "ready"})
-    stint = Stint(life, await runtime.receive(life.line))
-    while (wait_s := stint.wait_s) > 0:  # again if a timer fires early, as uvloop's may
+    session.channel.send({"is": "ready"})
+    finite_run = FiniteRun(session, await runtime.receive(session.channel))
+    while (wait_s := finite_run.wait_s) > 0:  # again if a timer fires early, as uvloop's may
         await runtime.sleep(wait_s)
-    stint.start()
-    await life.workload.run(life.worker)
-    stint.finish()
-    await runtime.receive(life.line)
-    return stint.told()
+    finite_run.start()
+    await session.workload.run(session.worker)
+    finite_run.finish()
+    await runtime.receive(session.channel)
+    return finite_run.told()
 
 
-def measure_work_alone(life: Life) -> Message:
+def measure_work_alone(session: Session) -> Message:
     """Call the work of a workload that makes loops, where none runs. Raises whatever it raises."""
-    life.line.send({"is": "ready"})
-    stint = Stint(life, life.line.receive())
-    while (wait_s := stint.wait_s) > 0:
+    session.channel.send({"is": "ready"})
+    finite_run = FiniteRun(session, session.channel.receive())
+    while (wait_s := finite_run.wait_s) > 0:
         time.sleep(wait_s)
-    stint.start()
-    life.workload.work(life.worker)
-    stint.finish()
-    life.line.receive()
-    return stint.told()
+    finite_run.start()
+    session.workload.work(session.worker)
+    finite_run.finish()
+    session.channel.receive()
+    return finite_run.told()

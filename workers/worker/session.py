@@ -10,7 +10,7 @@ import traceback
 from typing import Any
 
 from workers.cell import Cell
-from workers.host.channel import Line, Message
+from workers.host.channel import Channel, Message
 from workers.host.open_files import raise_limit
 from workers.loops.registry import import_loop, loop_version
 from workers.loops.runners import Runtime, runtime_of
@@ -50,18 +50,18 @@ def load(cell: Cell) -> Workload:
 
 def work(descriptor: int) -> None:
     """Live a worker's life, told what to do over the line behind `descriptor`."""
-    line = Line(socket.socket(fileno=descriptor))
-    life = None
+    channel = Channel(socket.socket(fileno=descriptor))
+    session = None
     try:
-        assignment = line.receive()
-        life = Life(line, Cell(**assignment["cell"]), assignment["index"])
-        line.send({"is": "closed", "report": life.live()})
+        assignment = channel.receive()
+        session = Session(channel, Cell(**assignment["cell"]), assignment["index"])
+        channel.send({"is": "closed", "report": session.live()})
     except BaseException as error:
-        phase, index = (life.phase, life.index) if life else ("start", None)
+        phase, index = (session.phase, session.index) if session else ("start", None)
         with contextlib.suppress(ConnectionError):  # unless the host itself is gone
-            line.send({"is": "failed", "failure": failure_of(error, phase, index)})
+            channel.send({"is": "failed", "failure": failure_of(error, phase, index)})
     finally:
-        line.close()
+        channel.close()
 
 
 def failure_of(error: BaseException, phase: str, worker: int | None) -> dict[str, Any]:
@@ -80,17 +80,17 @@ def failure_of(error: BaseException, phase: str, worker: int | None) -> dict[str
     }
 
 
-class Life:
+class Session:
     """Holds what a worker needs from its first import to its report."""
 
     workload: Workload  # these three once it is imported
     worker: Worker
     meter: Meter
 
-    def __init__(self, line: Line, cell: Cell, index: int) -> None:
+    def __init__(self, channel: Channel, cell: Cell, index: int) -> None:
         self.phase = "import"
         self.index = index
-        self.line = line
+        self.channel = channel
         self.cell = cell
         self._readback: Readback | None = None
         if cell.model != "threads":  # threads share the host's interpreter, which reads itself back
@@ -111,8 +111,8 @@ class Life:
             setattr(self.workload, self.workload.in_flight, cell.share(self.index))
         if self._readback:
             self._readback.imported(collect=cell.gc, switches=cell.switches)
-        self.line.send({"is": "imported", "finite": self.workload.finite})
-        self.line.receive()
+        self.channel.send({"is": "imported", "finite": self.workload.finite})
+        self.channel.receive()
         self.worker = Worker(self.index, cell.workers, cell.services, cell.loop)
         self.meter = Meter(self.worker, self._readback)
         if self.workload.makes_loops:
@@ -175,7 +175,7 @@ class Life:
             **loop,
             **told,
         }
-        self.line.send({"is": "report", "report": report})
+        self.channel.send({"is": "report", "report": report})
 
     def _errors(self) -> Message:
         return {"errors": self.worker.errors, "error_samples": self.worker.error_samples}

@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from workers.host.channel import Message
     from workers.loops.runners import Runtime, Traffic
     from workers.worker.meter import Meter
-    from workers.worker.session import Life
+    from workers.worker.session import Session
 
 
-async def measure_window(life: Life, runtime: Runtime, grace_s: float) -> Message:
+async def measure_window(session: Session, runtime: Runtime, grace_s: float) -> Message:
     """Run traffic from the end of setup until the host says stop; tell when it was busy.
 
     Operations in flight have `grace_s` to end once told to stop.
@@ -22,28 +22,28 @@ async def measure_window(life: Life, runtime: Runtime, grace_s: float) -> Messag
         Exception: whatever it raised.
     """
     busy_from_ns = time.monotonic_ns()
-    traffic = runtime.start(life.workload.run(life.worker))
+    traffic = runtime.start(session.workload.run(session.worker))
     try:
-        life.phase = "warm-up"
-        await traffic.beside(runtime.sleep(life.cell.warmup_s))
-        order = await _ask(life, runtime, traffic, {"is": "ready"})
-        life.phase = "window"
-        await traffic.beside(_ticks(runtime, order["instants_ns"], life.meter))
-        await _ask(life, runtime, traffic, {"is": "measured"})
+        session.phase = "warm-up"
+        await traffic.beside(runtime.sleep(session.cell.warmup_s))
+        order = await _ask(session, runtime, traffic, {"is": "ready"})
+        session.phase = "window"
+        await traffic.beside(_ticks(runtime, order["instants_ns"], session.meter))
+        await _ask(session, runtime, traffic, {"is": "measured"})
         busy_until_ns = time.monotonic_ns()
-        life.phase = "stop"
-        life.worker.stop()
+        session.phase = "stop"
+        session.worker.stop()
         await traffic.end(grace_s)
     except BaseException:
-        life.worker.stop()
+        session.worker.stop()
         await traffic.cancel(grace_s)
         raise
     return {"busy_from_ns": busy_from_ns, "busy_until_ns": busy_until_ns}
 
 
-async def _ask(life: Life, runtime: Runtime, traffic: Traffic, message: Message) -> Message:
-    life.line.send(message)
-    return await traffic.beside(runtime.receive(life.line))
+async def _ask(session: Session, runtime: Runtime, traffic: Traffic, message: Message) -> Message:
+    session.channel.send(message)
+    return await traffic.beside(runtime.receive(session.channel))
 
 
 async def _ticks(runtime: Runtime, instants_ns: list[int], meter: Meter) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from scaling.analysis.claims.claim import Claim
 from scaling.analysis.claims.rules import figures_of
-from scaling.analysis.comparison.build_differences import unlike_of
+from scaling.analysis.comparison.build_differences import build_differences_of
 from scaling.analysis.controls import Soundness, soundness
 from scaling.analysis.lookup.figure import Figure
 from scaling.analysis.lookup.named_cell import AbsentCellError
@@ -108,7 +108,7 @@ def evidence(claim: Claim, studies: Sequence[Study]) -> Evidence | NoEvidence:
 def builds_differ(claim: Claim, study: Study) -> str:
     """In what the builds of a claim's arms differ and should not: `compiler, PGO`, or nothing."""
     arms = {str(cell.get("arm")) for cell in claim.cells}
-    return ", ".join(each.fact for each in unlike_of(study.journal.study, arms))
+    return ", ".join(each.fact for each in build_differences_of(study.journal.study, arms))
 
 
 def _distance(error: UsageError) -> float:

@@ -16,7 +16,7 @@ from scaling.analysis.claims.claim import Claim
 from scaling.analysis.lookup.figure import Figure, figure
 from scaling.analysis.lookup.named_cell import changed
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.statistics.verdict import WIDEST_SAME, Question, Verdict, ask
+from scaling.analysis.statistics.verdict import WIDEST_SAME, Hypothesis, Verdict, ask
 from scaling.analysis.table.load import Journal
 from scaling.base.formats import number, percent, plural
 from scaling.study.presets import FEWEST_FOR_INTERVAL
@@ -34,7 +34,7 @@ class Part:
     """
 
     value: Estimate
-    question: Question
+    question: Hypothesis
     needed: Needed
     bound: str = ""
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from scaling.analysis.comparison.families import Family, families
-from scaling.analysis.comparison.paired import Measure, Paired, Way
-from scaling.analysis.statistics.verdict import COST, RATE, Judged, Question, ask, judged
+from scaling.analysis.comparison.paired import Configuration, Measure, Paired
+from scaling.analysis.statistics.verdict import COST, RATE, Hypothesis, RatioVerdict, ask, judged
 
 
 @dataclass(frozen=True, slots=True)
-class Rivalry:
+class BaselineRatio:
     """`ours` over `theirs`: each figure is ours divided by theirs, paired inside blocks.
 
     `among` are the ways of which `theirs` was the fastest. Memory is PSS over PSS, or RSS over RSS
@@ -23,12 +23,12 @@ class Rivalry:
     and loop, which stand in one table, are one family.
     """
 
-    ours: Way
-    theirs: Way
-    among: list[Way]
-    throughput: Judged
-    cpu_s_per_op: Judged
-    memory: Judged
+    ours: Configuration
+    theirs: Configuration
+    among: list[Configuration]
+    throughput: RatioVerdict
+    cpu_s_per_op: RatioVerdict
+    memory: RatioVerdict
     memory_kind: Measure
 
     @property
@@ -40,13 +40,13 @@ class Rivalry:
 class _Match(NamedTuple):
     """A rivalry before its family is known."""
 
-    ours: Way
-    theirs: Way
-    among: list[Way]
+    ours: Configuration
+    theirs: Configuration
+    among: list[Configuration]
     memory_kind: Measure
 
 
-def rivalries(runs: Paired) -> list[Rivalry]:
+def baseline_ratios(runs: Paired) -> list[BaselineRatio]:
     """Threads of every version's free arm, and interpreters of any arm, over processes at each N.
 
     Where no arm with the GIL ran as processes, an arm is held against its own.
@@ -54,7 +54,7 @@ def rivalries(runs: Paired) -> list[Rivalry]:
     matches = list(_matches(runs))
     answers = iter(judged([question for each in matches for question in _questions(runs, each)]))
     found = [
-        Rivalry(
+        BaselineRatio(
             each.ours,
             each.theirs,
             each.among,
@@ -68,12 +68,12 @@ def rivalries(runs: Paired) -> list[Rivalry]:
     return [each for each in found if each.throughput.n]
 
 
-def _questions(runs: Paired, match: _Match) -> Iterator[Question]:
+def _questions(runs: Paired, match: _Match) -> Iterator[Hypothesis]:
     """What is asked of a pair of ways: work, CPU time, memory."""
     asked: tuple[Measure, ...] = ("throughput", "cpu_s_per_op", match.memory_kind)
     for measure in asked:
-        speech = RATE if measure == "throughput" else COST
-        yield ask(runs.ratios(match.ours, match.theirs, measure), runs.margin(measure), speech)
+        direction = RATE if measure == "throughput" else COST
+        yield ask(runs.ratios(match.ours, match.theirs, measure), runs.margin(measure), direction)
 
 
 def _matches(runs: Paired) -> Iterator[_Match]:
@@ -82,25 +82,29 @@ def _matches(runs: Paired) -> Iterator[_Match]:
         ours += [(arm, "interpreters") for arm in family.rungs]
         for arm, model in ours:
             for n in runs.workers:
-                way = Way(arm, model, n)
-                among = _processes(runs, family, way)
+                configuration = Configuration(arm, model, n)
+                among = _processes(runs, family, configuration)
                 theirs = runs.fastest(among)
-                if theirs is not None and runs.measured([way]):
-                    yield _Match(way, theirs, among, runs.memory_kind(way, theirs))
+                if theirs is not None and runs.measured([configuration]):
+                    yield _Match(
+                        configuration, theirs, among, runs.memory_kind(configuration, theirs)
+                    )
 
 
-def ceiling(runs: Paired) -> list[Way]:
+def ceiling(runs: Paired) -> list[Configuration]:
     """At each N the fastest processes of an arm with the GIL, of any version; else of any arm."""
     found = []
     with_gil = [arm for family in families(runs.arms) for arm in family.with_gil]
     for n in runs.workers:
-        usual = runs.fastest(Way(arm, "processes", n) for arm in with_gil)
-        way = usual or runs.fastest(Way(arm, "processes", n) for arm in runs.arms)
-        found += [way] if way else []
+        usual = runs.fastest(Configuration(arm, "processes", n) for arm in with_gil)
+        configuration = usual or runs.fastest(
+            Configuration(arm, "processes", n) for arm in runs.arms
+        )
+        found += [configuration] if configuration else []
     return found
 
 
-def _processes(runs: Paired, family: Family, ours: Way) -> list[Way]:
+def _processes(runs: Paired, family: Family, ours: Configuration) -> list[Configuration]:
     """The processes that a way is held against."""
-    usual = runs.measured(Way(arm, "processes", ours.workers) for arm in family.with_gil)
-    return usual or runs.measured([Way(ours.arm, "processes", ours.workers)])
+    usual = runs.measured(Configuration(arm, "processes", ours.workers) for arm in family.with_gil)
+    return usual or runs.measured([Configuration(ours.arm, "processes", ours.workers)])

@@ -19,9 +19,9 @@ from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.statistics.verdict import (
     COST,
     RATE,
-    Judged,
-    Question,
-    Speech,
+    Direction,
+    Hypothesis,
+    RatioVerdict,
     ask_unpaired,
     judged,
 )
@@ -51,8 +51,8 @@ class Change:
     curve: Curve
     then: Point
     now: Point
-    throughput: Judged
-    memory: Judged
+    throughput: RatioVerdict
+    memory: RatioVerdict
     memory_kinds: tuple[str, str]
 
     @property
@@ -179,14 +179,14 @@ def _changes(pairs: list[tuple[Place, Place]], floors: list[NoiseFloor]) -> list
     ]
 
 
-def _questions(then: Place, now: Place, floors: list[NoiseFloor]) -> Iterator[Question]:
+def _questions(then: Place, now: Place, floors: list[NoiseFloor]) -> Iterator[Hypothesis]:
     """What is asked of one cell: work, and memory if it is of one kind."""
-    speeches: dict[str, Speech] = {"throughput": RATE, "memory": COST}
-    for measure, speech in speeches.items():
+    speeches: dict[str, Direction] = {"throughput": RATE, "memory": COST}
+    for measure, direction in speeches.items():
         alike = measure != "memory" or then[1].memory_kind == now[1].memory_kind
         ours, theirs = (_runs(place, measure, alike) for place in (now, then))
         margin = max(floor.margin(now[1].key.workload, measure) for floor in floors)
-        yield ask_unpaired(ours, theirs, margin, speech)
+        yield ask_unpaired(ours, theirs, margin, direction)
 
 
 def _runs(place: Place, measure: str, alike: bool) -> Floats:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from scaling.analysis.comparison.families import Family, families
-from scaling.analysis.comparison.paired import Paired, Way
-from scaling.analysis.statistics.verdict import Judged, ask, judged
+from scaling.analysis.comparison.paired import Configuration, Paired
+from scaling.analysis.statistics.verdict import RatioVerdict, ask, judged
 
 type Outcome = Literal["reached", "never", "can't tell"]
 
@@ -24,9 +24,9 @@ class BreakEven:
     """
 
     arm: str
-    single: Way
-    among: list[Way]
-    ratios: dict[int, Judged]
+    single: Configuration
+    among: list[Configuration]
+    ratios: dict[int, RatioVerdict]
 
     @property
     def at(self) -> int | None:
@@ -56,12 +56,23 @@ def break_evens(runs: Paired) -> list[BreakEven]:
 
 def _break_even(runs: Paired, family: Family) -> BreakEven | None:
     models = ("threads", "processes")
-    among = runs.measured(Way(arm, model, 1) for arm in family.with_gil for model in models)
+    among = runs.measured(
+        Configuration(arm, model, 1) for arm in family.with_gil for model in models
+    )
     single = runs.fastest(among)
     if single is None:
         return None
-    ways = [Way(family.free, "threads", n) for n in runs.workers]
+    configurations = [Configuration(family.free, "threads", n) for n in runs.workers]
     margin = runs.margin("throughput")
-    answers = judged([ask(runs.ratios(way, single, "throughput"), margin) for way in ways])
-    known = {way.workers: ratio for way, ratio in zip(ways, answers, strict=True) if ratio.n}
+    answers = judged(
+        [
+            ask(runs.ratios(configuration, single, "throughput"), margin)
+            for configuration in configurations
+        ]
+    )
+    known = {
+        configuration.workers: ratio
+        for configuration, ratio in zip(configurations, answers, strict=True)
+        if ratio.n
+    }
     return BreakEven(family.free, single, among, known) if known else None

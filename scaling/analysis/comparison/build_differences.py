@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 import msgspec
 
-from scaling.journal.record import Arm, Environment, StudyLine
+from scaling.journal.record import ArmRecord, Environment, StudyLine
 
 MEANT = frozenset({"--disable-gil"})
 BACKPORTS = frozenset({"typing_extensions"})  # what newer versions have in them
 
 
 @dataclass(frozen=True, slots=True)
-class Unlike:
+class BuildDifference:
     """One fact in which arms differ: each of its values, with the arms that have it."""
 
     fact: str
@@ -31,7 +31,7 @@ class Unlike:
         return f"{self.fact}: {', '.join(told)}"
 
 
-def unlike(study: StudyLine) -> list[Unlike]:
+def build_differences(study: StudyLine) -> list[BuildDifference]:
     """Everything that the study's arms differ in and should not.
 
     A value that a machine could not tell is not compared; an arm of which nothing is known is
@@ -45,14 +45,14 @@ def unlike(study: StudyLine) -> list[Unlike]:
     differing = [each for each in found if len(each.values) > 1]
     blank = [name for name, arm in study.arms.items() if name not in known and not arm.runtime]
     if blank and len(study.arms) > 1:
-        differing.append(Unlike("build", {"not known": blank}))
+        differing.append(BuildDifference("build", {"not known": blank}))
     return differing
 
 
-def unlike_of(study: StudyLine, arms: Collection[str]) -> list[Unlike]:
+def build_differences_of(study: StudyLine, arms: Collection[str]) -> list[BuildDifference]:
     """The same of these arms of the study alone."""
     named = {name: arm for name, arm in study.arms.items() if name in arms}
-    return unlike(msgspec.structs.replace(study, arms=named))
+    return build_differences(msgspec.structs.replace(study, arms=named))
 
 
 def _options(environment: Environment) -> str:
@@ -80,16 +80,16 @@ def _package(name: str) -> Callable[[Environment], str | None]:
 
 def _compared(
     fact: str, of: Callable[[Environment], str | None], arms: Mapping[str, Environment]
-) -> Unlike:
+) -> BuildDifference:
     values: dict[str, list[str]] = defaultdict(list)
     for name, environment in arms.items():
         value = of(environment)
         if value is not None:
             values[value].append(name)
-    return Unlike(fact, dict(values))
+    return BuildDifference(fact, dict(values))
 
 
-def _by_minor(arms: Mapping[str, Arm]) -> dict[str, dict[str, Environment]]:
+def _by_minor(arms: Mapping[str, ArmRecord]) -> dict[str, dict[str, Environment]]:
     """Arms by `3.14`: their versions should agree to the last digit."""
     found: dict[str, dict[str, Environment]] = defaultdict(dict)
     for name, arm in arms.items():
@@ -99,5 +99,5 @@ def _by_minor(arms: Mapping[str, Arm]) -> dict[str, dict[str, Environment]]:
     return found
 
 
-def _version(minor: str, arms: Mapping[str, Environment]) -> Unlike:
+def _version(minor: str, arms: Mapping[str, Environment]) -> BuildDifference:
     return _compared(f"version of {minor}", lambda each: each.python.version, arms)

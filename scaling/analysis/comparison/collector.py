@@ -6,22 +6,25 @@ grow with N; `+nogc` stands beside the ladder of arms and is no rung of it (DESI
 
 from collections.abc import Iterator
 
-from scaling.analysis.comparison.contrast import Held, held
-from scaling.analysis.comparison.paired import Paired, Way
+from scaling.analysis.comparison.contrast import Contrast, contrasts
+from scaling.analysis.comparison.paired import Configuration, Paired
 
 WITHOUT = (
     "+nogc"  # the last setting of an arm's name, by the order of `scaling.builds.arms.SETTINGS`
 )
 
 
-def collectors(runs: Paired) -> list[Held]:
+def collectors(runs: Paired) -> list[Contrast]:
     """Every arm that was measured with and without the collector, at each N."""
-    return held(runs, _pairs(runs))
+    return contrasts(runs, _pairs(runs))
 
 
-def _pairs(runs: Paired) -> Iterator[tuple[Way, Way]]:
+def _pairs(runs: Paired) -> Iterator[tuple[Configuration, Configuration]]:
     for arm in runs.arms:
         if arm.endswith(WITHOUT):
             for model in runs.models:
                 for n in runs.workers:
-                    yield Way(arm, model, n), Way(arm.removesuffix(WITHOUT), model, n)
+                    yield (
+                        Configuration(arm, model, n),
+                        Configuration(arm.removesuffix(WITHOUT), model, n),
+                    )

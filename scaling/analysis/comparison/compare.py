@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from scaling.analysis.comparison.baseline import Rivalry, rivalries
+from scaling.analysis.comparison.baseline import BaselineRatio, baseline_ratios
 from scaling.analysis.comparison.break_even import BreakEven, break_evens
 from scaling.analysis.comparison.collector import collectors
-from scaling.analysis.comparison.contrast import Held
+from scaling.analysis.comparison.contrast import Contrast
 from scaling.analysis.comparison.ladder import Ladder, ladders
 from scaling.analysis.comparison.loops import loops, runtimes, together
-from scaling.analysis.comparison.paired import Paired, Way, paired
+from scaling.analysis.comparison.paired import Configuration, Paired, paired
 from scaling.analysis.comparison.versions import versions
-from scaling.analysis.statistics.verdict import Judged, Verdict
+from scaling.analysis.statistics.verdict import RatioVerdict, Verdict
 from scaling.journal.record import StudyLine
 
 
@@ -24,9 +24,9 @@ class Ratio(NamedTuple):
 
     question: str
     measure: str
-    of: Way
-    over: Way
-    value: Judged
+    of: Configuration
+    over: Configuration
+    value: RatioVerdict
     memory_kind: str | None = None
 
     @property
@@ -49,12 +49,12 @@ class Compared:
 
     runs: Paired
     ladders: list[Ladder] = field(default_factory=list)
-    rivalries: list[Rivalry] = field(default_factory=list)
+    baseline_ratios: list[BaselineRatio] = field(default_factory=list)
     break_evens: list[BreakEven] = field(default_factory=list)
-    versions: list[Held] = field(default_factory=list)
-    collectors: list[Held] = field(default_factory=list)
-    loops: list[Held] = field(default_factory=list)
-    runtimes: list[Held] = field(default_factory=list)
+    versions: list[Contrast] = field(default_factory=list)
+    collectors: list[Contrast] = field(default_factory=list)
+    loops: list[Contrast] = field(default_factory=list)
+    runtimes: list[Contrast] = field(default_factory=list)
 
     @property
     def is_across_loops(self) -> bool:
@@ -68,14 +68,14 @@ class Compared:
             yield Ratio("headline", "throughput", ladder.top, ladder.bottom, ladder.headline)
             for step in ladder.steps:
                 yield Ratio("step", step.name, step.after, step.before, step.factor)
-        for each in self.rivalries:
-            ways = each.ours, each.theirs
-            yield Ratio("over processes", "throughput", *ways, each.throughput)
-            yield Ratio("over processes", "cpu_s_per_op", *ways, each.cpu_s_per_op)
-            yield Ratio("over processes", "memory", *ways, each.memory, each.memory_kind)
+        for each in self.baseline_ratios:
+            configurations = each.ours, each.theirs
+            yield Ratio("over processes", "throughput", *configurations, each.throughput)
+            yield Ratio("over processes", "cpu_s_per_op", *configurations, each.cpu_s_per_op)
+            yield Ratio("over processes", "memory", *configurations, each.memory, each.memory_kind)
         for found in self.break_evens:
             for n, ratio in found.ratios.items():
-                threads = Way(found.arm, "threads", n)
+                threads = Configuration(found.arm, "threads", n)
                 yield Ratio("break-even", "throughput", threads, found.single, ratio)
         for question, pairs in (
             ("version", self.versions),
@@ -88,7 +88,7 @@ class Compared:
                 yield Ratio(question, "cpu_s_per_op", pair.of, pair.over, pair.cpu_s_per_op)
 
     @property
-    def across_states(self) -> list[tuple[Way, Way]]:
+    def across_states(self) -> list[tuple[Configuration, Configuration]]:
         """The pairs of ways whose ratio is one across allocator states, each once.
 
         Such a ratio tells of the state, too, and must say so (DESIGN.md, Arms).
@@ -96,13 +96,13 @@ class Compared:
         pairs = dict.fromkeys((ratio.of, ratio.over) for ratio in self.ratios)
         return [pair for pair in pairs if len(set(filter(None, map(self.state, pair)))) > 1]
 
-    def state(self, way: Way) -> str | None:
+    def state(self, configuration: Configuration) -> str | None:
         """The allocator state of a way's runs, as `Point.allocator_state` has it."""
-        point = self.runs.point(way)
+        point = self.runs.point(configuration)
         return point.allocator_state if point else None
 
 
-def compare_ways(frame: pd.DataFrame, study: StudyLine) -> list[Compared]:
+def compare_configurations(frame: pd.DataFrame, study: StudyLine) -> list[Compared]:
     """One entry for each section and loop of a study in which two arms or models were run.
 
     After those of a section comes one across its loops, if there are any to hold against asyncio,
@@ -130,7 +130,7 @@ def _on_one_loop(runs: Paired) -> Compared:
     return Compared(
         runs,
         ladders(runs),
-        rivalries(runs),
+        baseline_ratios(runs),
         break_evens(runs),
         versions(runs),
         collectors(runs),

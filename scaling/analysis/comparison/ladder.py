@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from scaling.analysis.comparison.families import Family, changes, families
-from scaling.analysis.comparison.paired import Paired, Way
+from scaling.analysis.comparison.paired import Configuration, Paired
 from scaling.analysis.statistics.estimate import Floats
-from scaling.analysis.statistics.verdict import Judged, ask, judged
+from scaling.analysis.statistics.verdict import RatioVerdict, ask, judged
 
 MODEL = "threads"
 # A rung between the ends must be valid in so many of the blocks in which the ends are. With fewer
@@ -31,9 +31,9 @@ class Step:
     """From one rung to the next one measured. `values` are the factors of the single blocks."""
 
     name: str
-    before: Way
-    after: Way
-    factor: Judged
+    before: Configuration
+    after: Configuration
+    factor: RatioVerdict
     values: Floats
 
 
@@ -47,21 +47,21 @@ class Ladder:
 
     workers: int
     steps: list[Step]
-    headline: Judged
+    headline: RatioVerdict
     missing: list[str]
 
     @property
-    def bottom(self) -> Way:
+    def bottom(self) -> Configuration:
         """The rung that the headline is over."""
         return self.steps[0].before
 
     @property
-    def top(self) -> Way:
+    def top(self) -> Configuration:
         """The rung that the headline is of."""
         return self.steps[-1].after
 
     @property
-    def ways(self) -> list[Way]:
+    def configurations(self) -> list[Configuration]:
         """Every rung stepped on, from the bottom."""
         return [self.bottom, *(step.after for step in self.steps)]
 
@@ -81,7 +81,7 @@ class _Climb(NamedTuple):
     """A ladder before its family is known; factors are of shape (blocks,), the headline's last."""
 
     workers: int
-    rungs: list[Way]
+    rungs: list[Configuration]
     names: list[str]
     factors: list[Floats]
     missing: list[str]
@@ -108,13 +108,16 @@ def _judged(climbs: list[_Climb], margin: float) -> list[Ladder]:
     found = []
     for climb in climbs:
         named = zip(climb.names, pairwise(climb.rungs), climb.factors[:-1], strict=True)
-        steps = [Step(name, *ways, next(answers), values) for name, ways, values in named]
+        steps = [
+            Step(name, *configurations, next(answers), values)
+            for name, configurations, values in named
+        ]
         found.append(Ladder(climb.workers, steps, next(answers), climb.missing))
     return found
 
 
 def _climb(runs: Paired, family: Family, workers: int) -> _Climb | None:
-    measured = runs.measured(Way(arm, MODEL, workers) for arm in family.rungs)
+    measured = runs.measured(Configuration(arm, MODEL, workers) for arm in family.rungs)
     if len(measured) < 2:
         return None
     bottom, top = measured[0], measured[-1]

@@ -13,8 +13,8 @@ from itertools import islice, product
 
 import numpy as np
 
-from scaling.analysis.comparison.contrast import Held, held
-from scaling.analysis.comparison.paired import Measure, Paired, Way
+from scaling.analysis.comparison.contrast import Contrast, contrasts
+from scaling.analysis.comparison.paired import Configuration, Measure, Paired
 from scaling.analysis.statistics.estimate import Floats
 from scaling.builds.runtimes.known import RUNTIMES
 
@@ -33,39 +33,47 @@ def together(parts: Sequence[Paired]) -> Paired:
         return np.hstack(grids)
 
     first = parts[0]
-    ways = (Way(w.arm, w.model, w.workers, part.loop) for part in parts for w in part.columns)
+    configurations = (
+        Configuration(w.arm, w.model, w.workers, part.loop) for part in parts for w in part.columns
+    )
     return Paired(
         first.section,
         "",
         [curve for part in parts for curve in part.curves],
-        {way: place for place, way in enumerate(ways)},
+        {configuration: place for place, configuration in enumerate(configurations)},
         {measure: table(measure) for measure in first.values},
         blocks,
         first.floor,
     )
 
 
-def loops(runs: Paired) -> list[Held]:
+def loops(runs: Paired) -> list[Contrast]:
     """Each other loop over asyncio; `runs` are those of all loops, as `together` makes them."""
-    return held(runs, _loop_pairs(runs))
+    return contrasts(runs, _loop_pairs(runs))
 
 
-def runtimes(runs: Paired) -> list[Held]:
+def runtimes(runs: Paired) -> list[Contrast]:
     """Each other runtime over Python, of the runs of all loops."""
-    return held(runs, _runtime_pairs(runs))
+    return contrasts(runs, _runtime_pairs(runs))
 
 
-def _loop_pairs(runs: Paired) -> Iterator[tuple[Way, Way]]:
+def _loop_pairs(runs: Paired) -> Iterator[tuple[Configuration, Configuration]]:
     others = [curve.key for curve in runs.curves if curve.key.loop != BASE]
     for key, n in product(others, runs.workers):
-        yield Way(key.arm, key.model, n, key.loop), Way(key.arm, key.model, n, BASE)
+        yield (
+            Configuration(key.arm, key.model, n, key.loop),
+            Configuration(key.arm, key.model, n, BASE),
+        )
 
 
-def _runtime_pairs(runs: Paired) -> Iterator[tuple[Way, Way]]:
+def _runtime_pairs(runs: Paired) -> Iterator[tuple[Configuration, Configuration]]:
     others = [curve.key for curve in runs.curves if curve.key.arm in RUNTIMES]
     for python in islice(_pythons(runs), 1):
         for key, n in product(others, runs.workers):
-            yield Way(key.arm, key.model, n, key.loop), Way(python, MODEL, n, BASE)
+            yield (
+                Configuration(key.arm, key.model, n, key.loop),
+                Configuration(python, MODEL, n, BASE),
+            )
 
 
 def _pythons(runs: Paired) -> Iterator[str]:
@@ -74,6 +82,6 @@ def _pythons(runs: Paired) -> Iterator[str]:
     All curves are in order by loop first, and another loop may have been run on a later arm alone.
     """
     for arm in dict.fromkeys(curve.key.arm for curve in runs.curves if curve.key.loop == BASE):
-        ways = runs.measured(Way(arm, MODEL, n, BASE) for n in runs.workers)
-        if ways and arm not in RUNTIMES:
+        configurations = runs.measured(Configuration(arm, MODEL, n, BASE) for n in runs.workers)
+        if configurations and arm not in RUNTIMES:
             yield arm

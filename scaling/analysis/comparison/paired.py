@@ -25,7 +25,7 @@ SUBJECT = ["workload", "parameters", "sizing", "loop"]
 WAY = ["arm", "model", "workers"]
 
 
-class Way(NamedTuple):
+class Configuration(NamedTuple):
     """One way to run a section's work: on which arm, under which model, with N workers.
 
     `loop` is empty but where loops are held against each other
@@ -51,7 +51,7 @@ class Paired:
     section: Section
     loop: str
     curves: list[Curve]
-    columns: dict[Way, int]
+    columns: dict[Configuration, int]
     values: dict[Measure, Floats]
     blocks: Integers
     floor: NoiseFloor
@@ -83,18 +83,18 @@ class Paired:
         on_cores = [point.workers for point in points if point.region == "cores"]
         return max(on_cores, default=max(self.workers))
 
-    def of(self, way: Way, measure: Measure) -> Floats:
+    def of(self, configuration: Configuration, measure: Measure) -> Floats:
         """The values of a way, shape (blocks,); all NaN where it was not measured."""
         table = self.values[measure]
-        if way not in self.columns:
+        if configuration not in self.columns:
             return np.full(len(table), np.nan)
-        return table[:, self.columns[way]]
+        return table[:, self.columns[configuration]]
 
-    def estimate(self, way: Way, measure: Measure, unit: str) -> Estimate:
+    def estimate(self, configuration: Configuration, measure: Measure, unit: str) -> Estimate:
         """The median of a way's values."""
-        return median(self.of(way, measure), unit)
+        return median(self.of(configuration, measure), unit)
 
-    def ratios(self, over: Way, under: Way, measure: Measure) -> Floats:
+    def ratios(self, over: Configuration, under: Configuration, measure: Measure) -> Floats:
         """One way's values over another's, block by block, shape (blocks,)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = self.of(over, measure) / self.of(under, measure)
@@ -104,32 +104,36 @@ class Paired:
         """What a ratio of that measure must differ from 1 by to be told from it."""
         return self.floor.margin(self.curves[0].key.workload, measure)
 
-    def measured(self, ways: Iterable[Way]) -> list[Way]:
+    def measured(self, configurations: Iterable[Configuration]) -> list[Configuration]:
         """Those of the ways that have a valid run."""
-        return [way for way in ways if np.isfinite(self.of(way, "throughput")).any()]
+        return [
+            configuration
+            for configuration in configurations
+            if np.isfinite(self.of(configuration, "throughput")).any()
+        ]
 
-    def fastest(self, ways: Iterable[Way]) -> Way | None:
+    def fastest(self, configurations: Iterable[Configuration]) -> Configuration | None:
         """The way with the highest median throughput; None where none was measured."""
 
-        def speed(way: Way) -> float:
-            return float(np.nanmedian(self.of(way, "throughput")))
+        def speed(configuration: Configuration) -> float:
+            return float(np.nanmedian(self.of(configuration, "throughput")))
 
-        return max(self.measured(ways), key=speed, default=None)
+        return max(self.measured(configurations), key=speed, default=None)
 
-    def memory_kind(self, over: Way, under: Way) -> Measure:
+    def memory_kind(self, over: Configuration, under: Configuration) -> Measure:
         """What two ways' memory can be compared by: PSS, or RSS where either has no PSS."""
         return "PSS" if np.isfinite(self.ratios(over, under, "PSS")).any() else "RSS"
 
-    def point(self, way: Way) -> Point | None:
+    def point(self, configuration: Configuration) -> Point | None:
         """The point of a curve that a way is; None where it was not run."""
-        whose = way.arm, way.model, way.loop or self.loop
+        whose = configuration.arm, configuration.model, configuration.loop or self.loop
         points = (
             point
             for curve in self.curves
             if (curve.key.arm, curve.key.model, curve.key.loop) == whose
             for point in curve.points
         )
-        return next((point for point in points if point.workers == way.workers), None)
+        return next((point for point in points if point.workers == configuration.workers), None)
 
 
 def paired(frame: pd.DataFrame, study: StudyLine) -> list[Paired]:
@@ -166,13 +170,15 @@ def _paired(
     section: Section, loop: str, members: list[Curve], runs: pd.DataFrame, floor: NoiseFloor
 ) -> Paired:
     valid = runs[runs["valid"]].drop_duplicates(["block", *WAY], keep="last")
-    ways = valid[WAY].drop_duplicates()
+    configurations = valid[WAY].drop_duplicates()
     columns = {
-        Way(str(arm), str(model), int(workers)): place
-        for place, (arm, model, workers) in enumerate(ways.itertuples(index=False, name=None))
+        Configuration(str(arm), str(model), int(workers)): place
+        for place, (arm, model, workers) in enumerate(
+            configurations.itertuples(index=False, name=None)
+        )
     }
     names = valid[WAY].itertuples(index=False, name=None)
-    column = [columns[Way(str(arm), str(model), int(n))] for arm, model, n in names]
+    column = [columns[Configuration(str(arm), str(model), int(n))] for arm, model, n in names]
     blocks, row = np.unique(valid["block"].to_numpy(), return_inverse=True)
 
     def table(values: Floats) -> Floats:

@@ -11,23 +11,25 @@ import re
 from collections.abc import Iterator
 from itertools import product
 
-from scaling.analysis.comparison.contrast import Held, held
+from scaling.analysis.comparison.contrast import Contrast, contrasts
 from scaling.analysis.comparison.families import RUNGS, families
-from scaling.analysis.comparison.paired import Paired, Way
+from scaling.analysis.comparison.paired import Configuration, Paired
 
 VERSION = re.compile(r"3\.\d+")  # not another runtime
 
 
-def versions(runs: Paired) -> list[Held]:
+def versions(runs: Paired) -> list[Contrast]:
     """Every arm that an older version has, too, over that of the oldest."""
-    return held(runs, _pairs(runs))
+    return contrasts(runs, _pairs(runs))
 
 
-def _pairs(runs: Paired) -> Iterator[tuple[Way, Way]]:
+def _pairs(runs: Paired) -> Iterator[tuple[Configuration, Configuration]]:
     """Each arm of a newer version with that of the oldest that has one."""
     named = [family.version for family in families(runs.arms)]
     numbered = sorted(filter(VERSION.fullmatch, named), key=lambda name: int(name[2:]))
     for (added, _), model, n in product(RUNGS, runs.models, runs.workers):
-        ways = runs.measured(Way(version + added, model, n) for version in numbered)
-        for way in ways[1:]:
-            yield way, ways[0]
+        configurations = runs.measured(
+            Configuration(version + added, model, n) for version in numbered
+        )
+        for configuration in configurations[1:]:
+            yield configuration, configurations[0]

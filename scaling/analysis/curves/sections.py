@@ -80,7 +80,7 @@ def _by_value(parameters: str) -> tuple[tuple[str, float, str], ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Blemish:
+class RunIssue:
     """Runs of one cell, invalid or suspect for the same reasons; `detail` is of the first."""
 
     validity: str
@@ -90,7 +90,7 @@ class Blemish:
     detail: str
 
 
-def blemishes(frame: pd.DataFrame) -> list[Blemish]:
+def run_issues(frame: pd.DataFrame) -> list[RunIssue]:
     """Every run that is not simply valid, gathered by cell and reasons, the invalid ones first.
 
     A twin is named as one: what is wrong with it is wrong with the noise floor.
@@ -105,6 +105,6 @@ def blemishes(frame: pd.DataFrame) -> list[Blemish]:
         key = (row["validity"], cell, ", ".join(row["reasons"]))
         gathered.setdefault(key, []).append("; ".join(row["details"]))
     return [
-        Blemish(validity, cell, len(details), reasons, details[0])
+        RunIssue(validity, cell, len(details), reasons, details[0])
         for (validity, cell, reasons), details in sorted(gathered.items())
     ]

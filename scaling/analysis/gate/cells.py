@@ -15,7 +15,7 @@ from scaling.study.controls import is_control
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CheckedCell:
     """A point of a curve, with the section that it stands in."""
 
     section: Section
@@ -40,28 +40,28 @@ class Cell:
         return np.asarray(values[:, self.curve.workers.index(self.point.workers)])
 
 
-def every(sections: Iterable[Section]) -> list[Cell]:
+def every(sections: Iterable[Section]) -> list[CheckedCell]:
     """All cells of a study, the controls among them."""
     return [
-        Cell(section, curve, point)
+        CheckedCell(section, curve, point)
         for section in sections
         for curve in section.curves
         for point in curve.points
     ]
 
 
-def chosen(sections: Iterable[Section], wanted: Filter) -> list[Cell]:
+def chosen(sections: Iterable[Section], wanted: Filter) -> list[CheckedCell]:
     """The cells that a filter lets through, maybe none; the controls only where they are named."""
     curves = [(section, curve) for section in sections for curve in section.curves]
     return [
-        Cell(section, curve, point)
+        CheckedCell(section, curve, point)
         for section, curve in curves
         if _passes(curve, wanted)
         for point in _points(curve, wanted.at)
     ]
 
 
-def cells(sections: Sequence[Section], wanted: Filter) -> list[Cell]:
+def cells(sections: Sequence[Section], wanted: Filter) -> list[CheckedCell]:
     """`chosen`, of which there are some.
 
     Raises:

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from scaling.analysis.gate.cells import Cell
+from scaling.analysis.gate.cells import CheckedCell
 from scaling.analysis.gate.request import Limits
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.unpaired import ratio
-from scaling.analysis.statistics.verdict import Judged, Question, ask, ask_unpaired, judged
+from scaling.analysis.statistics.verdict import Hypothesis, RatioVerdict, ask, ask_unpaired, judged
 from scaling.base.errors import UsageError
 from scaling.base.formats import number, plural
 from scaling.study.presets import FEWEST_FOR_INTERVAL
@@ -43,10 +43,10 @@ class _Open:
     what: str
     value: Estimate
     bound: float
-    question: Question
+    question: Hypothesis
 
 
-def efficiencies(cells: Sequence[Cell], least: float) -> list[_Open]:
+def efficiencies(cells: Sequence[CheckedCell], least: float) -> list[_Open]:
     """The efficiency of every cell above N = 1, which must be `least` or more.
 
     Raises:
@@ -64,11 +64,13 @@ def efficiencies(cells: Sequence[Cell], least: float) -> list[_Open]:
     ]
 
 
-def _over(cell: Cell, least: float) -> Question:
+def _over(cell: CheckedCell, least: float) -> Hypothesis:
     return ask(cell.runs("efficiency") / least, 0.0)
 
 
-def regressions(now: Sequence[Cell], then: Sequence[Cell], most: float) -> list[_Open]:
+def regressions(
+    now: Sequence[CheckedCell], then: Sequence[CheckedCell], most: float
+) -> list[_Open]:
     """Throughput over that of the same cell `then`, which may be lower by the share `most`.
 
     Raises:
@@ -81,7 +83,7 @@ def regressions(now: Sequence[Cell], then: Sequence[Cell], most: float) -> list[
     return list(_changes(pairs, 1 - most))
 
 
-def _changes(pairs: list[tuple[Cell, Cell]], least: float) -> Iterator[_Open]:
+def _changes(pairs: list[tuple[CheckedCell, CheckedCell]], least: float) -> Iterator[_Open]:
     for cell, old in pairs:
         ours, theirs = cell.runs("throughput"), old.runs("throughput")
         question = ask_unpaired(ours / least, theirs, 0.0)
@@ -97,7 +99,7 @@ def settle(family: Sequence[_Open], void: str = "") -> list[Check]:
     ]
 
 
-def _settled(each: _Open, answer: Judged, among: int, void: str) -> Check:
+def _settled(each: _Open, answer: RatioVerdict, among: int, void: str) -> Check:
     value, bound = each.value, number(each.bound)
     word = WORDS[answer.verdict.side]
     if void:
@@ -118,7 +120,7 @@ def _settled(each: _Open, answer: Judged, among: int, void: str) -> Check:
 
 
 def limits_held(
-    now: Sequence[Cell], limits: Limits, then: Sequence[Cell] = (), void: str = ""
+    now: Sequence[CheckedCell], limits: Limits, then: Sequence[CheckedCell] = (), void: str = ""
 ) -> list[Check]:
     """Every cell against every bound, one family; `then` is of the study `limits.against`.
 

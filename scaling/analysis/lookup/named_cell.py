@@ -66,7 +66,7 @@ class NamedCell:
             told.append(f"{self.sizing} sizing")
         return ", ".join([*told, *_told(_chosen(self.parameters, fields.get("parameters")))])
 
-    def unlike(self, other: "NamedCell") -> dict[str, object]:
+    def build_differences(self, other: "NamedCell") -> dict[str, object]:
         """The fields of `other` that do not fit what is asked here; empty where all do."""
         fields = {
             name: getattr(other, name)
@@ -138,7 +138,7 @@ def curve_of(frame: pd.DataFrame, asked: NamedCell, study: str) -> pd.DataFrame:
     runs = originals(frame)
     cells = runs[[*PLACE, "workers"]].drop_duplicates()
     there = [_cell(*each) for each in cells.itertuples(index=False, name=None)]
-    fit = [not asked.unlike(cell) for cell in there]
+    fit = [not asked.build_differences(cell) for cell in there]
     if not any(fit):
         raise _not_there(asked, there, study)
     found = cells.loc[fit, PLACE].drop_duplicates()
@@ -159,7 +159,7 @@ def _not_there(asked: NamedCell, there: list[NamedCell], study: str) -> AbsentCe
     """Says what there is: of the workload the cell that differs least, else other workloads."""
 
     def distance(cell: NamedCell) -> int:
-        fields = asked.unlike(cell)
+        fields = asked.build_differences(cell)
         parameters = fields.pop("parameters", {})
         return len(fields) + (len(parameters) if isinstance(parameters, Mapping) else 0)
 
@@ -169,7 +169,7 @@ def _not_there(asked: NamedCell, there: list[NamedCell], study: str) -> AbsentCe
         others = ", ".join(dict.fromkeys(cell.workload for cell in there))
         return AbsentCellError(f"{told}; its workloads: {others}", math.inf)
     nearest = min(alike, key=distance)
-    instead = nearest.part(asked.unlike(nearest))
+    instead = nearest.part(asked.build_differences(nearest))
     return AbsentCellError(f"{told}; the nearest has {instead}", distance(nearest))
 
 

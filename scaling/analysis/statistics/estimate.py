@@ -18,7 +18,7 @@ paired inside blocks that are 30 % apart (40,000 studies for the first two rows,
     bootstrap, BCa                         91.1–93.1    0.45–0.57   93.1–94.4   0.88–0.89
     bootstrap, studentised                 89.5–93.1    0.51–0.66   88.0–91.6   0.88–1.01
 
-tests/test_estimate_covers.py has it again.
+tests/analysis/test_estimate_covers.py has it again.
 """
 
 import math

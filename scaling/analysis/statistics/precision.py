@@ -4,12 +4,13 @@ The ratios and the rule are fixed before anything is measured, and what comes ou
 them but its width: blocks are added while an interval is wide, never because a ratio is pretty.
 Looking after every block still favours intervals that happen to be narrow. Of a study with a single
 headline ratio they cover 91 to 95 % instead of 95 %, of one with four, which must all be narrow, 94
-to 95 % (normal scatter of 1 to 8 %, asked for 2 %; tests/test_precision_costs_little_coverage.py).
+to 95 % (normal scatter of 1 to 8 %, asked for 2 %;
+tests/analysis/test_precision_costs_little_coverage.py).
 """
 
 import pandas as pd
 
-from scaling.analysis.comparison.baseline import rivalries
+from scaling.analysis.comparison.baseline import baseline_ratios
 from scaling.analysis.comparison.ladder import ladders
 from scaling.analysis.comparison.paired import Paired, paired
 from scaling.analysis.statistics.estimate import Estimate
@@ -42,8 +43,11 @@ def _of(runs: Paired) -> dict[str, Estimate]:
     for ladder in ladders(runs):
         if ladder.workers == n:
             found[f"{ladder.top.arm} over {ladder.bottom.arm}, N = {n}"] = ladder.headline
-    for each in rivalries(runs):
+    for each in baseline_ratios(runs):
         if each.workers == n:
-            ours, theirs = (f"{way.arm} {way.model}" for way in (each.ours, each.theirs))
+            ours, theirs = (
+                f"{configuration.arm} {configuration.model}"
+                for configuration in (each.ours, each.theirs)
+            )
             found[f"{ours} over {theirs}, N = {n}"] = each.throughput
     return found

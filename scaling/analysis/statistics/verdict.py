@@ -38,15 +38,15 @@ WIDEST_SAME = 0.1
 type Word = Literal["faster", "slower", "more", "less", "same", "can't tell"]
 
 
-class Speech(NamedTuple):
+class Direction(NamedTuple):
     """How a ratio below and one above the margin are spoken of."""
 
     below: Word
     above: Word
 
 
-RATE = Speech("slower", "faster")  # of throughput
-COST = Speech("less", "more")  # of CPU time and memory
+RATE = Direction("slower", "faster")  # of throughput
+COST = Direction("less", "more")  # of CPU time and memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +71,13 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged(Estimate):
+class RatioVerdict(Estimate):
     """The estimate of a ratio with its verdict."""
 
     verdict: Verdict = field(kw_only=True)
 
 
-class Question(NamedTuple):
+class Hypothesis(NamedTuple):
     """One ratio before its family is known: its estimate, and the p-values of its own tests.
 
     They are NaN where the ratio cannot be tested.
@@ -87,10 +87,10 @@ class Question(NamedTuple):
     margin: float
     p_differs: float
     p_same: float
-    speech: Speech = RATE
+    direction: Direction = RATE
 
 
-def ask(ratios: Floats, margin: float, speech: Speech = RATE) -> Question:
+def ask(ratios: Floats, margin: float, direction: Direction = RATE) -> Hypothesis:
     """The question that ratios of shape (blocks,) put, paired inside blocks.
 
     Raises:
@@ -98,10 +98,12 @@ def ask(ratios: Floats, margin: float, speech: Speech = RATE) -> Question:
     """
     value = median(ratios, RATIO)
     known = ratios[np.isfinite(ratios)]
-    return Question(value, margin, *_p_values(value, margin, known), speech)
+    return Hypothesis(value, margin, *_p_values(value, margin, known), direction)
 
 
-def ask_unpaired(ours: Floats, theirs: Floats, margin: float, speech: Speech = RATE) -> Question:
+def ask_unpaired(
+    ours: Floats, theirs: Floats, margin: float, direction: Direction = RATE
+) -> Hypothesis:
     """The question that two studies put: their runs are not paired, and the tests are Welch's.
 
     Values that are not finite and positive are left out, as in `unpaired.ratio`.
@@ -111,17 +113,17 @@ def ask_unpaired(ours: Floats, theirs: Floats, margin: float, speech: Speech = R
     """
     ours, theirs = (side[np.isfinite(side) & (side > 0)] for side in (ours, theirs))
     value = unpaired.ratio(ours, theirs, RATIO)
-    return Question(value, margin, *_p_values(value, margin, ours, theirs), speech)
+    return Hypothesis(value, margin, *_p_values(value, margin, ours, theirs), direction)
 
 
-def judged(family: Sequence[Question]) -> list[Judged]:
+def judged(family: Sequence[Hypothesis]) -> list[RatioVerdict]:
     """The answers to all questions of one table, in their order."""
     differs = _holm([each.p_differs for each in family])
     same = _holm([each.p_same for each in family])
     return [_judge(*each) for each in zip(family, differs, same, strict=True)]
 
 
-def _judge(question: Question, p_differs: float, p_same: float) -> Judged:
+def _judge(question: Hypothesis, p_differs: float, p_same: float) -> RatioVerdict:
     value, margin = question.value, question.margin
     word: Word = "can't tell"
     why = ""
@@ -131,7 +133,7 @@ def _judge(question: Question, p_differs: float, p_same: float) -> Judged:
         why = "a ratio is not above 0"
     elif value.low > 1 + margin or value.high < 1 - margin:
         if p_differs < ERROR_RATE:
-            word = question.speech.above if value.low > 1 else question.speech.below
+            word = question.direction.above if value.low > 1 else question.direction.below
         else:
             why = "by chance in more than 5 % of such tables"
     elif 1 - margin < value.low and value.high < 1 + margin:
@@ -144,7 +146,7 @@ def _judge(question: Question, p_differs: float, p_same: float) -> Judged:
     else:
         why = "its interval lies neither inside nor outside of the margin"
     verdict = Verdict(word, margin, p_differs, p_same, why)
-    return Judged(*astuple(value), verdict=verdict)
+    return RatioVerdict(*astuple(value), verdict=verdict)
 
 
 def _holm(p_values: Sequence[float]) -> list[float]:

@@ -9,7 +9,7 @@ import numpy as np
 from scaling.analysis.table.stacks import Flags, Floats
 from scaling.base.errors import UsageError
 from scaling.builds.arms import ReadBack, parse_arm
-from scaling.journal.record import Arm, Machine, ProcessFacts, PythonFacts, RunLine
+from scaling.journal.record import ArmRecord, Machine, ProcessFacts, PythonFacts, RunLine
 
 # The smallest difference that a verdict takes for one (DESIGN.md, issue on verdicts).
 MARGIN = 0.02
@@ -66,7 +66,7 @@ type Found = Iterator[tuple[int, Finding]]  # a run's place in its batch, what i
 type Check = Callable[[Batch], Found]
 
 
-def expectation(arm: Arm, logical_cpus: int | None = None) -> Expectation:
+def expectation(arm: ArmRecord, logical_cpus: int | None = None) -> Expectation:
     """What is expected of the runs of an arm: what its settings promise (`scaling.builds.arms`)."""
     try:
         reads_back = parse_arm("+".join([arm.build, *arm.settings])).expected

@@ -23,7 +23,7 @@ SOUND_SINCE = "3.14.7"
 """Older free-threaded 3.14 may crash when loops are closed during a collection (cpython#153809)."""
 
 
-class Way(Protocol):
+class Provider(Protocol):
     """A way to get interpreters; raises ScalingError with the reason when it cannot."""
 
     def __call__(self, builds: Sequence[Build], *, pgo: bool, say: Say) -> dict[str, Interpreter]:
@@ -32,7 +32,11 @@ class Way(Protocol):
 
 
 def ensure(
-    builds: Sequence[str], *, pgo: bool = False, say: Say, ways: Mapping[str, Way] | None = None
+    builds: Sequence[str],
+    *,
+    pgo: bool = False,
+    say: Say,
+    providers: Mapping[str, Provider] | None = None,
 ) -> dict[str, Interpreter]:
     """The interpreters for `builds` (`["3.14", "3.14t"]`), by name; got if they are not there yet.
 
@@ -49,7 +53,7 @@ def ensure(
     result: dict[str, Interpreter] = {}
     for minor in dict.fromkeys(build.minor for build in wanted):
         together = [build for build in wanted if build.minor == minor]
-        result.update(_first_way(together, ways or WAYS, pgo=pgo, say=say))
+        result.update(_first_provider(together, providers or PROVIDERS, pgo=pgo, say=say))
     _warn(result.values(), say)
     return {name: result[name] for name in dict.fromkeys(builds)}
 
@@ -92,13 +96,13 @@ def _usable(one: Interpreter, *, pgo: bool) -> bool:
     return one.pgo == pgo if one.origin == "built" else one.pgo or not pgo
 
 
-def _first_way(
-    builds: Sequence[Build], ways: Mapping[str, Way], *, pgo: bool, say: Say
+def _first_provider(
+    builds: Sequence[Build], providers: Mapping[str, Provider], *, pgo: bool, say: Say
 ) -> dict[str, Interpreter]:
     reasons = []
-    for name in _allowed(ways):
+    for name in _allowed(providers):
         try:
-            return ways[name](builds, pgo=pgo, say=say)
+            return providers[name](builds, pgo=pgo, say=say)
         except UsageError:
             raise
         except ScalingError as reason:
@@ -112,11 +116,13 @@ def _first_way(
     )
 
 
-def _allowed(ways: Mapping[str, Way]) -> list[str]:
+def _allowed(providers: Mapping[str, Provider]) -> list[str]:
     chosen = [name for name in os.environ.get("SCALING_INTERPRETERS", "").split(",") if name]
-    if unknown := [name for name in chosen if name not in ways]:
-        raise UsageError(f"SCALING_INTERPRETERS knows {', '.join(ways)}, and not {unknown[0]!r}.")
-    return [name for name in ways if not chosen or name in chosen]
+    if unknown := [name for name in chosen if name not in providers]:
+        raise UsageError(
+            f"SCALING_INTERPRETERS knows {', '.join(providers)}, and not {unknown[0]!r}."
+        )
+    return [name for name in providers if not chosen or name in chosen]
 
 
 def _found(builds: Sequence[Build], *, pgo: bool, say: Say) -> dict[str, Interpreter]:
@@ -149,7 +155,7 @@ def _built(builds: Sequence[Build], *, pgo: bool, say: Say) -> dict[str, Interpr
     return {one.name: from_source(one, pgo=pgo, say=say) for one in builds}
 
 
-WAYS: Mapping[str, Way] = {"found": _found, "uv": _from_uv, "built": _built}
+PROVIDERS: Mapping[str, Provider] = {"found": _found, "uv": _from_uv, "built": _built}
 """In the order in which they are tried."""
 
 _warned: set[str] = set()

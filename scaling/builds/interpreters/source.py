@@ -40,7 +40,7 @@ def version_for(minor: str) -> str | None:
     return next((version for version in SHA256 if version.rpartition(".")[0] == minor), None)
 
 
-def tarball(version: str, *, say: Say, ways: Sequence[Fetch] | None = None) -> Path:
+def tarball(version: str, *, say: Say, providers: Sequence[Fetch] | None = None) -> Path:
     """The verified tarball of `version`, downloaded at most once.
 
     Raises:
@@ -56,7 +56,7 @@ def tarball(version: str, *, say: Say, ways: Sequence[Fetch] | None = None) -> P
     def download(temporary: Path) -> Path:
         path = temporary / kept.name
         reasons = []
-        for fetch in ways or (from_upstream, from_debian):
+        for fetch in providers or (from_upstream, from_debian):
             reason = fetch(version, path, say)
             if reason is None and sha256(path) == SHA256[version]:
                 return path

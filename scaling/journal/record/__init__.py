@@ -37,12 +37,12 @@ from scaling.journal.record.of_child import (
     WorkerRecord,
 )
 from scaling.journal.record.of_run import Cell, Disturbance, Memory, RunLine, ServiceUse
-from scaling.journal.record.of_study import Arm, Machine, StudyLine, WorkloadNote
+from scaling.journal.record.of_study import ArmRecord, Machine, StudyLine, WorkloadNote
 from scaling.journal.record.values import SCHEMA, Outcome, ParameterValue, Region
 
 __all__ = [
     "SCHEMA",
-    "Arm",
+    "ArmRecord",
     "CeilingLine",
     "Cell",
     "Description",

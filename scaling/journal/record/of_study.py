@@ -25,7 +25,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     virtualised: str | None = None
 
 
-class Arm(msgspec.Struct, frozen=True, kw_only=True):
+class ArmRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A build and its run-time settings (`scaling.builds.arms.SETTINGS`), as they were found.
 
     `runtime` is the version of another runtime than Python, which then has no description.
@@ -56,7 +56,7 @@ class StudyLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag
     study: dict[str, Any] = {}
     seed: int | None = None
     blocks: int | None = None
-    arms: dict[str, Arm] = {}
+    arms: dict[str, ArmRecord] = {}
     workloads: dict[str, WorkloadNote] = {}
     pins: str | None = None
     workers_source: str | None = None

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 from scaling.machine.advice import Advice
 from scaling.machine.identity import virtualised
-from scaling.machine.snapshot import Patient
+from scaling.machine.snapshot import MachineSnapshot
 
 CPU_FILES = "sys/devices/system/cpu"
 FEWEST = 2
 
 
-def cores(patient: Patient) -> Iterator[Advice]:
+def cores(snapshot: MachineSnapshot) -> Iterator[Advice]:
     """Whether there is anything to scale over."""
-    usable = patient.topology.usable_cores
+    usable = snapshot.topology.usable_cores
     if usable < FEWEST:
         yield Advice(
             "stop",
@@ -23,21 +23,21 @@ def cores(patient: Patient) -> Iterator[Advice]:
         yield Advice("fine", f"{usable:g} usable cores")
 
 
-def quota(patient: Patient) -> Iterator[Advice]:
+def quota(snapshot: MachineSnapshot) -> Iterator[Advice]:
     """A limit on CPU time that a container has."""
-    granted = patient.topology.cpu_quota
-    if granted is not None and granted < patient.topology.logical_cpus:
+    granted = snapshot.topology.cpu_quota
+    if granted is not None and granted < snapshot.topology.logical_cpus:
         yield Advice(
             "mind",
-            f"a cgroup quota grants {granted:g} of {patient.topology.logical_cpus} CPUs; "
+            f"a cgroup quota grants {granted:g} of {snapshot.topology.logical_cpus} CPUs; "
             f"runs with more workers are throttled, and invalid",
             "start the container without a CPU quota; give it CPUs of its own instead (--cpuset)",
         )
 
 
-def affinity(patient: Patient) -> Iterator[Advice]:
+def affinity(snapshot: MachineSnapshot) -> Iterator[Advice]:
     """CPUs that there are and that we may not run on."""
-    topology = patient.topology
+    topology = snapshot.topology
     if topology.affinity is not None and len(topology.affinity) < topology.logical_cpus:
         yield Advice(
             "mind",
@@ -47,9 +47,9 @@ def affinity(patient: Patient) -> Iterator[Advice]:
         )
 
 
-def siblings(patient: Patient) -> Iterator[Advice]:
+def siblings(snapshot: MachineSnapshot) -> Iterator[Advice]:
     """SMT, with which two CPUs share a core."""
-    topology = patient.topology
+    topology = snapshot.topology
     if any(len(core) > 1 for core in topology.cores):
         yield Advice(
             "mind",
@@ -59,9 +59,9 @@ def siblings(patient: Patient) -> Iterator[Advice]:
         )
 
 
-def efficiency(patient: Patient) -> Iterator[Advice]:
+def efficiency(snapshot: MachineSnapshot) -> Iterator[Advice]:
     """Cores of two kinds."""
-    slow = len(patient.topology.efficiency_cpus)
+    slow = len(snapshot.topology.efficiency_cpus)
     if slow:
         yield Advice(
             "mind",
@@ -70,9 +70,9 @@ def efficiency(patient: Patient) -> Iterator[Advice]:
         )
 
 
-def nodes(patient: Patient) -> Iterator[Advice]:
+def nodes(snapshot: MachineSnapshot) -> Iterator[Advice]:
     """NUMA, with which memory is near some cores and far from others."""
-    count = len(patient.topology.numa_nodes)
+    count = len(snapshot.topology.numa_nodes)
     if count > 1:
         yield Advice(
             "mind",
@@ -81,9 +81,9 @@ def nodes(patient: Patient) -> Iterator[Advice]:
         )
 
 
-def governor(patient: Patient) -> Iterator[Advice]:
+def governor(snapshot: MachineSnapshot) -> Iterator[Advice]:
     """How the kernel sets the CPUs' clock."""
-    governors = set(patient.texts(f"{CPU_FILES}/cpu[0-9]*/cpufreq/scaling_governor"))
+    governors = set(snapshot.texts(f"{CPU_FILES}/cpu[0-9]*/cpufreq/scaling_governor"))
     if not governors:
         yield Advice("fine", "the clock's governor cannot be read here (usual in virtual machines)")
     elif governors != {"performance"}:
@@ -95,10 +95,10 @@ def governor(patient: Patient) -> Iterator[Advice]:
         )
 
 
-def turbo(patient: Patient) -> Iterator[Advice]:
+def turbo(snapshot: MachineSnapshot) -> Iterator[Advice]:
     """A clock that is higher the fewer cores are busy."""
-    intel = patient.text(f"{CPU_FILES}/intel_pstate/no_turbo")
-    boost = patient.text(f"{CPU_FILES}/cpufreq/boost")
+    intel = snapshot.text(f"{CPU_FILES}/intel_pstate/no_turbo")
+    boost = snapshot.text(f"{CPU_FILES}/cpufreq/boost")
     if intel == "0" or boost == "1":
         switch = (
             f"echo 1 > /{CPU_FILES}/intel_pstate/no_turbo"
@@ -114,9 +114,9 @@ def turbo(patient: Patient) -> Iterator[Advice]:
         yield Advice("fine", "whether there is a turbo cannot be read here")
 
 
-def virtual(patient: Patient) -> Iterator[Advice]:
+def virtual(snapshot: MachineSnapshot) -> Iterator[Advice]:
     """A machine that is a guest on another."""
-    hypervisor = virtualised(patient.root)
+    hypervisor = virtualised(snapshot.root)
     if hypervisor is not None:
         kind = "" if hypervisor == "unknown" else f" ({hypervisor})"
         yield Advice(

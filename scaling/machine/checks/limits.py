@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from scaling.machine.advice import Advice
-from scaling.machine.snapshot import Patient
+from scaling.machine.snapshot import MachineSnapshot
 
 # Workers hold some ten open files each and one or two per connection: `fetch` with its 5,000
 # connections a worker needs as many for three threads. Children raise their own soft limit.
@@ -12,9 +12,9 @@ LEAST_OPEN_FILES = 16_384
 THP = "sys/kernel/mm/transparent_hugepage/enabled"
 
 
-def open_files(patient: Patient) -> Iterator[Advice]:
+def open_files(snapshot: MachineSnapshot) -> Iterator[Advice]:
     """The limit on open files, sockets among them."""
-    limit = patient.open_files
+    limit = snapshot.open_files
     if limit is not None and limit < LEAST_OPEN_FILES:
         yield Advice(
             "mind",
@@ -24,9 +24,9 @@ def open_files(patient: Patient) -> Iterator[Advice]:
         )
 
 
-def huge_pages(patient: Patient) -> Iterator[Advice]:
+def huge_pages(snapshot: MachineSnapshot) -> Iterator[Advice]:
     """Transparent huge pages, which make memory figures jump by 2 MiB."""
-    active = re.search(r"\[(\w+)\]", patient.text(THP))
+    active = re.search(r"\[(\w+)\]", snapshot.text(THP))
     if active and active[1] == "always":
         yield Advice(
             "mind",
@@ -35,12 +35,12 @@ def huge_pages(patient: Patient) -> Iterator[Advice]:
         )
 
 
-def system(patient: Patient) -> Iterator[Advice]:
+def system(snapshot: MachineSnapshot) -> Iterator[Advice]:
     """What stays blank where the system is not Linux."""
-    if patient.system != "Linux":
+    if snapshot.system != "Linux":
         yield Advice(
             "mind",
-            f"{patient.system or 'this system'} is not Linux: PSS, peak memory, throttling, steal, "
-            f"page faults and the cores' topology stay blank, and workers cannot be pinned",
+            f"{snapshot.system or 'this system'} is not Linux: PSS, peak memory, throttling, "
+            f"steal, page faults and the cores' topology stay blank, and workers cannot be pinned",
             "compare only with studies from the same system",
         )

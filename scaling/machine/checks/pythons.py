@@ -8,16 +8,16 @@ from packaging.version import InvalidVersion, Version
 from scaling.builds.arms import SCRUBBED_PREFIXES
 from scaling.builds.interpreters import Interpreter
 from scaling.machine.advice import Advice
-from scaling.machine.snapshot import Patient
+from scaling.machine.snapshot import MachineSnapshot
 
 # Before it, threads that make, cancel and close loops while another thread's collector runs crash
 # (cpython#153809).
 OLDEST_FREE_THREADED = Version("3.14.7")
 
 
-def free_threaded(patient: Patient) -> Iterator[Advice]:
+def free_threaded(snapshot: MachineSnapshot) -> Iterator[Advice]:
     """Free-threaded builds that are known to crash."""
-    free = [one for one in patient.interpreters if one.free_threaded]
+    free = [one for one in snapshot.interpreters if one.free_threaded]
     if not free:
         yield Advice(
             "mind",
@@ -34,10 +34,10 @@ def free_threaded(patient: Patient) -> Iterator[Advice]:
             )
 
 
-def alike(patient: Patient) -> Iterator[Advice]:
+def alike(snapshot: MachineSnapshot) -> Iterator[Advice]:
     """Pairs of builds of which each differs from the other in more than the GIL."""
     by_minor: dict[str, list[Interpreter]] = defaultdict(list)
-    for one in patient.interpreters:
+    for one in snapshot.interpreters:
         by_minor[one.build.removesuffix("t")].append(one)
     for minor, found in by_minor.items():
         free = [one for one in found if one.free_threaded]
@@ -56,10 +56,10 @@ def alike(patient: Patient) -> Iterator[Advice]:
         )
 
 
-def variables(patient: Patient) -> Iterator[Advice]:
+def variables(snapshot: MachineSnapshot) -> Iterator[Advice]:
     """Variables that would change a child, and are kept from it."""
     names = sorted(
-        name for name in patient.environment if name.upper().startswith(SCRUBBED_PREFIXES)
+        name for name in snapshot.environment if name.upper().startswith(SCRUBBED_PREFIXES)
     )
     if names:
         yield Advice(

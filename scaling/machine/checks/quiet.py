@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from scaling.machine.advice import Advice
 from scaling.machine.disturbance import MOST_STEAL
-from scaling.machine.snapshot import Patient
+from scaling.machine.snapshot import MachineSnapshot
 
 MOST_OTHERS = 0.10  # CPUs' worth; a desktop at rest takes some hundredths
 FULL = 0.5  # of the CPUs: there is hardly one left to measure on
@@ -13,28 +13,28 @@ LEAST_FREE_BYTES = 2 * 2**30  # 12 workers as processes with aiohttp take some 0
 SWAP_TOLD_BYTES = 64 * 2**20  # a little of it lies there on any machine
 
 
-def others(patient: Patient) -> Iterator[Advice]:
+def others(snapshot: MachineSnapshot) -> Iterator[Advice]:
     """CPU time that other programs take."""
-    share = patient.sample.other_cpu_fraction
+    share = snapshot.sample.other_cpu_fraction
     if share is None:
         yield Advice("mind", "what other programs take cannot be read here")
         return
-    taken = share * patient.topology.logical_cpus
+    taken = share * snapshot.topology.logical_cpus
     if taken <= MOST_OTHERS:
         yield Advice("fine", "the CPUs are idle")
         return
-    names = ", ".join(f"{name} {cpus:.1f}" for name, cpus in list(patient.busy.items())[:NAMED])
+    names = ", ".join(f"{name} {cpus:.1f}" for name, cpus in list(snapshot.busy.items())[:NAMED])
     yield Advice(
         "stop" if share > FULL else "mind",
-        f"other programs take {taken:.1f} of {patient.topology.logical_cpus} CPUs"
+        f"other programs take {taken:.1f} of {snapshot.topology.logical_cpus} CPUs"
         + (f" ({names})" if names else ""),
         "end them or wait: runs beside them come out slower, and are marked suspect",
     )
 
 
-def load(patient: Patient) -> Iterator[Advice]:
+def load(snapshot: MachineSnapshot) -> Iterator[Advice]:
     """The load average, which remembers the last minutes."""
-    loaded, cpus = patient.sample.load_1m, patient.topology.logical_cpus
+    loaded, cpus = snapshot.sample.load_1m, snapshot.topology.logical_cpus
     if loaded is None:
         yield Advice("mind", "the load of the last minute cannot be read here")
     elif loaded > max(0.5, cpus / 4):
@@ -45,9 +45,9 @@ def load(patient: Patient) -> Iterator[Advice]:
         )
 
 
-def steal(patient: Patient) -> Iterator[Advice]:
+def steal(snapshot: MachineSnapshot) -> Iterator[Advice]:
     """CPU time that the hypervisor gave to others."""
-    stolen = patient.sample.steal_fraction
+    stolen = snapshot.sample.steal_fraction
     if stolen is not None and stolen > MOST_STEAL:
         yield Advice(
             "mind",
@@ -56,9 +56,9 @@ def steal(patient: Patient) -> Iterator[Advice]:
         )
 
 
-def memory(patient: Patient) -> Iterator[Advice]:
+def memory(snapshot: MachineSnapshot) -> Iterator[Advice]:
     """Memory that is free, and memory that has been moved out."""
-    free, swapped = patient.memory_free_bytes, patient.swap_used_bytes
+    free, swapped = snapshot.memory_free_bytes, snapshot.swap_used_bytes
     if free is not None and free < LEAST_FREE_BYTES:
         yield Advice(
             "mind",

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.comparison.families import families
-from scaling.analysis.comparison.paired import Paired, Way
+from scaling.analysis.comparison.paired import Configuration, Paired
 from scaling.analysis.curves.curve import Curve, Point
-from scaling.analysis.results import Told
+from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.verdict import ask, judged
 from scaling.base import formats
@@ -24,14 +24,16 @@ from scaling.report.tables.sentences import answers, states
 from scaling.study.controls import CONTROLS
 
 
-def answer_blocks(told: Told) -> list[Block]:
+def answer_blocks(told: StudyResults) -> list[Block]:
     """A table of all, then a block for each section and loop.
 
     There is none for controls, unless there is nothing else.
     """
-    ways = {each.runs.title: each for each in told.compared}
+    configurations = {each.runs.title: each for each in told.compared}
     asked = [each for each in told.paired if each.curves[0].key.workload not in CONTROLS]
-    chosen = [(each, ways.get(each.title), _spoken_of(each)) for each in asked or told.paired]
+    chosen = [
+        (each, configurations.get(each.title), _spoken_of(each)) for each in asked or told.paired
+    ]
     blocks = [Block("In short", grids=short_grids(chosen)), *(_block(*each) for each in chosen)]
     return [block for block in blocks if not block.is_empty]
 
@@ -73,11 +75,11 @@ def _telling(runs: Paired) -> Iterator[tuple[Curve, Point]]:
 def _scaling(told: SpokenOf) -> str:
     """What N workers do of what one does."""
     key, point = told.curve.key, told.point
-    way, one = (Way(key.arm, key.model, n) for n in (point.workers, 1))
+    shown, one = (Configuration(key.arm, key.model, n) for n in (point.workers, 1))
     share = formats.percent(point.efficiency.point)
     beyond = "" if point.region == "cores" else ", with more workers than cores"
     return (
-        f"{opening(told.speedup)}: {doing(way)} {spoken(told.speedup)} what {workers(one)} does, "
+        f"{opening(told.speedup)}: {doing(shown)} {spoken(told.speedup)} what {workers(one)} does, "
         f"{share} of the ideal{beyond}."
     )
 
@@ -85,6 +87,6 @@ def _scaling(told: SpokenOf) -> str:
 def _memory(curves: list[Curve]) -> Iterator[str]:
     for curve in curves:
         if curve.slope.n:
-            extra = workers(Way(curve.key.arm, curve.key.model, 1)).removeprefix("1 ")
+            extra = workers(Configuration(curve.key.arm, curve.key.model, 1)).removeprefix("1 ")
             unit = f" MiB ({curve.memory_kind})"
             yield f"Memory: an extra {extra} on {curve.key.arm} takes {spoken(curve.slope, unit)}."

@@ -3,11 +3,11 @@
 import json
 
 from scaling.analysis.comparison.build_differences import FACTS
-from scaling.analysis.results import Told
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.labels import labels
 from scaling.analysis.validity import expectation
 from scaling.base import formats
-from scaling.journal.record import Arm, StudyLine
+from scaling.journal.record import ArmRecord, StudyLine
 from scaling.report.page.parts import Block
 from scaling.report.plots.caption import machine_text
 from scaling.report.tables.comparison import doubts
@@ -16,7 +16,7 @@ from scaling.report.tables.grid import Cell, Grid
 GIB = 2.0**30
 
 
-def question_block(told: Told) -> Block:
+def question_block(told: StudyResults) -> Block:
     """What every worker ran, in words, and with which parameters."""
     names = labels(told.frame)
     keys = dict.fromkeys(
@@ -57,7 +57,7 @@ def _builds(study: StudyLine) -> Grid:
     return Grid("The arms and their builds", ["", *arms], rows, words=1 + len(arms))
 
 
-def _build(arm: Arm) -> dict[str, str | None]:
+def _build(arm: ArmRecord) -> dict[str, str | None]:
     """What is known of an arm's build, and what its settings had to prove of themselves."""
     if arm.description is None:
         return {"version": arm.runtime, "from": arm.origin}

@@ -69,7 +69,7 @@ def figure_parts(about: Iterable[Subject]) -> list[Part]:
     """The parts that hold pictures, and a block in each for every section that has any."""
     blocks: dict[str, list[Block]] = defaultdict(list)
     about = list(about)
-    has_rivals = any(found.rivalries for each in about for found in each.comparisons)
+    has_rivals = any(found.baseline_ratios for each in about for found in each.comparisons)
     titles = PARTS if has_rivals else PARTS | {RIVALS: WITHOUT_RIVALS}
     with mpl.rc_context(RC_OF_PAGES):
         for number, subject in enumerate(sorted(about, key=_is_control), start=1):
@@ -110,7 +110,7 @@ def _grids(subject: Subject) -> dict[str, list[Grid]]:
     """The tables that no picture shows in full, by part."""
     found: dict[str, list[Grid]] = defaultdict(list)
     for each in subject.comparisons:
-        found[RIVALS] += [_of(each, grid) for grid in rival_grids(each.rivalries)]
+        found[RIVALS] += [_of(each, grid) for grid in rival_grids(each.baseline_ratios)]
         found[RIVALS] += [_of(each, even_grid(even)) for even in each.break_evens]
         found[MEMORY] += [_of(each, grid) for grid in memory_grids(each)]
         versions = version_grids(each.versions, subject.study)

@@ -11,8 +11,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from scaling.analysis.results import Told
-from scaling.analysis.statistics.verdict import Judged
+from scaling.analysis.results import StudyResults
+from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.analysis.table.load import Journal
 from scaling.base import formats
 from scaling.base.vocabulary import MODELS
@@ -51,7 +51,7 @@ def page(journal: Journal) -> str:
         UsageError: the frame holds several studies.
     """
     frame, study = journal.frame, journal.study
-    told = Told(frame, study)
+    told = StudyResults(frame, study)
     about = list(subjects(frame, study, journal.ceilings, told).values())
     answers = answer_blocks(told)
     parts = [
@@ -112,7 +112,7 @@ def _template() -> Template:
 
 
 def _verdict(cell: Cell) -> str:
-    return cell.verdict.word if isinstance(cell, Judged) and cell.n else ""
+    return cell.verdict.word if isinstance(cell, RatioVerdict) and cell.n else ""
 
 
 def _date(study: StudyLine) -> str:

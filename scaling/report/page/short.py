@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.comparison.families import families
-from scaling.analysis.comparison.paired import Paired, Way
+from scaling.analysis.comparison.paired import Configuration, Paired
 from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.statistics.verdict import Judged
+from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.measures import MARKS
@@ -40,7 +40,7 @@ class SpokenOf(NamedTuple):
 
     curve: Curve
     point: Point
-    speedup: Judged
+    speedup: RatioVerdict
 
 
 def short_grids(
@@ -73,11 +73,11 @@ def _is_asked(runs: Paired, curve: Curve) -> bool:
 
 def _row(runs: Paired, compared: Compared | None, told: SpokenOf) -> list[Cell]:
     point = told.point
-    way = Way(told.curve.key.arm, told.curve.key.model, point.workers)
+    configuration = Configuration(told.curve.key.arm, told.curve.key.model, point.workers)
     ladders = compared.ladders if compared else []
-    rivalries = compared.rivalries if compared else []
-    over_gil = [each.headline for each in ladders if each.top == way]
-    rivals = [each for each in rivalries if each.ours == way]
+    baseline_ratios = compared.baseline_ratios if compared else []
+    over_gil = [each.headline for each in ladders if each.top == configuration]
+    rivals = [each for each in baseline_ratios if each.ours == configuration]
     several = len({each.key.arm for each in runs.curves if _is_asked(runs, each)}) > 1
     figures: list[Estimate | None] = [
         told.speedup,
@@ -89,7 +89,7 @@ def _row(runs: Paired, compared: Compared | None, told: SpokenOf) -> list[Cell]:
         ),
     ]
     return [
-        f"{runs.title}{f' · {way.arm}' if several else ''}",
+        f"{runs.title}{f' · {configuration.arm}' if several else ''}",
         f"{point.workers}{MARKS.get(point.region or '', '')}",
         *(figure if figure is not None and figure.n else formats.BLANK for figure in figures),
     ]

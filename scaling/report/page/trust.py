@@ -3,7 +3,7 @@
 import pandas as pd
 
 from scaling.analysis.controls import Outcome
-from scaling.analysis.results import Told
+from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.noise import COLUMNS
 from scaling.analysis.validity import MARGIN
 from scaling.base import formats
@@ -25,12 +25,12 @@ WITHOUT_DRIFT = {
 WORST_FIRST = ("invalid", "suspect", "valid")
 
 
-def law_blocks(told: Told) -> list[Block]:
+def law_blocks(told: StudyResults) -> list[Block]:
     """What each section's curves follow, or why that cannot be told."""
     return [Block(each.title, law_lines(each)) for each in told.sections]
 
 
-def noise_block(told: Told) -> Block:
+def noise_block(told: StudyResults) -> Block:
     """How far apart two cells come out that differ in nothing."""
     floor = told.floor
     if not floor.twins:
@@ -53,7 +53,7 @@ def noise_block(told: Told) -> Block:
     return Block(words=[TWINS], grids=[Grid("Twin over cell", headings, rows)])
 
 
-def steadiness_block(told: Told) -> Block:
+def steadiness_block(told: StudyResults) -> Block:
     """How many windows were level, and whether the machine changed meanwhile."""
     frame, drift = told.frame, told.drift
     windowed = frame[frame["valid"] & frame["steadiness"].notna()]
@@ -79,7 +79,7 @@ def steadiness_block(told: Told) -> Block:
     return Block(words=[*filter(None, words), *study_notes(frame, drift)], grids=grids)
 
 
-def validity_blocks(told: Told) -> list[Block]:
+def validity_blocks(told: StudyResults) -> list[Block]:
     """What the controls say, how many runs were what, and every run that is not simply valid."""
     warnings = warnings_of(told) or ["The controls behave as they must."]
     judged: list[list[Cell]] = [
@@ -95,7 +95,7 @@ def validity_blocks(told: Told) -> list[Block]:
     words = [f"{runs}: {kinds}. Suspect ones are used and marked, invalid ones are in no figure."]
     faults: list[list[Cell]] = [
         [each.validity, str(each.runs), each.cell, each.reasons, each.detail]
-        for each in told.blemishes
+        for each in told.run_issues
     ]
     headings = ["validity", "runs", "cell", "why", "the first one's detail"]
     title = "Runs that are not simply valid"

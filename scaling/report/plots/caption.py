@@ -9,7 +9,7 @@ from scaling.analysis.curves.curve import Point
 from scaling.analysis.curves.sections import Section
 from scaling.analysis.validity import watched_cpus
 from scaling.base import formats
-from scaling.journal.record import Arm, CeilingLine, StudyLine
+from scaling.journal.record import ArmRecord, CeilingLine, StudyLine
 from scaling.report.plots.regions import Region
 from scaling.study.scaled import scaled_to
 
@@ -111,7 +111,7 @@ def _virtual(virtualised: str | None) -> str:
     return "virtual machine" + f" ({virtualised})" * (virtualised != "unknown")
 
 
-def builds_text(arms: dict[str, Arm]) -> str:
+def builds_text(arms: dict[str, ArmRecord]) -> str:
     """`3.14, 3.14t: 3.14.7, GCC 12.2.0, no PGO`: arms whose builds are alike stand together."""
     alike: dict[str, list[str]] = defaultdict(list)
     for name, arm in arms.items():
@@ -122,7 +122,7 @@ def builds_text(arms: dict[str, Arm]) -> str:
     return "; ".join(f"{', '.join(names)}: {build}" for build, names in alike.items())
 
 
-def _build(arm: Arm) -> str:
+def _build(arm: ArmRecord) -> str:
     assert arm.description is not None
     python = arm.description.python
     made_with = [option for option in python.config_args if option.startswith("-O")]

@@ -7,11 +7,11 @@ from pathlib import Path
 import matplotlib as mpl
 import pandas as pd
 
-from scaling.analysis.comparison.build_differences import unlike
+from scaling.analysis.comparison.build_differences import build_differences
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.curves.sections import Section
 from scaling.analysis.curves.sweeps import Sweep
-from scaling.analysis.results import Told
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.labels import slug
 from scaling.journal.record import CeilingLine, StudyLine
 from scaling.report.plots import efficiency, ladder, memory, sweep, throughput, trade
@@ -34,7 +34,7 @@ def draw_all(
     study: StudyLine,
     folder: Path,
     ceilings: Sequence[CeilingLine] = (),
-    told: Told | None = None,
+    told: StudyResults | None = None,
     formats: Sequence[str] = tuple(FORMATS),
 ) -> list[Path]:
     """Draw everything there is to draw into `folder`, which is made; return the files written.
@@ -44,7 +44,7 @@ def draw_all(
     if anything. Raises `OSError` if it cannot write.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    told = told or Told(frame, study)
+    told = told or StudyResults(frame, study)
     files: list[Path] = []
     with mpl.rc_context(RC):
         found = subjects(frame, study, ceilings, told)
@@ -77,10 +77,10 @@ def subjects(
     frame: pd.DataFrame,
     study: StudyLine,
     ceilings: Sequence[CeilingLine] = (),
-    told: Told | None = None,
+    told: StudyResults | None = None,
 ) -> dict[str, Subject]:
     """What there is to draw, by the beginning of its file name; each name once."""
-    told = told or Told(frame, study)
+    told = told or StudyResults(frame, study)
     found: dict[str, Subject] = {}
     warning = " ".join(filter(None, [told.soundness.warning, *_unlike(study)]))
     comparisons: dict[Variant, list[Compared]] = defaultdict(list)
@@ -108,5 +108,5 @@ def _variant(section: Section) -> Variant:
 
 def _unlike(study: StudyLine) -> list[str]:
     """That builds differ in more than what is compared; in what, the tables say in full."""
-    facts = [each.fact for each in unlike(study)]
+    facts = [each.fact for each in build_differences(study)]
     return [f"builds differ in {', '.join(facts)}, too"] if facts else []

@@ -26,7 +26,12 @@ def draw(subject: Subject) -> Sheet:
     rows = _rows(subject)
     columns = max(len(few) for _, few in rows)
     layout = Layout(len(rows) * columns, columns, panel_in=2.6)
-    arms = {way.arm for _, row in rows for ladder in row for way in ladder.ways}
+    arms = {
+        configuration.arm
+        for _, row in rows
+        for ladder in row
+        for configuration in ladder.configurations
+    }
     stepped_on = [
         curve
         for curve in subject.section.curves

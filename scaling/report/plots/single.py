@@ -2,7 +2,7 @@
 
 import matplotlib as mpl
 
-from scaling.analysis.results import Told
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError
 from scaling.report.plots.draw import named_sheets, subjects
@@ -18,7 +18,7 @@ def drawn(journal: Journal, name: str) -> Sheet:
     """
     known = []
     with mpl.rc_context(RC):
-        told = Told(journal.frame, journal.study)
+        told = StudyResults(journal.frame, journal.study)
         found = subjects(journal.frame, journal.study, journal.ceilings, told)
         for known_as, sheet in named_sheets(found, told.sweeps):
             if known_as == name:

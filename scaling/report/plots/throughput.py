@@ -68,8 +68,12 @@ def _draw_models(subject: Subject) -> Sheet:
 
 def _ceiling_label(subject: Subject) -> str:
     """`ceiling: N processes on 3.14 or 3.14+mimalloc, the fastest at each N`; empty without one."""
-    ways = (way for compared in subject.comparisons for way in ceiling(compared.runs))
-    arms = list(dict.fromkeys(way.arm for way in ways))
+    configurations = (
+        configuration
+        for compared in subject.comparisons
+        for configuration in ceiling(compared.runs)
+    )
+    arms = list(dict.fromkeys(configuration.arm for configuration in configurations))
     chosen = ", the fastest at each N" if len(arms) > 1 else ""
     return f"ceiling: N processes on {' or '.join(arms)}{chosen}" if arms else ""
 
@@ -78,9 +82,12 @@ def draw_ceiling(axes: Axes, subject: Subject, loop: str) -> None:
     """A broad grey line through the medians of the best processes at each N."""
     for compared in subject.comparisons:
         if compared.runs.loop == loop:
-            ways = ceiling(compared.runs)
-            medians = [compared.runs.estimate(way, "throughput", "").point for way in ways]
-            ns = [way.workers for way in ways]
+            configurations = ceiling(compared.runs)
+            medians = [
+                compared.runs.estimate(configuration, "throughput", "").point
+                for configuration in configurations
+            ]
+            ns = [configuration.workers for configuration in configurations]
             axes.plot(ns, medians, color=FAINT, lw=6, alpha=0.7, zorder=1.5, gid="ceiling")
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from scaling.analysis.lookup.extent import extent
 from scaling.analysis.table.load import Journal
-from scaling.journal.record import Arm, Machine, StudyLine
+from scaling.journal.record import ArmRecord, Machine, StudyLine
 from scaling.report.export.about import about
 from scaling.report.page.again import command, study_file
 
@@ -55,7 +55,7 @@ def _machine(machine: Machine) -> dict[str, Any]:
     return {**msgspec.to_builtins(machine), "memory_bytes": whole}
 
 
-def _arm(arm: Arm) -> dict[str, Any]:
+def _arm(arm: ArmRecord) -> dict[str, Any]:
     """An arm, its interpreter and the packages beside that without a level between them."""
     described = arm.description
     return {

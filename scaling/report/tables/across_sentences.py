@@ -3,7 +3,7 @@
 from itertools import groupby
 
 from scaling.analysis.comparison.between_studies import Across
-from scaling.analysis.curves.sections import Blemish
+from scaling.analysis.curves.sections import RunIssue
 from scaling.base import formats
 from scaling.report.tables.phrases import basis
 
@@ -42,11 +42,11 @@ def changed(found: Across) -> list[str]:
     return told
 
 
-def doubted(name: str, found: list[Blemish]) -> list[str]:
+def doubted(name: str, found: list[RunIssue]) -> list[str]:
     """The runs of a study that are not simply valid: a sentence for each kind of fault."""
 
-    def kind(blemish: Blemish) -> tuple[str, str]:
-        return blemish.validity, blemish.reasons
+    def kind(run_issue: RunIssue) -> tuple[str, str]:
+        return run_issue.validity, run_issue.reasons
 
     told = []
     for (validity, reasons), group in groupby(sorted(found, key=kind), key=kind):

@@ -3,7 +3,7 @@
 from itertools import groupby
 
 from scaling.analysis.comparison.between_studies import Across, Change
-from scaling.analysis.results import Told
+from scaling.analysis.results import StudyResults
 from scaling.report.tables.across_sentences import changed, doubted
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.grid import Cell, Chapter, Grid
@@ -17,10 +17,10 @@ def across_chapters(found: Across, then: str, now: str) -> list[Chapter]:
     def title(change: Change) -> str:
         return change.section.title
 
-    studies = ((then, Told(*found.then)), (now, Told(*found.now)))
+    studies = ((then, StudyResults(*found.then)), (now, StudyResults(*found.now)))
     words = [f"{name}: {each}" for name, study in studies for each in warnings_of(study)]
     words += changed(found)
-    words += [each for name, study in studies for each in doubted(name, study.blemishes)]
+    words += [each for name, study in studies for each in doubted(name, study.run_issues)]
     opening = Chapter(f"{now} over {then}", words)
     told = []
     for heading, group in groupby(found.changes, title):

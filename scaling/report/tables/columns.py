@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from scaling.analysis.results import Told
+from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
 
 
@@ -27,7 +27,7 @@ def estimate_columns(name: str, value: Estimate) -> dict[str, object]:
     }
 
 
-def study_columns(told: Told) -> dict[str, object]:
+def study_columns(told: StudyResults) -> dict[str, object]:
     """What no figure of a study must be read without: what its `controls` say, and its `scale`."""
     return {"controls": told.soundness.status, "scale": told.study.study.get("scale", 1.0)}
 

@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from scaling.analysis.comparison.build_differences import unlike
+from scaling.analysis.comparison.build_differences import build_differences
 from scaling.analysis.comparison.compare import Compared
-from scaling.analysis.results import Told
+from scaling.analysis.results import StudyResults
 from scaling.journal.record import StudyLine
 from scaling.report.tables.comparison_grids import (
     collector_grids,
@@ -26,7 +26,7 @@ from scaling.study.scaled import scaled_to
 
 
 def chapters(
-    frame: pd.DataFrame, study: StudyLine, told: Told | None = None, *, alone: bool = True
+    frame: pd.DataFrame, study: StudyLine, told: StudyResults | None = None, *, alone: bool = True
 ) -> list[Chapter]:
     """A study's comparison: first what casts doubt on all of it, then its chapters.
 
@@ -34,7 +34,7 @@ def chapters(
     what was worked out of the study already, if anything. `alone` is False where it stands with a
     study's other tables, which tell of the controls.
     """
-    told = told or Told(frame, study)
+    told = told or StudyResults(frame, study)
     found = [_chapter(each, study) for each in told.compared]
     borne_out = [chapter for chapter in found if chapter.grids]
     warnings = warnings_of(told) if alone else doubts(study)
@@ -43,7 +43,7 @@ def chapters(
     return [Chapter("Before you read on", warnings), *borne_out]
 
 
-def warnings_of(told: Told) -> list[str]:
+def warnings_of(told: StudyResults) -> list[str]:
     """What casts doubt on all of a study: its controls, its scale, then `doubts`."""
     warnings = (told.soundness.text, scaled_to(told.study.study))
     return [*filter(None, warnings), *doubts(told.study)]
@@ -51,14 +51,14 @@ def warnings_of(told: Told) -> list[str]:
 
 def doubts(study: StudyLine) -> list[str]:
     """That builds differ in more than the thing compared, if they do."""
-    differing = "; ".join(map(str, unlike(study)))
+    differing = "; ".join(map(str, build_differences(study)))
     return [f"The builds differ in more than what is compared: {differing}."] if differing else []
 
 
 def _chapter(compared: Compared, study: StudyLine) -> Chapter:
     grids = [
         *ladder_grids(compared.ladders),
-        *rival_grids(compared.rivalries),
+        *rival_grids(compared.baseline_ratios),
         *(even_grid(each) for each in compared.break_evens),
         *version_grids(compared.versions, study),
         *collector_grids(compared.collectors),

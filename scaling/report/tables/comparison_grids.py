@@ -2,13 +2,13 @@
 
 from itertools import groupby
 
-from scaling.analysis.comparison.baseline import Rivalry
+from scaling.analysis.comparison.baseline import BaselineRatio
 from scaling.analysis.comparison.break_even import BreakEven
-from scaling.analysis.comparison.build_differences import unlike_of
+from scaling.analysis.comparison.build_differences import build_differences_of
 from scaling.analysis.comparison.compare import Compared
-from scaling.analysis.comparison.contrast import Held
+from scaling.analysis.comparison.contrast import Contrast
 from scaling.analysis.comparison.ladder import Ladder
-from scaling.analysis.comparison.paired import Way
+from scaling.analysis.comparison.paired import Configuration
 from scaling.base import formats
 from scaling.base.vocabulary import MODELS
 from scaling.journal.record import StudyLine
@@ -30,7 +30,7 @@ def ladder_grids(ladders: list[Ladder]) -> list[Grid]:
     """One table for ladders that have the same rungs."""
 
     def rungs(ladder: Ladder) -> list[str]:
-        return [way.arm for way in ladder.ways]
+        return [configuration.arm for configuration in ladder.configurations]
 
     grids = []
     for names, group in groupby(ladders, rungs):
@@ -55,15 +55,22 @@ def ladder_grids(ladders: list[Ladder]) -> list[Grid]:
     return grids
 
 
-def rival_grids(rivalries: list[Rivalry]) -> list[Grid]:
+def rival_grids(baseline_ratios: list[BaselineRatio]) -> list[Grid]:
     """Threads and interpreters over processes; none where nothing was held against them."""
-    if not rivalries:
+    if not baseline_ratios:
         return []
     rows: list[list[Cell]] = [
-        [str(r.workers), _way(r.ours), _way(r.theirs), r.throughput, r.cpu_s_per_op, r.memory]
-        for r in rivalries
+        [
+            str(r.workers),
+            _configuration(r.ours),
+            _configuration(r.theirs),
+            r.throughput,
+            r.cpu_s_per_op,
+            r.memory,
+        ]
+        for r in baseline_ratios
     ]
-    kinds = {f"{r.memory_kind} over {r.memory_kind}" for r in rivalries}
+    kinds = {f"{r.memory_kind} over {r.memory_kind}" for r in baseline_ratios}
     note = f"Memory is {' or '.join(sorted(kinds))}. Of several arms, the one over is the fastest."
     headings = ["N", "ours", "over", "throughput", "CPU per op", "memory"]
     return [Grid("Over as many processes", headings, rows, words=3, note=note)]
@@ -76,35 +83,52 @@ def even_grid(found: BreakEven) -> Grid:
     return Grid(title, ["N", "throughput"], rows)
 
 
-def version_grids(versions: list[Held], study: StudyLine) -> list[Grid]:
+def version_grids(versions: list[Contrast], study: StudyLine) -> list[Grid]:
     """Each version over the oldest, with what their builds differ in besides."""
     if not versions:
         return []
-    besides = [unlike_of(study, (each.of.arm, each.over.arm)) for each in versions]
+    besides = [build_differences_of(study, (each.of.arm, each.over.arm)) for each in versions]
     rows: list[list[Cell]] = []
     for each, found in zip(versions, besides, strict=True):
         differing = ", ".join(one.fact for one in found) or "nothing else"
-        ways = [str(each.of.workers), _way(each.of), _way(each.over), differing]
-        rows.append([*ways, each.throughput, each.cpu_s_per_op])
+        configurations = [
+            str(each.of.workers),
+            _configuration(each.of),
+            _configuration(each.over),
+            differing,
+        ]
+        rows.append([*configurations, each.throughput, each.cpu_s_per_op])
     note = "Not comparable where builds differ in more: that is in the ratio, too."
     headings = ["N", "version", "over", "builds differ in", "throughput", "CPU per op"]
     return [Grid("What the versions changed", headings, rows, 4, note if any(besides) else "")]
 
 
-def collector_grids(collectors: list[Held]) -> list[Grid]:
+def collector_grids(collectors: list[Contrast]) -> list[Grid]:
     """Each arm without the garbage collector over the same with it."""
     rows: list[list[Cell]] = [
-        [str(each.of.workers), _way(each.of), _way(each.over), each.throughput, each.cpu_s_per_op]
+        [
+            str(each.of.workers),
+            _configuration(each.of),
+            _configuration(each.over),
+            each.throughput,
+            each.cpu_s_per_op,
+        ]
         for each in collectors
     ]
     headings = ["N", "without", "over", "throughput", "CPU per op"]
     return [Grid("What the garbage collector costs", headings, rows, 3)] if rows else []
 
 
-def loop_grids(loops: list[Held]) -> list[Grid]:
+def loop_grids(loops: list[Contrast]) -> list[Grid]:
     """Each loop over asyncio, the rest alike."""
     rows: list[list[Cell]] = [
-        [str(each.of.workers), each.of.loop, _way(each.of), each.throughput, each.cpu_s_per_op]
+        [
+            str(each.of.workers),
+            each.of.loop,
+            _configuration(each.of),
+            each.throughput,
+            each.cpu_s_per_op,
+        ]
         for each in loops
     ]
     headings = ["N", "loop", "on", "throughput", "CPU per op"]
@@ -113,13 +137,13 @@ def loop_grids(loops: list[Held]) -> list[Grid]:
     return [Grid("What the loop changed: over asyncio", headings, rows, 3, note)] if rows else []
 
 
-def runtime_grids(runtimes: list[Held]) -> list[Grid]:
+def runtime_grids(runtimes: list[Contrast]) -> list[Grid]:
     """Each runtime that is no Python over one that is."""
     rows: list[list[Cell]] = [
         [
             str(each.of.workers),
             each.of.arm,
-            f"{_way(each.over)}\n{each.over.loop}",
+            f"{_configuration(each.over)}\n{each.over.loop}",
             each.throughput,
             each.cpu_s_per_op,
         ]
@@ -150,5 +174,5 @@ def memory_grids(compared: Compared) -> list[Grid]:
     return [Grid("MiB per extra worker", headings, rows)]
 
 
-def _way(way: Way) -> str:
-    return f"{way.arm}\n{way.model}"
+def _configuration(configuration: Configuration) -> str:
+    return f"{configuration.arm}\n{configuration.model}"

@@ -2,16 +2,16 @@
 
 import pandas as pd
 
-from scaling.analysis.comparison.build_differences import unlike_of
+from scaling.analysis.comparison.build_differences import build_differences_of
 from scaling.analysis.comparison.compare import Compared, Ratio
-from scaling.analysis.comparison.paired import Way
-from scaling.analysis.results import Told
+from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.results import StudyResults
 from scaling.journal.record import StudyLine
 from scaling.report.tables.columns import estimate_columns, study_columns
 
 
 def comparison_rows(
-    frame: pd.DataFrame, study: StudyLine, told: Told | None = None
+    frame: pd.DataFrame, study: StudyLine, told: StudyResults | None = None
 ) -> pd.DataFrame:
     """All ratios of a study's comparison; `told` is what was worked out of it already, if anything.
 
@@ -26,7 +26,7 @@ def comparison_rows(
     should not (of a runtime nothing: it is meant to differ in everything); `controls`, what the
     study's controls say, and its `scale`.
     """
-    told = told or Told(frame, study)
+    told = told or StudyResults(frame, study)
     about = study_columns(told)
     rows = [_row(each, ratio, study) | about for each in told.compared for ratio in each.ratios]
     return pd.DataFrame(rows)
@@ -34,7 +34,7 @@ def comparison_rows(
 
 def _row(compared: Compared, ratio: Ratio, study: StudyLine) -> dict[str, object]:
     key = compared.runs.curves[0].key
-    of, over = _way(compared, ratio.of), _way(compared, ratio.over)
+    of, over = _configuration(compared, ratio.of), _configuration(compared, ratio.over)
     return {
         "study": key.study,
         "workload": key.workload,
@@ -53,14 +53,18 @@ def _row(compared: Compared, ratio: Ratio, study: StudyLine) -> dict[str, object
         "p_same": ratio.verdict.p_same,
         "memory_kind": ratio.memory_kind,
         "builds_differ": ", ".join(
-            each.fact for each in unlike_of(study, (ratio.of.arm, ratio.over.arm))
+            each.fact for each in build_differences_of(study, (ratio.of.arm, ratio.over.arm))
         ),
     }
 
 
-def _way(compared: Compared, way: Way) -> dict[str, object]:
-    point = compared.runs.point(way)
-    told: dict[str, object] = {"arm": way.arm, "model": way.model, "workers": way.workers}
+def _configuration(compared: Compared, configuration: Configuration) -> dict[str, object]:
+    point = compared.runs.point(configuration)
+    told: dict[str, object] = {
+        "arm": configuration.arm,
+        "model": configuration.model,
+        "workers": configuration.workers,
+    }
     if point is not None:
         for name in ("runs", "suspect", "left_out", "allocator_state"):
             told[name] = getattr(point, name)

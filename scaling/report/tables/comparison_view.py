@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.statistics.verdict import Judged
+from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.report.tables.grid import Cell, Chapter, Grid
 from scaling.report.tables.pipes import pipe_table, unbroken
@@ -59,7 +59,7 @@ def _cell(cell: Cell) -> Text:
 
 def _verdict(cell: Estimate) -> str:
     """The word for a ratio that is known; others have none."""
-    return cell.verdict.word if isinstance(cell, Judged) and cell.n else ""
+    return cell.verdict.word if isinstance(cell, RatioVerdict) and cell.n else ""
 
 
 def comparison_markdown(chapters: list[Chapter]) -> str:

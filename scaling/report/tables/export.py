@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from scaling.analysis.curves.sections import Section
-from scaling.analysis.results import Told
+from scaling.analysis.results import StudyResults
 from scaling.journal.record import StudyLine
 from scaling.report.tables.columns import estimate_columns, study_columns, write_rows
 from scaling.report.tables.laws_view import law_lines
@@ -19,13 +19,15 @@ from scaling.study.scaled import scaled_to
 SLOPE = "mib_per_extra_worker"
 
 
-def summary(frame: pd.DataFrame, study: StudyLine, told: Told | None = None) -> pd.DataFrame:
+def summary(
+    frame: pd.DataFrame, study: StudyLine, told: StudyResults | None = None
+) -> pd.DataFrame:
     """One row per cell: what it is, how many runs, and each figure (`estimate_columns`).
 
     Units are in the names. Figures that begin with `own_` are the workload's own. `told` is what
     was worked out of the study already, if anything.
     """
-    told = told or Told(frame, study)
+    told = told or StudyResults(frame, study)
     about = study_columns(told)
     rows = []
     for section in told.sections:
@@ -50,27 +52,29 @@ def summary(frame: pd.DataFrame, study: StudyLine, told: Told | None = None) -> 
     return pd.DataFrame(rows)
 
 
-def write_csv(frame: pd.DataFrame, study: StudyLine, path: Path, told: Told | None = None) -> Path:
+def write_csv(
+    frame: pd.DataFrame, study: StudyLine, path: Path, told: StudyResults | None = None
+) -> Path:
     """Write `summary` as CSV. Raises `OSError` as any writing does."""
     return write_rows(summary(frame, study, told), path)
 
 
 def markdown(
-    frame: pd.DataFrame, study: StudyLine, comparison: str = "", told: Told | None = None
+    frame: pd.DataFrame, study: StudyLine, comparison: str = "", told: StudyResults | None = None
 ) -> str:
     """All tables as Markdown, the runs that were left out or marked at the end.
 
     A `comparison` stands before the tables, below what the controls say. `told` is what was worked
     out of the study already, if anything.
     """
-    told = told or Told(frame, study)
+    told = told or StudyResults(frame, study)
     warnings = (told.soundness.text, scaled_to(study.study))
     parts = [f"**{unbroken(each)}**" for each in warnings if each]
     parts += study_notes(frame, told.drift)
     parts += [comparison] if comparison else []
     parts += [_section(section) for section in told.sections]
     parts += [sweep_markdown(sweep) for sweep in told.sweeps]
-    found = told.blemishes
+    found = told.run_issues
     if found:
         rows = [
             [each.validity, str(each.runs), each.cell, each.reasons, unbroken(each.detail)]

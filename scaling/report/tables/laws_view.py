@@ -9,7 +9,7 @@ import pandas as pd
 from scaling.analysis.curves.sections import Section
 from scaling.analysis.laws import FEWEST_N, Choice
 from scaling.analysis.laws.regions import RegionLaw, region_laws
-from scaling.analysis.results import Told
+from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
 from scaling.journal.record import StudyLine
@@ -83,7 +83,9 @@ def _figure(value: Estimate, unit: str = "") -> str:
     return f"{number(value.point)}{unit} ({formats.span(number(value.low), number(value.high))})"
 
 
-def law_rows(frame: pd.DataFrame, study: StudyLine, told: Told | None = None) -> pd.DataFrame:
+def law_rows(
+    frame: pd.DataFrame, study: StudyLine, told: StudyResults | None = None
+) -> pd.DataFrame:
     """One row a figure: a law's parameter, or the serial fraction at one N.
 
     Columns: the curve (study, workload, parameters, sizing, loop, arm, model); `region`, and the
@@ -92,7 +94,7 @@ def law_rows(frame: pd.DataFrame, study: StudyLine, told: Told | None = None) ->
     `value` (`estimate_columns`) and whether that is `at_bound`; what the study's `controls` say,
     and its `scale`. `told` is what was worked out of the study already, if anything.
     """
-    told = told or Told(frame, study)
+    told = told or StudyResults(frame, study)
     about = study_columns(told)
     rows = [
         _curve(law) | figure | about

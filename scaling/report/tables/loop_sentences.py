@@ -7,7 +7,7 @@ asked; the choice heeds no figure, and what the others come to is counted.
 from collections import Counter
 
 from scaling.analysis.comparison.compare import Compared
-from scaling.analysis.comparison.contrast import Held
+from scaling.analysis.comparison.contrast import Contrast
 from scaling.analysis.comparison.families import families
 from scaling.report.tables.phrases import besides, doing, named, opening, spoken
 
@@ -16,7 +16,7 @@ def across_loops(compared: Compared) -> list[str]:
     """A sentence for each loop and for each runtime; none where there are none."""
     free = {family.free for family in families(compared.runs.arms)}
 
-    def is_asked(each: Held) -> bool:
+    def is_asked(each: Contrast) -> bool:
         return each.of.arm in free and each.of.model == "threads"
 
     told = []
@@ -31,7 +31,7 @@ def across_loops(compared: Compared) -> list[str]:
     return told
 
 
-def over_asyncio(found: Held) -> str:
+def over_asyncio(found: Contrast) -> str:
     """`Faster: 2 threads on 3.14t with uvloop do 1.35 times (1.30–1.40) what they do …`."""
     one = found.of.workers == 1
     ratio = spoken(found.throughput)
@@ -39,27 +39,27 @@ def over_asyncio(found: Held) -> str:
     return f"{told}{'it does' if one else 'they do'} with {found.over.loop}{_cost(found)}."
 
 
-def over_python(found: Held) -> str:
+def over_python(found: Contrast) -> str:
     """`Faster: go at N = 2 does 15.3 times (14.9–15.8) what 2 threads on 3.14t do, …`."""
     told = f"{opening(found.throughput)}: {found.of.arm} at N = {found.of.workers} does "
     told += f"{spoken(found.throughput)} what {doing(found.over)} with {found.over.loop}"
     return f"{told}{_cost(found)}; the two differ in everything."
 
 
-def _cost(found: Held) -> str:
+def _cost(found: Contrast) -> str:
     if not found.cpu_s_per_op.n:
         return ""
     return f"; CPU time per operation: {besides(found.cpu_s_per_op, ' times')}"
 
 
-def _telling(found: list[Held], n: int) -> list[Held]:
+def _telling(found: list[Contrast], n: int) -> list[Contrast]:
     """Those at the N to speak of: the largest up to `n`, or else the smallest."""
     ns = [each.of.workers for each in found]
     at = max((each for each in ns if each <= n), default=min(ns))
     return [each for each in found if each.of.workers == at]
 
 
-def _others(chosen: Held, at_n: list[Held]) -> str:
+def _others(chosen: Contrast, at_n: list[Contrast]) -> str:
     """` Of 3 other arms and models at N = 2: 2 faster, 1 can't tell.`; nothing below six blocks."""
     others = [each.throughput for each in at_n if each is not chosen]
     if all(each.coverage is None for each in others):

@@ -18,8 +18,10 @@ def floors(compared: Compared) -> list[str]:
     asked: dict[Measure, str] = {"throughput": "throughput"}
     if any(ratio.measure == "cpu_s_per_op" for ratio in compared.ratios):
         asked["cpu_s_per_op"] = "CPU time"
-    if compared.rivalries:
-        asked |= {each.memory_kind: f"memory ({each.memory_kind})" for each in compared.rivalries}
+    if compared.baseline_ratios:
+        asked |= {
+            each.memory_kind: f"memory ({each.memory_kind})" for each in compared.baseline_ratios
+        }
     margins = [f"{formats.percent(runs.margin(each))} in {noun}" for each, noun in asked.items()]
     known = not math.isnan(runs.floor.of(runs.curves[0].key.workload))
     why = f"no less than A/A twins came apart, nor than {formats.percent(MARGIN)}"

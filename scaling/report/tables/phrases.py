@@ -1,13 +1,13 @@
 """The phrases that sentences about figures are made of: the verdict first, then the number."""
 
-from scaling.analysis.comparison.paired import Way
+from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
-from scaling.analysis.statistics.verdict import Judged
+from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.base.vocabulary import WORKER
 
 
-def opening(value: Judged) -> str:
+def opening(value: RatioVerdict) -> str:
     """The verdict as a sentence begins with it: `Faster`, `Can't tell (3 blocks)`."""
     verdict = value.verdict
     if verdict.word == "same":
@@ -24,7 +24,7 @@ def spoken(value: Estimate, unit: str = " times") -> str:
     return f"{number} ({beside})" if beside else number
 
 
-def besides(value: Judged, unit: str) -> str:
+def besides(value: RatioVerdict, unit: str) -> str:
     """A further figure of a sentence: `faster, 1.93× (1.90–1.96)`.
 
     Where blocks are too few the sentence has begun with that, and it is not said again.
@@ -43,17 +43,17 @@ def basis(values: list[Estimate], made: str = "ratios paired inside blocks") -> 
     return f"In brackets the {kind}, {made}{warning}."
 
 
-def doing(way: Way) -> str:
+def doing(of: Configuration) -> str:
     """`1 thread on 3.14t does`, `2 processes on 3.14 do`."""
-    return f"{workers(way)} on {way.arm} {'does' if way.workers == 1 else 'do'}"
+    return f"{workers(of)} on {of.arm} {'does' if of.workers == 1 else 'do'}"
 
 
-def named(way: Way) -> str:
+def named(of: Configuration) -> str:
     """`2 threads on 3.14t`; across loops `2 threads on 3.14t with uvloop`."""
-    return f"{workers(way)} on {way.arm}{f' with {way.loop}' if way.loop else ''}"
+    return f"{workers(of)} on {of.arm}{f' with {of.loop}' if of.loop else ''}"
 
 
-def workers(way: Way) -> str:
+def workers(of: Configuration) -> str:
     """`1 thread`, `2 processes`."""
-    noun = WORKER.get(way.model, "worker") if way.workers == 1 else way.model
-    return f"{way.workers} {noun}"
+    noun = WORKER.get(of.model, "worker") if of.workers == 1 else of.model
+    return f"{of.workers} {noun}"

@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from scaling.analysis.curves.curve import Curve, Point
-from scaling.analysis.curves.sections import Blemish, Section
-from scaling.analysis.results import Told
+from scaling.analysis.curves.sections import RunIssue, Section
+from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
 from scaling.journal.record import StudyLine
@@ -36,8 +36,10 @@ class Results:
     `told` is what was worked out of the study already, if anything.
     """
 
-    def __init__(self, frame: pd.DataFrame, study: StudyLine, told: Told | None = None) -> None:
-        self._told = told or Told(frame, study)
+    def __init__(
+        self, frame: pd.DataFrame, study: StudyLine, told: StudyResults | None = None
+    ) -> None:
+        self._told = told or StudyResults(frame, study)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """One table per section, then what was left out or marked, and why."""
@@ -59,7 +61,7 @@ class Results:
         for sweep in told.sweeps:
             yield from sweep_tables(sweep, options.max_width)
             yield Text()
-        if unsound := told.blemishes:
+        if unsound := told.run_issues:
             yield Text("Runs that are not simply valid (invalid ones are in no figure)", "bold")
             yield from _blemish_lines(unsound)
 
@@ -102,11 +104,11 @@ def _slope(curve: Curve) -> str:
     return f"  {curve.slope!s} MiB {curve.memory_kind} per extra worker"
 
 
-def _blemish_lines(found: list[Blemish]) -> Iterator[Text]:
+def _blemish_lines(found: list[RunIssue]) -> Iterator[Text]:
     """A line for each kind of fault, and below it the first few cells that have it."""
 
-    def kind(blemish: Blemish) -> tuple[str, str]:
-        return blemish.validity, blemish.reasons
+    def kind(run_issue: RunIssue) -> tuple[str, str]:
+        return run_issue.validity, run_issue.reasons
 
     for (validity, reasons), group in groupby(sorted(found, key=kind), key=kind):
         members = list(group)

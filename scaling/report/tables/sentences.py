@@ -3,11 +3,11 @@
 With fewer than six blocks there is a range, one can't tell, and the sentence says so.
 """
 
-from scaling.analysis.comparison.baseline import Rivalry
+from scaling.analysis.comparison.baseline import BaselineRatio
 from scaling.analysis.comparison.break_even import BreakEven
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.comparison.ladder import Ladder
-from scaling.analysis.comparison.paired import Paired, Way
+from scaling.analysis.comparison.paired import Configuration, Paired
 from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.base import formats
 from scaling.report.tables.phrases import besides, doing, named, opening, spoken, workers
@@ -17,24 +17,26 @@ def answers(compared: Compared) -> list[str]:
     """What a section says, the most asked first; each at the most telling N."""
     n = compared.runs.telling_n
     told = [freed(ladder) for ladder in compared.ladders if ladder.workers == n]
-    rivalries = [rivalry for rivalry in compared.rivalries if rivalry.workers == n]
-    told += [held_against(each) for each in rivalries if each.ours.model == "threads"]
+    baseline_ratios = [
+        baseline_ratio for baseline_ratio in compared.baseline_ratios if baseline_ratio.workers == n
+    ]
+    told += [held_against(each) for each in baseline_ratios if each.ours.model == "threads"]
     told += [even(each) for each in compared.break_evens]
-    others = [each for each in rivalries if each.ours.model != "threads"]
+    others = [each for each in baseline_ratios if each.ours.model != "threads"]
     if others:  # the table has them all
         told.append(_fastest_of(others, compared.runs))
     return told
 
 
-def _fastest_of(rivalries: list[Rivalry], runs: Paired) -> str:
+def _fastest_of(baseline_ratios: list[BaselineRatio], runs: Paired) -> str:
     """Of interpreters on several arms the fastest, chosen by what they do and not by the ratio."""
 
-    def speed(rivalry: Rivalry) -> float:
-        return runs.estimate(rivalry.ours, "throughput", "").point
+    def speed(baseline_ratio: BaselineRatio) -> float:
+        return runs.estimate(baseline_ratio.ours, "throughput", "").point
 
-    fastest = max(rivalries, key=speed)
+    fastest = max(baseline_ratios, key=speed)
     told = held_against(fastest)
-    arms = list(dict.fromkeys(rivalry.ours.arm for rivalry in rivalries))
+    arms = list(dict.fromkeys(baseline_ratio.ours.arm for baseline_ratio in baseline_ratios))
     if len(arms) > 1:
         model, arm = fastest.ours.model, fastest.ours.arm
         told += f" Of {model} on {formats.listed(arms)}, those on {arm} are the fastest by median."
@@ -62,19 +64,20 @@ def freed(ladder: Ladder) -> str:
     return told
 
 
-def held_against(rivalry: Rivalry) -> str:
+def held_against(baseline_ratio: BaselineRatio) -> str:
     """Threads (or interpreters) over processes: work, CPU time, memory."""
-    ours, theirs = rivalry.ours, rivalry.theirs
+    ours, theirs = baseline_ratio.ours, baseline_ratio.theirs
     chosen = ""
-    if len(rivalry.among) > 1:
-        chosen = f" (the better of {' and '.join(way.arm for way in rivalry.among)})"
-    told = f"{opening(rivalry.throughput)}: {doing(ours)} {spoken(rivalry.throughput)} what "
+    if len(baseline_ratio.among) > 1:
+        chosen = f" (the better of {' and '.join(each.arm for each in baseline_ratio.among)})"
+    ratio = baseline_ratio.throughput
+    told = f"{opening(ratio)}: {doing(ours)} {spoken(ratio)} what "
     told += f"{doing(theirs)}{chosen}"
     costs = [
         f"{noun}: {besides(value, ' times')}"
         for value, noun in (
-            (rivalry.cpu_s_per_op, "CPU time per operation"),
-            (rivalry.memory, f"memory ({rivalry.memory_kind})"),
+            (baseline_ratio.cpu_s_per_op, "CPU time per operation"),
+            (baseline_ratio.memory, f"memory ({baseline_ratio.memory_kind})"),
         )
         if value.n
     ]
@@ -86,7 +89,7 @@ def even(found: BreakEven) -> str:
     last = max(found.ratios)
     single = f"the best single worker with the GIL ({found.single.arm}, {found.single.model})"
     if found.at is not None:
-        threads = doing(Way(found.arm, "threads", found.at))
+        threads = doing(Configuration(found.arm, "threads", found.at))
         told = f"Break-even at N = {found.at}: {threads} {spoken(found.ratios[found.at])} what "
         told += f"{single} does."
         after = {n: value.verdict.word for n, value in found.ratios.items() if n > found.at}
@@ -97,8 +100,9 @@ def even(found: BreakEven) -> str:
             told += f" At N = {formats.listed(found.undecided)} one can't tell."
         return told
     if found.outcome == "never":
+        threads = doing(Configuration(found.arm, "threads", last))
         return (
-            f"Break-even: never up to N = {last}; {doing(Way(found.arm, 'threads', last))} "
+            f"Break-even: never up to N = {last}; {threads} "
             f"{spoken(found.ratios[last])} what {single} does."
         )
     free = f"threads on {found.arm}"

@@ -12,7 +12,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from scaling.analysis.curves.sections import Section
-from scaling.analysis.results import Told
+from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.base import formats
 from scaling.journal.record import StudyLine
@@ -28,8 +28,10 @@ class Bars:
     `told` is what was worked out of the study already, if anything.
     """
 
-    def __init__(self, frame: pd.DataFrame, study: StudyLine, told: Told | None = None) -> None:
-        self._sections = (told or Told(frame, study)).sections
+    def __init__(
+        self, frame: pd.DataFrame, study: StudyLine, told: StudyResults | None = None
+    ) -> None:
+        self._sections = (told or StudyResults(frame, study)).sections
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """A group of bars for each curve of each section."""

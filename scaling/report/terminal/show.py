@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from scaling.analysis.results import Told
+from scaling.analysis.results import StudyResults
 from scaling.report.output import read
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_view import Comparison
@@ -20,7 +20,7 @@ def show(results: Path, console: Console) -> None:
     """
     journal = read(results, console)
     frame, study = journal.frame, journal.study
-    told = Told(frame, study)
+    told = StudyResults(frame, study)
     console.print(Results(frame, study, told))
     console.print(Bars(frame, study, told))
     if found := chapters(frame, study, told, alone=False):

@@ -9,7 +9,7 @@ from workers.loops.registry import known_loop
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
-    from workers.host.channel import Line, Message
+    from workers.host.channel import Channel, Message
 
 ENDED_EARLY = "the traffic ended before it was told to stop"
 
@@ -48,8 +48,8 @@ class Traffic(Protocol):
 class Runtime(Protocol):
     """Runs a worker's life and gives it what differs between asyncio and trio."""
 
-    def run[T](self, life: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Make a loop, run `life` on it to its end, close the loop."""
+    def run[T](self, session: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Make a loop, run `session` on it to its end, close the loop."""
 
     def event(self) -> Event:
         """Make an event; a loop need not run yet."""
@@ -63,7 +63,7 @@ class Runtime(Protocol):
     async def sleep(self, seconds: float) -> None:
         """Wait by the loop's own clock."""
 
-    async def receive(self, line: Line) -> Message:
+    async def receive(self, channel: Channel) -> Message:
         """Wait for a message without blocking the loop.
 
         Raises:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from workers.host.channel import Line, Message
+from workers.host.channel import Channel, Message
 from workers.loops.registry import load_loop
 from workers.loops.runners import ENDED_EARLY
 
@@ -47,10 +47,10 @@ class AsyncioRuntime:
     def __init__(self, loop: str) -> None:
         self._loop = loop
 
-    def run[T](self, life: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    def run[T](self, session: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a life on a loop of the cell's kind."""
         with asyncio.Runner(loop_factory=load_loop(self._loop)) as runner:
-            return runner.run(life())
+            return runner.run(session())
 
     def event(self) -> asyncio.Event:
         """Make an event; it belongs to the loop that first waits for it."""
@@ -69,27 +69,27 @@ class AsyncioRuntime:
         """Wait by the loop's own clock."""
         await asyncio.sleep(seconds)
 
-    async def receive(self, line: Line) -> Message:
+    async def receive(self, channel: Channel) -> Message:
         """Wait for a message as a reader of the loop."""
         loop = asyncio.get_running_loop()
         arrived: asyncio.Future[Message] = loop.create_future()
 
         def readable() -> None:
             try:
-                message = line.take()
+                message = channel.take()
             except OSError as error:
-                loop.remove_reader(line.fileno())
+                loop.remove_reader(channel.fileno())
                 arrived.set_exception(error)
                 return
             if message is not None:
-                loop.remove_reader(line.fileno())
+                loop.remove_reader(channel.fileno())
                 arrived.set_result(message)
 
-        loop.add_reader(line.fileno(), readable)
+        loop.add_reader(channel.fileno(), readable)
         try:
             return await arrived
         finally:
-            loop.remove_reader(line.fileno())
+            loop.remove_reader(channel.fileno())
 
     async def take_ticks(self, instants_ns: Sequence[int], tick: Callable[[int], None]) -> None:
         """Take each tick in a callback of the loop's: no task has to be woken for it."""

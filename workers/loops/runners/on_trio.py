@@ -7,7 +7,7 @@ from typing import Any
 import outcome
 import trio
 
-from workers.host.channel import Line, Message
+from workers.host.channel import Channel, Message
 from workers.loops.runners import ENDED_EARLY
 
 
@@ -67,14 +67,14 @@ class TrioRuntime:
         self._tasks_of_its_own = 0
         self._cut_short = 0
 
-    def run[T](self, life: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    def run[T](self, session: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a life inside a nursery for its traffic."""
-        return trio.run(self._run, life)
+        return trio.run(self._run, session)
 
-    async def _run[T](self, life: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def _run[T](self, session: Callable[[], Coroutine[Any, Any, T]]) -> T:
         async with trio.open_nursery() as self._nursery:
             self._tasks_of_its_own = _tasks()
-            lived = await outcome.acapture(life)  # so that no nursery wraps what it raises
+            lived = await outcome.acapture(session)  # so that no nursery wraps what it raises
             self._nursery.cancel_scope.cancel()
         return lived.unwrap()
 
@@ -93,12 +93,12 @@ class TrioRuntime:
         """Wait by trio's own clock."""
         await trio.sleep(seconds)
 
-    async def receive(self, line: Line) -> Message:
+    async def receive(self, channel: Channel) -> Message:
         """Wait for a message by trio's own poll."""
         message = None
         while message is None:
-            await trio.lowlevel.wait_readable(line.fileno())
-            message = line.take()
+            await trio.lowlevel.wait_readable(channel.fileno())
+            message = channel.take()
         return message
 
     async def take_ticks(self, instants_ns: Sequence[int], tick: Callable[[int], None]) -> None:

@@ -1,0 +1,1 @@
+"""Tests of `scaling`: they run on one build."""

@@ -1,0 +1,301 @@
+"""A study whose controls do not behave is called void at the top of everything that it shows."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from scaling.analysis.comparison.between_studies import across
+from scaling.analysis.comparison.compare import compare_configurations
+from scaling.analysis.comparison.paired import paired
+from scaling.analysis.controls import Soundness, soundness
+from scaling.analysis.table.load import Journal, load, read_journal
+from scaling.base.errors import UsageError
+from scaling.journal.record import ParameterFacts, ParameterValue, RunLine, StudyLine
+from scaling.machine.topology import Topology
+from scaling.report.output import tell
+from scaling.report.plots.draw import subjects
+from scaling.report.tables.across_view import across_chapters
+from scaling.report.tables.comparison_rows import comparison_rows
+from scaling.report.tables.export import markdown, summary
+from scaling.report.tables.results_view import Results
+from scaling.study.controls import CONTROLS
+from scaling.study.definition import study_from
+from scaling.study.options import Options
+from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.view import PlanView, controls_line
+from tests.describing import WORKLOADS, description
+from tests.fabricate import Made, Variants, journal, write
+
+SHARED: dict[str, ParameterValue] = {"sharing": "attribute-write", "iterations": 1000}
+VARIANTS: Variants = {
+    "echo": [{"payload_bytes": 1024}],
+    "compute": [{"iterations": 1000}],
+    "shared": [SHARED],
+}
+
+type Speedups = dict[tuple[str, str, int], float]  # workload, arm, N
+
+GOOD: Speedups = {
+    ("compute", "3.14t", 2): 1.96,
+    ("compute", "3.14t", 4): 3.9,
+    ("compute", "3.14", 2): 0.99,
+    ("shared", "3.14t", 2): 0.3,
+    ("shared", "3.14", 2): 1.0,
+}
+
+
+def scaled(speedups: Speedups) -> Callable[[RunLine], RunLine]:
+    """Makes each control as fast as its speed-up over N = 1 says; 1 % apart between blocks."""
+
+    def change(run: RunLine) -> RunLine:
+        cell = run.cell
+        if cell.workload not in CONTROLS or run.record is None:
+            return run
+        speedup = speedups.get((cell.workload, cell.arm, cell.workers), 1.0)
+        rate = 1e4 * speedup / cell.workers * (1 + 0.01 * run.block * (cell.workers > 1))
+        workers = []
+        for worker in run.record.workers:
+            opened = worker.ticks.time_ns[0]
+            done = [round(rate * (now - opened) / 1e9) for now in worker.ticks.time_ns]
+            ticks = msgspec.structs.replace(worker.ticks, operations=done)
+            workers.append(msgspec.structs.replace(worker, ticks=ticks))
+        record = msgspec.structs.replace(run.record, workers=workers)
+        return msgspec.structs.replace(run, record=record)
+
+    return change
+
+
+def study(
+    folder: Path,
+    speedups: Speedups,
+    made: Made | None = None,
+    **asked: object,
+) -> Journal:
+    """The journal of a study with these controls, read."""
+    made = made or Made(variants=VARIANTS, arms=("3.14", "3.14t"), cores=4, logical=4)
+    lines = journal(made, scaled(speedups))
+    head = lines[0]
+    assert isinstance(head, StudyLine)
+    lines[0] = msgspec.structs.replace(head, study=head.study | asked)
+    return read_journal(write(lines, folder / "journal.jsonl"))
+
+
+def judged(
+    folder: Path, speedups: Speedups, made: Made | None = None, **asked: object
+) -> Soundness:
+    read = study(folder, speedups, made, **asked)
+    return soundness(read.frame, read.study)
+
+
+def test_a_study_whose_controls_behave_is_sound_and_nothing_is_said(tmp_path: Path) -> None:
+    found = judged(tmp_path, GOOD)
+    assert (found.status, found.reasons, found.text, found.warning) == ("sound", (), "", "")
+
+
+@pytest.mark.parametrize(
+    ("workload", "arm", "n", "speedup", "told"),
+    [
+        ("compute", "3.14t", 2, 1.3, "expected at least 1.6"),
+        ("compute", "3.14t", 4, 2.0, "expected at least 2.8"),
+        ("compute", "3.14", 2, 1.3, "expected at most 1.15"),
+        ("shared", "3.14t", 2, 1.4, "expected at most 1.1"),
+        ("shared", "3.14", 2, 1.4, "expected at most 1.1"),
+    ],
+)
+def test_a_control_that_fails_makes_the_study_void_and_is_named(
+    workload: str, arm: str, n: int, speedup: float, told: str, tmp_path: Path
+) -> None:
+    found = judged(tmp_path, GOOD | {(workload, arm, n): speedup})
+    assert found.status == "void"
+    (reason,) = found.reasons
+    assert reason.startswith(f"{workload} · asyncio · {arm} at N = {n}: {speedup:.1f}"[:-1])
+    assert reason.endswith(told)
+
+
+@pytest.mark.parametrize(
+    ("workload", "arm", "speedup"),
+    [("compute", "3.14t", 1.595), ("compute", "3.14", 1.135), ("shared", "3.14t", 1.085)],
+)
+def test_a_control_fails_only_when_its_whole_range_is_outside(
+    workload: str, arm: str, speedup: float, tmp_path: Path
+) -> None:
+    """Its blocks lie at 1, 1.01 and 1.02 of this: one on the wrong side of the limit."""
+    assert judged(tmp_path, GOOD | {(workload, arm, 2): speedup}).status == "sound"
+
+
+@pytest.mark.parametrize(("workload", "arm"), [("compute", "3.14"), ("shared", "3.14t")])
+def test_a_median_far_outside_with_one_run_inside_is_undecided(
+    workload: str, arm: str, tmp_path: Path
+) -> None:
+    made = Made(variants=VARIANTS, arms=("3.14", "3.14t"), cores=4, logical=4)
+    inside = scaled(GOOD)
+    outside = scaled(GOOD | {(workload, arm, 2): 1.9})
+    lines = journal(made, lambda run: (outside if run.block else inside)(run))
+    read = read_journal(write(lines, tmp_path / "journal.jsonl"))
+    found = soundness(read.frame, read.study)
+    assert found.status == "undecided"
+    (reason,) = found.reasons
+    assert reason.startswith(f"{workload} · asyncio · {arm} at N = 2: 1.9")
+    assert found.warning == "controls undecided"
+    assert markdown(read.frame, read.study).startswith("**Controls undecided")
+    printed = io.StringIO()
+    Console(file=printed, width=100).print(Results(read.frame, read.study))
+    assert printed.getvalue().startswith("Controls undecided")
+
+
+def test_what_is_missing_is_told_with_what_is_undecided(tmp_path: Path) -> None:
+    made = Made(variants={"compute": [{"iterations": 1}]}, workers=(1, 2), blocks=1)
+    found = judged(tmp_path, GOOD | {("compute", "3.14t", 2): 1.2}, made)
+    assert found.status == "undecided"
+    assert found.reasons[1:] == ("missing: shared on 3.14t",)
+
+
+def test_several_studies_are_not_judged_as_one(tmp_path: Path) -> None:
+    read = study(tmp_path, GOOD)
+    frame = load([tmp_path, tmp_path])
+    for judge in (soundness, paired, compare_configurations):
+        with pytest.raises(UsageError, match="the runs of 2 studies"):
+            judge(frame, read.study)
+
+
+def test_one_run_proves_nothing_and_is_called_undecided(tmp_path: Path) -> None:
+    made = Made(variants=VARIANTS, workers=(1, 2), blocks=1)
+    assert judged(tmp_path, GOOD, made).status == "sound"
+    found = judged(tmp_path, GOOD | {("compute", "3.14t", 2): 1.2}, made)
+    assert found.status == "undecided"
+    assert "compute · asyncio · 3.14t at N = 2" in found.text
+
+
+def test_workers_without_a_core_each_are_no_control(tmp_path: Path) -> None:
+    slow = GOOD | {("compute", "3.14t", 4): 1.9}
+    two_cores = Made(variants=VARIANTS, cores=2, logical=2)
+    assert judged(tmp_path, slow, two_cores).status == "sound"
+    one_core = Made(variants=VARIANTS, cores=1, logical=1)
+    found = judged(tmp_path, slow, one_core)
+    assert (found.status, found.reasons) == ("missing", ("compute on 3.14t",))
+
+
+def test_efficiency_cores_need_not_gain_as_much(tmp_path: Path) -> None:
+    slow = GOOD | {("compute", "3.14t", 4): 2.2}
+    read = study(tmp_path, slow)
+    assert soundness(read.frame, read.study).status == "void"
+    machine = msgspec.structs.replace(read.study.machine, efficiency_cpus=2)
+    hybrid = msgspec.structs.replace(read.study, machine=machine)
+    assert soundness(read.frame, hybrid).status == "sound"
+
+
+def test_an_arm_whose_gil_is_switched_on_must_not_scale(tmp_path: Path) -> None:
+    made = Made(variants=VARIANTS, arms=("3.14t+gil",), workers=(1, 2))
+    scales = {("compute", "3.14t+gil", 2): 1.9, ("shared", "3.14t+gil", 2): 1.0}
+    assert judged(tmp_path, scales, made).status == "void"
+    assert judged(tmp_path, {}, made).status == "sound"
+
+
+def test_another_rung_of_shared_is_no_control(tmp_path: Path) -> None:
+    reading: dict[str, ParameterValue] = {"sharing": "value", "iterations": 1000}
+    made = Made(variants={"compute": [{"iterations": 1}], "shared": [reading]}, workers=(1, 2))
+    found = judged(tmp_path, GOOD | {("shared", "3.14t", 2): 1.9}, made)
+    assert (found.status, found.reasons) == ("missing", ("shared on 3.14t",))
+
+
+def test_controls_that_were_not_run_are_said_to_be_missing_or_left_out(tmp_path: Path) -> None:
+    made = Made()
+    found = judged(tmp_path, {}, made)
+    assert found.text == "Controls missing: compute on 3.14t; shared on 3.14t"
+    left_out = judged(tmp_path, {}, made, controls=False)
+    assert left_out.text.startswith("Controls left out")
+    assert left_out.warning == "controls left out"
+
+
+def test_void_stands_at_the_top_of_every_output(tmp_path: Path) -> None:
+    read = study(tmp_path, GOOD | {("compute", "3.14t", 2): 1.3})
+    printed = io.StringIO()
+    Console(file=printed, width=100).print(Results(read.frame, read.study))
+    assert printed.getvalue().startswith("VOID: ")
+    assert markdown(read.frame, read.study).startswith("**VOID: ")
+    assert set(summary(read.frame, read.study)["controls"]) == {"void"}
+    assert set(comparison_rows(read.frame, read.study)["controls"]) == {"void"}
+    twice = [(read.frame, read.study)] * 2
+    opening, *_ = across_chapters(across(*twice), "then", "now")
+    warned = [words.partition(": the controls")[0] for words in opening.words[:2]]
+    assert warned == ["then: VOID", "now: VOID"]
+    tell(tmp_path, Console(quiet=True))
+    written = (tmp_path / "tables.md").read_text()
+    assert written.startswith("**VOID: ")
+    assert written.count("VOID") == 1
+    for about in subjects(read.frame, read.study).values():
+        sheet = about.sheet("throughput", "", about.a_panel_per_loop())
+        assert ". VOID: the controls do not behave" in sheet.description.replace("\xa0", " ")
+
+
+def planned(options: Options, topology: Topology | None = None) -> Plan:
+    shared = msgspec.structs.replace(
+        WORKLOADS["compute"],
+        parameters={
+            "sharing": ParameterFacts(type="str", default="attribute-write"),
+            **WORKLOADS["compute"].parameters,
+        },
+    )
+    study = study_from(options, running_build="3.14t")
+    arms = dict.fromkeys(study.arms, description(workloads=WORKLOADS | {"shared": shared}))
+    return make_plan(study, arms, topology or Topology(logical_cpus=2, physical_cores=2))
+
+
+def controls(plan: Plan) -> list[tuple[str, str, str, str, int]]:
+    return [
+        (cell.workload, cell.arm, cell.loop, cell.model, cell.workers)
+        for cell in plan.cells[plan.asked :]
+    ]
+
+
+def test_a_study_without_controls_gets_them_on_every_arm() -> None:
+    asked = Options(workload=("echo",), loop=("uvloop",), arm=("3.14,3.14t",), workers=("4",))
+    plan = planned(asked)
+    assert plan.asked == 2
+    assert controls(plan) == [
+        (workload, arm, "asyncio", "threads", n)
+        for workload in ("compute", "shared")
+        for arm in ("3.14", "3.14t")
+        for n in (1, 2)
+    ]
+    assert plan.cells[-1].parameters["sharing"] == "attribute-write"
+    assert "8 cells of these are controls (compute, shared)" in controls_line(plan)
+    printed = io.StringIO()
+    Console(file=printed, width=100).print(PlanView(plan))
+    assert "--no-controls" in printed.getvalue()
+
+
+def test_controls_that_a_study_has_are_not_run_twice() -> None:
+    plan = planned(Options(workload=("compute,shared,echo",), workers=("1,2,4",)))
+    assert controls(plan) == []
+    assert controls_line(plan) == "the controls are among these"
+
+
+@pytest.mark.parametrize(
+    "lacking",
+    [
+        Options(workload=("compute,shared",), workers=("1,4",)),
+        Options(workload=("compute,shared",), workers=("1,2",), model=("processes",)),
+    ],
+)
+def test_a_control_that_tells_nothing_is_completed(lacking: Options) -> None:
+    assert ("compute", "3.14t", "asyncio", "threads", 2) in controls(planned(lacking))
+    assert ("shared", "3.14t", "asyncio", "threads", 2) in controls(planned(lacking))
+
+
+def test_another_rung_alone_does_not_stand_for_the_control() -> None:
+    options = Options(workload=("shared",), workers=("1,2",), set=("shared.sharing=value",))
+    assert ("shared", "3.14t", "asyncio", "threads", 2) in controls(planned(options))
+
+
+def test_controls_are_left_out_where_one_says_so_or_has_one_core() -> None:
+    without = planned(Options(workload=("echo",), controls=False))
+    assert controls(without) == []
+    assert controls_line(without).startswith("controls left out")
+    small = planned(Options(workload=("echo",)), Topology(logical_cpus=1, physical_cores=1))
+    assert controls(small) == []
+    assert "without two cores" in controls_line(small)

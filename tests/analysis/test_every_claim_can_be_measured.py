@@ -1,0 +1,105 @@
+"""The claims that come with the project name cells that exist, and commands that measure them."""
+
+import shlex
+import subprocess
+import sys
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from typer.main import get_command
+
+from scaling.analysis.claims.claim import Claim
+from scaling.analysis.claims.reading import read_claims
+from scaling.analysis.lookup.named_cell import NamedCell, named
+from scaling.analysis.lookup.quantity import OVER_ONE, SLOPE
+from scaling.analysis.table.columns import COLUMNS
+from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
+from scaling.cli import app
+from scaling.cli.study_options import Asked
+from scaling.journal.identity import cell_key
+from scaling.journal.record import Cell, Description, Offer, decode_description
+from scaling.machine.topology import Topology
+from scaling.study.definition import study_from
+from scaling.study.plan.cells import make_plan
+
+HERE = Path(__file__).parents[2]
+CLAIMS = read_claims()
+TESTABLE = [claim for claim in CLAIMS.claims if not claim.cannot]
+WORKED_OUT = (*OVER_ONE, "s_per_op", "memory_mib", SLOPE)
+
+
+@cache
+def described(arm: str) -> Description:
+    """What an arm can run: all that this interpreter can, or on a runtime's own loop."""
+    child = subprocess.run(
+        [sys.executable, "-m", "workers", "--describe"], cwd=HERE, capture_output=True, check=True
+    )
+    python = decode_description(child.stdout)
+    return replace(python, loops={OWN_LOOP: Offer()}) if arm in RUNTIMES else python
+
+
+@cache
+def planned(command: str) -> list[Cell]:
+    """The cells that a `scaling run …` measures on 8 cores, without its controls."""
+    program, verb, *arguments = shlex.split(command)
+    assert (program, verb) == ("scaling", "run")
+    given = get_command(app).commands[verb].make_context(verb, arguments).params  # type: ignore[attr-defined]
+    asked = Asked(**{field.name: given[field.name] for field in fields(Asked)})
+    study = study_from(asked.options, running_build="3.14t")
+    arms = {arm: described("go" if arm in RUNTIMES else "python") for arm in study.arms}
+    made = make_plan(
+        replace(study, controls=False), arms, Topology(logical_cpus=16, physical_cores=8)
+    )
+    return list(made.cells)
+
+
+def names(claim: Claim) -> list[NamedCell]:
+    """Every cell that the claim's figure is worked out of."""
+    cells = [named(cell) for cell in claim.cells]
+    ones = [named({**cell, "workers": 1}) for cell in claim.cells if claim.measure in OVER_ONE]
+    return [*cells, *ones]
+
+
+@pytest.mark.parametrize("claim", TESTABLE, ids=lambda claim: claim.name)
+def test_its_command_measures_its_cells(claim: Claim) -> None:
+    for name in names(claim):
+        meant = {
+            cell_key(cell)
+            for cell in planned(claim.run)
+            if not name.build_differences(
+                NamedCell(
+                    cell.workload,
+                    cell.arm,
+                    cell.loop,
+                    cell.model,
+                    cell.sizing,
+                    cell.workers,
+                    cell.parameters,
+                )
+            )
+        }
+        assert len(meant) == 1, f"{len(meant)} cells are {name.text}"
+
+
+@pytest.mark.parametrize("claim", TESTABLE, ids=lambda claim: claim.name)
+def test_its_measure_is_told_by_its_workload(claim: Claim) -> None:
+    workload = named(claim.cells[0]).workload
+    told = (HERE / "workers" / "workloads" / f"{workload}.py").read_text("utf-8")
+    own = f'"{claim.measure}"' in told
+    assert own or claim.measure in COLUMNS or claim.measure in WORKED_OUT
+
+
+def test_every_claim_says_what_is_claimed_and_how_it_is_decided() -> None:
+    for claim in CLAIMS.claims:
+        assert claim.claim.endswith("."), claim.name
+        assert claim.theirs or claim.source == "design", claim.name
+        assert claim.why or claim.cannot, claim.name
+
+
+def test_every_source_has_a_claim() -> None:
+    assert [source.title for source, _ in CLAIMS.by_source] == [
+        source.title for source in CLAIMS.sources.values()
+    ]

@@ -1,0 +1,136 @@
+"""No source is built whose SHA-256 is not the pinned one, wherever it came from."""
+
+from pathlib import Path
+
+import pytest
+
+from scaling.base.errors import ScalingError, UsageError
+from scaling.builds.cache import Say
+from scaling.builds.interpreters import source
+from tests.pretend import say_nothing, script
+
+GOOD = b"the release"
+
+
+@pytest.fixture(autouse=True)
+def pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = tmp_path / "good"
+    good.write_bytes(GOOD)
+    monkeypatch.setattr(source, "SHA256", {"3.14.7": source.sha256(good)})
+    monkeypatch.setenv("SCALING_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("SCALING_CPYTHON_SOURCE", raising=False)
+
+
+def gives(content: bytes) -> source.Fetch:
+    def fetch(version: str, path: Path, say: Say) -> None:
+        del version, say
+        path.write_bytes(content)
+
+    return fetch
+
+
+def cannot(reason: str) -> source.Fetch:
+    return lambda version, path, say: reason
+
+
+def test_the_real_release_is_pinned() -> None:
+    assert source.version_for("3.14") == "3.14.7"
+    assert source.version_for("3.1") is None
+
+
+def test_what_differs_is_refused_and_the_next_way_tried() -> None:
+    kept = source.tarball("3.14.7", say=say_nothing, providers=[gives(b"forged"), gives(GOOD)])
+    assert kept.read_bytes() == GOOD
+
+
+def test_it_is_downloaded_once() -> None:
+    first = source.tarball("3.14.7", say=say_nothing, providers=[gives(GOOD)])
+    assert source.tarball("3.14.7", say=say_nothing, providers=[cannot("asked again")]) == first
+
+
+def test_what_was_damaged_on_disk_is_downloaded_again() -> None:
+    kept = source.tarball("3.14.7", say=say_nothing, providers=[gives(GOOD)])
+    kept.write_bytes(b"damaged")
+    source.tarball("3.14.7", say=say_nothing, providers=[gives(GOOD)])
+    assert kept.read_bytes() == GOOD
+
+
+def test_nothing_forged_stays(tmp_path: Path) -> None:
+    providers = [gives(b"forged"), cannot("out of order")]
+    with pytest.raises(ScalingError, match="SHA-256 differs; out of order") as caught:
+        source.tarball("3.14.7", say=say_nothing, providers=providers)
+    assert "SCALING_CPYTHON_SOURCE" in str(caught.value)
+    left = [path.name for path in (tmp_path / "cache/sources").iterdir()]
+    assert [name for name in left if not name.endswith(".lock")] == []
+
+
+def test_a_file_of_the_users_own_is_taken_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCALING_CPYTHON_SOURCE", str(tmp_path / "good"))
+    assert source.tarball("3.14.7", say=say_nothing, providers=[]) == tmp_path / "good"
+
+
+@pytest.mark.parametrize(("name", "fault"), [("gone", "is no file"), ("forged", "SHA-256")])
+def test_a_wrong_file_of_the_users_own_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, fault: str
+) -> None:
+    (tmp_path / "forged").write_bytes(b"forged")
+    monkeypatch.setenv("SCALING_CPYTHON_SOURCE", str(tmp_path / name))
+    with pytest.raises(UsageError, match=fault):
+        source.tarball("3.14.7", say=say_nothing, providers=[gives(GOOD)])
+
+
+@pytest.fixture
+def apt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An apt with three sites, of which only the last holds the source; its log is returned."""
+    log = tmp_path / "log"
+    sites = "'http://one/debian\\nhttp://two/security\\nhttp://one/debian\\nhttp://three\\n'"
+    script(tmp_path / "bin/apt-get", f"printf {sites}")
+    helper = script(
+        tmp_path / "apt-helper",
+        f'echo "$@" >> {log}',
+        f'case "$2" in http://three/*) cp {tmp_path / "good"} "$3";; *) exit 100;; esac',
+    )
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    monkeypatch.setattr(source, "APT_HELPER", str(helper))
+    return log
+
+
+def test_each_site_of_apt_is_tried_once(tmp_path: Path, apt: Path) -> None:
+    path = tmp_path / "Python-3.14.7.tar.xz"
+    assert source.from_debian("3.14.7", path, say_nothing) is None
+    assert path.read_bytes() == GOOD
+    asked = [line.split()[1].partition("/pool/")[0] for line in apt.read_text().splitlines()]
+    assert asked == ["http://one/debian", "http://two/security", "http://three"]
+
+
+def test_apt_itself_checks_what_it_downloads(tmp_path: Path, apt: Path) -> None:
+    source.from_debian("3.14.7", tmp_path / "x", say_nothing)
+    command = apt.read_text().splitlines()[0]
+    assert "pool/main/p/python3.14/python3.14_3.14.7.orig.tar.xz" in command
+    assert command.endswith(f"SHA256:{source.SHA256['3.14.7']}")
+
+
+def test_a_mirror_without_it_is_said(tmp_path: Path, apt: Path) -> None:
+    script(Path(source.APT_HELPER), "exit 100")
+    reason = source.from_debian("3.14.7", tmp_path / "x", say_nothing)
+    assert reason == "the mirror that apt is set to does not have it"
+    assert not apt.exists()
+
+
+def test_apt_that_was_never_updated_is_said(
+    tmp_path: Path, apt: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(tmp_path / "bin/apt-get", "true")
+    monkeypatch.setattr(source, "root_said_yes", lambda: False)
+    reason = source.from_debian("3.14.7", tmp_path / "x", say_nothing)
+    assert reason is not None
+    assert "apt-get update" in reason
+    assert not apt.exists()
+
+
+def test_a_machine_without_apt_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "APT_HELPER", str(tmp_path / "gone"))
+    reason = source.from_debian("3.14.7", tmp_path / "x", say_nothing)
+    assert reason == "there is no apt here to ask for a mirror"

@@ -1,0 +1,195 @@
+"""What was appended is there again, whatever happened to the writer or to the disk meanwhile."""
+
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import scaling
+from scaling.base.errors import ScalingError
+from scaling.journal.file import FILE_NAME, JournalFile
+from scaling.journal.record import Line, RunLine, SetAsideLine, StudyLine, decode_line, encode_line
+from tests.children import PATIENCE_S, environment
+from tests.fabricate import Made, journal
+
+LINES = journal(Made(workers=(1, 2), blocks=2))
+HEAD, *RUNS = LINES
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / FILE_NAME
+
+
+def write(path: Path, *lines: Line) -> None:
+    with JournalFile(path) as opened:
+        for line in lines:
+            opened.append(line)
+
+
+def replayed(path: Path) -> tuple[StudyLine | None, list[RunLine]]:
+    with JournalFile(path) as opened:
+        return opened.head, opened.runs
+
+
+def test_replay_gives_what_was_appended(path: Path) -> None:
+    write(path, *LINES)
+    assert replayed(path) == (HEAD, RUNS)
+    assert path.read_bytes() == b"".join(encode_line(line) for line in LINES)
+
+
+def test_writer_sees_at_once_what_it_appended(path: Path) -> None:
+    with JournalFile(path) as opened:
+        assert (opened.head, opened.runs) == (None, [])
+        for line in LINES:
+            opened.append(line)
+        assert (opened.head, opened.runs) == (HEAD, RUNS)
+
+
+def test_going_on_appends(path: Path) -> None:
+    write(path, *LINES[:2])
+    write(path, *LINES[2:])
+    assert replayed(path) == (HEAD, RUNS)
+
+
+def test_record_is_kept_as_the_child_printed_it(path: Path) -> None:
+    run = RUNS[0]
+    assert isinstance(run, RunLine)
+    printed = msgspec.json.decode(msgspec.json.encode(run.record)) | {"of a later version": [1]}
+    with JournalFile(path) as opened:
+        opened.append(HEAD)
+        opened.append(run, msgspec.json.encode(printed))
+    kept = msgspec.json.decode(path.read_bytes().splitlines()[1])
+    assert kept["record"] == printed
+    assert replayed(path)[1] == [run]
+
+
+@pytest.mark.parametrize("left", [1, 20, -1])
+def test_torn_last_line_is_set_aside(path: Path, left: int) -> None:
+    write(path, *LINES[:3])
+    torn = encode_line(LINES[3])[:-1][:left]
+    with path.open("ab") as file:
+        file.write(torn)
+    assert replayed(path) == (HEAD, RUNS[:2])
+    assert decode_line(path.read_bytes().splitlines()[-1]) == SetAsideLine(text=torn.decode())
+    write(path, *LINES[3:])
+    assert replayed(path) == (HEAD, RUNS)
+    assert len(scaling.load(path)) == len(RUNS)
+
+
+@pytest.mark.parametrize("left", [1, 5, 60])
+def test_torn_first_line_begins_again(path: Path, left: int) -> None:
+    path.write_bytes(encode_line(HEAD)[:left])
+    assert replayed(path) == (None, [])
+    write(path, *LINES)
+    assert len(scaling.load(path)) == len(RUNS)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b"rubbish", b"", b"\x00" * 50, b'"\xff\xfe"', b"[" * 100_000, b'{"kind":"run"}', b"7"],
+    ids=["text", "empty", "zeros", "no-unicode", "deep", "half-a-run", "number"],
+)
+def test_damage_in_the_middle_costs_its_own_line(path: Path, damage: bytes) -> None:
+    lines = [encode_line(line) for line in LINES]
+    path.write_bytes(b"".join([*lines[:2], damage + b"\n", *lines[2:]]))
+    before = path.read_bytes()
+    assert replayed(path) == (HEAD, RUNS)
+    assert path.read_bytes() == before  # raw is sacred
+
+
+def test_lines_of_unknown_kinds_are_passed_over(path: Path) -> None:
+    write(path, HEAD)
+    with path.open("ab") as file:
+        file.write(b'{"kind":"omen","schema":1,"of":"rain"}\n')
+    write(path, *RUNS)
+    assert replayed(path) == (HEAD, RUNS)
+
+
+def test_each_line_is_one_write_and_on_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[str, int]] = []
+    write_, sync = os.write, os.fsync
+
+    def writing(file: int, data: bytes) -> int:
+        calls.append(("write", data.count(b"\n")))
+        return write_(file, data)
+
+    def syncing(file: int) -> None:
+        calls.append(("sync", 0))
+        sync(file)
+
+    with JournalFile(path) as opened:
+        monkeypatch.setattr(os, "write", writing)
+        monkeypatch.setattr(os, "fsync", syncing)
+        for line in LINES[:3]:
+            opened.append(line)
+        monkeypatch.undo()
+    assert calls == [("write", 1), ("sync", 0)] * 3
+
+
+def half(file: int, data: bytes, write_: Callable[[int, bytes], int] = os.write) -> int:
+    return write_(file, data[: len(data) // 2])
+
+
+def full(*_: Any) -> int:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize(
+    ("writing", "said"), [(half, "the disk took "), (full, "No space left on device. Make room")]
+)
+def test_full_disk_is_told_and_costs_only_the_line(
+    path: Path, monkeypatch: pytest.MonkeyPatch, writing: Callable[..., int], said: str
+) -> None:
+    with JournalFile(path) as opened:
+        for line in LINES[:3]:
+            opened.append(line)
+        monkeypatch.setattr(os, "write", writing)
+        with pytest.raises(ScalingError, match=said) as told:
+            opened.append(LINES[3])
+        monkeypatch.undo()
+    assert told.value.exit_code == 1
+    assert replayed(path) == (HEAD, RUNS[:2])
+    write(path, *LINES[3:])
+    assert replayed(path) == (HEAD, RUNS)
+
+
+def test_killed_writer_loses_no_line_that_it_had_written(path: Path) -> None:
+    writer = """
+import sys
+from pathlib import Path
+from scaling.journal.file import JournalFile
+from tests.fabricate import Made, journal
+
+with JournalFile(Path(sys.argv[1])) as opened:
+    head, run, *_ = journal(Made(workers=(1, 2), blocks=1))
+    opened.append(head)
+    while True:
+        opened.append(run)
+        print(len(opened.runs), flush=True)
+"""
+    for kills in range(3):
+        path = path.with_name(f"{kills}.jsonl")
+        with subprocess.Popen(
+            [sys.executable, "-c", writer, str(path)],
+            env=environment(),
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            for _ in range(5 + kills):
+                assert process.stdout.readline()
+            process.kill()
+            said = len(process.stdout.read().splitlines()) + 5 + kills
+            process.wait(PATIENCE_S)
+        head, runs = replayed(path)
+        assert head is not None
+        # One more may have been written and not yet been said.
+        assert said <= len(runs) <= said + 1
+        assert len(set(map(encode_line, runs))) == 1

@@ -1,0 +1,221 @@
+"""The noxfile and all that it imports run on Python 3.10 with nox's own dependencies."""
+
+import ast
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import nox
+import nox.registry
+import pytest
+
+import noxfile
+from scaling.base.errors import ScalingError, UsageError
+from scaling.builds import interpreters
+from scaling.builds.interpreters import VERSIONS
+
+ROOT = Path(__file__).parents[2]
+
+# nox brings these; `uv` is asked for only where it is there.
+ALLOWED = {"nox", "filelock", "packaging", "platformdirs", "uv", "scaling"}
+NEWER_THAN_3_10 = {"tomllib", "annotationlib", "compression"}
+
+
+def is_for_later(node: ast.AST) -> bool:
+    """Whether what `node` imports is for types alone, or for whoever asks for `scaling.load`."""
+    for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    return for_types or (isinstance(node, ast.FunctionDef) and node.name == "__getattr__")
+
+
+def imported(tree: ast.Module) -> set[str]:
+    """Dotted names of everything that is imported, inside functions too."""
+    later = [node for node in ast.walk(tree) if is_for_later(node)]
+    left_out = {id(inner) for node in later for inner in ast.walk(node)}
+    names = set()
+    for node in ast.walk(tree):
+        if id(node) in left_out:
+            continue
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def files_of(name: str) -> list[Path]:
+    """The files that importing the dotted `name` runs, if it is ours: packages first."""
+    parts = name.split(".")
+    places = [ROOT.joinpath(*parts[:depth]) for depth in range(1, len(parts) + 1)]
+    candidates = [file for at in places for file in (at / "__init__.py", at.with_suffix(".py"))]
+    return [file for file in candidates if file.is_file()]
+
+
+def imported_by_nox() -> list[Path]:
+    """The noxfile and all of ours that it imports, and that those import."""
+    found = [ROOT / "noxfile.py"]
+    for file in found:  # grows meanwhile
+        for name in sorted(imported(ast.parse(file.read_text()))):
+            if name.startswith("scaling"):
+                found += [each for each in files_of(name) if each not in found]
+    return found
+
+
+FILES = imported_by_nox()
+IDS = [str(path.relative_to(ROOT)) for path in FILES]
+
+
+def test_the_files_looked_at_are_those_that_nox_imports() -> None:
+    assert len(FILES) > 10
+    assert {"scaling/builds/environments.py", "scaling/builds/interpreters/build.py"} <= set(IDS)
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_its_syntax_is_that_of_3_10(path: Path) -> None:
+    ast.parse(path.read_text(), feature_version=(3, 10))
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_annotations_are_not_evaluated(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    annotated = any(isinstance(node, (ast.AnnAssign, ast.FunctionDef)) for node in ast.walk(tree))
+    assert not annotated or "__future__.annotations" in imported(tree)
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS)
+def test_it_imports_only_what_nox_brings(path: Path) -> None:
+    for name in imported(ast.parse(path.read_text())):
+        top = name.partition(".")[0]
+        assert top in ALLOWED or top in sys.stdlib_module_names, name
+        assert top not in NEWER_THAN_3_10, name
+        if top == "scaling":
+            assert any(
+                ROOT.joinpath(*name.split(".")[:depth]).with_suffix(".py") in FILES
+                or ROOT.joinpath(*name.split(".")[:depth], "__init__.py") in FILES
+                for depth in (2, 3)
+            ), name
+
+
+def sessions() -> dict[str, str]:
+    """Name → first line of its explanation."""
+    found = nox.registry.get()
+    return {name: (session.__doc__ or "").partition("\n")[0] for name, session in found.items()}
+
+
+def test_every_version_has_a_session() -> None:
+    assert {f"scale-{version}" for version in VERSIONS} <= set(sessions())
+    others = {"compare", "versions", "doctor", "report", "lint", "benchmarks", "pins", "build"}
+    assert {"tests", "tests-3.14", "tests-3.14t", *others} <= set(sessions())
+
+
+def test_every_session_is_explained_in_a_line() -> None:
+    for name, line in sessions().items():
+        assert line.endswith("."), name
+        assert len(f"- {name} -> {line}") <= 100, name
+
+
+def test_no_session_asks_nox_for_an_interpreter() -> None:
+    for name, session in nox.registry.get().items():
+        assert session.python is False, name
+    assert nox.options.error_on_missing_interpreters
+
+
+class Session:
+    """As much of a nox session as ours use."""
+
+    def __init__(self, *posargs: str, failing: str = "") -> None:
+        self.posargs = list(posargs)
+        self.failing = failing
+        self.commands: list[str] = []
+        self.environment: dict[str, str] = {}
+
+    def run(
+        self,
+        *command: str,
+        env: dict[str, str] | None = None,
+        external: bool = False,
+        **patience_s: float,
+    ) -> None:
+        assert external
+        self.patience_s = patience_s
+        self.commands.append(" ".join(command))
+        self.environment |= env or {}
+        if self.failing and self.failing in command:
+            raise nox.command.CommandFailed
+
+    def error(self, message: str) -> None:
+        raise SystemExit(message)
+
+
+def test_a_study_runs_on_its_build_and_takes_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {}
+
+    def analysis_python(session: object, builds: Sequence[str], *, pgo: bool) -> str:
+        asked[tuple(builds)] = pgo
+        return "python"
+
+    monkeypatch.setattr(noxfile, "analysis_python", analysis_python)
+    monkeypatch.delenv("SCALING_PGO", raising=False)
+    session = Session("--seconds", "1", "--pgo", "--preset", "default")
+    noxfile.scale("3.13t")(session)  # type: ignore[arg-type]
+    (command,) = session.commands
+    assert command == (
+        "python -m scaling run --arm 3.13t --preset smoke --output results/scale-3.13t"
+        " --seconds 1 --preset default"
+    )
+    assert asked == {("3.13t",): True}
+    assert session.environment == {"SCALING_PGO": "1"}
+    # A study that Ctrl-C stops ends its child and says how far it has come: that takes a moment.
+    assert all(seconds >= 5 for seconds in session.patience_s.values())
+    assert set(session.patience_s) == {"interrupt_timeout", "terminate_timeout"}
+
+
+def test_an_arm_that_is_named_takes_the_place_of_the_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noxfile, "analysis_python", lambda session, builds, *, pgo: "python")
+    session = Session("--arm=3.14t+gil")
+    noxfile.scale("3.14t")(session)  # type: ignore[arg-type]
+    (command,) = session.commands
+    assert command.count("--arm") == 1
+
+
+def test_versions_are_all_that_are_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = ["3.12", "3.13t", "3.14"]
+    monkeypatch.setattr(interpreters, "present", lambda *, pgo: here)
+    monkeypatch.setattr(noxfile, "analysis_python", lambda session, builds, *, pgo: "python")
+    session = Session("--blocks", "8")
+    noxfile.versions(session)
+    (command,) = session.commands
+    assert command == (
+        "python -m scaling run --arm 3.12,3.13t,3.14 --study versions --output results/versions"
+        " --blocks 8"
+    )
+    named = Session("--arm", "3.12,3.14")
+    noxfile.versions(named)
+    assert named.commands[0].count("--arm") == 1
+    here[:] = ["3.14"]
+    with pytest.raises(SystemExit, match=r"nothing to compare: 3\.14 on PATH.*uv python install"):
+        noxfile.versions(Session())
+
+
+def test_the_tests_run_on_both_builds_even_when_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    pythons = {"3.14": "python3.14", "3.14t": "python3.14t"}
+    monkeypatch.setattr(noxfile, "python_for", lambda session, builds, group: pythons)
+    session = Session("-k", "x", failing="python3.14")
+    with pytest.raises(SystemExit, match=r"failed: tests on 3\.14$"):
+        noxfile.run_tests(session, ["3.14", "3.14t"])  # type: ignore[arg-type]
+    assert session.commands == ["python3.14 -m pytest -k x", "python3.14t -m pytest -k x"]
+
+
+def test_what_measures_has_the_machine_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test is in one of the parts of the suite, and in one alone."""
+    monkeypatch.setattr(noxfile, "python_for", lambda session, builds, group: {"3.14": "python"})
+    session = Session()
+    noxfile.run_tests(session, ["3.14"])  # type: ignore[arg-type]
+    beside, alone = session.commands
+    assert beside.startswith("python -m pytest -m not measures --numprocesses ")
+    assert alone == "python -m pytest -m measures"
+
+
+@pytest.mark.parametrize("error", [ScalingError, UsageError])
+def test_what_we_foresaw_is_told_without_a_traceback(error: type[ScalingError]) -> None:
+    with pytest.raises(SystemExit, match="no such build"), noxfile.explained(Session()):  # type: ignore[arg-type]
+        raise error("no such build")

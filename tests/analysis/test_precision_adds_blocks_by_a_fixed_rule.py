@@ -1,0 +1,270 @@
+"""`--precision`: blocks are added until headline ratios are known that well, by widths alone."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pandas as pd
+import pytest
+
+from scaling.analysis.statistics.estimate import Estimate, median
+from scaling.analysis.statistics.precision import headline_precision
+from scaling.analysis.statistics.width import relative_half_width
+from scaling.analysis.table.live import live_frame
+from scaling.analysis.table.load import load
+from scaling.journal.file import JournalFile
+from scaling.journal.identity import cell_key
+from scaling.journal.record import RunLine
+from scaling.run.precision_rule import Ratios, Rule, Standing, precision_rule
+from scaling.run.session import InterruptedStudyError, drive, is_complete
+from scaling.study.definition import MAX_BLOCKS, study_from
+from scaling.study.options import Options
+from scaling.study.plan.cells import Plan
+from scaling.study.plan.order import PlannedRun, in_blocks
+from scaling.study.plan.view import reservations
+from tests.analysis.test_resume_is_replay import Pretended, Told, believes, keys, opened, plan
+from tests.fabricate import Made, journal, run_line, study_line, write
+
+__all__ = ["plan"]  # the fixture
+
+PLANNED = 2  # blocks of the fixture
+
+
+def enough_at(blocks: int) -> Rule:
+    """A rule that is content with so many blocks, however many runs that are."""
+
+    def rule(runs: Sequence[RunLine], so_far: int) -> Standing:
+        return Standing(so_far >= blocks, f"{so_far} of {blocks}")
+
+    return rule
+
+
+def spreads(*widths: float) -> Ratios:
+    """Ratios of which each is known to ± its share of `widths`."""
+
+    def ratios(runs: Sequence[RunLine]) -> Mapping[str, Estimate]:
+        return {
+            f"ratio {number}": Estimate(2.0, 2 - 2 * width, 2 + 2 * width, "×", 8, "made", 0.95)
+            for number, width in enumerate(widths)
+        }
+
+    return ratios
+
+
+# --- the driver ---------------------------------------------------------------------------------
+
+
+def test_whole_blocks_are_added_until_the_rule_has_enough(plan: Plan, tmp_path: Path) -> None:
+    runs, told = Pretended(), Told()
+    with opened(tmp_path / "journal.jsonl") as journal:
+        drive(plan, journal, runs, believes, told, enough_at(5))
+        assert is_complete(plan, journal.runs, believes, enough_at(5))
+        assert not is_complete(plan, journal.runs, believes, enough_at(6))
+    assert runs.done == plan.runs_of(5)
+    assert told.added == [len(plan.every_cell)] * 3
+    assert told.notes == ["5 of 5"]
+
+
+def test_the_planned_blocks_come_whatever_the_rule_says(plan: Plan, tmp_path: Path) -> None:
+    runs, told = Pretended(), Told()
+    with opened(tmp_path / "journal.jsonl") as journal:
+        drive(plan, journal, runs, believes, told, enough_at(1))
+    assert runs.done == plan.runs
+    assert told.added == []
+
+
+def test_added_blocks_are_those_that_a_longer_study_would_have_had(plan: Plan) -> None:
+    longer = list(in_blocks(plan.every_cell, 9, plan.study.seed))
+    assert plan.runs_of(9) == longer
+    assert longer[: len(plan.runs)] == plan.runs
+
+
+@pytest.mark.parametrize("stop_at", range(1, 24, 3))
+def test_interrupted_anywhere_it_goes_on_as_if_it_had_not_been(
+    stop_at: int, plan: Plan, tmp_path: Path
+) -> None:
+    first, second = Pretended(stop_at=stop_at), Pretended()
+    with (
+        opened(tmp_path / "journal.jsonl") as journal,
+        pytest.raises(InterruptedStudyError, match="same command"),
+    ):
+        drive(plan, journal, first, believes, Told(), enough_at(4))
+    with opened(tmp_path / "journal.jsonl") as journal:
+        assert not is_complete(plan, journal.runs, believes, enough_at(4))
+        drive(plan, journal, second, believes, Told(), enough_at(4))
+    assert keys(first.done) + keys(second.done) == keys(plan.runs_of(4))
+
+
+def test_a_run_to_be_made_again_is_made_before_the_next_block(plan: Plan, tmp_path: Path) -> None:
+    unlucky = plan.runs[0]
+
+    def doubts(line: RunLine) -> str | None:
+        same = (line.block, cell_key(line.cell)) == (0, cell_key(unlucky.cell))
+        return "throttled" if same and line.attempt == 1 else None
+
+    runs = Pretended()
+    with opened(tmp_path / "journal.jsonl") as journal:
+        drive(plan, journal, runs, doubts, Told(), enough_at(3))
+    assert runs.done == [*plan.runs, unlucky, *plan.runs_of(3)[len(plan.runs) :]]
+
+
+# --- the rule -----------------------------------------------------------------------------------
+
+
+def test_enough_is_when_every_ratio_is_that_narrow() -> None:
+    rule = precision_rule(0.02, 40, spreads(0.01, 0.0199))
+    assert rule([], 8) == (True, "8 blocks: 2 headline ratios known to ± 2 %, as asked for")
+
+
+def test_one_ratio_that_is_wider_asks_for_one_more_block() -> None:
+    rule = precision_rule(0.02, 40, spreads(0.01, 0.021, 0.0314))
+    told = "8 blocks, one more: 2 of 3 ratios not known to ± 2 % (widest: ± 3.14 %)"
+    assert rule([], 8) == (False, told)
+    assert len(told) <= 80
+
+
+def test_the_bound_ends_it_and_the_widest_ratio_is_named() -> None:
+    rule = precision_rule(0.02, 40, spreads(0.01, 0.05))
+    assert not rule([], 39).enough
+    enough, text = rule([], 40)
+    assert enough
+    assert text == (
+        "40 blocks, as many as there may be: 1 of 2 ratios not known to ± 2 %. "
+        "Widest, ± 5 %: ratio 1"
+    )
+
+
+def test_a_range_is_no_interval_however_narrow_it_is() -> None:
+    same = median([1.5] * 5, "×")
+    assert (same.low, same.high, same.coverage) == (1.5, 1.5, None)
+    rule = precision_rule(0.02, 40, lambda runs: {"ratio": same})
+    assert rule([], 5) == (
+        False, "5 blocks, one more: 1 of 1 ratio not known to ± 2 % (widest: no interval yet)"
+    )  # fmt: skip
+
+
+def test_an_interval_that_is_wider_than_its_ratio_still_is_one() -> None:
+    _, text = precision_rule(0.02, 40, spreads(1.5))([], 8)
+    assert text.endswith("(widest: ± 150 %)")
+
+
+def test_a_study_without_ratios_adds_nothing() -> None:
+    assert precision_rule(0.02, 40, spreads())([], 3).enough
+
+
+def test_the_rule_looks_at_widths_and_not_at_what_comes_out() -> None:
+    for point in (0.5, 1.0, 3.0):
+        ratio = Estimate(point, point * 0.97, point * 1.03, "×", 8, "made", 0.95)
+        assert relative_half_width(ratio) == pytest.approx(0.03)
+        assert not precision_rule(0.02, 40, lambda runs, r=ratio: {"": r})([], 8).enough  # type: ignore[misc]
+
+
+# --- the ratios ---------------------------------------------------------------------------------
+
+
+def test_headline_ratios_are_speed_ups_the_whole_ladder_and_threads_over_processes() -> None:
+    made = Made(
+        arms=("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t"),
+        models=("threads", "processes"),
+        blocks=6,
+        twins=True,
+    )
+    runs = [line for line in journal(made) if isinstance(line, RunLine)]
+    found = headline_precision(live_frame(runs, study_line(made)), study_line(made))
+    names = {name.partition(": ")[2] for name in found}
+    assert {name.partition(": ")[0] for name in found} == {"echo · weak sizing · asyncio"}
+    speedups = {f"{arm} {model}, N = 2 over 1" for arm in made.arms for model in made.models}
+    assert speedups | {
+        "3.14t over 3.14, N = 2", "3.14t threads over 3.14+mimalloc processes, N = 2"
+    } == names  # fmt: skip
+    assert all(ratio.coverage and 0 < relative_half_width(ratio) < 0.1 for ratio in found.values())
+
+
+def test_they_are_of_the_frame_that_the_journal_will_give(tmp_path: Path) -> None:
+    lines = journal(Made(arms=("3.14", "3.14t"), blocks=6, twins=True))
+    runs = [line for line in lines if isinstance(line, RunLine)]
+    head = study_line(Made(arms=("3.14", "3.14t"), blocks=6, twins=True))
+    whole = load(write(lines, tmp_path / "journal.jsonl"))
+    pd.testing.assert_frame_equal(live_frame(runs, head), whole)
+
+
+def test_a_curve_of_one_n_has_no_headline() -> None:
+    made = Made(workers=(1,), blocks=6)
+    runs = [line for line in journal(made) if isinstance(line, RunLine)]
+    assert headline_precision(live_frame(runs, study_line(made)), study_line(made)) == {}
+
+
+class Noisy(Pretended):
+    """Measures, without any time passing, what a noisy machine would have."""
+
+    def __init__(self, noise: float) -> None:
+        super().__init__()
+        self._made, self._rng = Made(noise=noise), random.Random(1)
+
+    def __call__(self, run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
+        self.done.append(run)
+        place = {"block": run.block, "position": run.position}
+        return run_line(self._made, run.cell, self._rng, **place), None
+
+
+def blocks_of(noise: float, plan: Plan, path: Path) -> tuple[int, str]:
+    """How many blocks a study to ± 2 % takes with this noise, and what it ends with."""
+    head, told = study_line(Made()), Told()
+    rule = precision_rule(0.02, 14, lambda runs: headline_precision(live_frame(runs, head), head))
+    with opened(path) as journal:
+        drive(plan, journal, Noisy(noise), believes, told, rule)
+        return 1 + max(line.block for line in journal.runs), told.notes[-1]
+
+
+def test_a_noisier_machine_takes_more_blocks_and_the_end_says_what_was_reached(
+    plan: Plan, tmp_path: Path
+) -> None:
+    quiet, said = blocks_of(0.005, plan, tmp_path / "quiet.jsonl")
+    assert quiet == 6  # with fewer there is no interval
+    assert said == "6 blocks: 3 headline ratios known to ± 2 %, as asked for"
+    usual, _ = blocks_of(0.012, plan, tmp_path / "usual.jsonl")
+    assert quiet < usual < 14
+    most, said = blocks_of(0.2, plan, tmp_path / "noisy.jsonl")
+    assert most == 14
+    assert said.startswith("14 blocks, as many as there may be: 3 of 3 ratios not known to ± 2 %")
+
+
+# --- the study ----------------------------------------------------------------------------------
+
+
+def test_the_rule_is_in_the_study_before_anything_is_measured(plan: Plan) -> None:
+    study = study_from(Options(workload=("echo",), precision="2%"), running_build="3.14t")
+    assert (study.document["precision"], study.document["max_blocks"]) == (0.02, MAX_BLOCKS)
+    assert plan.study.document["precision"] is None
+
+
+def test_the_plan_says_what_it_may_come_to(plan: Plan) -> None:
+    assert list(reservations(plan)) == []
+    study = msgspec.structs.replace(plan.study, precision=0.015, max_blocks=12)
+    asked = replace(plan, study=study)
+    assert list(reservations(asked)) == [
+        "blocks are added until every headline ratio is known to ± 1.5 %, up to 12 blocks"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "most", "end"),
+    [(3, 5, "up to 5 blocks: too few, an interval takes 6"), (8, 5, "up to 8 blocks")],
+)
+def test_a_bound_that_cannot_be_held_is_told(plan: Plan, blocks: int, most: int, end: str) -> None:
+    study = msgspec.structs.replace(plan.study, precision=0.02, max_blocks=most, blocks=blocks)
+    (line,) = reservations(replace(plan, study=study))
+    assert line.endswith(end)
+
+
+def test_a_journal_is_gone_on_with_from_the_same_command_only(plan: Plan, tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    with opened(path) as journal:
+        drive(plan, journal, Pretended(), believes, Told(), enough_at(3))
+    with JournalFile(path) as journal:
+        assert is_complete(plan, journal.runs, believes, enough_at(3))
+        runs = Pretended()
+        drive(plan, journal, runs, believes, Told(), enough_at(3))
+    assert runs.done == []

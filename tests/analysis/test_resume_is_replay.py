@@ -1,0 +1,154 @@
+"""What the journal holds is measured; what the plan holds besides is still to do, and only that."""
+
+from pathlib import Path
+
+import pytest
+
+from scaling.journal.file import JournalFile
+from scaling.journal.identity import cell_key
+from scaling.journal.record import Memory, RunLine
+from scaling.machine.topology import Topology
+from scaling.run.session import InterruptedStudyError, drive, remaining
+from scaling.run.time_left import Left
+from scaling.study.definition import study_from
+from scaling.study.options import Options
+from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.order import PlannedRun
+from tests.describing import description
+from tests.fabricate import Made, study_line
+
+TWO_CORES = Topology(logical_cpus=2, physical_cores=2)
+
+
+class Told:
+    """A display that remembers."""
+
+    def __init__(self) -> None:
+        self.began: tuple[int, int] | None = None
+        self.figures: list[str] = []
+        self.left: list[Left] = []
+        self.invalids: list[tuple[str, bool]] = []
+        self.blocks: list[tuple[int, str]] = []
+        self.added: list[int] = []
+        self.notes: list[str] = []
+        self.ended = False
+
+    def begin(self, total: int, done: int) -> None:
+        self.began = (total, done)
+
+    def more(self, runs: int) -> None:
+        self.added.append(runs)
+
+    def running(self, run: str, left: Left) -> None:
+        self.left.append(left)
+
+    def finished(self, run: str, figure: str, left: Left) -> None:
+        self.figures.append(figure)
+
+    def invalid(self, reason: str, *, again: bool) -> None:
+        self.invalids.append((reason, again))
+
+    def block_done(self, block: int, text: str) -> None:
+        self.blocks.append((block, text))
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def end(self) -> None:
+        self.ended = True
+
+
+class Pretended:
+    """Runs nothing; stops like Ctrl-C before run number `stop_at`."""
+
+    def __init__(self, stop_at: int | None = None) -> None:
+        self.done: list[PlannedRun] = []
+        self.attempts: list[int] = []
+        self._stop_at = stop_at
+
+    def __call__(self, run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
+        if len(self.done) == self._stop_at:
+            raise KeyboardInterrupt
+        self.done.append(run)
+        self.attempts.append(attempt)
+        line = RunLine(
+            cell=run.cell,
+            outcome="crashed",
+            block=run.block,
+            position=run.position,
+            attempt=attempt,
+            elapsed_s=4.0,
+            signal=11,
+            memory=Memory(),
+        )
+        return line, None
+
+
+def believes(line: RunLine) -> str | None:
+    """A judge who finds nothing wrong, whatever the run."""
+    del line
+    return None
+
+
+@pytest.fixture
+def plan() -> Plan:
+    options = Options(
+        workload=("echo,compute",), workers=("1,2",), blocks=2, seconds=1.0, controls=False
+    )
+    study = study_from(options, running_build="3.14t")
+    return make_plan(study, {"3.14t": description()}, TWO_CORES)
+
+
+def opened(path: Path) -> JournalFile:
+    journal = JournalFile(path)
+    if journal.head is None:
+        journal.append(study_line(Made()))
+    return journal
+
+
+def keys(runs: list[PlannedRun]) -> list[tuple[int, str]]:
+    return [(run.block, cell_key(run.cell)) for run in runs]
+
+
+def test_an_interrupted_study_goes_on_with_what_is_missing(plan: Plan, tmp_path: Path) -> None:
+    first, second = Pretended(stop_at=3), Pretended()
+    stopped = pytest.raises(InterruptedStudyError, match=r"3 of \d+ runs.*same command")
+    with opened(tmp_path / "journal.jsonl") as journal, stopped:
+        drive(plan, journal, first, believes, Told())
+    with opened(tmp_path / "journal.jsonl") as journal:
+        told = Told()
+        drive(plan, journal, second, believes, told)
+        assert told.began == (len(plan.runs), 3)
+    assert keys(first.done) + keys(second.done) == keys(plan.runs)
+
+
+def test_a_complete_study_has_nothing_to_do(plan: Plan, tmp_path: Path) -> None:
+    with opened(tmp_path / "journal.jsonl") as journal:
+        drive(plan, journal, Pretended(), believes, Told())
+        assert remaining(plan.runs, journal.runs, believes) == []
+        again = Pretended()
+        drive(plan, journal, again, believes, Told())
+    assert again.done == []
+
+
+def test_a_record_is_on_disk_before_the_next_run_starts(plan: Plan, tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    lines_seen = []
+
+    class Looking(Pretended):
+        def __call__(self, run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
+            lines_seen.append(path.read_bytes().count(b"\n"))
+            return super().__call__(run, attempt)
+
+    with opened(path) as journal:
+        drive(plan, journal, Looking(), believes, Told())
+    assert lines_seen == list(range(1, len(plan.runs) + 1))
+
+
+def test_failed_runs_are_told_and_do_not_stop_the_study(plan: Plan, tmp_path: Path) -> None:
+    told = Told()
+    with opened(tmp_path / "journal.jsonl") as journal:
+        drive(plan, journal, Pretended(), believes, told)
+    assert told.figures == ["crashed: ended by signal 11"] * len(plan.runs)
+    assert told.notes == []
+    assert told.ended

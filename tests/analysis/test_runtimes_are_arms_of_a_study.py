@@ -1,0 +1,185 @@
+"""A runtime that is no Python is an arm like any: planned, judged, told, but for what it lacks."""
+
+import json
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from scaling import load
+from scaling.analysis.comparison.build_differences import build_differences
+from scaling.analysis.controls import soundness
+from scaling.analysis.validity.finding import expectation
+from scaling.base.errors import UsageError
+from scaling.builds.arms import ReadBack, parse_arm
+from scaling.builds.cache import Say
+from scaling.builds.interpreters import Build
+from scaling.builds.prepared_arm import PreparedArm
+from scaling.builds.runtimes.find import AbsentRuntimeError, Found
+from scaling.builds.runtimes.known import Runtime
+from scaling.builds.runtimes.prepare import prepare_runtime
+from scaling.journal.record import ArmRecord, GilStates, Line, ProcessFacts, RunLine, StudyLine
+from scaling.machine.identity import describe_machine
+from scaling.machine.topology import Topology
+from scaling.report.plots.caption import builds_text
+from scaling.run.header import head
+from scaling.run.measure import Prepared
+from scaling.run.prepare import Wanted, prepare
+from scaling.study.definition import Study, study_from
+from scaling.study.file import read_study
+from scaling.study.options import Options
+from scaling.study.pin_group import group_for
+from scaling.study.plan.cells import Plan, make_plan
+from tests.describing import description
+from tests.fabricate import Made, journal, write
+from tests.pretend import say_nothing
+from tests.workers.test_runtimes_run_the_same_program import LIKE
+
+STUDY = """
+arms = ["3.14t", "go", "bun"]
+workers = [1, 2]
+[[workloads]]
+name = "spawn"
+arms = ["3.14t"]
+[[workloads]]
+name = "spawn"
+arms = ["go", "bun"]
+loops = ["own"]
+"""
+TOPOLOGY = Topology(logical_cpus=2, physical_cores=2)
+
+
+@pytest.fixture(autouse=True)
+def go_is_here_and_bun_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find(runtime: Runtime, say: Say) -> Found:
+        if runtime.name != "go":
+            raise AbsentRuntimeError(f"{runtime.name} is not on PATH")
+        return Found("go9.99", ("/somewhere/spawn",), "abc")
+
+    monkeypatch.setattr("scaling.builds.runtimes.prepare.find", find)
+
+
+def asked() -> Study:
+    options = Options(study="runtimes")
+    return study_from(
+        options, running_build="3.14t", load_file=lambda name: read_study(STUDY, f"{name}.toml")
+    )
+
+
+def arms() -> dict[str, PreparedArm]:
+    python = PreparedArm(
+        arm=parse_arm("3.14t"),
+        program="python3.14t",
+        environment={"PYTHONPATH": "workers"},
+        description=LIKE,
+        origin="PATH",
+        left_out={},
+    )
+    others = [prepare_runtime(parse_arm(name), LIKE, say_nothing) for name in ("go", "bun")]
+    return {each.arm.name: each for each in (python, *others)}
+
+
+def planned() -> Plan:
+    descriptions = {name: arm.description for name, arm in arms().items()}
+    return make_plan(asked(), descriptions, TOPOLOGY)
+
+
+def test_it_is_planned_beside_pythons_and_what_is_absent_is_told() -> None:
+    made = planned()
+    spawned = {(c.arm, c.loop, c.workers) for c in made.cells if c.workload == "spawn"}
+    assert spawned == {
+        (arm, loop, n) for arm, loop in (("3.14t", "asyncio"), ("go", "own")) for n in (1, 2)
+    }
+    (refused,) = {(each.arm, each.reason) for each in made.refused}
+    assert refused == ("bun", "bun is not on PATH")
+
+
+def test_its_cells_have_the_parameters_of_pythons() -> None:
+    parameters = {json.dumps(c.parameters) for c in planned().cells if c.workload == "spawn"}
+    assert len(parameters) == 1
+
+
+def test_no_control_is_asked_of_it() -> None:
+    controls = {c.arm for c in planned().cells if c.workload != "spawn"}
+    assert controls == {"3.14t"}
+
+
+def test_it_needs_no_loop_from_the_package_index() -> None:
+    assert group_for(asked()) == "child"
+
+
+def test_the_journal_tells_what_is_there() -> None:
+    line = head(planned(), arms(), describe_machine(TOPOLOGY), pins="", workers_source="")
+    assert list(line.arms) == ["3.14t", "go"]
+    go = line.arms["go"]
+    assert go == ArmRecord(build="go", origin="PATH, program abc", runtime="go9.99")
+    assert line.arms["3.14t"].runtime is None
+    assert "go: go9.99" in builds_text(line.arms)
+
+
+def test_it_is_held_against_a_python() -> None:
+    with pytest.raises(UsageError, match="go: name an arm that is a Python, too"):
+        prepare(["go"], Wanted(), "workers", [], say_nothing)
+
+
+def test_helpers_run_on_a_python() -> None:
+    from scaling.run import measure
+
+    several = dict(reversed(arms().items()))
+    services = measure._services(Prepared(planned(), several, TOPOLOGY, "", ""))
+    assert services._python == "python3.14t"
+
+
+def without_python(line: RunLine) -> RunLine:
+    """A run as it is told by a runtime that knows nothing of GIL or pymalloc."""
+    assert line.record is not None
+    if line.cell.arm != "go":
+        return line
+    return replace(line, record=replace(line.record, process=ProcessFacts()))
+
+
+def lines() -> list[Line]:
+    made = Made(variants={"spawn": [{}]}, arms=("3.14t", "go"), workers=(1, 2))
+    study, *runs = journal(made, without_python)
+    assert isinstance(study, StudyLine)
+    told = {**study.arms, "go": ArmRecord(build="go", runtime="go9.99")}
+    return [replace(study, arms=told), *runs]
+
+
+def test_its_runs_are_believed(tmp_path: Path) -> None:
+    frame = load(write(lines(), tmp_path / "journal.jsonl"))
+    assert set(frame["arm"]) == {"3.14t", "go"}
+    assert frame["reasons"].map(len).max() == 0
+    assert frame["valid"].all()
+    gos = frame[frame["arm"] == "go"]
+    assert gos["gil_enabled"].isna().all()
+
+
+def test_what_a_python_says_is_no_word_of_a_runtime(tmp_path: Path) -> None:
+    """Its name must not stand for a Python's runs."""
+    study, *runs = lines()
+    facts = ProcessFacts(gil=GilStates(started=False), allocator="mimalloc", gc_enabled=True)
+    wrong = [
+        replace(run, record=replace(run.record, process=facts))
+        for run in runs
+        if isinstance(run, RunLine) and run.record
+    ]
+    frame = load(write([study, *wrong], tmp_path / "journal.jsonl"))
+    assert set(frame[frame["arm"] == "go"]["reasons"]) == {("settings-lost",)}
+
+
+def test_that_it_is_another_build_is_no_warning(tmp_path: Path) -> None:
+    study = lines()[0]
+    assert isinstance(study, StudyLine)
+    assert build_differences(study) == []
+    frame = load(write(lines(), tmp_path / "journal.jsonl"))
+    assert "go" not in soundness(frame, study).text.split()
+
+
+def test_nothing_can_be_read_back_from_it() -> None:
+    assert expectation(ArmRecord(build="go", runtime="go9.99")).reads_back == ReadBack()
+    assert not isinstance(parse_arm("go").build, Build)
+    assert (
+        description().loops.keys()
+        < prepare_runtime(parse_arm("go"), LIKE, say_nothing).description.loops.keys()
+    )

@@ -1,0 +1,42 @@
+"""`import scaling` costs nothing: what needs pandas is imported when it is first used."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import scaling
+from scaling.base.errors import ScalingError, UsageError
+
+
+def test_pandas_is_not_imported_with_it() -> None:
+    program = "import sys, scaling, scaling.builds.interpreters, scaling.builds.environments; "
+    program += "sys.exit(bool({'pandas', 'numpy', 'rich'} & set(sys.modules)))"
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
+
+
+def test_who_only_plans_does_not_wait_for_statistics() -> None:
+    program = "import sys, scaling.cli, scaling.run.measure, scaling.analysis.statistics.verdict; "
+    program += "sys.exit(bool({'scipy.stats', 'statsmodels'} & set(sys.modules)))"
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
+
+
+def test_load_is_there_when_asked_for() -> None:
+    from scaling.analysis.table import load
+
+    assert scaling.load is load.load
+
+
+def test_nothing_else_is() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'lode'"):
+        scaling.lode  # noqa: B018
+
+
+def test_its_version_is_one() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+", scaling.__version__)
+
+
+def test_wrong_use_ends_with_another_code_than_a_failure() -> None:
+    assert (ScalingError.exit_code, UsageError.exit_code) == (1, 2)

@@ -1,0 +1,161 @@
+"""Every built-in study fits what the children really offer; those of the seeds ask what they asked.
+
+And `scale` keeps to its time.
+"""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
+from scaling.journal.record import Description, decode_description
+from scaling.machine.topology import Topology
+from scaling.study.definition import DEFAULT_STUDY, study_from
+from scaling.study.file import built_in_studies
+from scaling.study.options import Options
+from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.table import plan_table
+
+# What a study asks for though it cannot be had today, so that the plan says why.
+REFUSED = {
+    "compare": {("echo", "interpreters", "uvloop"), ("scrape", "interpreters", "asyncio")},
+    "sharing": {("shared", "threads", "asyncio")},
+}
+
+# What each seed measured, in the words of our parameters: some cell of its study must have it all.
+ASKED: dict[str, list[tuple[str, Mapping[str, object]]]] = {
+    "quansight-2025": [
+        ("stream", {"connections": 1, "write_bytes": 10 * 2**20}),
+        *(("scrape", {"pages": 100, "delay_ms": delay}) for delay in (0, 20, 50)),
+    ],
+    "async-1m-io": [
+        *(
+            (
+                "sleep",
+                {
+                    "sleeps": 10**6,
+                    "sleeps_in_flight": n,
+                    "pause_ms": 1,
+                    "fail_every": 1000,
+                    "tasks": "each",
+                },
+            )
+            for n in (10_000, 100_000, 1_000_000)
+        ),
+        *(
+            ("fetch", {"requests": 10**6, "requests_in_flight": 5_000, "timed": timed})
+            for timed in (False, True)
+        ),
+        ("fetch", {"delay_ms": 10, "body_bytes": 1024, "timeout_s": 10}),
+        ("cancel", {"tasks": 10**6, "batch": 10_000}),
+        *(("lifecycle", {"runs": 1000, "pause_s": 0.001, "way": way}) for way in ("run", "runner")),
+        *(
+            ("gather", {"fan_out": 1000, "pause_ms": 1, "join": join})
+            for join in ("TaskGroup", "gather", "wait")
+        ),
+    ],
+    "task-overhead": [
+        ("spawn", {"tasks": n, "join": "wait", "pause_ms": 0, "factory": "lazy"})
+        for n in range(100_000, 1_000_001, 100_000)
+    ],
+    "switches": [("sleep", {"sleeps": 200_000, "pause_ms": 1}), ("echo", {})],
+    "tls": [("echo", {"payload_bytes": 256, "tls": tls}) for tls in ("off", "per-worker")],
+    "async-tools": [
+        ("spawn", {"pause_ms": 0.5}),
+        *(
+            (
+                "sleep",
+                {
+                    "sleeps": 200 * 200,
+                    "sleeps_in_flight": 200,
+                    "pauses": "exponential",
+                    "pause_ms": 5,
+                    "fail_every": 0,
+                    "timed": timed,
+                },
+            )
+            for timed in (False, True)
+        ),
+        ("cancel", {"tasks": 5000, "batch": 5000, "after_ms": 50}),
+    ],
+    "sharing": [
+        ("shared", {"sharing": rung})
+        for rung in ("nothing", "global", "value", "attribute-read", "attribute-write", "lock")
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def described() -> Description:
+    """What the workers of this very interpreter say that they can run."""
+    child = subprocess.run(
+        [sys.executable, "-m", "workers", "--describe"],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        check=True,
+    )
+    return decode_description(child.stdout)
+
+
+def planned(name: str, described: Description) -> Plan:
+    """The study on two cores, where every build offers the same and no other runtime is there."""
+    study = study_from(Options(study=name), running_build="3.14t")
+    return make_plan(
+        study,
+        dict.fromkeys(study.arms, described),
+        Topology(logical_cpus=2, physical_cores=2),
+    )
+
+
+@pytest.mark.parametrize("name", built_in_studies())
+def test_a_built_in_study_can_be_planned(name: str, described: Description) -> None:
+    made = planned(name, described)
+    made.require_cells()
+    refused = {
+        (each.workload, each.model, each.loop): each.reason
+        for each in made.refused
+        if each.arm not in RUNTIMES
+    }
+    assert set(refused) == REFUSED.get(name, set())
+    assert all(refused.values())
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_study_has_the_parameters_of_its_source(name: str, described: Description) -> None:
+    had = [(cell.workload, cell.parameters.items()) for cell in planned(name, described).cells]
+    for workload, asked in ASKED[name]:
+        assert any(workload == w and asked.items() <= parameters for w, parameters in had), asked
+
+
+def test_libraries_are_held_against_each_other_in_all_that_they_share(
+    described: Description,
+) -> None:
+    loops = ["asyncio", "uvloop", "trio", "anyio/asyncio", "anyio/trio"]
+    ran = {(cell.workload, cell.loop) for cell in planned("async-tools", described).cells}
+    assert set(product(["spawn", "sleep", "cancel"], loops)) < ran
+
+
+def test_other_runtimes_are_asked_for_on_their_own_loop_and_python_is_not(
+    described: Description,
+) -> None:
+    made = planned("task-overhead", described)
+    assert {cell.arm for cell in made.cells} == {"3.14t"}
+    assert {(each.arm, each.loop) for each in made.refused} == {(r, OWN_LOOP) for r in RUNTIMES}
+
+
+def test_scale_is_done_in_five_minutes_on_two_cores_and_mostly_measures(
+    described: Description,
+) -> None:
+    study = study_from(Options(study=DEFAULT_STUDY), running_build="3.14t")
+    made = make_plan(study, {"3.14t": described}, Topology(logical_cpus=2, physical_cores=2))
+    table = plan_table(made)
+    assert {cell.workers for cell in made.cells} == {1, 2, 4}
+    assert table.blocks == 3
+    # The whole session counts: the plots, the site's ceiling and the descriptions are in it.
+    session_s = table.total_s + 20
+    assert session_s < 300
+    assert table.runs * made.study.window_s > 0.6 * session_s

@@ -1,0 +1,1 @@
+"""Tests of `workers`: they run on both builds."""

@@ -1,0 +1,99 @@
+"""A driver that is killed leaves no child behind: whoever measures for nobody ends by itself."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.children import environment
+from tests.patience import says, wait_until
+
+# Says which processes it runs in, once each worker is where `when` tells.
+LONG = """
+    @dataclass
+    class Theirs(Workload):
+        when: Literal["import", "setup", "traffic"] = parameter("traffic", "where it stays")
+        deaf: bool = parameter(False, "whether it hears of nothing meanwhile")
+
+        def load(self) -> None:
+            if self.when == "import":
+                self._stay()
+
+        async def setup(self, worker: Worker) -> None:
+            if self.when == "setup":
+                self._stay()
+                await asyncio.sleep(3600)
+
+        async def run(self, worker: Worker) -> None:
+            if self.when == "traffic":
+                self._stay()
+            await worker.stopped()
+
+        def _stay(self) -> None:
+            with open(os.environ["PIDS"], "a") as pids:
+                pids.write(f"{os.getpid()} {os.getppid()}\\n")
+            if self.deaf:
+                time.sleep(3600)
+    """
+DRIVER = """
+import json, os, sys
+from scaling.run.child import Child, run_child
+
+environment = dict(os.environ)
+run_child(Child(sys.executable, environment), json.loads(sys.argv[1]))
+"""
+
+
+def gone(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("model", "loop", "when", "deaf"),
+    [
+        ("threads", "asyncio", "traffic", False),
+        ("threads", "uvloop", "traffic", False),
+        ("threads", "asyncio", "setup", True),
+        ("processes", "asyncio", "import", False),
+        ("processes", "asyncio", "traffic", False),
+        ("processes", "uvloop", "setup", True),
+        ("interpreters", "asyncio", "traffic", False),
+    ],
+)
+def test_all_end_when_the_driver_is_killed(
+    theirs: Callable[[str], str], tmp_path: Path, model: str, loop: str, when: str, deaf: bool
+) -> None:
+    pids_file = tmp_path / "pids"
+    cell = {
+        "workload": theirs(LONG),
+        "parameters": {"when": when, "deaf": deaf},
+        "loop": loop,
+        "model": model,
+        "workers": 2,
+        "warmup_s": 0,
+        "window_s": 3600,
+        "ticks": 1,
+    }
+    driver = subprocess.Popen(
+        [sys.executable, "-c", DRIVER, json.dumps(cell)],
+        env=environment(tmp_path, PIDS=str(pids_file)),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+    try:
+        wait_until(lambda: says(pids_file, lines=2))
+        seen = {int(word) for word in pids_file.read_text().split()} - {driver.pid}
+        assert len(seen) == (3 if model == "processes" else 1)
+        assert not any(gone(pid) for pid in seen)
+    finally:
+        driver.kill()
+        driver.wait()
+    wait_until(lambda: all(gone(pid) for pid in seen))

@@ -1,0 +1,148 @@
+"""One schedule for all, and a tick at each of its instants, whatever clock the loop keeps."""
+
+import asyncio
+import itertools
+import selectors
+from collections.abc import Callable
+
+import pytest
+
+from workers.host.schedule import Ticks, schedule
+from workers.loops.runners import runtime_of
+from workers.worker.handle import Worker
+
+MS = 1_000_000
+LOOPS_OWN_ZERO_S = 5_000.0  # a loop's clock need not begin where the monotonic one does
+
+
+class Clock:
+    """Time that passes only when somebody waits or works."""
+
+    def __init__(self) -> None:
+        self.now_s = 1_000.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def monotonic_ns(self) -> int:
+        return round(self.now_s * 1e9)
+
+    def thread_time_ns(self) -> int:
+        return 7
+
+
+class MachineSnapshot(selectors.SelectSelector):
+    """Lets the clock pass instead of waiting; what is ready is ready at once."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        self._clock.now_s += timeout or 0.0
+        return super().select(0)
+
+
+class Timed(asyncio.SelectorEventLoop):
+    """An asyncio loop on a clock of its own."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(MachineSnapshot(clock))
+        self._clock = clock
+
+    def time(self) -> float:
+        return self._clock.now_s - LOOPS_OWN_ZERO_S
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    for module in ("workers.host.schedule", "workers.loops.runners.on_asyncio"):
+        monkeypatch.setattr(f"{module}.time", clock)
+    return clock
+
+
+def run(
+    clock: Clock, instants_ns: list[int], after: Callable[[int], None] = lambda _: None
+) -> list[tuple[int, int]]:
+    """Take the ticks; return (due, taken) of each. `after` runs behind each of them."""
+    taken: list[tuple[int, int]] = []
+
+    def tick(instant_ns: int) -> None:
+        taken.append((instant_ns, clock.monotonic_ns()))
+        after(len(taken))
+
+    with asyncio.Runner(loop_factory=lambda: Timed(clock)) as runner:
+        runner.run(runtime_of("asyncio").take_ticks(instants_ns, tick))
+    return taken
+
+
+def test_schedule_cuts_the_window_into_equal_parts() -> None:
+    assert schedule(1_000, 1.0, 4) == [1_000, 250_001_000, 500_001_000, 750_001_000, 1_000_001_000]
+
+
+def test_schedule_ends_with_the_window_to_the_nanosecond() -> None:
+    instants = schedule(0, 2.0, 7)
+    assert (len(instants), instants[0], instants[-1]) == (8, 0, 2_000 * MS)
+    steps = {after - before for before, after in itertools.pairwise(instants)}
+    assert max(steps) - min(steps) <= 1
+
+
+def test_each_tick_is_taken_at_its_instant(clock: Clock) -> None:
+    instants = schedule(clock.monotonic_ns() + 20 * MS, 1.0, 10)
+    for due, taken in run(clock, instants):
+        # The loop's resolution and floats with it: a microsecond at most.
+        assert 0 <= taken - due + 1_000 <= 2_000
+    assert [due for due, _ in run(clock, instants)] == instants
+
+
+def test_delays_do_not_add_up(clock: Clock) -> None:
+    instants = schedule(clock.monotonic_ns(), 1.0, 10)
+
+    def work(_: int) -> None:
+        clock.now_s += 0.03  # a callback that holds the loop up a little after every tick
+
+    late = [taken - due for due, taken in run(clock, instants, work)]
+    assert max(late) <= 1_000
+
+
+def test_a_loop_held_up_catches_up(clock: Clock) -> None:
+    instants = schedule(clock.monotonic_ns(), 1.0, 10)
+
+    def hang(count: int) -> None:
+        clock.now_s += 0.35 if count == 3 else 0.0  # over three of the following instants
+
+    taken = run(clock, instants, hang)
+    assert [due for due, _ in taken] == instants
+    times = [time for _, time in taken]
+    assert times == sorted(times)
+    late = [round((time - due) / MS) for due, time in taken]
+    assert late == [0, 0, 0, 250, 150, 50, 0, 0, 0, 0, 0]
+
+
+def test_schedule_in_the_past_is_worked_off(clock: Clock) -> None:
+    instants = schedule(clock.monotonic_ns() - 3_000 * MS, 1.0, 4)
+    assert [due for due, _ in run(clock, instants)] == instants
+
+
+def test_a_tick_is_one_reading_of_everything(clock: Clock) -> None:
+    async def read() -> dict[str, list[int | None]]:
+        worker, ticks = Worker(0, 1, {}), Ticks()
+        ticks.take(1, worker)
+        worker.operations, worker.bytes = 3, 4
+        worker.fail("this")
+        clock.now_s += 1
+        ticks.take(2, worker)
+        return ticks.columns
+
+    columns = asyncio.run(read())
+    faults = columns.pop("minor_faults")
+    assert columns == {
+        "instant_ns": [1, 2],
+        "time_ns": [1_000_000 * MS, 1_001_000 * MS],
+        "operations": [0, 3],
+        "errors": [0, 1],
+        "bytes": [0, 4],
+        "cpu_ns": [7, 7],
+    }
+    assert all(isinstance(count, int) for count in faults)
