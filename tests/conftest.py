@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 
 from scaling.journal.record import Description
 from scaling.run.prepare import describe
-from tests.children import BEGINNING, measured
+from tests.support.children import BEGINNING, measured
 
 # How long an example takes is the machine's doing, and no promise of ours.
 settings.register_profile(

@@ -15,9 +15,9 @@ from scaling.analysis.statistics.verdict import ask
 from scaling.analysis.table.load import Journal
 from scaling.journal.record import StudyLine
 from scaling.report.claims_view import markdown
-from tests.claims import CELL, claim, claims, judged, study
-from tests.fabricate import Made, journal, with_, write
-from tests.judging import verdicts
+from tests.support.claims import CELL, claim, claims, judged, study
+from tests.support.fabricate import Made, journal, with_, write
+from tests.support.verdicts import verdicts
 
 COMPUTE = {"echo": [{"payload_bytes": 1024}], "compute": [{"iterations": 1000}]}
 LOOPS = ("asyncio", "uvloop")  # 1 and 1.35 times as fast

@@ -6,7 +6,7 @@ import pytest
 
 from scaling.analysis.claims.reading import claims_in, read_claims
 from scaling.base.errors import UsageError
-from tests.claims import CELL, SOURCE, claim, claims
+from tests.support.claims import CELL, SOURCE, claim, claims
 
 RULE = "at_least = 1.5"
 FIRST = r"claims.toml: claim 1 \(twice\): "

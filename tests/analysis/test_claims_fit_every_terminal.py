@@ -9,8 +9,8 @@ from rich.console import Console
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.cli.claims_run import journals_in, tell_claims
-from tests.claims import CELL, SOURCE, claim, study
-from tests.commands import scaling
+from tests.support.claims import CELL, SOURCE, claim, study
+from tests.support.cli import scaling
 
 ESCAPE = "\x1b["
 COLOUR = re.compile(r"\x1b\[(?:\d+;)*(?:3|4|9|10)[0-8]")

@@ -27,8 +27,8 @@ from scaling.study.definition import study_from
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.view import PlanView, controls_line
-from tests.describing import WORKLOADS, description
-from tests.fabricate import Made, Variants, journal, write
+from tests.support.descriptions import WORKLOADS, description
+from tests.support.fabricate import Made, Variants, journal, write
 
 SHARED: dict[str, ParameterValue] = {"sharing": "attribute-write", "iterations": 1000}
 VARIANTS: Variants = {

@@ -11,7 +11,7 @@ import pytest
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds import environments
 from scaling.builds.environments import Environment, NoWheelError, ensure, ensure_any
-from tests.pretend import Uv, answer, interpreter, say_nothing
+from tests.support.fake_builds import Uv, answer, interpreter, say_nothing
 
 PINS = """\
 aiohttp==3.14.5 \\

@@ -11,7 +11,7 @@ import pytest
 
 from scaling.builds import interpreters
 from scaling.journal.record import Description, Record, decode_description, decode_record
-from tests.children import FREE_THREADED, PATIENCE_S, QUICK, environment
+from tests.support.children import FREE_THREADED, PATIENCE_S, QUICK, environment
 
 STANDARD_LIBRARY = (
     *("compute", "shared", "echo", "stream", "handoff"),

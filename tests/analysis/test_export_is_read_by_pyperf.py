@@ -11,7 +11,7 @@ from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.errors import ScalingError
 from scaling.journal.record import ArmRecord, ProcessFacts, RunLine
 from scaling.report.export.pyperf_suite import suite, write_suite
-from tests.fabricate import Made, journal, with_, write
+from tests.support.fabricate import Made, journal, with_, write
 
 SIZES = [{"payload_bytes": 256}, {"payload_bytes": 1024}]
 

@@ -13,7 +13,7 @@ from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import RunLine
 from scaling.report.export.formats import FORMATS, export
 from scaling.report.tables.export import markdown
-from tests.fabricate import Made, journal, with_, write
+from tests.support.fabricate import Made, journal, with_, write
 
 MADE = Made(arms=("3.14", "3.14t"), workers=(1, 2), blocks=2, twins=True)
 THINGS = [name for name, column in COLUMNS.items() if column.dtype == THING]

@@ -13,8 +13,8 @@ from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.detect import holds_journal
 from scaling.report.export.formats import FORMATS, export
 from scaling.report.page.write import report
-from tests.commands import scaling
-from tests.fabricate import Made, journal, write
+from tests.support.cli import scaling
+from tests.support.fabricate import Made, journal, write
 
 QUIET = Console(quiet=True)
 

@@ -18,7 +18,7 @@ from scaling.analysis.statistics.noise import noise_floor
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
-from tests.fabricate import Made, journal, with_, write
+from tests.support.fabricate import Made, journal, with_, write
 
 MADE = Made(
     variants={"echo": [{"payload_bytes": 256}, {"payload_bytes": 1024}], "compute": [{}]},

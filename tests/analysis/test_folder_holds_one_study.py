@@ -12,7 +12,7 @@ from scaling.journal.file import FILE_NAME
 from scaling.journal.folder import Chosen, choose
 from scaling.journal.identity import identity_of
 from scaling.journal.record import Line, RunLine, StudyLine, encode_line
-from tests.fabricate import Made, journal, study_line
+from tests.support.fabricate import Made, journal, study_line
 
 MADE = Made(workers=(1, 2), blocks=2)
 RUNS = [line for line in journal(MADE) if isinstance(line, RunLine)]

@@ -11,7 +11,7 @@ from scaling.analysis.table.columns import COLUMNS, columns_markdown
 from scaling.analysis.table.labels import labels, short_labels, slug
 from scaling.analysis.table.load import read_journal
 from scaling.journal.record import CeilingLine, RunLine
-from tests.fabricate import Made, journal, with_, write
+from tests.support.fabricate import Made, journal, with_, write
 
 MADE = Made(loops=("asyncio", "uvloop"), workers=(1, 2), blocks=2)
 

@@ -9,7 +9,7 @@ import scaling
 from scaling.analysis.table.load import JournalWarning, read_journal
 from scaling.base.errors import UsageError
 from scaling.journal.record import encode_line
-from tests.fabricate import Made, journal
+from tests.support.fabricate import Made, journal
 
 LINES = [encode_line(line) for line in journal(Made(workers=(1, 2), blocks=2, ticks=2))]
 

@@ -12,8 +12,8 @@ from scaling.analysis.table.load import read_journal
 from scaling.base.errors import UsageError
 from scaling.cli.gate_run import gate
 from scaling.study.scaled import scaled_to
-from tests.commands import scaling
-from tests.fabricate import Made, Variants, journal, write
+from tests.support.cli import scaling
+from tests.support.fabricate import Made, Variants, journal, write
 
 WORKERS = (1, 2, 4)
 

@@ -16,7 +16,7 @@ from scaling.base.errors import ScalingError
 from scaling.builds.interpreters import Interpreter, libraries, parse_build, source
 from scaling.builds.interpreters.build import Step, from_source, work
 from scaling.builds.interpreters.follow import follow
-from tests.pretend import python_script, say_nothing, script
+from tests.support.fake_builds import python_script, say_nothing, script
 
 CONFIGURE = """#!/bin/sh
 echo "$@" > flags

@@ -6,7 +6,7 @@ import pytest
 
 from scaling.builds import uv_tool
 from scaling.builds.interpreters import parse_build, survey
-from tests.pretend import Uv, answer, python_script, script
+from tests.support.fake_builds import Uv, answer, python_script, script
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from scaling.base.errors import ScalingError
 from scaling.builds.interpreters import libraries
 from scaling.builds.interpreters.libraries import NEEDS, Need, is_there, require
-from tests.pretend import say_nothing
+from tests.support.fake_builds import say_nothing
 
 APT_INSTALL = "apt-get install --yes --no-install-recommends"
 

@@ -7,7 +7,7 @@ import pytest
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds.cache import Say
 from scaling.builds.interpreters import source
-from tests.pretend import say_nothing, script
+from tests.support.fake_builds import say_nothing, script
 
 GOOD = b"the release"
 

@@ -20,7 +20,7 @@ from scaling.run.session import RETRIES, Attempt, InterruptedStudyError, drive, 
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun, in_blocks
 from tests.analysis.test_resume_is_replay import Pretended, Told, believes, opened, plan
-from tests.fabricate import Made, journal, study_line, with_, write
+from tests.support.fabricate import Made, journal, study_line, with_, write
 
 __all__ = ["plan"]  # the fixture
 

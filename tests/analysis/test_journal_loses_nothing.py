@@ -15,8 +15,8 @@ import scaling
 from scaling.base.errors import ScalingError
 from scaling.journal.file import FILE_NAME, JournalFile
 from scaling.journal.record import Line, RunLine, SetAsideLine, StudyLine, decode_line, encode_line
-from tests.children import PATIENCE_S, environment
-from tests.fabricate import Made, journal
+from tests.support.children import PATIENCE_S, environment
+from tests.support.fabricate import Made, journal
 
 LINES = journal(Made(workers=(1, 2), blocks=2))
 HEAD, *RUNS = LINES
@@ -165,7 +165,7 @@ def test_killed_writer_loses_no_line_that_it_had_written(path: Path) -> None:
 import sys
 from pathlib import Path
 from scaling.journal.file import JournalFile
-from tests.fabricate import Made, journal
+from tests.support.fabricate import Made, journal
 
 with JournalFile(Path(sys.argv[1])) as opened:
     head, run, *_ = journal(Made(workers=(1, 2), blocks=1))

@@ -8,7 +8,7 @@ from scaling.analysis.comparison.ladder import Ladder, ladders
 from scaling.analysis.comparison.paired import Paired, paired
 from scaling.analysis.table.load import read_journal
 from scaling.journal.record import RunLine
-from tests.fabricate import Made, journal, with_, write
+from tests.support.fabricate import Made, journal, with_, write
 
 RUNGS = ("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t")
 FACTORS = {"allocator": 2.1, "build": 0.9, "GIL": 1.9}

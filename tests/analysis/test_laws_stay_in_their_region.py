@@ -21,7 +21,7 @@ from scaling.report.plots import throughput
 from scaling.report.plots.draw import subjects
 from scaling.report.plots.style import RC
 from scaling.report.tables.laws_view import law_lines, law_rows
-from tests.fabricate import Made, journal, with_, write
+from tests.support.fabricate import Made, journal, with_, write
 
 WIDE = (1, 2, 3, 4, 6, 8, 12)
 SERIAL = 0.05

@@ -19,7 +19,7 @@ from scaling.report.plots.draw import KINDS, subjects
 from scaling.report.plots.style import RC
 from scaling.report.tables.export import markdown
 from scaling.report.tables.results_view import Results
-from tests.fabricate import Made, journal, with_, write
+from tests.support.fabricate import Made, journal, with_, write
 
 MADE = Made(workers=(1, 2), blocks=8)
 

@@ -9,7 +9,7 @@ from scaling.study.definition import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
-from tests.describing import description
+from tests.support.descriptions import description
 from workers.cell import Cell as ChildCell
 from workers.cell import read_cell
 

@@ -13,7 +13,7 @@ from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.table import plan_table
-from tests.describing import ECHO, WORKLOADS, description
+from tests.support.descriptions import ECHO, WORKLOADS, description
 
 TOPOLOGY = Topology(logical_cpus=2, physical_cores=2)
 

@@ -8,7 +8,7 @@ import pytest
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.errors import UsageError
 from scaling.report.plots import draw_all, drawn
-from tests.fabricate import Made, journal, write
+from tests.support.fabricate import Made, journal, write
 
 SWEPT = Made(variants={"echo": [{"payload_bytes": 256}, {"payload_bytes": 1024}]}, workers=(1, 2))
 

@@ -25,7 +25,7 @@ from scaling.report.plots.draw import KINDS, subjects
 from scaling.report.plots.regions import Region, regions
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import MARKERS, RC, arm_colours
-from tests.fabricate import Made, Variants, journal, with_, write
+from tests.support.fabricate import Made, Variants, journal, with_, write
 
 
 def studied(tmp_path: Path, made: Made, change: Any = None) -> Journal:

@@ -23,7 +23,7 @@ from scaling.report.plots.lettering import width_in
 from scaling.report.plots.places import SIZE, places
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import RC, arm_colours
-from tests.fabricate import Made, Variants, journal, with_, write
+from tests.support.fabricate import Made, Variants, journal, with_, write
 
 SIZES: Variants = {"echo": [{"payload_bytes": n} for n in (256, 1024, 2048)]}
 RUNGS: Variants = {

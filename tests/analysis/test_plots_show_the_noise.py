@@ -16,7 +16,7 @@ from scaling.journal.record import RunLine
 from scaling.report.plots.draw import KINDS, subjects
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import RC
-from tests.fabricate import Made, journal, write
+from tests.support.fabricate import Made, journal, write
 
 ALL = {name: draw for name, (draw, _) in KINDS.items()}
 MADE = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), twins=True, noise=0.02)

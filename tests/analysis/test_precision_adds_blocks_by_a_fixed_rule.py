@@ -25,7 +25,7 @@ from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun, in_blocks
 from scaling.study.plan.view import reservations
 from tests.analysis.test_resume_is_replay import Pretended, Told, believes, keys, opened, plan
-from tests.fabricate import Made, journal, run_line, study_line, write
+from tests.support.fabricate import Made, journal, run_line, study_line, write
 
 __all__ = ["plan"]  # the fixture
 

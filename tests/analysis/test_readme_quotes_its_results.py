@@ -11,8 +11,8 @@ from scaling.report.plots.style import RC
 from scaling.report.quotes.check import check
 from scaling.report.quotes.lookup import Lookup
 from scaling.report.quotes.text import quotes_in
-from tests.children import ROOT
-from tests.published import PUBLISHED, alike, read
+from tests.support.children import ROOT
+from tests.support.published import PUBLISHED, alike, read
 
 TEXTS = ("README.md", "results/README.md")
 PICTURE = re.compile(r"\]\((results/published/[^)\s]+)\.svg\)")

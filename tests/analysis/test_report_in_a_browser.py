@@ -11,8 +11,8 @@ from PIL import Image
 
 from scaling.analysis.table.load import read_journal
 from scaling.report.page.render import page
-from tests.chromium import MISSING, NAMES, Chromium, Page, chromium
-from tests.fabricate import Made, journal, write
+from tests.support.chromium import MISSING, NAMES, Chromium, Page, chromium
+from tests.support.fabricate import Made, journal, write
 
 PHONE, DESK = 390, 1280  # CSS pixels
 READABLE, VISIBLE = 4.5, 3.0  # contrast of writing and of drawings (WCAG 2.2, 1.4.3 and 1.4.11)

@@ -14,8 +14,8 @@ from scaling.study.definition import study_from
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.order import PlannedRun
-from tests.describing import description
-from tests.fabricate import Made, study_line
+from tests.support.descriptions import description
+from tests.support.fabricate import Made, study_line
 
 TWO_CORES = Topology(logical_cpus=2, physical_cores=2)
 

@@ -30,9 +30,9 @@ from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.pin_group import group_for
 from scaling.study.plan.cells import Plan, make_plan
-from tests.describing import description
-from tests.fabricate import Made, journal, write
-from tests.pretend import say_nothing
+from tests.support.descriptions import description
+from tests.support.fabricate import Made, journal, write
+from tests.support.fake_builds import say_nothing
 from tests.workers.test_runtimes_run_the_same_program import LIKE
 
 STUDY = """

@@ -13,8 +13,8 @@ from scaling.analysis.statistics.estimate import median
 from scaling.cli.encoding import HANDLER, tell_in_any_encoding
 from scaling.report.terminal.bars import FULL, MEDIAN, SHADED, SLIVER, bar
 from scaling.report.terminal.show import show
-from tests.commands import environment, scaling
-from tests.fabricate import Made, journal, write
+from tests.support.cli import environment, scaling
+from tests.support.fabricate import Made, journal, write
 
 ESCAPE = "\x1b["
 COLOUR = re.compile(r"\x1b\[(?:\d+;)*(?:3|4|9|10)[0-8]")

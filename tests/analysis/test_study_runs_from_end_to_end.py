@@ -8,7 +8,7 @@ import pytest
 
 import scaling as package
 from scaling.analysis.table.load import read_journal
-from tests.commands import BUILD, scaling, start, stop_after
+from tests.support.cli import BUILD, scaling, start, stop_after
 
 pytestmark = pytest.mark.measures
 

@@ -15,8 +15,8 @@ from scaling.journal.record import Line, RunLine
 from scaling.report.tables.export import markdown
 from scaling.report.tables.results_view import Results
 from scaling.report.tables.sweep_view import sweep_markdown
-from tests.fabricate import Made, Variants, journal, with_, write
-from tests.finished import finite
+from tests.support.fabricate import Made, Variants, journal, with_, write
+from tests.support.fabricate_finite import finite
 
 RUNGS = ("nothing", "global", "lock")
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from tests.benchmarks.cells import run
 from tests.benchmarks.figure import Effort, Figure
-from tests.children import environment
+from tests.support.children import environment
 
 TARGET = 0.98
 SETTINGS = {"PYTHONMALLOC": "mimalloc"}

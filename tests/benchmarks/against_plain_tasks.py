@@ -15,7 +15,7 @@ from typing import NamedTuple
 from tests.benchmarks.against_bare_loop import SETTINGS, Rate
 from tests.benchmarks.cells import run
 from tests.benchmarks.figure import Effort, Figure
-from tests.children import environment
+from tests.support.children import environment
 
 TARGET = 0.97
 # Where a machine of 2025 is for about a second, in whole batches and fan-outs.

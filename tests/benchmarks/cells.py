@@ -10,7 +10,7 @@ from typing import Any
 from scaling.journal.record import Record
 from scaling.run.child import Child, Ending, run_child
 from tests.benchmarks.bare_loop import WARMUP_S
-from tests.children import environment
+from tests.support.children import environment
 
 
 @dataclass(frozen=True)

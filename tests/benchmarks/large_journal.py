@@ -13,8 +13,8 @@ from pathlib import Path
 from scaling.journal.record import Cell, encode_line
 from scaling.study import controls
 from tests.benchmarks.figure import Effort, Figure
-from tests.children import environment
-from tests.fabricate import STARTED_AT, Made, cells_of, run_line, study_line, with_
+from tests.support.children import environment
+from tests.support.fabricate import STARTED_AT, Made, cells_of, run_line, study_line, with_
 
 TARGET_S = 10.0
 TARGET_MIB = 1.5 * 1024

@@ -9,7 +9,7 @@ import psutil
 
 from tests.benchmarks.cells import run
 from tests.benchmarks.figure import Effort, Figure
-from tests.children import environment
+from tests.support.children import environment
 
 TARGET_MIB = 3.0
 MIB = 1 << 20

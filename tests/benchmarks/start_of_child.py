@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from scaling.run.services import Services
 from tests.benchmarks.cells import run
 from tests.benchmarks.figure import Effort, Figure
-from tests.children import environment
+from tests.support.children import environment
 
 STANDARD_LIBRARY_S = 0.5
 WITH_AIOHTTP_S = 1.0

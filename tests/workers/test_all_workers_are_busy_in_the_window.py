@@ -10,8 +10,8 @@ import pytest
 from scaling.analysis.table.batches import batch_of
 from scaling.analysis.validity.course import not_all_busy
 from scaling.journal.record import Record, RunLine
-from tests.children import measured
-from tests.fabricate import Made, journal
+from tests.support.children import measured
+from tests.support.fabricate import Made, journal
 
 SLOW_START = """
     from workers.workloads.compute import Compute

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from scaling.journal.record import Record
-from tests.children import FREE_THREADED, measured
+from tests.support.children import FREE_THREADED, measured
 
 # A machine may stall for most of a second, and leave a shorter window no operation to divide by.
 ECHO = {"workload": "echo", "window_s": 2, "warmup_s": 0.1}

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.children import ask, finish
+from tests.support.children import ask, finish
 from workers.cell import KINDS, Cell, CellError, read_cell
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.children import environment, measured
+from tests.support.children import environment, measured
 
 # What is loaded, and from where, as seen at the end of a workload's life.
 TELLS = """

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.children import finish, measured
+from tests.support.children import finish, measured
 
 WORKLOADS: list[tuple[str, dict[str, object]]] = [
     ("compute", {}),

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.alone import ALL_LOOPS, run_alone
-from tests.children import measured
+from tests.support.children import measured
+from tests.support.in_process import ALL_LOOPS, run_alone
 from workers.loops.libraries import Begin
 from workers.loops.libraries.of_asyncio import Asyncio
 from workers.loops.libraries.of_scopes import Scopes

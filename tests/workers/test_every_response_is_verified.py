@@ -9,8 +9,8 @@ import pytest
 from aiohttp import web
 
 from scaling.journal.record import Record, WorkerRecord
-from tests.children import finish
-from tests.site_at_work import running_responder
+from tests.support.children import finish
+from tests.support.servers import running_responder
 from workers import Worker
 from workers.services.serving.listening import listen, url_of
 from workers.workloads.fetch import Fetch

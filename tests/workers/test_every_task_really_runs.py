@@ -7,8 +7,8 @@ from itertools import islice, product
 
 import pytest
 
-from tests.alone import ALL_LOOPS, run_alone
-from tests.children import finish, measured
+from tests.support.children import finish, measured
+from tests.support.in_process import ALL_LOOPS, run_alone
 from workers.loops.libraries import Begin, library
 from workers.loops.libraries.of_asyncio import Asyncio
 from workers.loops.registry import load_loop

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from scaling.journal.record import GilStates
-from tests.children import FREE_THREADED, finish, measured
+from tests.support.children import FREE_THREADED, finish, measured
 
 # An extension that says nothing about the GIL, as most do: a free-threaded build turns it on.
 SILENT = """

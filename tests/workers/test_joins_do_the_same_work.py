@@ -4,8 +4,8 @@ from typing import get_args
 
 import pytest
 
-from tests.alone import run_alone
-from tests.children import finish, measured
+from tests.support.children import finish, measured
+from tests.support.in_process import run_alone
 from workers.workloads.gather import Gather
 from workers.workloads.joins import JOINS, Join, Many
 

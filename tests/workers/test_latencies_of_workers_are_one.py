@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import scaling
 from scaling.analysis.table.latency import PERCENTILES, latencies, middles_ns, summary
 from scaling.journal.record import Latency, Record, RunLine, WorkerRecord
-from tests.fabricate import Made, journal, with_, write
+from tests.support.fabricate import Made, journal, with_, write
 from workers.worker.histogram import Histogram
 
 WITHIN = 0.004  # half a bucket

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from tests.children import finish, measured
+from tests.support.children import finish, measured
 from workers import Worker
 from workers.workloads.lifecycle import Lifecycle
 

@@ -16,7 +16,7 @@ from scaling.journal.record import Memory
 from scaling.run.child import Child, run_child
 from scaling.run.own_memory import full_memory, peak_bytes
 from scaling.run.probe import Probe, cpu_s, with_descendants
-from tests.children import QUICK, environment
+from tests.support.children import QUICK, environment
 
 pytestmark = pytest.mark.measures
 

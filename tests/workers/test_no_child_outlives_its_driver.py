@@ -9,8 +9,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.children import environment
-from tests.patience import says, wait_until
+from tests.support.children import environment
+from tests.support.waiting import says, wait_until
 
 # Says which processes it runs in, once each worker is where `when` tells.
 LONG = """

@@ -10,8 +10,8 @@ import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.alone import ALL_LOOPS, run_alone
-from tests.children import measured
+from tests.support.children import measured
+from tests.support.in_process import ALL_LOOPS, run_alone
 from workers.loops.libraries import Begin
 from workers.loops.libraries.of_asyncio import Asyncio
 from workers.workloads.sleep import Operation, Sleep, Tasks

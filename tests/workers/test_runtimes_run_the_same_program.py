@@ -17,8 +17,8 @@ from scaling.builds.runtimes.prepare import prepare_runtime
 from scaling.journal.record import Record, WorkloadFacts
 from scaling.run.child import Child, Ending, run_child
 from scaling.study.plan.refusals import refusal
-from tests.describing import description
-from tests.pretend import say_nothing, script
+from tests.support.descriptions import description
+from tests.support.fake_builds import say_nothing, script
 
 pytestmark = pytest.mark.measures
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.site_at_work import LIMIT_S, STRICT, environment, running_site
+from tests.support.servers import LIMIT_S, STRICT, environment, running_site
 
 # Stops in the middle of traffic, as the host does; `-X dev -W error` make Python tell of leftovers.
 LIVE = """

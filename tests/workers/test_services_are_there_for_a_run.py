@@ -14,7 +14,7 @@ from scaling.journal.record import ServiceUse
 from scaling.run.service_process import ServiceError, ServiceProcess, Usage
 from scaling.run.service_usage import ServiceUsage
 from scaling.run.services import Services
-from tests.site_at_work import LIMIT_S, environment, fetch, gone
+from tests.support.servers import LIMIT_S, environment, fetch, gone
 from workers.services.site.pages import list_page
 from workers.services.site.stories import News
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scaling.journal.record import ProcessFacts, Record, Switch
-from tests.children import FREE_THREADED, finish, measured
+from tests.support.children import FREE_THREADED, finish, measured
 
 MODELS = pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
 

@@ -13,7 +13,15 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.site_at_work import LIMIT_S, environment, fetch, last_words, ready, running_site, start
+from tests.support.servers import (
+    LIMIT_S,
+    environment,
+    fetch,
+    last_words,
+    ready,
+    running_site,
+    start,
+)
 from workers.services.serving.listening import listen, url_of
 from workers.services.serving.loop import new_event_loop
 from workers.services.site.pages import item_page, list_page

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.site_at_work import (
+from tests.support.servers import (
     LIMIT_S,
     environment,
     family,

@@ -7,7 +7,7 @@ library; it knows the site's classes and nesting, and nothing of ours.
 from collections.abc import Iterator
 from html.parser import HTMLParser
 
-from tests.site_at_work import fetch, running_site
+from tests.support.servers import fetch, running_site
 from workers.services.site.pages import item_page, list_page
 from workers.services.site.stories import RARE, News
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from tests.site_at_work import LIMIT_S, environment, site_command
+from tests.support.servers import LIMIT_S, environment, site_command
 from workers.services.responder.__main__ import main as answer
 from workers.services.site.__main__ import main
 

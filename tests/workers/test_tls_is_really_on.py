@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.children import FREE_THREADED, ROOT, finish, measured
+from tests.support.children import FREE_THREADED, ROOT, finish, measured
 from workers import Worker
 from workers.host.models import MODELS
 from workers.readback.isolation import Isolation

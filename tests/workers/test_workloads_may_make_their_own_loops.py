@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.children import finish, measured
+from tests.support.children import finish, measured
 from workers import Workload
 from workers.loops.registry import LOOPS, UnknownLoopError
 from workers.worker.handle import Worker

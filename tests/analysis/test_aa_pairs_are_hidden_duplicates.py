@@ -1,0 +1,139 @@
+"""Every study runs duplicates of its own cells (A/A), and nothing but the journal tells which."""
+
+import dataclasses
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from scaling.journal.identity import cell_key
+from scaling.journal.record import Cell, RunLine, decode_line, encode_line
+from scaling.machine.topology import Topology
+from scaling.run.run_wording import run_in_words
+from scaling.run.session import drive, remaining
+from scaling.study.definition import study_from
+from scaling.study.file import read_study
+from scaling.study.options import Options
+from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.view import twins_line
+from tests.analysis.test_resume_is_replay import Pretended, Told, believes, opened
+from tests.support.descriptions import description
+
+TWO_CORES = Topology(logical_cpus=2, physical_cores=2)
+STUDY = """
+blocks = 3
+workers = [1, 2, 4]
+loops = ["asyncio", "uvloop"]
+[[workloads]]
+name = "echo"
+sizing = ["strong", "weak"]
+parameters = { payload_bytes = [256, 1024] }
+[[workloads]]
+name = "echo"
+models = ["processes"]
+[[workloads]]
+name = "scrape"
+workers = [4, 8]
+"""
+
+
+def plan(text: str = STUDY, topology: Topology = TWO_CORES, **options: object) -> Plan:
+    study = study_from(
+        Options(**options),  # type: ignore[arg-type]
+        running_build="3.14t",
+        load_file=lambda name: read_study(text, name),
+    )
+    return make_plan(study, dict.fromkeys(study.arms, description()), topology)
+
+
+def test_a_workload_asked_for_has_one_twin_and_controls_that_were_added_have_none() -> None:
+    made = plan()
+    assert [twin.workload for twin in made.twins] == ["echo", "scrape"]
+    assert len(made.cells) > made.asked  # there are controls
+
+
+def test_it_repeats_the_first_of_everything_at_the_largest_n_with_a_core_each() -> None:
+    echo, scrape = plan().twins
+    assert (echo.sizing, echo.parameters["payload_bytes"]) == ("strong", 256)
+    assert (echo.loop, echo.model, echo.workers, echo.region) == ("asyncio", "threads", 2, "cores")
+    assert scrape.workers == 4  # no N has a core each: the smallest
+    (on_four, _) = plan(topology=Topology(logical_cpus=4, physical_cores=4)).twins
+    assert on_four.workers == 4
+
+
+def test_what_cannot_run_has_no_twin_but_what_comes_next_has() -> None:
+    text = "models = ['interpreters', 'threads']\n[[workloads]]\nname = 'echo'\nloops = ['uvloop']"
+    (twin,) = plan(text).twins
+    assert (twin.loop, twin.model) == ("uvloop", "threads")
+
+
+def test_a_twin_differs_from_its_cell_in_the_label_alone() -> None:
+    known = Topology(logical_cpus=2, physical_cores=2, cores=((0,), (1,)), affinity=(0, 1))
+    for made in (plan(), plan(topology=known, pin=True)):
+        for twin in made.twins:
+            assert replace(twin, twin=False) in made.cells[: made.asked]
+    assert made.twins[0].pinning == [[0], [1]]
+
+
+def test_twins_are_in_every_block_at_places_of_their_own() -> None:
+    made = plan(seed=3)
+    for block in range(3):
+        keys = Counter(cell_key(run.cell) for run in made.runs if run.block == block)
+        assert keys == Counter(map(cell_key, (*made.cells, *made.twins)))
+    places = {
+        (run.block, cell_key(replace(run.cell, twin=False)), run.cell.twin): run.position
+        for run in made.runs
+    }
+    apart = [
+        position - places[block, key, False] for (block, key, twin), position in places.items()
+        if twin
+    ]  # fmt: skip
+    assert len(set(apart)) > 2
+    assert min(apart) < 0 < max(apart)  # neither always before nor always after
+
+
+def test_neither_the_child_nor_the_live_line_is_told() -> None:
+    made = plan()
+    for twin in made.twins:
+        cell = replace(twin, twin=False)
+        assert made.document(twin, ticks=20) == made.document(cell, ticks=20)
+        assert "twin" not in json.dumps(made.document(twin, ticks=20))
+        assert run_in_words(twin) == run_in_words(cell)
+
+
+def test_a_twin_has_a_key_of_its_own_so_a_study_goes_on_with_the_right_one(tmp_path: Path) -> None:
+    made = plan()
+    assert len({cell_key(cell) for cell in made.every_cell}) == len(made.every_cell)
+    with opened(tmp_path / "journal.jsonl") as journal:
+        drive(made, journal, Pretended(), believes, Told())
+        twins = [line for line in journal.runs if line.cell.twin]
+        assert len(twins) == 3 * len(made.twins)
+        left = remaining(made.runs, [line for line in journal.runs if line != twins[4]], believes)
+    assert [(attempt.run.block, attempt.run.cell) for attempt in left] == [
+        (twins[4].block, twins[4].cell)
+    ]
+
+
+def test_a_journal_from_before_there_were_twins_is_read() -> None:
+    cell = Cell(workload="echo", loop="asyncio", arm="3.14t", model="threads", workers=2)
+    line = RunLine(cell=cell, outcome="crashed", block=0, position=0)
+    fields = json.loads(encode_line(line))
+    del fields["cell"]["twin"]
+    assert decode_line(json.dumps(fields)) == line
+
+
+@pytest.mark.parametrize(
+    "without", [plan(twins=False), plan(f"twins = false\n{STUDY}")], ids=["flag", "file"]
+)
+def test_they_can_be_left_out_and_the_plan_tells_either_way(without: Plan) -> None:
+    told = "2 twins (A/A) show the noise floor; --no-twins leaves them out"
+    assert twins_line(plan()) == told
+    assert twins_line(plan(f"twins = false\n{STUDY}", twins=True)) == told
+    assert twins_line(dataclasses.replace(plan(), twins=plan().twins[:1])) == (
+        "1 twin (A/A) shows the noise floor; --no-twins leaves it out"
+    )
+    assert without.twins == ()
+    assert twins_line(without).startswith("no twins")
+    assert without.cells == plan().cells

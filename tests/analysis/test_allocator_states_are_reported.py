@@ -1,0 +1,66 @@
+"""A ratio of runs in different allocator states says so; mimalloc has no such states."""
+
+from pathlib import Path
+
+import pytest
+
+from scaling.analysis.comparison.compare import compare_configurations
+from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.journal.record import RunLine
+from scaling.report.tables.comparison import chapters
+from scaling.report.tables.comparison_rows import comparison_rows
+from scaling.report.tables.comparison_view import comparison_markdown
+from scaling.report.tables.export import markdown, summary
+from tests.support.fabricate import Made, journal, with_, write
+
+MADE = Made(arms=("3.14", "3.14t"), models=("interpreters", "processes"), workers=(1, 2))
+
+
+def keeping(run: RunLine) -> RunLine:
+    """The interpreters at N = 2 keep their memory; all else on 3.14 maps it anew."""
+    cell = run.cell
+    if run.record is None or (cell.model, cell.workers) != ("interpreters", 2):
+        return run
+    workers = [
+        with_(each, ticks__minor_faults=[900] * len(each.ticks.time_ns))
+        for each in run.record.workers
+    ]
+    return with_(run, record__workers=workers)
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Journal:
+    return read_journal(write(journal(MADE, keeping), tmp_path / "journal.jsonl"))
+
+
+def test_every_cell_bears_its_state(study: Journal) -> None:
+    rows = summary(study.frame, study.study)
+    assert rows.loc[rows["arm"] == "3.14t", "allocator_state"].isna().all()
+    stock = rows[rows["arm"] == "3.14"].sort_values(["model", "workers"])
+    assert stock["allocator_state"].tolist() == ["mapping", "keeping", "mapping", "mapping"]
+
+
+def test_a_speed_up_across_states_says_so(study: Journal, tmp_path: Path) -> None:
+    line = (
+        "asyncio · 3.14 · interpreters: N = 1 ran in the allocator state mapping, N = 2 in keeping"
+    )
+    text = markdown(study.frame, study.study)
+    assert line in text
+    assert text.count("ran in the allocator state") == 1
+    alike = read_journal(write(journal(MADE), tmp_path / "alike.jsonl"))
+    assert "ran in the allocator state" not in markdown(alike.frame, alike.study)
+
+
+def test_a_ratio_of_two_ways_across_states_says_so(study: Journal, tmp_path: Path) -> None:
+    (compared,) = compare_configurations(study.frame, study.study)
+    pair = (Configuration("3.14", "interpreters", 2), Configuration("3.14", "processes", 2))
+    assert compared.across_states == [pair]
+    text = comparison_markdown(chapters(study.frame, study.study))
+    assert "2 interpreters on 3.14 (keeping) over 2 processes on 3.14 (mapping)" in text
+    alike = read_journal(write(journal(MADE), tmp_path / "alike.jsonl"))
+    assert "Across allocator states" not in comparison_markdown(chapters(alike.frame, alike.study))
+    rows = comparison_rows(study.frame, study.study)
+    two = rows[(rows["arm"] == "3.14") & (rows["workers"] == 2)]
+    assert set(two["allocator_state"]) == {"keeping"}
+    assert set(two["over_allocator_state"]) == {"mapping"}

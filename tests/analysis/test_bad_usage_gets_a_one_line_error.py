@@ -1,0 +1,106 @@
+"""Whatever is asked for wrongly: exit code 2, a line or two, no traceback, nothing lost."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from scaling.cli import main
+from tests.support.cli import BUILD, scaling
+
+pytestmark = pytest.mark.usefixtures("described_once")
+
+type Command = Callable[..., subprocess.CompletedProcess[str]]
+
+CASES = {
+    "workload": (["--workload", "ehco"], "Did you mean 'echo'?"),
+    "loop": (["--loop", "uvlop"], "Did you mean 'uvloop'?"),
+    "workers": (["--workers", "0"], "workers must be 1 or more, got 0"),
+    "parameter": (["--set", "echo.paylod_bytes=1"], "Did you mean 'payload_bytes'?"),
+    "value": (["--set", "echo.payload_bytes=many"], "expected a whole number, got 'many'"),
+    "arm": (["--arm", "3.14x"], "Did you mean"),
+    "setting": (["--arm", f"{BUILD}+mimaloc"], "Did you mean 'mimalloc'?"),
+    "model": (["--model", "fibres"], "threads, processes, interpreters"),
+    "study": (["--study", "nothing-like-it"], "There are: "),
+    "preset": (["--preset", "fast"], "smoke, default, rigorous"),
+    "seconds": (["--seconds", "-1"], "got -1"),
+    "path": (["--path", "nowhere"], "no such folder"),
+    "own": (["--workload", "no_such_module:Thing"], "No module named"),
+}
+
+
+@pytest.fixture
+def command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Command:
+    """Runs the command line in this very process, standing in `tmp_path`."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SCALING_STATE", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        monkeypatch.setattr(sys, "argv", ["scaling", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        code = ended.value.code
+        assert isinstance(code, int)
+        return subprocess.CompletedProcess(arguments, code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_plan_says_what_is_wrong(case: str, command: Command) -> None:
+    arguments, told = CASES[case]
+    arm = [] if "--arm" in arguments else ["--arm", BUILD]
+    done = command("plan", *arm, *arguments)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) <= 2
+
+
+def test_the_program_says_it_as_the_command_line_does(tmp_path: Path) -> None:
+    done = scaling("plan", "--arm", BUILD, "--workload", "ehco", state=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "Did you mean 'echo'?" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) <= 2
+
+
+def test_a_study_file_is_told_by_file_key_and_what_was_expected(
+    command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.toml").write_text('blocks = "many"\n[[workloads]]\nname = "echo"\n')
+    done = command("plan", "--study", "mine.toml")
+    assert done.returncode == 2
+    for part in ("mine.toml", "blocks", "expected whole number"):
+        assert part in done.stderr
+
+
+def test_an_output_folder_that_cannot_be_written_costs_nothing(
+    command: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    done = command("run", "--arm", BUILD, "--workload", "compute", "--output", "file/out")
+    assert done.returncode == 2
+    assert "cannot write to" in done.stderr
+    assert "--output" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["plot"])
+def test_results_that_are_not_there_are_told(name: str, command: Command) -> None:
+    done = command(name, "nowhere")
+    assert done.returncode == 2
+    assert "nowhere" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_is_there_for_every_command(command: Command) -> None:
+    for name in ("plan", "run", "plot", "interpreters"):
+        done = command(name, "--help")
+        assert done.returncode == 0
+        assert "Usage" in done.stdout

@@ -1,0 +1,149 @@
+"""Threads are held against the better processes, and break-even against the best single one."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from scaling.analysis.comparison.baseline import baseline_ratios, ceiling
+from scaling.analysis.comparison.break_even import BreakEven, break_evens
+from scaling.analysis.comparison.paired import Configuration, Paired, paired
+from scaling.analysis.table.load import read_journal
+from scaling.journal.record import RunLine
+from tests.support.fabricate import Made, journal, with_, write
+from tests.support.verdicts import verdicts
+
+ARMS = ("3.14", "3.14+mimalloc", "3.14t")
+BOTH = ("threads", "processes")
+type Speeds = Mapping[tuple[str, str, int], float]
+
+SPEEDS: Speeds = {
+    ("3.14", "processes", 1): 1.0,
+    ("3.14+mimalloc", "processes", 1): 0.8,
+    ("3.14", "processes", 2): 1.5,
+    ("3.14+mimalloc", "processes", 2): 1.6,
+    ("3.14", "threads", 1): 1.05,
+    ("3.14+mimalloc", "threads", 1): 0.7,
+    ("3.14t", "threads", 1): 0.9,
+    ("3.14t", "threads", 2): 1.76,
+}
+
+
+def runs_of(tmp_path: Path, made: Made, change: object = None) -> Paired:
+    lines = journal(made, change)  # type: ignore[arg-type]
+    study = read_journal(write(lines, tmp_path / "journal.jsonl"))
+    (runs,) = paired(study.frame, study.study)
+    return runs
+
+
+def exact(speeds: Speeds = SPEEDS, **others: object) -> Made:
+    made = {"arms": ARMS, "models": BOTH, "workers": (1, 2), "noise": 0, "tick_noise": 0}
+    return Made(**(made | {"speeds": speeds} | others))  # type: ignore[arg-type]
+
+
+def test_the_better_processes_are_taken_at_each_n(tmp_path: Path) -> None:
+    runs = runs_of(tmp_path, exact())
+    one, two = baseline_ratios(runs)
+    assert one.theirs == Configuration("3.14", "processes", 1)
+    assert two.theirs == Configuration("3.14+mimalloc", "processes", 2)
+    assert [configuration.arm for configuration in two.among] == ["3.14", "3.14+mimalloc"]
+    assert one.throughput.point == pytest.approx(0.9, rel=1e-3)
+    assert two.throughput.point == pytest.approx(1.76 / 1.6, rel=1e-3)
+    assert two.memory_kind == "PSS"
+    memory = runs.of(two.ours, "PSS") / runs.of(two.theirs, "PSS")
+    assert memory.min() <= two.memory.point <= memory.max() < 1
+    # the same CPU time in every run: CPU per operation is the other way round
+    assert two.cpu_s_per_op.point == pytest.approx(1.6 / 1.76, rel=2e-3)
+    assert ceiling(runs) == [one.theirs, two.theirs]
+
+
+def test_invalid_runs_choose_nothing(tmp_path: Path) -> None:
+    def change(run: RunLine) -> RunLine:
+        better = (run.cell.arm, run.cell.model) == ("3.14+mimalloc", "processes")
+        return with_(run, disturbance__throttled_s=0.5) if better else run
+
+    _, two = baseline_ratios(runs_of(tmp_path, exact(), change))
+    assert two.theirs.arm == "3.14"
+    assert [configuration.arm for configuration in two.among] == ["3.14"]
+
+
+@pytest.mark.parametrize("blank", ["threads", "processes"])
+def test_memory_is_of_one_kind_on_both_sides(tmp_path: Path, blank: str) -> None:
+    """PSS is 0.9 of RSS in what is fabricated: PSS over RSS would show."""
+
+    def change(run: RunLine) -> RunLine:
+        return with_(run, memory__pss_bytes=None) if run.cell.model == blank else run
+
+    *_, with_pss = baseline_ratios(runs_of(tmp_path, exact()))
+    *_, without = baseline_ratios(runs_of(tmp_path, exact(), change))
+    assert (with_pss.memory_kind, without.memory_kind) == ("PSS", "RSS")
+    assert without.memory.point == pytest.approx(with_pss.memory.point, rel=1e-3)
+
+
+def test_interpreters_are_held_against_processes_too(tmp_path: Path) -> None:
+    models = ("threads", "processes", "interpreters")
+    found = baseline_ratios(runs_of(tmp_path, Made(arms=ARMS, models=models, workers=(2,))))
+    assert [(each.ours.arm, each.ours.model) for each in found] == [
+        ("3.14t", "threads"),
+        *((arm, "interpreters") for arm in ARMS),
+    ]
+    assert {each.theirs for each in found} == {Configuration("3.14+mimalloc", "processes", 2)}
+
+
+def test_without_the_gil_builds_an_arm_is_its_own_rival(tmp_path: Path) -> None:
+    one, _ = baseline_ratios(runs_of(tmp_path, Made(arms=("3.14t",), models=BOTH, workers=(1, 2))))
+    assert one.theirs == Configuration("3.14t", "processes", 1)
+
+
+def test_all_that_is_in_one_table_is_one_family(tmp_path: Path) -> None:
+    """More rows, more chance of a lucky one: the same ratio is less sure among many."""
+    made = Made(arms=ARMS, models=(*BOTH, "interpreters"), workers=(2,), blocks=8)
+    runs = runs_of(tmp_path, made)
+    threads, *others = baseline_ratios(runs)
+    assert threads.throughput.verdict.word == "slower"
+    assert threads.cpu_s_per_op.verdict.word == "more"
+    assert threads.memory.verdict.word == "less"
+    ratios = runs.ratios(threads.ours, threads.theirs, "throughput")
+    (alone,) = verdicts([ratios], [0.02])
+    assert len(others) == len(ARMS)
+    assert threads.throughput.verdict.p_differs > alone.p_differs
+
+
+def break_even(tmp_path: Path, speeds: Speeds, **others: object) -> BreakEven:
+    (found,) = break_evens(runs_of(tmp_path, exact(speeds, **others)))
+    return found
+
+
+def test_break_even_is_over_the_best_single_worker(tmp_path: Path) -> None:
+    found = break_even(tmp_path, SPEEDS, blocks=8, noise=0.005)
+    assert found.single == Configuration("3.14", "threads", 1)
+    assert len(found.among) == 4
+    assert (found.at, found.outcome) == (2, "reached")
+    assert found.ratios[1].point == pytest.approx(0.9 / 1.05, rel=0.02)
+    assert [ratio.verdict.word for ratio in found.ratios.values()] == ["slower", "faster"]
+
+
+@pytest.mark.parametrize(("speed", "word"), [(0.95, "slower"), (1.05, "same")])
+def test_break_even_may_never_come(tmp_path: Path, speed: float, word: str) -> None:
+    """Threads that are as fast as a single process have not beaten it either."""
+    slow = {**SPEEDS, ("3.14t", "threads", 2): speed}
+    found = break_even(tmp_path, slow, blocks=8)
+    assert (found.at, found.outcome, found.undecided) == (None, "never", [])
+    assert found.ratios[2].verdict.word == word
+
+
+def test_one_cannot_always_tell(tmp_path: Path) -> None:
+    level = {**SPEEDS, ("3.14t", "threads", 1): 1.05, ("3.14t", "threads", 2): 1.05}
+    found = break_even(tmp_path, level, blocks=8, noise=0.05)
+    assert (found.at, found.outcome, found.undecided) == (None, "can't tell", [1, 2])
+
+
+@pytest.mark.parametrize("blocks", [1, 3, 5])
+def test_few_blocks_decide_nothing(tmp_path: Path, blocks: int) -> None:
+    found = break_even(tmp_path, SPEEDS, blocks=blocks)
+    assert (found.outcome, found.undecided) == ("can't tell", [1, 2])
+
+
+def test_there_is_none_without_a_single_worker(tmp_path: Path) -> None:
+    assert break_evens(runs_of(tmp_path, exact(workers=(2,)))) == []
+    assert break_evens(runs_of(tmp_path, exact(arms=("3.14t",)))) == []

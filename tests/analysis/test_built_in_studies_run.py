@@ -1,0 +1,117 @@
+"""Every built-in study, made small, runs to its end here; what is told of it says how small it is.
+
+Two workers, one block, a fraction of the operations, the build that runs the tests and whatever
+other runtimes there are: each cell is measured once, news site and HTTP server included. Plots are
+drawn by other tests; here it is only seen to that their captions tell the scale.
+"""
+
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from scaling.analysis.claims import read_claims
+from scaling.analysis.curves.sections import sections
+from scaling.analysis.curves.summarise import CURVE
+from scaling.analysis.table.load import read_journal
+from scaling.builds.runtimes.known import RUNTIMES
+from scaling.cli import app
+from scaling.report.plots.caption import caption
+from scaling.study.file import built_in_studies, load_study_file
+from scaling.study.scaled import scaled_to
+from tests.support.cli import BUILD
+
+pytestmark = [pytest.mark.measures, pytest.mark.usefixtures("described_once")]
+
+SCALE = 0.0005
+TOLD = scaled_to({"scale": SCALE})
+SMALL = [
+    *("--workers", "2", "--blocks", "1", "--seconds", "0.5", "--scale", str(SCALE)),
+    *("--no-controls", "--no-twins"),
+]
+
+# What makes a run long, and the site where another study has it, is left out here; that all of it
+# can be planned is another test's.
+FEWER = {
+    "async-1m-io": (
+        *("--set", "gather.fan_out=1000", "--set", "fetch.requests=100000"),
+        *("--set", "lifecycle.pause_s=0"),
+    ),
+    "async-tools": ("--set", "sleep.work_us=10", "--set", "echo.work_us=10"),
+    "compare": ("--workload", "compute,shared,echo", "--loop", "asyncio"),
+    "quansight-2025": ("--set", "scrape.delay_ms=20"),
+    "scale": ("--workload", "compute,shared,echo,stream"),
+    "sharing": ("--set", "shared.sharing=nothing,attribute-write,lock,asyncio-lock"),
+    "tls": ("--loop", "asyncio", "--set", "echo.tls=per-worker"),
+}
+
+# A machine that stalls for a quarter of a window makes its run invalid, and may do so again when it
+# is run again. A fault of ours is there however often that is.
+RETRIES = 4
+
+# What a machine may do to a run, the second only where it was busy, or threads had to wait for the
+# GIL: half a second is short. Any other reason against the last attempt is a fault of ours.
+OF_THE_MACHINE = {"throttled", "clock-stepped", "machine-busy"}
+OF_A_BUSY_MACHINE = OF_THE_MACHINE | {"not-all-busy", "not-steady"}
+
+SOURCES = {
+    "async-1m-io": "johal-2024",
+    "quansight-2025": "aditya-2025",
+    "task-overhead": "factor-2025",
+    "async-tools": "async-tools",
+}
+
+
+def arms_of(study: str) -> str:
+    """The build that runs the tests, and the runtimes that the study holds it against."""
+    named = [arm for entry in load_study_file(study).workloads or () for arm in entry.arms or ()]
+    return ",".join([BUILD, *dict.fromkeys(arm for arm in named if arm in RUNTIMES)])
+
+
+def is_ours(reasons: tuple[str, ...]) -> bool:
+    """Whether there is a reason against a run that no machine explains."""
+    waited = "machine-busy" in reasons or not BUILD.endswith("t")
+    return not set(reasons) <= (OF_A_BUSY_MACHINE if waited else OF_THE_MACHINE)
+
+
+@pytest.mark.parametrize("study", built_in_studies())
+def test_it_is_measured_and_told(
+    study: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCALING_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr("scaling.report.plots.draw_all", lambda *_: [])
+    monkeypatch.setattr("scaling.run.session.RETRIES", RETRIES)
+    out = tmp_path / "out"
+    small = [*SMALL, *FEWER.get(study, ()), "--arm", arms_of(study)]
+    command = ["run", "--study", study, *small, "--output", str(out)]
+    done = CliRunner().invoke(app, command, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+
+    journal = read_journal(out)
+    frame = journal.frame.drop_duplicates([*CURVE, "workers", "block"], keep="last")
+    assert set(journal.frame["outcome"]) == {"measured"}, journal.frame["details"].to_string()
+    ours = frame[~frame["valid"] & frame["reasons"].map(is_ours)]
+    assert ours.empty, ours[["workload", "loop", "arm", "details"]].to_string()
+    assert (frame["operations"] > 0).all()
+    assert (frame["errors"] == 0).all()
+    assert set(journal.study.workloads) == set(frame["workload"])
+
+    before, _, after = done.output.partition("\n[1/")
+    assert TOLD in before
+    assert TOLD in after
+    assert TOLD in (out / "tables.md").read_text()
+    for section in sections(journal.frame, journal.study):
+        assert TOLD in caption(section, journal.study, []).replace("\N{NO-BREAK SPACE}", " ")
+
+
+@pytest.mark.parametrize("study", SOURCES)
+def test_its_file_says_what_it_repeats_and_what_not_and_at_what_cost(study: str) -> None:
+    text = (resources.files("scaling.study") / "builtin" / f"{study}.toml").read_text("utf-8")
+    comment = text.partition("\npreset")[0].splitlines()
+    assert all(line.startswith("#") for line in comment)
+    assert SOURCES[study] in read_claims().sources
+    assert comment[0].startswith(f"# {SOURCES[study]}: ")
+    for said in ("NOT repeated", "Cost on 2 cores", "--scale"):
+        assert said in " ".join(comment)

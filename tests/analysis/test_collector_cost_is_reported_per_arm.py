@@ -1,0 +1,57 @@
+"""What the garbage collector costs is told at each N, arm by arm, beside the ladder."""
+
+from pathlib import Path
+
+import pytest
+
+from scaling.analysis.comparison.collector import collectors
+from scaling.analysis.comparison.compare import compare_configurations
+from scaling.analysis.comparison.paired import Configuration, paired
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.report.tables.comparison import chapters
+from tests.support.fabricate import Made, journal, write
+
+WITH, WITHOUT = "3.14t", "3.14t+nogc"
+SPEEDS = {
+    (WITH, "threads", 1): 1.0,
+    (WITHOUT, "threads", 1): 1.25,
+    (WITH, "threads", 2): 1.2,
+    (WITHOUT, "threads", 2): 2.4,
+}
+MADE = Made(arms=(WITH, WITHOUT), workers=(1, 2), blocks=8, noise=1e-4, speeds=SPEEDS)
+
+
+def read(folder: Path, made: Made) -> Journal:
+    return read_journal(write(journal(made), folder / "journal.jsonl"))
+
+
+def test_it_is_the_same_arm_with_and_without(tmp_path: Path) -> None:
+    study = read(tmp_path, MADE)
+    (runs, *_) = paired(study.frame, study.study)
+    one, two = collectors(runs)
+    assert (one.of, one.over) == (
+        Configuration(WITHOUT, "threads", 1),
+        Configuration(WITH, "threads", 1),
+    )
+    assert one.throughput.point == pytest.approx(1.25, rel=1e-2)
+    assert two.throughput.point == pytest.approx(2.0, rel=1e-2)
+    assert two.throughput.verdict.word == "faster"
+
+
+def test_it_is_told_in_a_table_and_among_the_ratios(tmp_path: Path) -> None:
+    study = read(tmp_path, MADE)
+    told = [grid.title for each in chapters(study.frame, study.study) for grid in each.grids]
+    assert "What the garbage collector costs" in told
+    (compared, *_) = compare_configurations(study.frame, study.study)
+    assert {ratio.measure for ratio in compared.ratios if ratio.question == "no collector"} == {
+        "throughput",
+        "cpu_s_per_op",
+    }
+
+
+@pytest.mark.parametrize("arms", [(WITH, "3.14"), (WITHOUT, "3.14")])
+def test_nothing_is_told_where_one_of_the_two_is_missing(
+    tmp_path: Path, arms: tuple[str, ...]
+) -> None:
+    study = read(tmp_path, Made(arms=arms, workers=(1, 2)))
+    assert not [each for runs in paired(study.frame, study.study) for each in collectors(runs)]

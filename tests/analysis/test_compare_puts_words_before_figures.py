@@ -1,0 +1,261 @@
+"""`scaling compare`: words first, figures whole at 80 columns, two studies side by side."""
+
+import io
+import re
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.text import Text
+from rich.console import Console
+from typer.testing import CliRunner
+
+from scaling.analysis.comparison.between_studies import across
+from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.statistics.noise import noise_floor
+from scaling.analysis.statistics.verdict import RatioVerdict
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.base import formats
+from scaling.base.errors import UsageError
+from scaling.cli import app
+from scaling.cli.compare_run import compare
+from scaling.report.plots.draw import KINDS, subjects
+from scaling.report.plots.sheet import Sheet
+from scaling.report.plots.style import RC, arm_colours
+from scaling.report.tables.comparison import chapters
+from scaling.report.tables.comparison_rows import comparison_rows
+from scaling.report.tables.comparison_view import Comparison, comparison_markdown
+from tests.support.fabricate import Made, journal, with_, write
+
+LADDER = ("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t")
+MODELS = ("threads", "processes", "interpreters")
+FULL = Made(arms=LADDER, models=MODELS, loops=("asyncio", "uvloop"))
+
+
+def studied(folder: Path, made: Made) -> Journal:
+    folder.mkdir(exist_ok=True)
+    return read_journal(write(journal(made), folder / "journal.jsonl"))
+
+
+def printed(study: Journal, width: int = 80) -> str:
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    console.print(Comparison(chapters(study.frame, study.study)))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def figures(study: Journal) -> list[Estimate]:
+    return [
+        cell
+        for chapter in chapters(study.frame, study.study)
+        for grid in chapter.grids
+        for row in grid.rows
+        for cell in row
+        if isinstance(cell, Estimate)
+    ]
+
+
+@pytest.mark.parametrize("blocks", [3, 8])
+def test_no_figure_is_cut_at_80_columns(tmp_path: Path, blocks: int) -> None:
+    study = studied(tmp_path, Made(arms=LADDER, models=MODELS, blocks=blocks))
+    text = printed(study)
+    assert max(map(len, text.splitlines())) <= 80
+    words = set(text.split())
+    every = figures(study)
+    ratios = [value for value in every if isinstance(value, RatioVerdict)]
+    assert text.count("can't tell") >= sum(v.verdict.word == "can't tell" for v in ratios) > 0
+    assert len(every) > 40
+    for value in every:
+        assert formats.number(value.point) in words
+        assert value.bounds in words
+    markdown = comparison_markdown(chapters(study.frame, study.study))
+    assert all(str(value) in markdown for value in every)
+
+
+def test_the_words_come_first_and_claim_no_more_than_there_is(tmp_path: Path) -> None:
+    few = " ".join(printed(studied(tmp_path / "few", FULL)).split())
+    headline = r"3\.14t with 2 threads does [\d.]+ times \([\d.–]+\) what 3\.14 does"
+    assert re.search(rf"Can't tell \(3 blocks\): {headline}", few)
+    assert re.search(r"the allocator [\d.]+× .*, the build [\d.]+× .*, the GIL [\d.]+×", few)
+    assert "(the better of 3.14 and 3.14+mimalloc)" in few
+    assert (
+        "Break-even: can't tell from the range of 3 runs, which lies above 1 at N = 2 and 4:" in few
+    )
+    assert "range of 3 runs, ratios paired inside blocks: too few for a verdict" in few
+    assert few.index("does") < few.index("What freed the speed of threads")
+    many = " ".join(printed(studied(tmp_path / "many", Made(arms=LADDER, blocks=8))).split())
+    assert "95 % interval over 8 blocks, ratios paired inside blocks." in many
+    assert "too few" not in many
+    assert re.search(rf"Faster: {headline}", many)
+    assert "Break-even at N = 2:" in many
+
+
+def test_one_way_alone_has_no_comparison(tmp_path: Path) -> None:
+    study = studied(tmp_path, Made())
+    assert chapters(study.frame, study.study) == []
+    assert comparison_rows(study.frame, study.study).empty
+
+
+def test_rows_name_what_they_are_of_and_over(tmp_path: Path) -> None:
+    study = studied(tmp_path, Made(arms=LADDER, models=("threads", "processes")))
+    rows = comparison_rows(study.frame, study.study)
+    steps = rows[(rows["question"] == "step") & (rows["workers"] == 2)]
+    assert steps["measure"].tolist() == ["allocator", "build", "GIL"]
+    assert steps["arm"].tolist() == list(LADDER[1:])
+    assert steps["over_arm"].tolist() == list(LADDER[:-1])
+    assert set(rows["question"]) == {"headline", "step", "over processes", "break-even"}
+    assert (rows["ratio_low"] <= rows["ratio"]).all()
+    assert rows["ratio_coverage"].isna().all()
+    assert set(rows["verdict"]) == {"can't tell"}
+    assert rows["p_differs"].isna().all()
+
+
+def test_rows_bear_their_verdicts(tmp_path: Path) -> None:
+    made = Made(arms=LADDER, models=("threads", "processes"), blocks=8, twins=True)
+    study = studied(tmp_path, made)
+    rows = comparison_rows(study.frame, study.study)
+    floor = noise_floor(study.frame, study.study)
+    margins = rows.groupby("measure")["margin"].unique()
+    assert margins["GIL"].tolist() == [floor.margin("echo")]
+    assert margins["memory"].tolist() == [floor.margin("echo", "PSS")]
+    two = rows[rows["workers"] == 2].set_index(["question", "measure"])["verdict"]
+    assert two["step", "GIL"] == two["step", "allocator"] == "faster"
+    assert two["step", "build"] == "slower"
+    assert two["over processes", "memory"] == "less"
+    decided = rows[rows["verdict"].isin(["faster", "slower", "more", "less"])]
+    assert (decided["p_differs"] < 0.05).all()
+    assert (rows[rows["verdict"] == "same"]["p_same"] < 0.05).all()
+
+
+def test_a_study_is_told_whole_beside_its_journal(tmp_path: Path) -> None:
+    studied(tmp_path, Made(arms=("3.14", "3.14t"), models=("threads", "processes")))
+    result = CliRunner().invoke(app, ["compare", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert "What freed the speed" in (tmp_path / "tables.md").read_text()
+    assert len(pd.read_csv(tmp_path / "comparison.csv")) > 10
+    assert {path.stem for path in (tmp_path / "plots").glob("*.png")} == {
+        f"echo-weak-{kind}" for kind in ("throughput", "efficiency", "memory", "ladder", "trade")
+    }
+
+
+def test_two_studies_stand_side_by_side(tmp_path: Path) -> None:
+    quick = {("3.14t", "threads", n): 1.2 * n for n in (1, 2, 4)}
+    slow = {("3.14t", "threads", n): 1.0 * n for n in (1, 2, 4)}
+    then = studied(tmp_path / "then", Made(name="a", speeds=slow, blocks=8))
+    made = Made(name="b", speeds=quick, blocks=8, seed=2, workers=(1, 2), arms=("3.14t", "3.14"))
+    now = studied(tmp_path / "now", made)
+    found = across((then.frame, then.study), (now.frame, now.study))
+    assert [change.workers for change in found.changes] == [1, 2]
+    assert (found.only_then, found.only_now) == (1, 2)
+    for change in found.changes:
+        assert change.throughput.point == pytest.approx(1.2, rel=0.03)
+        assert change.throughput.coverage is not None
+        assert "unpaired" in change.throughput.method
+        assert change.throughput.verdict.word == "faster"
+        assert change.memory.verdict.word == "same"
+        assert change.memory.point == pytest.approx(1, rel=0.02)
+    console = Console(file=io.StringIO(), width=80, color_system=None)
+    compare([tmp_path / "then", tmp_path / "now"], tmp_path / "out", console)
+    assert isinstance(console.file, io.StringIO)
+    lines = console.file.getvalue().splitlines()
+    text = " ".join(" ".join(lines).split())
+    assert max(len(line) for line in lines if str(tmp_path) not in line) <= 80
+    assert text.startswith("now over then")
+    assert "ratios are unpaired" in text
+    assert "Left out: 1 cell only in the earlier, 2 cells only in the later." in text
+    assert found.changes[0].throughput.bounds in text
+    assert (tmp_path / "out" / "now" / "plots" / "echo-weak-throughput.svg").exists()
+    assert "now over then" in (tmp_path / "out" / "comparison.md").read_text()
+
+
+def test_what_is_not_the_same_in_both_is_warned_of(tmp_path: Path) -> None:
+    same = across(*[(s.frame, s.study) for s in [studied(tmp_path, Made())] * 2])
+    assert same.differences == ()
+    now = studied(tmp_path / "now", Made(logical=4))
+    line = with_(now.study, pins="other", study={**now.study.study, "window_s": 5.0})
+    then = studied(tmp_path, Made())
+    found = across((then.frame, then.study), (now.frame, line))
+    told = " ".join(found.differences)
+    assert "the machine (logical_cpus, usable_cpus)" in told
+    assert "the pinned packages" in told
+    assert "the study (window_s)" in told
+
+
+def test_a_study_is_not_held_against_itself(tmp_path: Path) -> None:
+    studied(tmp_path, Made())
+    with pytest.raises(UsageError, match="named twice"):
+        compare([tmp_path, tmp_path / "journal.jsonl"], None, Console(quiet=True))
+
+
+def drawn(study: Journal, kind: str) -> Sheet:
+    about, *_ = subjects(study.frame, study.study).values()
+    with mpl.rc_context(RC):
+        return KINDS[kind][0](about)
+
+
+def texts(sheet: Sheet, gid: str) -> list[Text]:
+    return [text for axes in sheet.all_panels for text in axes.texts if text.get_gid() == gid]
+
+
+def test_the_waterfall_shows_each_factor_in_the_colour_of_its_arm(tmp_path: Path) -> None:
+    study = studied(tmp_path, Made(arms=LADDER, workers=(1, 2, 4)))
+    sheet = drawn(study, "ladder")
+    assert [axes.get_title(loc="left") for axes in sheet.all_panels] == [
+        f"asyncio, N = {n}" for n in (1, 2, 4)
+    ]
+    told = [text.get_text() for text in texts(sheet, "factor")]
+    rows = comparison_rows(study.frame, study.study)
+    two = rows[rows["workers"] == 2]
+    expected = [
+        *two[two["question"] == "step"]["ratio"],
+        *two[two["question"] == "headline"]["ratio"],
+    ]
+    assert told[4:8] == [f"×{formats.number(value)}" for value in expected]
+    colours = arm_colours(LADDER)
+    edges = [mpl.colors.to_hex(bar.get_edgecolor(), keep_alpha=False)
+             for bar in sheet.all_panels[0].patches]  # fmt: skip
+    assert edges == [colours[name] for name in (*LADDER[1:], "3.14t")]
+    labels = [tick.get_text() for tick in sheet.all_panels[0].get_xticklabels()]
+    assert labels == ["allocator", "build", "GIL", "together"]
+
+
+def test_n_is_written_beside_what_it_gives_and_costs(tmp_path: Path) -> None:
+    study = studied(tmp_path, Made(arms=("3.14t",), models=("threads", "processes")))
+    sheet = drawn(study, "trade")
+    assert sorted(text.get_text() for text in texts(sheet, "N"))[-2:] == ["4", "4"]
+    assert sheet.all_panels[0].get_xlabel() == "MiB (RSS; of processes PSS)"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_word_of_a_full_comparison_leaves_the_sheet(tmp_path: Path, kind: str) -> None:
+    sheet = drawn(studied(tmp_path, FULL), kind)
+    sheet.figure.draw_without_rendering()
+    edges = sheet.figure.bbox
+    for text in sheet.figure.findobj(Text):
+        if text.get_visible() and text.get_text().strip():
+            box = text.get_window_extent()
+            assert edges.x0 <= box.x0 <= box.x1 <= edges.x1, text
+            assert edges.y0 <= box.y0 <= box.y1 <= edges.y1, text
+
+
+def test_many_arms_and_models_have_panels_with_the_ceiling_in_each(tmp_path: Path) -> None:
+    from scaling.report.plots import throughput
+
+    study = studied(tmp_path, FULL)
+    about, *_ = subjects(study.frame, study.study).values()
+    with mpl.rc_context(RC):
+        sheet = throughput.draw(about)
+    titles = [axes.get_title(loc="left") for axes in sheet.all_panels]
+    assert titles == [f"{loop}: {model}" for loop in FULL.loops for model in MODELS]
+    best = study.frame[
+        (study.frame["loop"] == "asyncio")
+        & (study.frame["arm"] == "3.14+mimalloc")
+        & (study.frame["model"] == "processes")
+    ]
+    medians = best.groupby("workers")["throughput_per_s"].median()
+    for axes in sheet.panels[0]:
+        (line,) = [each for each in axes.lines if each.get_gid() == "ceiling"]
+        np.testing.assert_allclose(np.asarray(line.get_ydata(), dtype=float), medians)
+        assert len(axes.containers) == len(LADDER)

@@ -1,0 +1,158 @@
+"""A machine that changes while a study runs is told, with an interval; noise is not."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import scaling
+from scaling.analysis.statistics.drift import Drift, drift
+from scaling.base.errors import UsageError
+from scaling.journal.record import RunLine
+from scaling.report.tables.study_notes import study_notes
+from tests.support.fabricate import Made, journal, with_, write
+
+REPEATS = 30
+
+
+def study(
+    seed: int,
+    *,
+    blocks: int = 8,
+    cells: int = 24,
+    noise: float = 0.02,
+    over_time: float = 0.0,
+    over_block: float = 0.0,
+) -> pd.DataFrame:
+    """What `drift` needs of a frame; the drifts are those of the logarithm, from end to end."""
+    rng = np.random.default_rng(seed)
+    position = np.concatenate([rng.permutation(cells) for _ in range(blocks)])
+    block = np.repeat(np.arange(blocks), cells)
+    cell = np.tile(np.arange(cells), blocks)
+    # As far into the study as its block, so that `over_time` is from the first to the last.
+    logs = np.log(rng.uniform(1e3, 1e5, cells))[cell] + noise * rng.standard_normal(len(cell))
+    logs += over_time * block / (blocks - 1) + over_block * position / (cells - 1)
+    hours = block + position / cells
+    return pd.DataFrame(
+        {
+            "study": "made",
+            "workload": pd.Categorical([f"w{each}" for each in cell]),
+            "parameters": "{}",
+            "loop": "asyncio",
+            "arm": "3.14t",
+            "model": "threads",
+            "workers": 1,
+            "sizing": "weak",
+            "twin": False,
+            "block": block,
+            "position": position,
+            "attempt": 1,
+            "valid": True,
+            "at": pd.Timestamp("2026-11-20", tz="UTC") + pd.to_timedelta(hours, unit="h"),
+            "throughput_per_s": np.exp(logs),
+        }
+    )
+
+
+def covers(found: Drift, over_time: float, over_block: float) -> tuple[bool, bool]:
+    of_time, of_block = found.over_time, found.over_block
+    return (
+        of_time.low <= np.expm1(over_time) <= of_time.high,
+        of_block.low <= np.expm1(over_block) <= of_block.high,
+    )
+
+
+@pytest.mark.parametrize(("over_time", "over_block"), [(0.0, 0.0), (-0.08, 0.0), (0.0, 0.08)])
+@pytest.mark.parametrize("blocks", [8, 20])
+def test_intervals_cover_what_there_is(over_time: float, over_block: float, blocks: int) -> None:
+    found = [
+        drift(study(seed, blocks=blocks, over_time=over_time, over_block=over_block))
+        for seed in range(REPEATS)
+    ]
+    shares = np.mean([covers(each, over_time, over_block) for each in found], axis=0)
+    assert (shares >= 0.80).all()  # 95 % of 30, less what chance takes: 3 standard errors and more
+    middle = np.median([each.over_time.point for each in found])
+    assert middle == pytest.approx(np.expm1(over_time), abs=0.01)
+
+
+def test_noise_alone_is_seldom_called_a_drift() -> None:
+    alarms = [drift(study(seed)).text != "" for seed in range(2 * REPEATS)]
+    assert np.mean(alarms) <= 0.05
+
+
+@pytest.mark.parametrize(("change", "word"), [(0.08, "faster"), (-0.08, "slower")])
+def test_a_drift_is_found_and_told_with_its_interval(change: float, word: str) -> None:
+    of_time = drift(study(1, over_time=change))
+    assert (of_time.word, of_time.word_over_block) == (word, "none")
+    assert f" % {word} (" in of_time.text
+    assert "from its first block to its last" in of_time.text
+    of_block = drift(study(1, over_block=change))
+    assert (of_block.word, of_block.word_over_block) == ("none", word)
+    assert "from the beginning of a block to its end" in of_block.text
+
+
+def test_below_six_blocks_nothing_can_be_told() -> None:
+    found = drift(study(1, blocks=5, over_time=0.5))
+    assert (found.word, found.word_over_block, found.text) == ("can't tell", "can't tell", "")
+    assert found.over_time.n == 0
+
+
+def test_cells_that_differ_are_no_drift(tmp_path: Path) -> None:
+    made = Made(workers=(1, 2, 4), loops=("asyncio", "uvloop"), blocks=8)
+    frame = scaling.load(write(journal(made), tmp_path / "journal.jsonl"))
+    assert drift(frame).word == "none"
+    assert study_notes(frame, drift(frame)) == []
+
+
+def test_a_machine_that_slows_down_is_told_in_the_tables(tmp_path: Path) -> None:
+    def slower(run: RunLine) -> RunLine:
+        assert run.record is not None
+        factor = 1 - 0.02 * run.block
+        workers = [
+            with_(
+                each, ticks__operations=[round(count * factor) for count in each.ticks.operations]
+            )
+            for each in run.record.workers
+        ]
+        return with_(run, record__workers=workers)
+
+    made = Made(workers=(1, 2, 4), loops=("asyncio", "uvloop"), blocks=8)
+    frame = scaling.load(write(journal(made, slower), tmp_path / "journal.jsonl"))
+    (note,) = study_notes(frame, drift(frame))
+    assert note.startswith("The study drifted: runs became 1")
+    assert drift(frame).over_time.point == pytest.approx(-0.14, abs=0.02)
+
+
+def test_several_studies_are_refused() -> None:
+    with pytest.raises(UsageError, match="2 studies"):
+        drift(pd.concat([study(1), study(2).assign(study="other")]))
+
+
+BLANKS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "no run": lambda frame: frame.iloc[:0],
+    "one run": lambda frame: frame.iloc[:1],
+    "none valid": lambda frame: frame.assign(valid=False),
+    "no times": lambda frame: frame.assign(at=frame["at"].where(frame["block"] < 0)),
+    "no figures": lambda frame: frame.assign(throughput_per_s=np.nan),
+    "nothing done": lambda frame: frame.assign(throughput_per_s=0.0),
+    "one place only": lambda frame: frame.assign(position=0),
+}
+
+
+@pytest.mark.parametrize("blank", BLANKS)
+def test_what_is_not_there_is_not_told(blank: str) -> None:
+    frame = BLANKS[blank](study(1))
+    frame["at"] = pd.to_datetime(frame["at"], utc=True)
+    assert drift(frame).text == ""
+
+
+@settings(max_examples=30)
+@given(st.lists(st.floats(-1e9, 1e9) | st.just(float("nan")), min_size=8, max_size=32))
+def test_any_throughputs_are_taken(values: list[float]) -> None:
+    frame = study(1, cells=4).iloc[: len(values)].assign(throughput_per_s=values)
+    found = drift(frame)
+    assert found.word in ("none", "faster", "slower", "can't tell")

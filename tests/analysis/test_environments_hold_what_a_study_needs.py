@@ -1,0 +1,124 @@
+"""A child's environment holds what the study asks for and no more, and says what it had to lack."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from scaling.builds import environments
+from scaling.builds.environments import OF_CHILDREN, ensure, pins_file
+from scaling.builds.missing_packages import explained
+from scaling.journal.record import Description, Offer, Refusal, WorkloadFacts
+from scaling.study.definition import study_from
+from scaling.study.file import WorkloadEntry
+from scaling.study.options import Options
+from scaling.study.pin_group import group_for
+from scaling.study.plan.refusals import refusal
+from tests.analysis.test_environments_are_made_once import make_venv
+from tests.analysis.test_environments_pins_are_complete import pinned
+from tests.support.descriptions import description
+from tests.support.fake_builds import Uv, answer, interpreter, say_nothing
+
+
+def group(**asked: tuple[str, ...]) -> str:
+    return group_for(study_from(Options(**asked), running_build="3.14t"))  # type: ignore[arg-type]
+
+
+def test_what_is_asked_for_by_default_is_all_there_is() -> None:
+    assert group() == "child"
+    assert group(loop=("asyncio", "uvloop"), set=("echo.payload_bytes=256",)) == "child"
+
+
+@pytest.mark.parametrize("loop", ["rloop", "zuvloop", "trio", "anyio/asyncio", "anyio/trio"])
+def test_a_loop_that_not_everybody_has_brings_its_group(loop: str) -> None:
+    assert group(loop=("asyncio", loop)) == "loops"
+
+
+def test_a_loop_that_one_workload_asks_for_is_enough() -> None:
+    study = study_from(Options(), running_build="3.14t")
+    entries = (*study.workloads, WorkloadEntry(name="sleep", loops=("trio",)))
+    assert group_for(replace(study, workloads=entries)) == "loops"
+
+
+def test_tls_brings_what_makes_certificates() -> None:
+    assert group(set=("echo.tls=true",)) == "tls"
+    assert group(set=("echo.tls=true",), loop=("rloop",)) == "loops"
+
+
+def test_each_group_has_all_that_the_one_before_has() -> None:
+    child, tls, loops = (pinned(each) for each in OF_CHILDREN)
+    assert child.items() < tls.items() < loops.items()
+    assert "trustme" in tls
+    assert {"rloop", "zuvloop", "trio", "anyio"} <= set(loops) - set(tls)
+    assert loops.items() <= pinned("tests").items()
+
+
+def test_a_package_for_newer_pythons_is_told_and_a_backport_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "loops.txt").write_text(
+        "zuvloop==0.0.17 ; python_full_version >= '3.14' \\\n    --hash=sha256:aa\n"
+        "typing-extensions==4.16.0 ; python_full_version < '3.13' \\\n    --hash=sha256:bb\n"
+        "colorama==0.4.6 ; sys_platform == 'win32' \\\n    --hash=sha256:cc\n"
+    )
+    monkeypatch.setattr(environments, "PINS", tmp_path)
+    monkeypatch.setenv("SCALING_CACHE", str(tmp_path / "cache"))
+
+    def left_out(build: str, version: str) -> dict[str, str]:
+        uv = Uv(("venv ", make_venv), ("pip list", answer("[]")))
+        one = interpreter(build, version)
+        return ensure(one, group="loops", say=say_nothing, uv=uv).left_out
+
+    assert left_out("3.13", "3.13.5") == {"zuvloop": "zuvloop needs a newer Python than 3.13"}
+    assert left_out("3.14t", "3.14.7") == {}
+    assert left_out("3.15", "3.15.0a2+") == {}
+
+
+def test_what_lacks_a_package_is_refused_with_the_true_reason() -> None:
+    told = "not installed: No module named 'uvloop'"
+    workloads = {
+        "compute": WorkloadFacts(path="workers.workloads.compute:Compute"),
+        "scrape": WorkloadFacts(path="p:S", refused="ModuleNotFoundError: No module named 'yarl'"),
+        "mine": WorkloadFacts(path="my:Mine", refused="ModuleNotFoundError: No module named 'my'"),
+    }
+    found = explained(
+        description(workloads=workloads, refused_loops={"uvloop": told}),
+        {
+            "uvloop": "no wheel of uvloop for 3.13t",
+            "yarl": "no wheel of yarl for 3.13t",
+            "typing-extensions": "no wheel of typing-extensions for 3.13t",
+        },
+    )
+    assert _refusal(found, "compute", "uvloop") == "no wheel of uvloop for 3.13t"
+    assert _refusal(found, "scrape", "asyncio") == "no wheel of yarl for 3.13t"
+    assert _refusal(found, "mine", "asyncio") == "ModuleNotFoundError: No module named 'my'"
+    assert _refusal(found, "compute", "asyncio") is None
+    assert found.loops["asyncio"] == Offer()
+
+
+def test_a_choice_of_a_workload_is_refused_with_the_true_reason_too() -> None:
+    facts = WorkloadFacts(
+        path="workers.workloads.scrape:Scrape",
+        refusals=[
+            Refusal(
+                model="threads",
+                loop="asyncio",
+                reason="ModuleNotFoundError: No module named 'selectolax.lexbor'",
+                parameters={"parser": "lexbor"},
+            )
+        ],
+    )
+    made = replace(description(), workloads={"scrape": facts})
+    found = explained(made, {"selectolax": "no wheel of selectolax for 3.13t"})
+    assert _refusal(found, "scrape", "asyncio") is None
+    told = _refusal(found, "scrape", "asyncio", parser="lexbor")
+    assert told == "parser=lexbor: no wheel of selectolax for 3.13t"
+
+
+def _refusal(found: Description, workload: str, loop: str, **parameters: str) -> str | None:
+    return refusal(found, parameters, workload=workload, model="threads", loop=loop, sizing="weak")
+
+
+def test_groups_of_children_are_pinned() -> None:
+    for each in OF_CHILDREN:
+        assert pins_file(each).is_file()

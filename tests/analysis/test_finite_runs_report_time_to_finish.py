@@ -1,0 +1,149 @@
+"""A finite run is told by its time from the release to the last finish; windows have no part."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scaling
+from scaling.analysis.table.ticks import measure
+from scaling.journal.record import Record, RunLine, Ticks, WorkerRecord
+from tests.support.fabricate import STARTED_NS, Made, journal, with_, write
+
+S = 1_000_000_000
+RELEASED = STARTED_NS + S
+
+
+def worker(finish_s: float, operations: int = 1000, **changes: Any) -> WorkerRecord:
+    """One that does its operations from the release to its finish; 3 faults and 10 B each."""
+    finished = RELEASED + round(finish_s * S)
+    ticks = Ticks(
+        instant_ns=[RELEASED, finished],
+        time_ns=[RELEASED + 1000, finished],
+        operations=[0, operations],
+        errors=[0, changes.pop("errors", 0)],
+        bytes=[0, 10 * operations],
+        cpu_ns=[0, round(finish_s * S / 2)],
+        minor_faults=[7, 7 + 3 * operations],
+    )
+    fields: dict[str, Any] = {
+        "index": 0,
+        "ticks": ticks,
+        "released_ns": RELEASED,
+        "started_ns": RELEASED + 1000,
+        "finished_ns": finished,
+    }
+    return WorkerRecord(**(fields | changes))
+
+
+def figures(workers: Sequence[WorkerRecord]) -> dict[str, float]:
+    record = Record(schema=1, outcome="measured", finite=True, workers=list(workers))
+    return {name: float(values[0]) for name, values in measure([record]).items()}
+
+
+def rows(tmp_path: Path, workers: Sequence[WorkerRecord], **changes: Any) -> pd.DataFrame:
+    """The frame of a study of one finite run."""
+
+    def finite(run: RunLine) -> RunLine:
+        indexed = [with_(each, index=place) for place, each in enumerate(workers)]
+        return with_(run, record__finite=True, record__workers=indexed, **changes)
+
+    made = Made(workers=(len(workers),), blocks=1)
+    return scaling.load(write(journal(made, finite), tmp_path / "journal.jsonl"))
+
+
+def test_throughput_is_all_operations_over_the_time_to_the_last_finish() -> None:
+    found = figures([worker(1.0), worker(2.0)])
+    assert found["finish_s"] == pytest.approx(2.0)
+    assert found["operations"] == 2000
+    assert found["throughput_per_s"] == pytest.approx(1000)
+    assert found["bytes_per_s"] == pytest.approx(10_000)
+    assert found["cpu_s_per_op"] == pytest.approx(1.5 / 2000)
+    assert found["cpu_busy"] == pytest.approx(0.75)
+    assert found["minor_faults_per_op"] == pytest.approx(3)
+
+
+def test_workers_are_rated_by_their_own_time() -> None:
+    found = figures([worker(1.0), worker(2.0)])
+    assert found["fairness_min_max"] == pytest.approx(0.5)
+    assert found["fairness"] == pytest.approx(1500**2 / (2 * (1000**2 + 500**2)))
+
+
+def test_what_belongs_to_windows_is_blank(tmp_path: Path) -> None:
+    (row,) = rows(tmp_path, [worker(1.0), worker(1.1)]).to_dict("records")
+    assert row["finite"] is True
+    assert row["finish_s"] == pytest.approx(1.1)
+    for name in ("overlap", "late_rise", "lag_p50_s", "lag_max_s"):
+        assert math.isnan(row[name])
+    assert pd.isna(row["steadiness"])
+    assert (row["validity"], row["reasons"]) == ("valid", ())
+
+
+def test_a_windowed_run_has_no_finish(tmp_path: Path) -> None:
+    frame = scaling.load(write(journal(Made(blocks=1)), tmp_path / "journal.jsonl"))
+    assert frame["finish_s"].isna().all()
+    assert not frame["finite"].any()
+
+
+def test_an_early_finisher_is_no_idler_but_a_wide_gap_is_suspect(tmp_path: Path) -> None:
+    near = rows(tmp_path, [worker(1.6), worker(2.0)])
+    assert near["validity"].tolist() == ["valid"]
+    apart = rows(tmp_path, [worker(1.0), worker(2.0)])
+    assert apart["reasons"].tolist() == [("uneven-finish",)]
+    assert apart["validity"].tolist() == ["suspect"]
+    assert "done 50% of the time before the last" in apart["details"][0][0]
+
+
+def test_a_worker_that_did_nothing_at_all_is_idle(tmp_path: Path) -> None:
+    frame = rows(tmp_path, [worker(2.0), worker(2.0, operations=0)])
+    assert frame["reasons"].tolist() == [("not-all-busy",)]
+    assert "no operation at all" in frame["details"][0][0]
+
+
+def test_who_only_serves_is_neither_idle_nor_unfair_nor_waited_for(tmp_path: Path) -> None:
+    serving = worker(9.0, operations=0, serves=True)
+    frame = rows(tmp_path, [worker(2.0), serving, worker(2.0)])
+    assert frame["validity"].tolist() == ["valid"]
+    assert frame["fairness"].tolist() == [pytest.approx(1)]
+    assert frame["finish_s"].tolist() == [pytest.approx(2.0)]
+
+
+def test_a_quota_is_held_against_the_time_to_the_finish(tmp_path: Path) -> None:
+    held = {"disturbance__throttled_s": 0.05}
+    short = rows(tmp_path, [worker(1.0)], **held)
+    assert short["reasons"].tolist() == [("throttled",)]
+    assert rows(tmp_path, [worker(60.0)], **held)["validity"].tolist() == ["valid"]
+
+
+def test_errors_are_judged_as_in_a_window(tmp_path: Path) -> None:
+    frame = rows(tmp_path, [worker(1.0, operations=999, errors=1)])
+    assert frame["reasons"].tolist() == [("worker-errors",)]
+    assert frame["validity"].tolist() == ["suspect"]
+
+
+def test_start_up_of_a_finite_run_has_no_warm_up_in_it(tmp_path: Path) -> None:
+    frame = rows(tmp_path, [worker(1.0)], record__instants_ns__opened=RELEASED)
+    assert frame["start_s"].tolist() == [pytest.approx(1.0)]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 10**9), st.floats(1e-6, 1e5), st.booleans()),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_figures_are_consistent_whatever_workers_do(each: list[tuple[int, float, bool]]) -> None:
+    workers = [worker(took_s, count, serves=serves) for count, took_s, serves in each]
+    found = figures(workers)
+    assert found["operations"] == sum(count for count, *_ in each)
+    assert found["throughput_per_s"] * found["finish_s"] == pytest.approx(found["operations"])
+    rated = [each for each in each if not each[2]] or each
+    assert found["finish_s"] == pytest.approx(max(took_s for _, took_s, _ in rated), rel=1e-3)
+    assert 0 <= found["finish_gap"] < 1
+    assert found["idle_workers"] == sum(count == 0 for count, *_ in rated)

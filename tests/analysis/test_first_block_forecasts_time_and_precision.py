@@ -1,0 +1,198 @@
+"""After the first block: the time left and the precision to come, in a line, refined quietly."""
+
+import io
+import math
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from scaling.analysis.statistics.estimate import medians
+from scaling.analysis.statistics.precision_forecast import expected_half_width, twin_scatter
+from scaling.journal.record import RunLine
+from scaling.run.block_wording import block_in_words
+from scaling.run.progress import LiveLine, PlainLines
+from scaling.run.session import drive
+from scaling.run.time_left import Left
+from scaling.study.plan.cells import Plan
+from scaling.study.plan.order import PlannedRun
+from tests.analysis.test_resume_is_replay import Pretended, Told, believes, opened, plan
+from tests.support.fabricate import Made, journal, run_line, with_
+
+__all__ = ["plan"]  # the fixture
+
+
+class Measured(Pretended):
+    """Measures without any time passing; every run took 4 s."""
+
+    def __call__(self, run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
+        super().__call__(run, attempt)
+        rng = random.Random(len(self.done))
+        place = {"block": run.block, "position": run.position}
+        return with_(run_line(Made(), run.cell, rng, **place), elapsed_s=4.0), None
+
+
+def runs_of(made: Made) -> list[RunLine]:
+    return [line for line in journal(made) if isinstance(line, RunLine)]
+
+
+# --- the scatter of twins -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("noise", [0.005, 0.02])
+def test_twins_tell_the_noise_of_a_ratio(noise: float) -> None:
+    made = Made(
+        variants={name: [{}] for name in ("echo", "compute", "stream")},
+        workers=(1, 2),
+        blocks=60,
+        ticks=2,
+        noise=noise,
+        tick_noise=0,
+        twins=True,
+    )
+    # Two runs a ratio; 180 ratios tell the root mean square to 5 %, and five times that is never.
+    assert twin_scatter(runs_of(made), believes) == pytest.approx(math.sqrt(2) * noise, rel=0.27)
+
+
+def test_scatter_is_the_root_mean_square_of_the_logarithms() -> None:
+    runs = runs_of(Made(workers=(2,), blocks=2, ticks=1, noise=0, tick_noise=0, twins=True))
+
+    def faster(run: RunLine, factor: float) -> RunLine:
+        assert run.record is not None
+        workers = [
+            with_(each, ticks__operations=[0, round(1_000_000 * factor)])
+            for each in run.record.workers
+        ]
+        return with_(run, record__workers=workers)
+
+    factors = {(0, True): 1.1, (0, False): 1.0, (1, True): 1.0, (1, False): 1.2}
+    changed = [faster(run, factors[run.block, run.cell.twin]) for run in runs]
+    expected = math.sqrt((math.log(1.1) ** 2 + math.log(1.2) ** 2) / 2)
+    assert twin_scatter(changed, believes) == pytest.approx(expected, rel=0.01)
+
+
+def test_what_is_invalid_or_has_no_twin_tells_nothing() -> None:
+    assert math.isnan(twin_scatter([], believes))
+    assert math.isnan(twin_scatter(runs_of(Made()), believes))
+    runs = runs_of(Made(workers=(2,), blocks=1, twins=True))
+    assert twin_scatter(runs, believes) > 0
+    assert math.isnan(twin_scatter(runs, lambda run: run.cell.twin))
+    assert math.isnan(twin_scatter(runs, lambda run: not run.cell.twin))
+
+
+def test_the_last_attempt_counts() -> None:
+    first, second = runs_of(Made(workers=(2,), blocks=1, twins=True))
+    failed = with_(first, record=None, outcome="crashed")
+    again = with_(first, attempt=2)
+    assert twin_scatter([failed, second, again], believes) == twin_scatter(
+        [first, second], believes
+    )
+
+
+# --- the width to come --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("blocks", [8, 20])
+def test_what_is_foretold_is_what_comes(blocks: int) -> None:
+    """The mean width of intervals over so many normal log ratios, from 4,000 studies."""
+    scatter = 0.02
+    ratios = np.exp(np.random.default_rng(1).normal(0, scatter, (blocks, 4_000)))
+    widths = [(each.high - each.low) / 2 / each.point for each in medians(ratios, "×")]
+    assert expected_half_width(scatter, blocks) == pytest.approx(np.mean(widths), rel=0.06)
+
+
+def test_below_six_blocks_there_is_no_interval_to_foretell() -> None:
+    assert expected_half_width(0.02, 5) == math.inf
+    assert expected_half_width(0.02, 6) < 0.05
+    assert math.isnan(expected_half_width(math.nan, 8))
+
+
+@given(st.floats(1e-5, 0.3), st.integers(6, 60))
+def test_it_grows_with_the_noise_and_shrinks_with_the_blocks(scatter: float, blocks: int) -> None:
+    width = expected_half_width(scatter, blocks)
+    assert 0 < width < expected_half_width(2 * scatter, blocks)
+    assert expected_half_width(scatter, 4 * blocks) < width
+
+
+# --- the line -----------------------------------------------------------------------------------
+
+
+def test_a_study_with_intervals_is_told_its_own_precision() -> None:
+    text = block_in_words(1, 8, Left(560), scatter=0.02)
+    width = 100 * expected_half_width(0.02, 8)
+    assert text == (
+        f"block 1 of 8 done · 9 min 20 s left · 8 blocks: ratios to about ± {width:.2g} %"
+    )
+
+
+def test_a_short_study_is_told_what_the_default_would_reach() -> None:
+    text = block_in_words(2, 3, Left(80), scatter=0.02)
+    width = 100 * expected_half_width(0.02, 8)
+    assert text == (
+        f"block 2 of 3 done · 1 min 20 s left · 8 blocks: ratios to about ± {width:.2g} %"
+    )
+
+
+def test_without_twins_the_time_is_told_alone() -> None:
+    assert block_in_words(1, 8, Left(60), math.nan) == "block 1 of 8 done · 1 min 00 s left"
+
+
+@pytest.mark.parametrize("planned", [3, 20])
+def test_it_fits_into_a_terminal(planned: int) -> None:
+    assert len(block_in_words(planned - 1, planned, Left(59 * 60 + 59, 1), scatter=0.2)) <= 80
+
+
+def test_it_comes_after_every_block_but_the_last(plan: Plan, tmp_path: Path) -> None:
+    told = Told()
+    with opened(tmp_path / "journal.jsonl") as journal:
+        drive(plan, journal, Measured(), believes, told)
+    ((block, text),) = told.blocks  # of two
+    assert block == 0
+    in_a_block = len(plan.every_cell)
+    assert text.startswith(f"block 1 of 2 done · {in_a_block * 4} s left · ")
+    assert "±" in text
+
+
+def test_it_stands_in_a_log_once_a_block(plan: Plan, tmp_path: Path) -> None:
+    printed = io.StringIO()
+    with opened(tmp_path / "journal.jsonl") as journal:
+        drive(plan, journal, Measured(), believes, PlainLines(Console(file=printed, width=200)))
+    lines = printed.getvalue().splitlines()
+    count = len(plan.runs)
+    (place,) = [number for number, line in enumerate(lines) if line.startswith("block 1 of 2")]
+    assert lines[place - 1].startswith(f"[{count // 2}/{count}] ")
+    assert lines[place + 1].startswith(f"[{count // 2 + 1}/{count}] ")
+
+
+def test_on_a_terminal_the_first_stays_and_the_others_are_there_for_a_run() -> None:
+    def shown(block: int) -> tuple[str, str]:
+        """What is printed at the end of a block, and while the next run is under way."""
+        printed = io.StringIO()
+        line = LiveLine(Console(file=printed, force_terminal=True, width=100))
+        line.begin(10, 0)
+        told = []
+        steps: tuple[Callable[[], None], ...] = (
+            lambda: line.block_done(block, "so much is known"),
+            lambda: line.running("echo", Left(9)),
+            lambda: line.finished("echo", "9/s", Left(8)),
+            lambda: line.running("compute", Left(8)),
+        )
+        for step in steps:
+            printed.truncate(printed.seek(0))
+            step()
+            told.append(printed.getvalue())
+        line.end()
+        assert "so much is known" not in told[3]
+        return told[0], told[1]
+
+    at_end, meanwhile = shown(0)
+    assert "so much is known" in at_end
+    assert "echo" in meanwhile
+    at_end, meanwhile = shown(1)
+    assert at_end == ""
+    assert "so much is known" in meanwhile

@@ -1,0 +1,187 @@
+"""The interpreters of one call come from one place, in one version, compiled alike."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from scaling.base.errors import ScalingError, UsageError
+from scaling.builds.cache import Say
+from scaling.builds.interpreters import Build, Interpreter, choose, ensure, parse_build, present
+from scaling.builds.interpreters.choose import Provider, select
+from tests.support.fake_builds import interpreter, say_nothing
+
+BOTH = [parse_build("3.14"), parse_build("3.14t")]
+
+
+@pytest.fixture(autouse=True)
+def nobody_said_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SCALING_INTERPRETERS", raising=False)
+    monkeypatch.delenv("SCALING_PGO", raising=False)
+
+
+def pair(version: str, **same: object) -> list[Interpreter]:
+    return [interpreter(build, version, **same) for build in ("3.14", "3.14t")]
+
+
+def chosen(
+    candidates: list[Interpreter], builds: Sequence[Build] = BOTH, *, pgo: bool = False
+) -> list[tuple[str, str]]:
+    result = select(candidates, builds, pgo=pgo) or {}
+    return [(one.version, one.origin) for one in result.values()]
+
+
+def test_the_newest_pair_is_taken() -> None:
+    candidates = pair("3.14.7", origin="uv") + pair("3.14.9", origin="uv")
+    assert chosen(candidates) == [("3.14.9", "uv")] * 2
+
+
+def test_an_older_pair_is_better_than_two_that_differ() -> None:
+    newer = interpreter("3.14", "3.14.10", origin="uv")
+    assert chosen([newer, *pair("3.14.7", origin="built")]) == [("3.14.7", "built")] * 2
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"version": "3.14.8"},
+        {"origin": "pyenv"},
+        {"pgo": True},
+        {"lto": True},
+        {"compiler": "Clang 22"},
+    ],
+    ids=lambda other: next(iter(other)),
+)
+def test_two_that_differ_are_no_pair(other: dict[str, str]) -> None:
+    assert chosen([interpreter("3.14"), interpreter("3.14t", **other)]) == []
+
+
+def test_one_alone_may_come_from_anywhere() -> None:
+    candidates = [interpreter("3.14t", "3.14.9", origin="pyenv"), *pair("3.14.7")]
+    assert chosen(candidates, BOTH[1:]) == [("3.14.9", "pyenv")]
+
+
+def test_of_equal_ones_path_comes_first() -> None:
+    candidates = pair("3.14.7", origin="built") + pair("3.14.7", origin="PATH")
+    assert chosen(candidates) == [("3.14.7", "PATH")] * 2
+
+
+@pytest.mark.parametrize("fault", [{"debug": True}, {"missing": ("_ssl",)}])
+def test_a_lame_one_is_none(fault: dict[str, object]) -> None:
+    assert chosen(pair("3.14.7", **fault)) == []
+
+
+def test_pgo_asked_for_is_pgo_given() -> None:
+    plain, tuned = pair("3.14.9"), pair("3.14.7", pgo=True, origin="uv")
+    assert chosen(plain, pgo=True) == []
+    assert chosen(plain + tuned, pgo=True) == [("3.14.7", "uv")] * 2
+
+
+def test_our_own_build_with_pgo_is_for_who_asked_for_it() -> None:
+    tuned = pair("3.14.7", pgo=True, origin="built")
+    assert chosen(tuned) == []
+    assert chosen(tuned, pgo=True) == [("3.14.7", "built")] * 2
+
+
+def way(asked: list[str], name: str, result: list[Interpreter] | ScalingError) -> Provider:
+    def get(builds: Sequence[Build], *, pgo: bool, say: Say) -> dict[str, Interpreter]:
+        del pgo, say
+        asked.append(f"{name} {' '.join(build.name for build in builds)}")
+        if isinstance(result, ScalingError):
+            raise result
+        return {one.build: one for one in result if one.build in [b.name for b in builds]}
+
+    return get
+
+
+def test_ways_are_tried_in_order_until_one_gives_all() -> None:
+    asked: list[str] = []
+    providers = {
+        "found": way(asked, "found", ScalingError("nothing here")),
+        "uv": way(asked, "uv", pair("3.14.9", origin="uv")),
+        "built": way(asked, "built", pair("3.14.7", origin="built")),
+    }
+    result = ensure(["3.14t", "3.14", "3.14t"], say=say_nothing, providers=providers)
+    assert asked == ["found 3.14t 3.14", "uv 3.14t 3.14"]
+    assert [(name, one.origin) for name, one in result.items()] == [("3.14t", "uv"), ("3.14", "uv")]
+
+
+def test_versions_are_got_one_by_one() -> None:
+    asked: list[str] = []
+    providers = {"found": way(asked, "found", [*pair("3.14.7"), interpreter("3.13", "3.13.5")])}
+    assert list(ensure(["3.14", "3.13", "3.14t"], say=say_nothing, providers=providers)) == [
+        "3.14", "3.13", "3.14t",
+    ]  # fmt: skip
+    assert asked == ["found 3.14 3.14t", "found 3.13"]
+
+
+def test_what_cannot_be_had_is_explained_way_by_way() -> None:
+    providers = {
+        "found": way([], "found", ScalingError("nothing here")),
+        "built": way([], "built", ScalingError("no zlib. Install with:\n    apt-get zlib")),
+    }
+    with pytest.raises(UsageError) as caught:
+        ensure(["3.14", "3.14t"], say=say_nothing, providers=providers)
+    message = str(caught.value)
+    assert message.startswith("CPython 3.14 and 3.14t cannot be had")
+    assert "nothing here" in message
+    assert "apt-get zlib" in message
+    assert "uv python install 3.14 3.14t" in message
+
+
+def test_a_wrong_setting_stops_at_once() -> None:
+    asked: list[str] = []
+    providers = {
+        "found": way(asked, "found", UsageError("no such file")),
+        "built": way(asked, "built", pair("3.14.7")),
+    }
+    with pytest.raises(UsageError, match="no such file"):
+        ensure(["3.14"], say=say_nothing, providers=providers)
+    assert asked == ["found 3.14"]
+
+
+def test_a_way_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    providers = {
+        "found": way(asked, "found", pair("3.14.9")),
+        "built": way(asked, "built", pair("3.14.7")),
+    }
+    monkeypatch.setenv("SCALING_INTERPRETERS", "built")
+    assert ensure(["3.14"], say=say_nothing, providers=providers)["3.14"].version == "3.14.7"
+    assert asked == ["built 3.14"]
+    monkeypatch.setenv("SCALING_INTERPRETERS", "conda")
+    with pytest.raises(UsageError, match="found, built, and not 'conda'"):
+        ensure(["3.14"], say=say_nothing, providers=providers)
+
+
+def test_an_old_free_threaded_one_is_warned_of_once() -> None:
+    said: list[str] = []
+    providers = {"found": way([], "found", pair("3.14.6"))}
+    for _ in range(2):
+        ensure(["3.14", "3.14t"], say=said.append, providers=providers)
+    assert len(said) == 1
+    assert "3.14.6" in said[0]
+    assert "153809" in said[0]
+
+
+def test_a_sound_one_is_not_warned_of() -> None:
+    said: list[str] = []
+    for version in ("3.14.7", "3.14.10"):
+        ensure(["3.14t"], say=said.append, providers={"found": way([], "found", pair(version))})
+    assert said == []
+
+
+@pytest.mark.parametrize(
+    ("found", "names"),
+    [
+        ([interpreter("3.12", "3.12.1", origin="pyenv"), *pair("3.14.7")], "3.12 3.14 3.14t"),
+        ([interpreter("3.14"), interpreter("3.14t", "3.14.6")], "3.14"),
+        ([interpreter("3.15t", "3.15.0a2+"), interpreter("3.13", "3.13.9")], "3.13 3.15t"),
+        ([interpreter("3.13", "3.13.9", debug=True)], ""),
+    ],
+    ids=["alike", "unlike", "alone", "lame"],
+)
+def test_what_is_here_can_be_studied_at_once(
+    found: list[Interpreter], names: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(choose, "survey", lambda: found)
+    assert present() == names.split()

@@ -1,0 +1,481 @@
+"""Every fault that we know of makes a run invalid or suspect, under its own word."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import scaling
+from scaling.analysis.validity import CHECKS, Expectation, expectation, other_build
+from scaling.builds.arms import ReadBack
+from scaling.journal.record import (
+    Failure,
+    GilStates,
+    ProcessFacts,
+    PythonFacts,
+    Record,
+    RunLine,
+    ServiceUse,
+    Switch,
+    Ticks,
+    WorkerRecord,
+)
+from tests.support.fabricate import Made, arm, journal, with_, write
+
+type Change = Callable[[RunLine], RunLine]
+
+
+def judged(tmp_path: Path, change: Change, made: Made | None = None) -> list[dict[str, object]]:
+    """The rows of a small study after a change to each of its runs."""
+    made = made or Made(workers=(2,), blocks=1)
+    frame = scaling.load(write(journal(made, change), tmp_path / "journal.jsonl"))
+    return [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
+
+
+def of_workers(run: RunLine, change: Callable[[WorkerRecord], WorkerRecord]) -> RunLine:
+    assert run.record is not None
+    return with_(run, record__workers=[change(worker) for worker in run.record.workers])
+
+
+def of_ticks(run: RunLine, change: Callable[[Ticks], Ticks]) -> RunLine:
+    return of_workers(
+        run, lambda worker: msgspec.structs.replace(worker, ticks=change(worker.ticks))
+    )
+
+
+def same(run: RunLine) -> RunLine:
+    return run
+
+
+def flips(run: RunLine) -> RunLine:
+    states = GilStates(started=False, imported=True, opened=True, closed=True, enabled_by="_bad")
+    return with_(run, record__process__gil=states)
+
+
+def never_was_free(run: RunLine) -> RunLine:
+    states = GilStates(started=True, imported=True, opened=True, closed=True)
+    return with_(run, record__process__gil=states)
+
+
+def of_another_build(run: RunLine) -> RunLine:
+    return with_(run, record__process__version="3.14.6")
+
+
+def flips_in_a_worker(run: RunLine) -> RunLine:
+    """As under the model `processes`: the host is as it should be, one of its workers is not."""
+    assert run.record is not None
+    bad = flips(run).record
+    assert bad is not None
+    first, *others = run.record.workers
+    return with_(
+        run, record__workers=[msgspec.structs.replace(first, process=bad.process), *others]
+    )
+
+
+def starts_late(run: RunLine) -> RunLine:
+    def later(worker: WorkerRecord) -> WorkerRecord:
+        opened, closed = worker.ticks.time_ns[0], worker.ticks.time_ns[-1]
+        return msgspec.structs.replace(worker, busy_from_ns=opened + (closed - opened) // 20)
+
+    return of_workers(run, later)
+
+
+def one_idle(run: RunLine) -> RunLine:
+    assert run.record is not None
+    first, *others = run.record.workers
+    idle = with_(first, ticks__operations=[7] * len(first.ticks.operations))
+    return with_(run, record__workers=[idle, *others])
+
+
+def slows_down(run: RunLine) -> RunLine:
+    def slower(ticks: Ticks) -> Ticks:
+        done, counts = 0.0, []
+        for place in range(len(ticks.operations)):
+            done += 1000 * (0.8 if place > 15 else 1.0)
+            counts.append(round(done))
+        return msgspec.structs.replace(ticks, operations=counts)
+
+    return of_ticks(run, slower)
+
+
+def finishes_early(run: RunLine) -> RunLine:
+    """As a finite run: its first worker has but a few operations to do."""
+
+    def finite(worker: WorkerRecord) -> WorkerRecord:
+        its = worker.ticks
+        last = -1 if worker.index else 6
+
+        def ends(readings: list[int]) -> list[int]:
+            return [readings[0], readings[last]]
+
+        ticks = Ticks(
+            instant_ns=ends(its.instant_ns),
+            time_ns=ends(its.time_ns),
+            operations=ends(its.operations),
+            errors=ends(its.errors),
+            bytes=ends(its.bytes),
+        )
+        return msgspec.structs.replace(worker, ticks=ticks)
+
+    return with_(of_workers(run, finite), record__finite=True)
+
+
+def leaves(**what: object) -> Change:
+    return lambda run: of_workers(run, lambda each: msgspec.structs.replace(each, **what))
+
+
+def errs(share: float) -> Change:
+    def change(run: RunLine) -> RunLine:
+        failing = of_ticks(
+            run,
+            lambda ticks: msgspec.structs.replace(
+                ticks, errors=[round(count * share) for count in ticks.operations]
+            ),
+        )
+        return of_workers(
+            failing, lambda worker: msgspec.structs.replace(worker, error_samples=["bad title"])
+        )
+
+    return change
+
+
+def ticks_early(run: RunLine) -> RunLine:
+    return of_ticks(
+        run,
+        lambda ticks: msgspec.structs.replace(
+            ticks, instant_ns=[instant + 10_000_000 for instant in ticks.instant_ns]
+        ),
+    )
+
+
+def clock_goes_back(run: RunLine) -> RunLine:
+    def back(ticks: Ticks) -> Ticks:
+        times = list(ticks.time_ns)
+        times[4] = times[2]
+        return msgspec.structs.replace(ticks, time_ns=times)
+
+    return of_ticks(run, back)
+
+
+def pinned(found: list[int] | None) -> Change:
+    """Both workers were to be pinned; the second was `found` elsewhere, or did not say."""
+
+    def change(run: RunLine) -> RunLine:
+        on = {0: [0], 1: found}
+        told = of_workers(
+            run, lambda worker: msgspec.structs.replace(worker, cpus=on[worker.index])
+        )
+        return with_(told, cell__pinning=[[0], [1]])
+
+    return change
+
+
+def no_ticks(run: RunLine) -> RunLine:
+    return of_ticks(run, lambda _: Ticks())
+
+
+def gives_up(run: RunLine) -> RunLine:
+    failure = Failure(phase="setup", worker=1, error="OSError: no such host")
+    record = Record(schema=1, outcome="failed", failure=failure)
+    return with_(run, outcome="failed", record=record)
+
+
+FAULTS: list[tuple[str, str, Change, str]] = [
+    ("gil-flipped", "invalid", flips, "by importing _bad"),
+    ("gil-flipped", "invalid", flips_in_a_worker, "by importing _bad"),
+    ("settings-lost", "invalid", never_was_free, "GIL: on, the arm asks for off"),
+    ("settings-lost", "invalid", of_another_build, "Python: 3.14.6, the arm asks for 3.14.7"),
+    (
+        "settings-lost",
+        "invalid",
+        lambda run: with_(run, record__process__gil=GilStates()),
+        "GIL: not read back",
+    ),
+    (
+        "settings-lost",
+        "invalid",
+        lambda run: with_(run, record__process__allocator="pymalloc"),
+        "allocator: pymalloc, the arm asks for mimalloc",
+    ),
+    (
+        "settings-lost",
+        "invalid",
+        lambda run: with_(run, record__process__gc_enabled=False),
+        "garbage collector: off",
+    ),
+    (
+        "settings-lost",
+        "invalid",
+        lambda run: with_(run, record__process__debug=True),
+        "asyncio debug mode: on",
+    ),
+    (
+        "settings-lost",
+        "invalid",
+        lambda run: with_(run, record__loop__name="uvloop"),
+        "loop: uvloop, the arm asks for asyncio",
+    ),
+    ("settings-lost", "invalid", pinned([0, 1]), "worker 1 was on CPUs [0, 1], pinned to [1]"),
+    ("settings-lost", "invalid", pinned(None), "worker 1 did not say which CPUs it was on"),
+    ("not-all-busy", "invalid", starts_late, "busy for 95"),
+    ("not-all-busy", "invalid", one_idle, "1 worker(s) finished no operation"),
+    ("not-steady", "suspect", slows_down, "the rate fell by 21.1% of its mean"),
+    (
+        "uneven-finish",
+        "suspect",
+        finishes_early,
+        "was done 70% of the time before the last",
+    ),
+    ("throttled", "invalid", lambda run: with_(run, disturbance__throttled_s=0.1), "0.10 s"),
+    ("worker-errors", "suspect", errs(0.001), "bad title"),
+    ("worker-errors", "invalid", errs(0.05), "bad title"),
+    (
+        "machine-busy",
+        "suspect",
+        lambda run: with_(run, disturbance__steal_fraction=0.05),
+        "hypervisor took 5.0%",
+    ),
+    (
+        "machine-busy",
+        "suspect",
+        lambda run: with_(run, disturbance__other_cpu_fraction=0.25),
+        "0.5 of 2 CPUs",
+    ),
+    (
+        "service-busy",
+        "suspect",
+        lambda run: with_(run, services={"site": ServiceUse(busy_fraction=0.8)}),
+        "the site was busy for 80% of a core",
+    ),
+    ("clock-stepped", "invalid", ticks_early, "ms before its instant"),
+    ("clock-stepped", "invalid", clock_goes_back, "not later than the one before"),
+    (
+        "clock-stepped",
+        "invalid",
+        lambda run: with_(run, disturbance__clock_step_s=-0.5),
+        "went -500 ms against the monotonic one",
+    ),
+    (
+        "clock-stepped",
+        "invalid",
+        lambda run: with_(run, disturbance__clock_step_s=3600.0),
+        "the machine slept",
+    ),
+    ("tasks-left", "suspect", leaves(pending_tasks=3), "6 task(s) still ran when"),
+    ("tasks-left", "suspect", leaves(hung=True), "2 worker(s) never came to an end"),
+    ("garbled", "invalid", no_ticks, "do not fit together"),
+    ("failed", "invalid", gives_up, "setup: OSError: no such host"),
+    (
+        "crashed",
+        "invalid",
+        lambda run: with_(run, outcome="crashed", record=None, signal=11, stderr="a\nSegv\n"),
+        "signal 11; Segv",
+    ),
+    (
+        "timed-out",
+        "invalid",
+        lambda run: with_(run, outcome="timed-out", record=None, elapsed_s=3600.4),
+        "not over after 3,600 s (a finite run may take its study's limit_s)",
+    ),
+    ("garbled", "invalid", lambda run: with_(run, outcome="garbled", record=None), "exit code 0"),
+]
+
+
+@pytest.mark.parametrize(("word", "severity", "change", "detail"), FAULTS)
+def test_a_fault_has_its_word(
+    tmp_path: Path, word: str, severity: str, change: Change, detail: str
+) -> None:
+    (row,) = judged(tmp_path, change)
+    assert row["reasons"] == (word,)
+    assert row["validity"] == severity
+    assert row["valid"] is (severity == "suspect")
+    assert detail in str(row["details"])
+
+
+@pytest.mark.parametrize("name", ["3.14", "3.14+mimalloc", "3.14t+gil", "3.14t", "3.14t+nogc"])
+@pytest.mark.parametrize("model", ["threads", "processes"])
+def test_a_run_without_fault_is_valid(tmp_path: Path, name: str, model: str) -> None:
+    made = Made(arms=(name,), models=(model,), workers=(1, 2, 4), blocks=2)
+    assert {row["validity"] for row in judged(tmp_path, same, made)} == {"valid"}
+
+
+SWITCHED = Made(arms=("3.14+io-uring", "3.14t+new-scheduler"), workers=(1,), blocks=1)
+
+
+def test_switches_that_were_read_back_are_as_the_arm_asks(tmp_path: Path) -> None:
+    assert {row["validity"] for row in judged(tmp_path, same, SWITCHED)} == {"valid"}
+
+
+def test_a_switch_that_was_lost_makes_a_run_invalid(tmp_path: Path) -> None:
+    def off(run: RunLine) -> RunLine:
+        lost = Switch(name="asyncio.events._USE_NEW_SCHEDULER", value=False, was_there=True)
+        return with_(run, record__process__switches=(lost,))
+
+    rows = judged(tmp_path, off, SWITCHED)
+    assert {row["reasons"] for row in rows} == {("settings-lost",)}
+    assert {str(row["details"]) for row in rows} == {
+        "('PYTHONASYNCIOUSEIOURING: not read back, the arm asks for 1',)",
+        "('asyncio.events._USE_NEW_SCHEDULER: off, the arm asks for on',)",
+    }
+    assert {row["validity"] for row in rows} == {"invalid"}
+
+
+def test_a_journal_from_before_there_were_switches_is_read(tmp_path: Path) -> None:
+    path = write(journal(Made(workers=(1,), blocks=1)), tmp_path / "journal.jsonl")
+    text = path.read_text()
+    assert '"switches":[],' in text
+    path.write_text(text.replace('"switches":[],', ""))
+    assert scaling.load(path)["valid"].all()
+
+
+def test_every_check_finds_something_in_these_tests(tmp_path: Path) -> None:
+    words = {word for word, *_ in FAULTS}
+    assert {check.__name__.replace("_", "-") for check in CHECKS} <= words
+    assert len({row["validity"] for row in judged(tmp_path, same)}) == 1
+
+
+def test_several_faults_are_all_told_the_gravest_first(tmp_path: Path) -> None:
+    (row,) = judged(tmp_path, lambda run: slows_down(with_(run, disturbance__throttled_s=1.0)))
+    assert row["reasons"] == ("throttled", "not-steady")
+    assert row["validity"] == "invalid"
+
+
+def test_others_may_work_on_cores_that_the_workers_do_not_need(tmp_path: Path) -> None:
+    def busy(run: RunLine) -> RunLine:
+        return with_(run, disturbance__other_cpu_fraction=0.4)
+
+    made = Made(workers=(1, 8), cores=8, logical=8, blocks=1)
+    found = {row["workers"]: row["reasons"] for row in judged(tmp_path, busy, made)}
+    assert found == {1: (), 8: ("machine-busy",)}
+
+
+@pytest.mark.parametrize(("usable", "reasons"), [(8, ("machine-busy",)), (2, ())])
+def test_others_are_not_judged_where_some_cpus_are_not_ours(
+    tmp_path: Path, usable: int, reasons: tuple[str, ...]
+) -> None:
+    """An affinity mask or a quota: whether they were at work on our CPUs cannot be told."""
+
+    def found(change: Change) -> object:
+        head, *runs = journal(Made(workers=(2,), cores=8, logical=8, blocks=1), change)
+        lines = [with_(head, machine__usable_cpus=usable), *runs]
+        return scaling.load(write(lines, tmp_path / "journal.jsonl"))["reasons"].tolist()
+
+    assert found(lambda run: with_(run, disturbance__other_cpu_fraction=0.9)) == [reasons]
+    assert found(lambda run: with_(run, disturbance__steal_fraction=0.05)) == [("machine-busy",)]
+
+
+@pytest.mark.parametrize("busy", [0.7, None])
+def test_a_service_with_time_to_spare_is_no_fault(tmp_path: Path, busy: float | None) -> None:
+    rows = judged(
+        tmp_path, lambda run: with_(run, services={"site": ServiceUse(busy_fraction=busy)})
+    )
+    assert rows[0]["validity"] == "valid"
+
+
+def test_what_a_machine_cannot_tell_is_no_fault(tmp_path: Path) -> None:
+    def blank(run: RunLine) -> RunLine:
+        quiet = with_(run, disturbance__steal_fraction=None, disturbance__throttled_s=None)
+        return with_(quiet, disturbance__other_cpu_fraction=None)
+
+    assert judged(tmp_path, blank)[0]["validity"] == "valid"
+
+
+def test_a_clock_that_is_merely_slewed_has_not_stepped(tmp_path: Path) -> None:
+    """NTP may move a clock by 500 µs a second; these runs took 3 s."""
+    slewed = judged(tmp_path, lambda run: with_(run, disturbance__clock_step_s=0.0064))
+    assert slewed[0]["validity"] == "valid"
+    stepped = judged(tmp_path, lambda run: with_(run, disturbance__clock_step_s=0.0066))
+    assert stepped[0]["reasons"] == ("clock-stepped",)
+
+
+def test_workers_on_the_cpus_that_they_were_pinned_to_are_as_they_should_be(
+    tmp_path: Path,
+) -> None:
+    assert judged(tmp_path, pinned([1]))[0]["validity"] == "valid"
+
+
+def test_an_arm_promises_what_its_name_says() -> None:
+    for name, gil, allocator, collector in (
+        ("3.14", True, "pymalloc", True),
+        ("3.14+mimalloc", True, "mimalloc", True),
+        ("3.14t+gil", True, "mimalloc", True),
+        ("3.14t+nogc", False, "mimalloc", False),
+    ):
+        promised = expectation(arm(name), 2)
+        description = arm(name).description
+        assert description is not None
+        assert promised == Expectation(
+            ReadBack(gil, allocator, collector), 2, python=description.python
+        )
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [
+        ({"version": "3.14.6"}, "Python: 3.14.6, the arm asks for 3.14.7"),
+        ({"free_threaded": False}, "free-threaded build: off, the arm asks for on"),
+        (
+            {"context_aware_warnings": 0},
+            "context_aware_warnings: off, the arm asks for on",
+        ),
+        ({}, None),
+        ({"version": None, "free_threaded": None}, None),  # a journal of old
+    ],
+)
+def test_a_process_of_another_build_is_not_the_arms(
+    found: dict[str, object], told: str | None
+) -> None:
+    free = {"version": "3.14.7", "free_threaded": True, "context_aware_warnings": 1}
+    process = msgspec.convert(free | found, ProcessFacts)
+    python = PythonFacts(version="3.14.7", free_threaded=True, context_aware_warnings=1)
+    assert other_build(process, python) == told
+    assert other_build(process, None) is None
+
+
+def test_a_run_of_an_arm_that_nobody_knows_is_not_believed(tmp_path: Path) -> None:
+    rows = judged(tmp_path, same, Made(arms=("3.14t+jit",), workers=(1,), blocks=1))
+    assert [row["reasons"] for row in rows] == [("settings-lost",)]
+
+
+@pytest.mark.parametrize("odd_blocks", [(2,), (0, 1), (3, 4, 5)])
+def test_allocator_states_are_never_mixed(tmp_path: Path, odd_blocks: tuple[int, ...]) -> None:
+    def keeps(run: RunLine) -> RunLine:
+        if run.block not in odd_blocks:
+            return run
+        return of_ticks(
+            run, lambda ticks: msgspec.structs.replace(ticks, minor_faults=[5] * len(ticks.time_ns))
+        )
+
+    rows = judged(tmp_path, keeps, Made(arms=("3.14",), workers=(1,), blocks=6))
+    for row in rows:
+        odd = row["block"] in odd_blocks
+        assert row["allocator_state"] == ("keeping" if odd else "mapping")
+        assert row["reasons"] == (("mixed-allocator-state",) if odd else ())
+        assert row["valid"] is not odd
+
+
+def test_states_of_different_cells_are_not_held_against_each_other(tmp_path: Path) -> None:
+    def keeps(run: RunLine) -> RunLine:
+        if run.cell.workers == 1:
+            return run
+        return of_ticks(
+            run, lambda ticks: msgspec.structs.replace(ticks, minor_faults=[5] * len(ticks.time_ns))
+        )
+
+    rows = judged(tmp_path, keeps, Made(arms=("3.14",), workers=(1, 2), blocks=3))
+    assert {row["validity"] for row in rows} == {"valid"}
+
+
+def test_faults_that_merely_vary_are_one_state(tmp_path: Path) -> None:
+    def varies(run: RunLine) -> RunLine:
+        per_operation = 4 + run.block
+        return of_ticks(
+            run,
+            lambda ticks: msgspec.structs.replace(
+                ticks, minor_faults=[per_operation * count for count in ticks.operations]
+            ),
+        )
+
+    rows = judged(tmp_path, varies, Made(arms=("3.14",), workers=(1,), blocks=5))
+    assert {row["validity"] for row in rows} == {"valid"}

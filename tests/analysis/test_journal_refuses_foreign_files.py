@@ -1,0 +1,102 @@
+"""A journal that is not ours to write is refused in words, with exit code 2, and left as it is."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+
+from scaling.base.errors import UsageError
+from scaling.journal.file import FILE_NAME, JournalFile
+from scaling.journal.record import encode_line
+from tests.support.children import environment
+from tests.support.fabricate import Made, journal
+
+HEAD, *RUNS = journal(Made(workers=(1,), blocks=1))
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(UsageError) as refused:
+        JournalFile(path)
+    assert refused.value.exit_code == 2
+    assert "--output DIR" in str(refused.value)
+    return str(refused.value)
+
+
+def another(path: Path, then: str) -> str:
+    """What another process says that opens the journal, too."""
+    program = f"""
+import os, sys
+from pathlib import Path
+from scaling.journal.file import JournalFile
+with JournalFile(Path(sys.argv[1])):
+    {then}
+"""
+    return subprocess.run(
+        [sys.executable, "-c", program, str(path)],
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+    ).stderr
+
+
+@pytest.mark.parametrize("line", [0, 1])
+def test_newer_schema(tmp_path: Path, line: int) -> None:
+    lines = [msgspec.json.decode(encode_line(each)) for each in (HEAD, *RUNS)]
+    lines[line]["schema"] = 2
+    path = tmp_path / FILE_NAME
+    path.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in lines) + b"torn")
+    before = path.read_bytes()
+    assert "was written by a newer scaling (journal schema 2, this one writes 1)" in refusal(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"Dear diary,\nnothing today", b"Dear diary", b"\n", b"\x00" * 99, encode_line(RUNS[0])],
+    ids=["lines", "line", "empty-line", "zeros", "no-study"],
+)
+def test_a_file_that_is_no_journal(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / FILE_NAME
+    path.write_bytes(content)
+    assert "line 1 does not describe a study" in refusal(path)
+    assert path.read_bytes() == content
+
+
+def test_second_writer(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    with JournalFile(path) as opened:
+        opened.append(HEAD)
+        assert "is being written by another study right now" in refusal(path)
+        assert "being written by another study" in another(path, "pass")
+    with JournalFile(path) as opened:
+        assert opened.head == HEAD
+
+
+def test_writer_that_was_killed_does_not_keep_it_locked(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    assert another(path, "os.kill(os.getpid(), 9)") == ""
+    with JournalFile(path) as opened:
+        assert opened.head is None
+
+
+def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    said = refusal(tmp_path / "file" / "study" / FILE_NAME)
+    assert said.startswith(f"cannot write to {tmp_path / 'file' / 'study'}: ")
+
+
+def test_journal_that_is_a_folder(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).mkdir()
+    assert "Is a directory" in refusal(tmp_path / FILE_NAME)
+
+
+def test_refusing_leaves_no_descriptor_open(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    path.write_text("Dear diary\n")
+    before = psutil.Process().num_fds()
+    for _ in range(3):
+        refusal(path)
+    assert psutil.Process().num_fds() == before

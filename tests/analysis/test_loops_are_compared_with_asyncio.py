@@ -1,0 +1,234 @@
+"""What another loop changes is told over asyncio, like held against like, in the same blocks."""
+
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from scaling.analysis.comparison.compare import Compared, compare_configurations
+from scaling.analysis.comparison.contrast import ASKED
+from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.statistics.estimate import median
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.cli import app
+from scaling.journal.record import RunLine
+from scaling.report.output import tell
+from scaling.report.tables.comparison import chapters
+from scaling.report.tables.comparison_rows import comparison_rows
+from scaling.report.tables.comparison_view import Comparison
+from scaling.report.tables.grid import Chapter
+from tests.support.fabricate import LOOP_FACTORS, Made, journal, with_, write
+from tests.support.verdicts import verdicts
+
+FACTOR = LOOP_FACTORS["uvloop"]
+TITLE = "What the loop changed: over asyncio"
+ONE_ARM = Made(loops=("asyncio", "uvloop"), workers=(1, 2, 4), blocks=8, noise=0.002, twins=True)
+ARMS = Made(
+    arms=("3.14", "3.14t"),
+    models=("threads", "processes"),
+    loops=("asyncio", "trio", "uvloop"),
+    workers=(1, 2),
+    blocks=8,
+)
+
+
+def studied(
+    folder: Path, made: Made, change: Callable[[RunLine], RunLine] | None = None
+) -> Journal:
+    folder.mkdir(exist_ok=True)
+    return read_journal(write(journal(made, change), folder / "journal.jsonl"))
+
+
+def across(study: Journal) -> Compared:
+    (found,) = [
+        each for each in compare_configurations(study.frame, study.study) if each.is_across_loops
+    ]
+    return found
+
+
+def chapter(study: Journal) -> Chapter:
+    told = chapters(study.frame, study.study)
+    (found,) = [each for each in told if TITLE in [grid.title for grid in each.grids]]
+    return found
+
+
+def test_every_arm_model_and_n_is_held_against_the_same_on_asyncio(tmp_path: Path) -> None:
+    found = across(studied(tmp_path, ARMS))
+    pairs = {(each.of, each.over) for each in found.loops}
+    assert pairs == {
+        (Configuration(arm, model, n, loop), Configuration(arm, model, n, "asyncio"))
+        for arm in ARMS.arms
+        for model in ARMS.models
+        for n in ARMS.workers
+        for loop in ("trio", "uvloop")
+    }
+    assert len(found.loops) == len(pairs)
+    for each in found.loops:
+        faster = each.of.loop == "uvloop"
+        assert each.throughput.point == pytest.approx(FACTOR if faster else 1.0, rel=0.03)
+
+
+def test_ratios_are_taken_inside_blocks(tmp_path: Path) -> None:
+    """Blocks lost on one loop or the other, and runs of blocks that are a hundred times apart."""
+
+    def change(run: RunLine) -> RunLine:
+        lost = (run.cell.loop == "asyncio") == (run.block == 1) and run.block in (1, 4)
+        if lost:
+            return with_(run, outcome="crashed", record=None, exit_code=1)
+        return run
+
+    study = studied(tmp_path, ONE_ARM, change)
+    frame = study.frame.copy()
+    frame["throughput_per_s"] *= 10.0 ** (frame["block"] % 3)
+    (found,) = [each for each in compare_configurations(frame, study.study) if each.is_across_loops]
+    valid = frame[frame["valid"] & ~frame["twin"] & (frame["workers"] == 2)]
+    table = valid.pivot_table(index="block", columns="loop", values="throughput_per_s")
+    expected = median(table["uvloop"] / table["asyncio"], "×")
+    (two,) = [each.throughput for each in found.loops if each.of.workers == 2]
+    assert two.n == expected.n == 6
+    figures = (two.point, two.low, two.high)
+    assert figures == pytest.approx((expected.point, expected.low, expected.high))
+
+
+def test_verdicts_are_one_family(tmp_path: Path) -> None:
+    found = across(studied(tmp_path, ARMS))
+    runs = found.runs
+    asked = [(each, measure, direction) for each in found.loops for measure, direction in ASKED]
+    expected = verdicts(
+        [runs.ratios(each.of, each.over, measure) for each, measure, _ in asked],
+        [runs.margin(measure) for _, measure, _ in asked],
+        [direction for _, _, direction in asked],
+    )
+    told = [value.verdict for each in found.loops for value in (each.throughput, each.cpu_s_per_op)]
+    assert told == expected
+    assert {each.word for each in told} >= {"faster", "less"}
+
+
+def test_a_study_of_one_arm_has_this_chapter_alone(tmp_path: Path) -> None:
+    study = studied(tmp_path, ONE_ARM)
+    told = [each.title for each in chapters(study.frame, study.study, alone=False)]
+    assert told == ["echo · weak sizing"]
+    (grid,) = chapter(study).grids
+    assert [row[:3] for row in grid.rows] == [
+        [str(n), "uvloop", "3.14t\nthreads"] for n in (1, 2, 4)
+    ]
+    assert not grid.note
+
+
+def test_a_sentence_tells_it_at_the_largest_n_with_a_core_each(tmp_path: Path) -> None:
+    sentence, *_, margin = chapter(studied(tmp_path, ONE_ARM)).words
+    number = r"[\d.]+ times \([\d.]+–[\d.]+\)"
+    assert re.fullmatch(
+        rf"Faster: 2 threads on 3\.14t with uvloop do {number} what they do with asyncio; "
+        rf"CPU time per operation: less, {number}\.",
+        sentence,
+    )
+    assert re.match(r"Verdicts heed a margin of [\d.]+ % in throughput and [\d.]+ % in CPU", margin)
+
+
+def test_each_loop_has_its_sentence_and_the_other_ways_are_counted(tmp_path: Path) -> None:
+    trio, uvloop, *_ = chapter(studied(tmp_path, ARMS)).words
+    assert re.match(
+        r"(Same within \S+ %|Can't tell): 2 threads on 3\.14t with trio do [01]\.\d+ ", trio
+    )
+    assert uvloop.startswith("Faster: 2 threads on 3.14t with uvloop do")
+    assert uvloop.endswith(" Of 3 other arms and models at N = 2: 3 faster.")
+
+
+def test_too_few_blocks_are_no_verdict(tmp_path: Path) -> None:
+    few = Made(arms=ARMS.arms, loops=("asyncio", "uvloop"), workers=(1,))
+    sentence, *_ = chapter(studied(tmp_path, few)).words
+    assert sentence.startswith("Can't tell (3 blocks): 1 thread on 3.14t with uvloop does 1.3")
+    assert sentence.count("an't tell") == 1
+    assert "what it does with asyncio" in sentence
+
+
+def test_another_library_is_told_to_be_another_program(tmp_path: Path) -> None:
+    (grid,) = [each for each in chapter(studied(tmp_path, ARMS)).grids if each.title == TITLE]
+    assert grid.note.startswith("With trio or anyio the program is written for that library")
+
+
+def test_rows_name_the_loops_of_both_ways(tmp_path: Path) -> None:
+    study = studied(tmp_path, ARMS)
+    rows = comparison_rows(study.frame, study.study)
+    mine = rows[rows["question"] == "loop"]
+    assert set(mine["loop"]) == {"trio", "uvloop"}
+    assert set(mine["over_loop"]) == {"asyncio"}
+    assert set(mine["measure"]) == {"throughput", "cpu_s_per_op"}
+    assert (mine["arm"] == mine["over_arm"]).all()
+    assert (mine["runs"] == 8).all()
+    others = rows[rows["question"] != "loop"]
+    assert (others["loop"] == others["over_loop"]).all()
+    assert set(others["loop"]) == set(ARMS.loops)
+
+
+def test_a_ratio_across_allocator_states_names_the_loops(tmp_path: Path) -> None:
+    def keeping(run: RunLine) -> RunLine:
+        """On uvloop no memory is mapped anew."""
+        if run.record is None or run.cell.loop != "uvloop":
+            return run
+        workers = [
+            with_(each, ticks__minor_faults=[900] * len(each.ticks.time_ns))
+            for each in run.record.workers
+        ]
+        return with_(run, record__workers=workers)
+
+    made = Made(arms=("3.14",), loops=("asyncio", "uvloop"), workers=(2,))
+    words = " ".join(chapter(studied(tmp_path, made, keeping)).words)
+    assert (
+        "2 threads on 3.14 with uvloop (keeping) over 2 threads on 3.14 with asyncio (mapping)"
+        in words
+    )
+
+
+@pytest.mark.parametrize("loops", [("asyncio",), ("trio", "uvloop")])
+def test_without_asyncio_and_another_loop_nothing_is_told(
+    tmp_path: Path, loops: tuple[str, ...]
+) -> None:
+    study = studied(tmp_path, Made(loops=loops))
+    assert compare_configurations(study.frame, study.study) == []
+
+
+def test_a_loop_that_never_ran_well_is_left_out(tmp_path: Path) -> None:
+    def change(run: RunLine) -> RunLine:
+        bad = run.cell.loop == "trio"
+        return with_(run, outcome="crashed", record=None, exit_code=1) if bad else run
+
+    made = Made(loops=("asyncio", "trio", "uvloop"), workers=(1, 2))
+    loops = across(studied(tmp_path, made, change)).loops
+    assert {each.of.loop for each in loops} == {"uvloop"}
+    assert not any(np.isnan(each.throughput.point) for each in loops)
+
+
+def test_it_is_told_after_a_run_and_by_compare(tmp_path: Path) -> None:
+    studied(tmp_path, ONE_ARM)
+    console = Console(file=io.StringIO(), width=80, color_system=None)
+    tell(tmp_path, console)
+    assert isinstance(console.file, io.StringIO)
+    assert TITLE in console.file.getvalue()
+    assert f"**{TITLE}**" in (tmp_path / "tables.md").read_text()
+    assert set(pd.read_csv(tmp_path / "comparison.csv")["question"]) == {"loop"}
+    result = CliRunner().invoke(app, ["compare", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert TITLE in result.output
+
+
+def test_it_fits_a_terminal(tmp_path: Path) -> None:
+    made = Made(
+        arms=("3.14+mimalloc", "3.14t"),
+        models=("threads", "interpreters"),
+        loops=("asyncio", "anyio/asyncio"),
+        blocks=8,
+    )
+    console = Console(file=io.StringIO(), width=80, color_system=None)
+    console.print(Comparison([chapter(studied(tmp_path, made))]))
+    assert isinstance(console.file, io.StringIO)
+    lines = console.file.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any("anyio/asyncio" in line and "3.14+mimalloc" in line for line in lines)

@@ -1,0 +1,197 @@
+"""The noise floor is what twins make of it: they are in no other figure, and no margin is below."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scaling.analysis.comparison.between_studies import across
+from scaling.analysis.comparison.paired import paired
+from scaling.analysis.curves.curve import Key
+from scaling.analysis.curves.sections import run_issues
+from scaling.analysis.curves.summarise import curves
+from scaling.analysis.statistics.estimate import median
+from scaling.analysis.statistics.noise import NO_TWINS, NoiseFloor, Noisy, Twins, noise_floor
+from scaling.analysis.table.load import Journal, load, read_journal
+from scaling.base.errors import UsageError
+from scaling.journal.record import RunLine
+from scaling.report.tables.export import summary
+from tests.support.fabricate import Made, Variants, journal, with_, write
+
+MEASURES: tuple[Noisy, ...] = ("throughput", "cpu_s_per_op", "PSS", "RSS")
+BOTH: Variants = {"echo": [{"payload_bytes": 1024}], "compute": [{}]}
+
+
+def studied(file: Path, made: Made, change: Callable[[RunLine], RunLine] | None = None) -> Journal:
+    return read_journal(write(journal(made, change), file))
+
+
+def floor_of(study: Journal) -> NoiseFloor:
+    return noise_floor(study.frame, study.study)
+
+
+def slowed(run: RunLine, factor: float) -> RunLine:
+    """The run with so many times its operations in the same time."""
+    assert run.record is not None
+    workers = [
+        with_(each, ticks__operations=[round(count * factor) for count in each.ticks.operations])
+        for each in run.record.workers
+    ]
+    return with_(run, record__workers=workers)
+
+
+def apart(factor: float) -> Callable[[RunLine], RunLine]:
+    return lambda run: slowed(run, factor) if run.cell.twin else run
+
+
+@pytest.mark.parametrize("blocks", [3, 8])
+@pytest.mark.parametrize("factor", [1.05, 1 / 1.05])
+def test_it_is_how_far_twins_are_apart_whichever_is_the_faster(
+    tmp_path: Path, factor: float, blocks: int
+) -> None:
+    made = Made(twins=True, noise=0, tick_noise=0, blocks=blocks)
+    found = floor_of(studied(tmp_path / "j.jsonl", made, apart(factor)))
+    assert found.of("echo") == pytest.approx(0.05, rel=0.01)
+    assert found.of("echo", "cpu_s_per_op") == pytest.approx(0.05, rel=0.01)
+    assert found.margin("echo") == found.of("echo") == found.of("echo", "speedup")
+    (twins,) = found.twins
+    assert twins.ratios["throughput"].point == pytest.approx(factor, rel=0.001)
+    assert (twins.workers, twins.key.workload) == (2, "echo")
+
+
+def test_it_reaches_as_far_as_the_interval_or_with_few_blocks_the_range(tmp_path: Path) -> None:
+    for blocks in (3, 8):
+        study = studied(tmp_path / f"{blocks}.jsonl", Made(twins=True, noise=0.03, blocks=blocks))
+        frame = study.frame[study.frame["workers"] == 2].set_index(["block", "twin"])
+        rates = frame["throughput_per_s"].unstack("twin")
+        ratio = median(rates[True] / rates[False], "×")
+        assert (ratio.coverage is None) == (blocks == 3)
+        assert floor_of(study).of("echo") == pytest.approx(max(ratio.high, 1 / ratio.low) - 1)
+
+
+def test_no_margin_is_below_2_percent(tmp_path: Path) -> None:
+    quiet = floor_of(studied(tmp_path / "j.jsonl", Made(twins=True, noise=0, tick_noise=0)))
+    assert quiet.of("echo") < 0.001
+    assert quiet.margin("echo") == 0.02
+    assert NO_TWINS.margin("echo") == 0.02
+    assert math.isnan(NO_TWINS.of("echo"))
+
+
+def test_a_workload_without_twins_has_the_largest_floor_of_the_study(tmp_path: Path) -> None:
+    def change(run: RunLine) -> RunLine:
+        return (
+            slowed(run, {"echo": 1.1, "compute": 1.04}[run.cell.workload]) if run.cell.twin else run
+        )
+
+    made = Made(variants=BOTH, twins=True, noise=0, tick_noise=0)
+    found = floor_of(studied(tmp_path / "j.jsonl", made, change))
+    assert [each.key.workload for each in found.twins] == ["echo", "compute"]
+    assert found.of("compute") == pytest.approx(0.04, rel=0.01)
+    assert found.of("scrape") == found.of("echo") == pytest.approx(0.1, rel=0.01)
+
+
+def test_invalid_runs_tell_nothing(tmp_path: Path) -> None:
+    def change(run: RunLine) -> RunLine:
+        if not run.cell.twin or run.block:
+            return run
+        return with_(slowed(run, 5), disturbance__throttled_s=0.5)
+
+    made = Made(twins=True, noise=0, tick_noise=0)
+    found = floor_of(studied(tmp_path / "some.jsonl", made, change))
+    assert found.twins[0].ratios["throughput"].n == 2
+    assert found.of("echo") < 0.001
+
+    def crashed(run: RunLine) -> RunLine:
+        return with_(run, outcome="crashed", record=None, exit_code=1) if run.cell.twin else run
+
+    assert floor_of(studied(tmp_path / "none.jsonl", made, crashed)).twins == ()
+
+
+def test_memory_has_a_floor_of_its_own(tmp_path: Path) -> None:
+    def change(run: RunLine) -> RunLine:
+        more = round((run.memory.rss_bytes or 0) * 1.07)
+        return with_(run, memory__rss_bytes=more) if run.cell.twin else run
+
+    found = floor_of(studied(tmp_path / "j.jsonl", Made(twins=True, noise=0), change))
+    assert found.of("echo", "RSS") == found.of("echo", "memory") == pytest.approx(0.07, abs=0.02)
+    assert found.of("echo", "PSS") < 0.03
+    assert found.of("echo") < 0.03
+    with pytest.raises(ValueError, match="no noise is known of 'lag'"):
+        found.of("echo", "lag")
+
+
+def test_twins_are_in_no_other_figure(tmp_path: Path) -> None:
+    """They would be ten times as fast, and in part invalid; nothing knows of it."""
+
+    def change(run: RunLine) -> RunLine:
+        if not run.cell.twin:
+            return run
+        return with_(slowed(run, 10), disturbance__throttled_s=0.5 * (run.block == 0))
+
+    made = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), twins=True)
+    study = studied(tmp_path / "j.jsonl", made, change)
+    assert study.frame["twin"].sum() == made.blocks
+    without = study.frame[~study.frame["twin"]]
+    assert repr(curves(study.frame)) == repr(curves(without))
+    assert summary(study.frame, study.study).equals(summary(without, study.study))
+    for whole, bare in zip(
+        paired(study.frame, study.study), paired(without, study.study), strict=True
+    ):
+        for measure, values in whole.values.items():
+            np.testing.assert_array_equal(values, bare.values[measure])
+
+
+def test_a_twin_that_is_not_valid_is_listed_as_one(tmp_path: Path) -> None:
+    def change(run: RunLine) -> RunLine:
+        return with_(run, disturbance__throttled_s=0.5) if run.cell.twin else run
+
+    study = studied(tmp_path / "j.jsonl", Made(twins=True), change)
+    (listed,) = run_issues(study.frame)
+    assert listed.cell == "echo · weak · asyncio · 3.14t · threads · N = 2 · twin"
+    assert (listed.validity, listed.runs, listed.reasons) == ("invalid", 3, "throttled")
+
+
+def test_verdicts_heed_it(tmp_path: Path) -> None:
+    """4 % faster is faster, unless twins are 8 % apart; if they are 15 %, nothing can be told."""
+    made = Made(twins=True, blocks=8, noise=0.002, tick_noise=0)
+    then = studied(tmp_path / "then.jsonl", made)
+    words = {}
+    for name, twins in (("quiet", 1.0), ("noisy", 1.08), ("useless", 1.15)):
+
+        def change(run: RunLine, twins: float = twins) -> RunLine:
+            return slowed(run, 1.04 * (twins if run.cell.twin else 1))
+
+        now = studied(tmp_path / f"{name}.jsonl", made, change)
+        found = across((then.frame, then.study), (now.frame, now.study))
+        words[name] = {each.throughput.verdict.word for each in found.changes}
+    assert words == {"quiet": {"faster"}, "noisy": {"same"}, "useless": {"can't tell"}}
+
+
+def test_two_studies_have_no_common_floor(tmp_path: Path) -> None:
+    paths = [write(journal(Made(name=name)), tmp_path / name) for name in ("a", "b")]
+    study = read_journal(paths[0])
+    with pytest.raises(UsageError, match="2 studies"):
+        noise_floor(load(paths), study.study)
+
+
+RATIO = st.floats(0.5, 2) | st.sampled_from([math.nan, math.inf, 1.0])
+
+
+@given(st.lists(st.lists(RATIO, max_size=9), max_size=3))
+def test_any_twins_have_a_floor_or_none(ratios: list[list[float]]) -> None:
+    """None, one, several twins; no block, one, few, all alike, NaN."""
+    key = Key("made", "echo", "{}", "weak", "asyncio", "3.14t", "threads")
+    estimates = [median(each, "×") for each in ratios]
+    twins = tuple(Twins(key, 2, dict.fromkeys(MEASURES, each)) for each in estimates)
+    found = NoiseFloor(twins)
+    known = [max(each.high, 1 / each.low) - 1 for each in estimates if each.n]
+    if known:
+        assert found.of("echo") == max(known) >= 0
+        assert found.margin("echo") == max(0.02, *known)
+    else:
+        assert math.isnan(found.of("echo"))
+        assert found.margin("echo") == 0.02

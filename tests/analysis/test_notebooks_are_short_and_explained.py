@@ -1,0 +1,148 @@
+"""The notebooks are told before they are computed, small, whole, and of public functions alone.
+
+That they still say what is committed is what `nox -s notebooks` is for, which executes them.
+"""
+
+import ast
+import importlib
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from tests.support.children import ROOT
+
+FOLDER = ROOT / "notebooks"
+NAMES = ["01-the-curve", "02-what-freed-the-speed", "03-threads-or-processes", "04-claims"]
+MOST_CELLS, MOST_LINES, MOST_BYTES = 14, 26, 1_500_000
+FEWEST_WORDS = 60  # of prose before the first code
+IMPORTED = {"IPython", "numpy", "pandas", "scipy", "scaling", "pathlib"}
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+A_PATH = re.compile(r"(?<![\w.~/-])/(?!/)[\w.-]+/|[A-Z]:\\|~/")
+# A measured figure; 95 % is what every interval is of. What is in `…` is code.
+A_FIGURE = re.compile(r"(?!95 %)\b\d[\d.,]*\s*(?:%|×|times|MiB|µs|ms|ns|per second)")
+CODE = re.compile(r"`[^`]*`")
+
+type Cell = dict[str, Any]
+
+each_notebook = pytest.mark.parametrize("name", NAMES)
+
+
+@cache
+def notebook(name: str) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((FOLDER / f"{name}.ipynb").read_text(encoding="utf-8"))
+    return read
+
+
+def of_kind(name: str, kind: str) -> list[Cell]:
+    return [cell for cell in notebook(name)["cells"] if cell["cell_type"] == kind]
+
+
+def source(cell: Cell) -> str:
+    return "".join(cell["source"])
+
+
+def tree(cell: Cell) -> ast.Module:
+    return ast.parse(source(cell))
+
+
+def texts(name: str) -> Iterator[str]:
+    """All that is read in a notebook, pictures left out."""
+    for cell in notebook(name)["cells"]:
+        yield source(cell)
+        for output in cell.get("outputs", []):
+            yield "".join(output.get("text", []))
+            data = output.get("data", {})
+            yield from ("".join(shown) for kind, shown in data.items() if "image" not in kind)
+
+
+def test_all_of_them_are_there_and_small_together() -> None:
+    files = sorted(FOLDER.glob("*.ipynb"))
+    assert [file.stem for file in files] == NAMES
+    assert sum(file.stat().st_size for file in files) < MOST_BYTES
+
+
+@each_notebook
+def test_it_was_executed_from_top_to_bottom(name: str) -> None:
+    cells = of_kind(name, "code")
+    assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
+    outputs = [output for cell in cells for output in cell["outputs"]]
+    assert {output["output_type"] for output in outputs} <= {"execute_result", "display_data"}
+    assert all(cell["outputs"] for cell in cells)
+
+
+@each_notebook
+def test_it_is_told_before_it_is_computed(name: str) -> None:
+    cells = notebook(name)["cells"]
+    assert source(cells[0]).startswith("# ")
+    assert len(source(cells[0]).split()) >= FEWEST_WORDS
+    for before, cell in pairwise(cells):
+        assert "markdown" in (before["cell_type"], cell["cell_type"]), source(cell)
+
+
+@each_notebook
+def test_it_is_short(name: str) -> None:
+    assert len(notebook(name)["cells"]) <= MOST_CELLS
+    for cell in of_kind(name, "code"):
+        assert len(source(cell).splitlines()) <= MOST_LINES, source(cell)
+
+
+@each_notebook
+def test_figures_are_computed_and_not_typed(name: str) -> None:
+    for cell in of_kind(name, "markdown"):
+        assert not A_FIGURE.findall(CODE.sub("", source(cell))), source(cell)
+
+
+@each_notebook
+def test_it_imports_what_is_public(name: str) -> None:
+    for cell in of_kind(name, "code"):
+        for node in ast.walk(tree(cell)):
+            if isinstance(node, ast.Import):
+                assert {alias.name.partition(".")[0] for alias in node.names} <= IMPORTED
+            elif isinstance(node, ast.ImportFrom):
+                assert node.module is not None
+                assert node.module.partition(".")[0] in IMPORTED
+                if node.module.startswith("scaling"):
+                    module = importlib.import_module(node.module)
+                    assert all(hasattr(module, alias.name) for alias in node.names)
+            elif isinstance(node, (ast.Attribute, ast.Name)):
+                used = node.attr if isinstance(node, ast.Attribute) else node.id
+                assert not used.startswith("_")
+
+
+@each_notebook
+def test_its_studies_are_there(name: str) -> None:
+    named = {
+        node.value
+        for cell in of_kind(name, "code")
+        for node in ast.walk(tree(cell))
+        if isinstance(node, ast.Constant) and str(node.value).startswith("../")
+    }
+    assert named
+    assert all((FOLDER / str(path)).is_dir() for path in named)
+
+
+@each_notebook
+def test_it_tells_nothing_of_who_executed_it(name: str) -> None:
+    assert notebook(name)["metadata"] == METADATA
+    assert all(cell["metadata"] == {} for cell in notebook(name)["cells"])
+    for text in texts(name):
+        assert not A_PATH.search(text), text
+
+
+@pytest.mark.parametrize("text", ["/home/me/x", "in C:\\Users", "~/results", "at /tmp/a"])
+def test_a_path_would_be_seen(text: str) -> None:
+    assert A_PATH.search(text)
+
+
+@pytest.mark.parametrize("text", ["21.9 times", "4 % more", "takes 27 MiB", "it is 1,200 ns"])
+def test_a_typed_figure_would_be_seen(text: str) -> None:
+    assert A_FIGURE.search(text)

@@ -1,0 +1,150 @@
+"""Other runtimes are told over the first Python of a study, with a warning that all differs."""
+
+import re
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from scaling.analysis.comparison.compare import Compared, compare_configurations
+from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.journal.record import ArmRecord, ProcessFacts, RunLine, StudyLine
+from scaling.report.tables.comparison import chapters
+from scaling.report.tables.comparison_rows import comparison_rows
+from scaling.report.tables.grid import Chapter
+from tests.support.fabricate import Made, journal, write
+
+TITLE = "Other runtimes over Python"
+SPEEDS = {"3.14": 1.0, "3.14t": 2.0, "go": 20.0, "node": 0.5}
+
+
+def studied(
+    folder: Path,
+    pythons: tuple[str, ...],
+    *,
+    loops: tuple[str, ...] = ("asyncio",),
+    models: tuple[str, ...] = ("threads",),
+    blocks: int = 8,
+) -> Journal:
+    """One study of Pythons, and of Go and Node on their own loops, in the same blocks."""
+    several = [(pythons, loops, models), (("go", "node"), ("own",), ("threads",))]
+    parts = [
+        journal(
+            Made(
+                variants={"spawn": [{}]},
+                arms=arms,
+                loops=on,
+                models=under,
+                workers=(1, 2),
+                blocks=blocks,
+                noise=0.002,
+                speeds={(a, m, n): n * SPEEDS[a] for a in arms for m in under for n in (1, 2)},
+            ),
+            without_python,
+        )
+        for arms, on, under in several
+    ]
+    (study, *runs), (others, *more) = parts
+    assert isinstance(study, StudyLine)
+    assert isinstance(others, StudyLine)
+    arms = study.arms | {name: ArmRecord(build=name, runtime=f"{name} 9") for name in others.arms}
+    return read_journal(write([replace(study, arms=arms), *runs, *more], folder / "journal.jsonl"))
+
+
+def without_python(run: RunLine) -> RunLine:
+    """A run as it is told by a runtime that knows nothing of GIL or pymalloc."""
+    if run.record is None or run.cell.loop != "own":
+        return run
+    return replace(run, record=replace(run.record, process=ProcessFacts()))
+
+
+def across(study: Journal) -> Compared:
+    (found,) = [
+        each for each in compare_configurations(study.frame, study.study) if each.is_across_loops
+    ]
+    return found
+
+
+def chapter(study: Journal) -> Chapter:
+    told = chapters(study.frame, study.study)
+    (found,) = [each for each in told if TITLE in [grid.title for grid in each.grids]]
+    return found
+
+
+@pytest.mark.parametrize("pythons", [("3.14t", "3.14"), ("3.14", "3.14t")])
+def test_it_is_as_many_threads_of_the_first_python_on_asyncio(
+    tmp_path: Path, pythons: tuple[str, ...]
+) -> None:
+    study = studied(tmp_path, pythons, loops=("asyncio", "trio"), models=("processes", "threads"))
+    found = across(study).runtimes
+    assert [(each.of, each.over) for each in found] == [
+        (
+            Configuration(runtime, "threads", n, "own"),
+            Configuration(pythons[0], "threads", n, "asyncio"),
+        )
+        for runtime in ("go", "node")
+        for n in (1, 2)
+    ]
+    for each in found:
+        expected = SPEEDS[each.of.arm] / SPEEDS[pythons[0]]
+        assert each.throughput.point == pytest.approx(expected, rel=0.01)
+    words = [each.throughput.verdict.word for each in found]
+    assert words == ["faster", "faster", "slower", "slower"]
+
+
+def test_a_loop_that_only_a_later_python_ran_changes_nothing(tmp_path: Path) -> None:
+    study = studied(tmp_path, ("3.14", "3.14t"), loops=("asyncio", "anyio/asyncio"))
+    frame = study.frame[(study.frame["arm"] != "3.14") | (study.frame["loop"] == "asyncio")]
+    (found,) = [each for each in compare_configurations(frame, study.study) if each.is_across_loops]
+    assert {each.over.arm for each in found.runtimes} == {"3.14"}
+
+
+def test_a_python_without_threads_on_asyncio_is_passed_over(tmp_path: Path) -> None:
+    study = studied(tmp_path, ("3.14", "3.14t"))
+    frame = study.frame[(study.frame["arm"] != "3.14") | (study.frame["workers"] == 9)]
+    (found,) = [each for each in compare_configurations(frame, study.study) if each.is_across_loops]
+    assert {each.over.arm for each in found.runtimes} == {"3.14t"}
+    without = study.frame[study.frame["loop"] == "own"]
+    assert not [
+        each for each in compare_configurations(without, study.study) if each.is_across_loops
+    ]
+
+
+def test_the_table_says_that_they_differ_in_everything(tmp_path: Path) -> None:
+    found = chapter(studied(tmp_path, ("3.14t",)))
+    assert found.title == "spawn · weak sizing"
+    (grid,) = found.grids
+    assert grid.note.startswith("Runtimes differ in everything")
+    assert [row[:3] for row in grid.rows] == [
+        [n, runtime, "3.14t\nthreads\nasyncio"] for runtime in ("go", "node") for n in ("1", "2")
+    ]
+
+
+def test_a_sentence_for_each_says_so_too(tmp_path: Path) -> None:
+    go, node, *_ = chapter(studied(tmp_path, ("3.14t",))).words
+    assert re.fullmatch(
+        r"Faster: go at N = 2 does 10\.\d times \([\d.]+–[\d.]+\) what 2 threads on 3\.14t do "
+        r"with asyncio; CPU time per operation: less, [\d.]+ times \([\d.]+–[\d.]+\); "
+        r"the two differ in everything\.",
+        go,
+    )
+    assert node.startswith("Slower: node at N = 2 does 0.2")
+    few = chapter(studied(tmp_path, ("3.14t",), blocks=3)).words
+    assert few[0].startswith("Can't tell (3 blocks): go at N = 2 does")
+
+
+def test_they_are_among_the_ratios_of_the_study(tmp_path: Path) -> None:
+    study = studied(tmp_path, ("3.14t",))
+    rows = comparison_rows(study.frame, study.study)
+    assert set(rows["question"]) == {"runtime"}
+    assert set(rows["loop"]) == {"own"}
+    assert set(rows["over_loop"]) == {"asyncio"}
+    assert set(rows["arm"]) == {"go", "node"}
+    assert set(rows["over_arm"]) == {"3.14t"}
+
+
+def test_a_runtime_is_no_loop_and_no_python_is_a_runtime(tmp_path: Path) -> None:
+    found = across(studied(tmp_path, ("3.14t",), loops=("asyncio", "uvloop")))
+    assert {each.of.loop for each in found.loops} == {"uvloop"}
+    assert {each.of.arm for each in found.runtimes} == {"go", "node"}

@@ -1,0 +1,176 @@
+"""A study is published whole, the same each time, and never in the place of anything else."""
+
+import gzip
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from scaling.analysis.results import StudyResults
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.base.errors import ScalingError, UsageError
+from scaling.cli import app
+from scaling.report.page.again import command
+from scaling.report.publish.folder import publish
+from tests.support.fabricate import Made, journal, study_line, write
+
+QUIET = Console(quiet=True)
+MADE = Made(variants={"compute": [{}]}, workers=(1, 2), blocks=1, ticks=4)
+LINES = journal(MADE)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("results") / "study"
+    folder.mkdir()
+    write(LINES, folder / "journal.jsonl")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def published(results: Path) -> Path:
+    folder = results.parent / "here" / "study"
+    publish(results, folder, QUIET)
+    return folder
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plots take a while, and are not what the test is about."""
+
+    def draw(journal: Journal, folder: Path, told: StudyResults, formats: object) -> list[Path]:
+        folder.mkdir()
+        return []
+
+    monkeypatch.setattr("scaling.report.files.write_plots", draw)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    return {str(file.relative_to(folder)): file.read_bytes() for file in files}
+
+
+def test_all_of_it_is_there_and_nothing_beside_it(results: Path, published: Path) -> None:
+    found = contents(published)
+    plots = {name for name in found if name.startswith("plots/")}
+    tables = {"tables.md", "summary.csv", "laws.csv"}
+    assert set(found) - plots == {"journal.jsonl.gz", "environment.json", *tables}
+    assert plots
+    assert all(name.endswith(".svg") for name in plots)
+    assert gzip.decompress(found["journal.jsonl.gz"]) == (results / "journal.jsonl").read_bytes()
+    assert len(read_journal(published).frame) == len(LINES) - 1
+    assert [file.name for file in published.parent.iterdir()] == [published.name]
+
+
+def test_again_it_is_the_same_and_what_is_not_made_any_more_goes(
+    results: Path, published: Path
+) -> None:
+    first = contents(published)
+    (published / "plots" / "old-weak-throughput.svg").write_text("old")
+    (published / "plots" / "old-weak-throughput.png").write_text("old")
+    (published / "comparison.csv").write_text("old")
+    (published / "tables.md").write_text("old")
+    (published / "NOTES.md").write_text("mine")
+    publish(published, published, QUIET)  # from what is published alone
+    (published / "NOTES.md").unlink()  # raises if it is gone
+    assert contents(published) == first
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_of_what_another_zlib_packed_the_bytes_stay(results: Path, tmp_path: Path) -> None:
+    publish(results, tmp_path / "out", QUIET)
+    file = tmp_path / "out" / "journal.jsonl.gz"
+    other = gzip.compress(gzip.decompress(file.read_bytes()), compresslevel=1, mtime=0)
+    file.write_bytes(other)
+    publish(results, tmp_path / "out", QUIET)
+    assert file.read_bytes() == other
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_more_of_the_same_study_may_take_its_place_another_may_not(tmp_path: Path) -> None:
+    folder = tmp_path / "published"
+    for number, lines in enumerate((LINES[:2], LINES, journal(Made(workers=(1,), blocks=1)))):
+        (tmp_path / str(number)).mkdir()
+        write(lines, tmp_path / str(number) / "journal.jsonl")
+    publish(tmp_path / "0", folder, QUIET)
+    publish(tmp_path / "1", folder, QUIET)
+    assert len(read_journal(folder).frame) == len(LINES) - 1
+    before = contents(folder)
+    for other in ("0", "2"):  # less than there is, and something else
+        with pytest.raises(UsageError, match=r"holds another study: .* say --replace"):
+            publish(tmp_path / other, folder, QUIET)
+    assert contents(folder) == before
+    publish(tmp_path / "0", folder, QUIET, replace=True)
+    assert len(read_journal(folder).frame) == 1
+
+
+def test_a_folder_of_something_else_is_left_alone(results: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="where a study was measured"):
+        publish(results, results, QUIET, replace=True)
+    (tmp_path / "thesis.tex").write_text("mine")
+    for folder in (tmp_path, tmp_path / "thesis.tex"):
+        with pytest.raises(UsageError, match="holds other things"):
+            publish(results, folder, QUIET, replace=True)
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_what_cannot_be_written_leaves_what_was_there(
+    published: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = contents(published)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("scaling.report.publish.folder.write_derived", full)
+    with pytest.raises(ScalingError, match=r"cannot be written \(No space left"):
+        publish(published, published, QUIET)
+    assert contents(published) == before
+    assert [file.name for file in published.parent.iterdir()] == [published.name]
+
+
+def test_a_journal_cut_short_is_told_in_a_line(published: Path, tmp_path: Path) -> None:
+    file = tmp_path / "journal.jsonl.gz"
+    file.write_bytes((published / file.name).read_bytes()[:-12])
+    with pytest.raises(UsageError, match="cannot be unpacked"):
+        publish(tmp_path, tmp_path / "out", QUIET)
+    assert not (tmp_path / "out").exists()
+
+
+def test_environment_tells_machine_builds_and_settings(published: Path) -> None:
+    told = json.loads((published / "environment.json").read_text(encoding="utf-8"))
+    line = study_line(MADE)
+    assert told["machine"]["cpu_model"] == line.machine.cpu_model
+    assert told["machine"]["physical_cores"] == MADE.cores
+    assert told["arms"]["3.14t"]["python"]["config_args"] == ["--disable-gil"]
+    assert told["arms"]["3.14t"]["python"]["pgo"] is False
+    assert told["arms"]["3.14t"]["packages"] == {"aiohttp": "3.14.5", "uvloop": "0.23.0"}
+    assert (told["seed"], told["blocks"], told["runs"]) == (MADE.seed, 1, 2)
+    assert told["settings"]["window_s"] == MADE.window_s
+    assert (told["date"], told["ended"]) == ("2026-11-20", "2026-11-20T18:30:04Z")
+    assert told["minutes"] == pytest.approx(2 * 3 / 60)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_study_that_can_be_asked_for_again_has_its_file(tmp_path: Path) -> None:
+    asked = {"workloads": [{"name": "compute", "parameters": {}}], "blocks": 1, "seed": 1}
+    line = study_line(MADE)
+    line.study.update(asked)
+    write([line, *LINES[1:]], tmp_path / "journal.jsonl")
+    publish(tmp_path, tmp_path / "out", QUIET)
+    told = json.loads((tmp_path / "out" / "environment.json").read_text(encoding="utf-8"))
+    assert told["command"] == command(line) == "scaling run --study study.toml"
+    again = tomllib.loads((tmp_path / "out" / "study.toml").read_text(encoding="utf-8"))
+    assert again["workloads"] == [{"name": "compute", "parameters": {}}]
+
+
+def test_the_command_says_where_it_stands(results: Path, published: Path) -> None:
+    asked = ["publish", str(results)]
+    done = CliRunner().invoke(app, [*asked, str(published)], catch_exceptions=False)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout == f"published: {published}, with 3 plots\n"
+    with pytest.raises(UsageError, match=r"publish it in another folder$"):
+        CliRunner().invoke(app, [*asked, str(results)], catch_exceptions=False)

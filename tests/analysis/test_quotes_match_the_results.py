@@ -1,0 +1,267 @@
+"""A figure in a text is held against the results that its comment names, or put right from them."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from scaling import figure
+from scaling.analysis.claims.judging import judge
+from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.table.load import read_journal
+from scaling.base import formats
+from scaling.base.errors import UsageError
+from scaling.cli import app
+from scaling.journal.record import ParameterValue
+from scaling.report.claims_view import STYLES
+from scaling.report.quotes.check import check, mended
+from scaling.report.quotes.form import form
+from scaling.report.quotes.lookup import OF_CLAIMS, Lookup
+from scaling.report.quotes.rewrite import quotes
+from scaling.report.quotes.source import parse
+from scaling.report.quotes.text import bare_in, quotes_in
+from tests.support.fabricate import Made, journal, with_, write
+
+STUDY = Made(
+    name="made",
+    variants={"echo": [{"payload_bytes": 256}, {"payload_bytes": 1024}]},
+    arms=("3.14", "3.14t"),
+    loops=("asyncio", "uvloop"),
+    models=("threads", "processes"),
+    workers=(1, 2),
+    blocks=6,
+    ticks=4,
+)
+CELL = "workload=echo arm=3.14t loop=uvloop workers=2 parameters.payload_bytes=1_024"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("published")
+    (folder / "made").mkdir()
+    write(journal(STUDY), folder / "made" / "journal.jsonl")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def results(folder: Path) -> Lookup:
+    return Lookup(folder)
+
+
+@pytest.fixture(scope="module")
+def ratio(folder: Path) -> Estimate:
+    cell = {"workload": "echo", "arm": "3.14t", "loop": "uvloop", "workers": 2}
+    cell["parameters"] = {"payload_bytes": 1024}
+    found = figure(read_journal(folder / "made"), "throughput_per_s", cell, {"workers": 1})
+    return found.estimate
+
+
+def test_what_is_missing_is_filled_in_and_then_right(results: Lookup, ratio: Estimate) -> None:
+    comment = f"<!-- made: throughput_per_s {CELL} over.workers=1 -->"
+    right = str(ratio)
+    assert "(" in right
+    for before in ("", "?", "1.23", "1.23 (1.11–1.35)", "1.23 (-1.1 to 2)", "4\n(3–5)", "12 %"):
+        text = f"Two do **{before}**{comment} times, 3 (4) things.\n"
+        if not before:
+            text = text.replace("**", "")
+        (finding,) = check(text, results)
+        assert finding.right == right
+        done = mended(text, [finding])
+        assert done == text.replace(f"{before}**<", f"{right}**<").replace("do <", f"do {right}<")
+        assert check(done, results) == []
+
+
+def test_a_figure_broken_over_two_lines_is_as_good(results: Lookup, ratio: Estimate) -> None:
+    written = str(ratio).replace(" ", "\n")
+    comment = f"made:\n  throughput_per_s {CELL}\n  over.workers=1"
+    assert check(f"Two do {written}<!--{comment}--> times.", results) == []
+
+
+@pytest.mark.parametrize(
+    ("measure", "expected"), [("blocks", "6"), ("runs", "192"), ("minutes", "10")]
+)
+def test_of_a_whole_study_its_extent_is_told(measure: str, expected: str, results: Lookup) -> None:
+    assert results.figure(f"made: {measure}") == expected
+    assert results.figure("made: date") == "2026-11-20"
+
+
+def test_claims_are_counted_by_their_word(tmp_path: Path) -> None:
+    """All of them, held against all studies, as `scaling claims` counts them."""
+    echo: dict[str, ParameterValue] = {"payload_bytes": 1024, "tls": "off", "work_us": 0.0}
+    (tmp_path / "made").mkdir()
+    made = replace(STUDY, variants={"echo": [echo]}, models=("threads",))
+    write(journal(made), tmp_path / "made" / "journal.jsonl")
+    words = Counter(each.word for each in judge([read_journal(tmp_path / "made")]))
+    assert words["holds"]  # that uvloop is better
+    results = Lookup(tmp_path)
+    told = {name: results.figure(f"claims: {name}") for name in OF_CLAIMS}
+    assert told.pop("all") == str(words.total())
+    assert {OF_CLAIMS[name]: int(count) for name, count in told.items()} == {
+        word: words[word] for word in STYLES
+    }
+
+
+def test_studies_of_several_machines_are_told_apart_by_their_paths(tmp_path: Path) -> None:
+    for machine, blocks in (("one", 6), ("other", 8)):
+        (tmp_path / machine / "made").mkdir(parents=True)
+        made = replace(STUDY, blocks=blocks, models=("threads",))
+        write(journal(made), tmp_path / machine / "made" / "journal.jsonl")
+    results = Lookup(tmp_path)
+    assert results.studies == ["one/made", "other/made"]
+    assert [results.figure(f"{each}: blocks") for each in results.studies] == ["6", "8"]
+    of_both = results.figure("one/claims: all"), results.figure("claims: all")
+    assert of_both == (Lookup(tmp_path / "one").figure("claims: all"),) * 2
+    head, *runs = journal(replace(STUDY, models=("threads",)))
+    write([with_(head, machine__id="b"), *runs], tmp_path / "other" / "made" / "journal.jsonl")
+    both = Lookup(tmp_path)
+    assert both.figure("other/claims: all") == of_both[0]
+    with pytest.raises(UsageError, match="of several machines; name one, such as one/claims"):
+        both.figure("claims: hold")
+    with pytest.raises(UsageError, match="no study stands below it"):
+        results.figure("third/claims: hold")
+    with pytest.raises(UsageError, match="Did you mean 'other/made'"):
+        results.figure("othr/made: blocks")
+
+
+def test_a_ratio_across_models_and_parameters_is_the_one_of_figure(
+    folder: Path, results: Lookup
+) -> None:
+    comment = (
+        "made: memory_mib workload=echo arm=3.14t workers=2 parameters.payload_bytes=256 "
+        "over.model=processes over.parameters.payload_bytes=1024 as=point"
+    )
+    over = {"model": "processes", "parameters": {"payload_bytes": 1024}}
+    cell = {"workload": "echo", "arm": "3.14t", "workers": 2, "parameters": {"payload_bytes": 256}}
+    found = figure(read_journal(folder / "made"), "memory_mib", cell, over)
+    assert results.figure(comment) == formats.number(found.estimate.point)
+
+
+VALUE = Estimate(0.942, 0.921, 0.95, "×", 8, "some", 0.95)
+TIME = Estimate(7.812e-6, 7.7e-6, 8.0e-6, "s", 8, "some", 0.95)
+
+
+@pytest.mark.parametrize(
+    ("parts", "unit", "value", "expected"),
+    [
+        ("", "", VALUE, "0.942 (0.921–0.950)"),
+        ("point", "", VALUE, "0.942"),
+        ("interval", "", VALUE, "0.921–0.950"),
+        ("percent", "", VALUE, "94.2 % (92.1–95.0 %)"),
+        ("point,percent", "", VALUE, "94.2 %"),
+        ("interval,percent", "", VALUE, "92.1–95.0 %"),
+        ("", "ns", TIME, "7,810 (7,700–8,000)"),
+        ("point", "µs", TIME, "7.81"),
+        ("point", "MB", TIME.scaled(1e12, "B/s"), "7.81"),
+        ("point", "ns", TIME.scaled(1e6, "µs/op"), "7,810"),
+        ("", "", Estimate(4, 4, 4, "", 1, "one"), "4.00"),
+    ],
+)
+def test_it_is_written_as_asked_and_found_again(
+    parts: str, unit: str, value: Estimate, expected: str
+) -> None:
+    told = form(parts, unit).text(value)
+    assert told == expected
+    (quote,) = quotes_in(f"some words, {told}<!-- a: b --> and more")
+    assert quote.written == told
+
+
+@pytest.mark.parametrize(
+    ("comment", "told"),
+    [
+        ("made:", "expected RESULTS: MEASURE"),
+        ("made: throughput_per_s workload", "expected field=value, got 'workload'"),
+        ("made: throughput_per_s workload=echo workload=echo", "workload is said twice"),
+        ("made: throughput_per_s worklaod=echo", "Did you mean 'workload'?"),
+        ("made: throughput_per_s over.arms=3.14", "Did you mean 'arm'?"),
+        ("made: throughput_per_s as=pont", "Did you mean 'point'?"),
+        ("made: throughput_per_s in=Ns", "unknown unit"),
+        ("made: throughput_per_s in=ms as=percent", "no other unit"),
+        ("made: throughput_per_s as=point,interval", "where nothing is said"),
+        (f"made: throughput_per_s {CELL} in=ms", "ms is no unit for round trips/s"),
+        (f"made: throughput_per {CELL}", "Did you mean 'throughput_per_s'?"),
+        ("made: throughput_per_s workload=echo arm=3.14t workers=3", "made has no echo"),
+        ("made: throughput_per_s workload=echo arm=3.14t workers=2", "name the parameter"),
+        ("made: runs workload=echo", "takes no cell"),
+        ("claims: hold workload=echo", "takes no cell"),
+        ("claims: holds", "Did you mean 'hold'?"),
+        ("maed: runs", "Did you mean 'made'?"),
+    ],
+)
+def test_what_makes_no_sense_is_told_with_its_line(
+    comment: str, told: str, results: Lookup
+) -> None:
+    (finding,) = check(f"a\nb\n  2<!-- {comment} -->\n", results)
+    assert told in finding.why
+    assert "\n" not in finding.why
+    assert (finding.quote.line, finding.right) == (3, "")
+
+
+def test_what_stands_in_code_is_nobodys_figure(results: Lookup) -> None:
+    fence, quote = "```", "1.2 (1.1–1.3)<!-- no: such -->"
+    text = f"{fence}md\n{quote}\n{fence}\n\n`1.2 (1.1–1.3)` and `{quote}`\n"
+    assert check(text, results) == []
+    (finding,) = check(f"{text}\n1.2 (1.1–1.3)\n", results)
+    assert finding.quote.line == 7
+
+
+@pytest.mark.parametrize(
+    ("text", "bare"),
+    [
+        ("does 1.94 (1.92–1.97) times", ["1.94 (1.92–1.97)"]),
+        ("**0.01 (-0.02 to 0.03)** and 65,300 (64,100–66,000)", 2),
+        ("86.6 % (83.0–89.3 %)", 1),
+        ("- it does 1.94\n  (1.92–1.97) times", ["1.94 (1.92–1.97)"]),
+        ("1.94 (1.92–1.97)<!-- made: x -->", []),
+        ("1.94 (1.92–1.97)<!-- a profile -->", []),
+        ("**1.94 (1.92–1.97)**<!-- made: x -->", []),
+        ("seeds (1–3), 4 (1986), 75–79, v1.94 (1.92)", []),
+    ],
+)
+def test_a_figure_with_an_interval_has_a_source(text: str, bare: list[str] | int) -> None:
+    found = [quote.written for quote in bare_in(text)]
+    assert found == bare if isinstance(bare, list) else len(found) == bare
+
+
+def test_other_comments_are_left_alone() -> None:
+    text = "<!-- prettier-ignore -->\n2 <!-- https://example.org -->\n<!--- made -->"
+    assert quotes_in(text) == []
+
+
+def test_values_have_the_types_of_parameters() -> None:
+    source = parse("r: m arm=3.14 workers=2 parameters.a=1_000 parameters.b=0.5 parameters.c=true")
+    assert source.cell == {
+        "arm": "3.14",
+        "workers": 2,
+        "parameters": {"a": 1000, "b": 0.5, "c": True},
+    }
+    assert source.over is None
+    assert parse('r: m over.parameters.a="b c"').over == {"parameters": {"a": "b c"}}
+
+
+def test_the_command_fails_until_it_has_written(folder: Path, tmp_path: Path) -> None:
+    text = tmp_path / "TEXT.md"
+    begin, end = b"6<!-- made: blocks -->\r\n" + 98 * b"\r\n", b"<!-- made: runs -->\r\n"
+    text.write_bytes(begin + b"7" + end)
+    asked = ["quotes", str(text), "--results", str(folder)]
+    done = CliRunner().invoke(app, asked)
+    assert (done.exit_code, done.stderr) == (1, "")
+    assert done.stdout.splitlines() == [
+        f"{text}:100: says 7 where 192 was measured (made: runs)",
+        f"{text}: 2 figures with a source, 1 to be seen to",
+    ]
+    done = CliRunner().invoke(app, [*asked, "--write"])
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout == f"{text}: 2 figures with a source, all as measured; 1 put right\n"
+    assert text.read_bytes() == begin + b"192" + end
+
+
+def test_wrong_use_is_told(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "latin.md").write_bytes(b"\xe4")
+    for text, told in (("no.md", "No such file"), ("latin.md", "not UTF-8 text")):
+        with pytest.raises(UsageError, match=told):
+            quotes([tmp_path / text], folder, Console(quiet=True), write=False)
+    with pytest.raises(UsageError, match="no study stands in a folder below it"):
+        Lookup(tmp_path)

@@ -1,0 +1,407 @@
+"""`scaling report` tells all of a study on one page that is well made and asks for nothing."""
+
+import io
+import json
+import re
+import tempfile
+import tomllib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from scaling.analysis.comparison.compare import compare_configurations
+from scaling.analysis.curves.sections import sections
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.base import formats
+from scaling.base.errors import ScalingError, UsageError
+from scaling.journal.record import RunLine
+from scaling.report.page.again import study_file
+from scaling.report.page.render import page
+from scaling.report.page.write import report
+from scaling.report.plots.style import RC, ROLES, SPARE
+from scaling.report.tables.sentences import answers
+from scaling.study.definition import study_from
+from scaling.study.file import read_study
+from scaling.study.options import Options
+from tests.support.cli import scaling
+from tests.support.fabricate import STARTED_NS, Made, Variants, journal, with_, write
+from tests.support.html_outline import Element, Outline
+from tests.support.published import FOLDERS
+
+HOSTILE = "<script>alert(1)</script>&\"'{{ 7 * 7 }}"
+CONTROLS: Variants = {
+    "compute": [{"iterations": 1000}],
+    "shared": [{"sharing": "attribute-write", "iterations": 1000}],
+}
+S = 1_000_000_000
+
+
+def half_as_fast(run: RunLine) -> RunLine:
+    if run.record is None:
+        return run
+    workers = [
+        with_(each, ticks__operations=[count // 2 for count in each.ticks.operations])
+        for each in run.record.workers
+    ]
+    return with_(run, record__workers=workers)
+
+
+def with_controls_that_hold(run: RunLine) -> RunLine:
+    """What is shared gains nothing."""
+    shares = run.cell.workload == "shared" and run.cell.workers > 1
+    return half_as_fast(run) if shares else run
+
+
+def with_controls_that_fail(run: RunLine) -> RunLine:
+    """What is shared gains as if it were not, and what is not gains nothing."""
+    shares_nothing = run.cell.workload == "compute" and run.cell.workers > 1
+    return half_as_fast(run) if shares_nothing else run
+
+
+def finite(run: RunLine) -> RunLine:
+    """The same number of operations in less time with more workers."""
+    assert run.record is not None
+    released = STARTED_NS + S
+    finished = released + round(S * (2 + 0.01 * run.block))
+    workers = [
+        with_(
+            each,
+            ticks__instant_ns=[released, finished],
+            ticks__time_ns=[released + 1000, finished],
+            ticks__operations=[0, 1000],
+            ticks__errors=[0, 0],
+            ticks__bytes=[0, 0],
+            ticks__cpu_ns=[0, S],
+            ticks__minor_faults=[0, 0],
+            released_ns=released,
+            started_ns=released + 1000,
+            finished_ns=finished,
+        )
+        for each in run.record.workers
+    ]
+    return with_(run, record__finite=True, record__workers=workers)
+
+
+def throttled(run: RunLine) -> RunLine:
+    return with_(run, disturbance__throttled_s=0.5) if run.block == 1 else run
+
+
+def crashed(run: RunLine) -> RunLine:
+    """Every run, with something on standard error that no page should take for its own."""
+    return with_(
+        run, outcome="crashed", record=None, signal=11, exit_code=-11, stderr=f"{HOSTILE}\n"
+    )
+
+
+COMPARED = Made(
+    name="compared",
+    variants={"echo": [{"payload_bytes": 1024}], **CONTROLS},
+    arms=("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t"),
+    models=("threads", "processes"),
+    workers=(1, 2),
+    blocks=8,
+    twins=True,
+)
+
+STUDIES: dict[str, tuple[Made, Callable[[RunLine], RunLine] | None]] = {
+    "eight-blocks": (COMPARED, with_controls_that_hold),
+    "one-arm": (Made(workers=(1, 2)), None),
+    "one-worker": (Made(workers=(1,), blocks=1), None),
+    "void": (
+        Made(variants={"echo": [{}], **CONTROLS}, workers=(1, 2)),
+        with_controls_that_fail,
+    ),
+    "finite": (Made(variants={"spawn": [{"tasks": 1000}]}, workers=(1, 2), blocks=6), finite),
+    "swept": (Made(variants={"echo": [{"size": 1}, {"size": 2}]}, workers=(1, 2)), None),
+    "two-loops": (Made(loops=("asyncio", "uvloop"), workers=(1, 2), blocks=8), None),
+    "some-invalid": (Made(workers=(1, 2)), throttled),
+    "all-invalid": (Made(workers=(1, 2)), crashed),
+    "hostile": (
+        Made(name="h", variants={f"own:{HOSTILE}": [{HOSTILE: HOSTILE}, {HOSTILE: "$x$"}]}),
+        None,
+    ),
+    "oversubscribed": (Made(cores=2, logical=4, workers=(1, 2, 4, 8)), None),
+    "laws": (Made(workers=(1, 2, 3, 4, 6, 8), cores=8, logical=8, blocks=6), None),
+}
+
+
+@cache
+def made(name: str) -> Journal:
+    with tempfile.TemporaryDirectory() as folder:
+        return read_journal(write(journal(*STUDIES[name]), Path(folder) / "journal.jsonl"))
+
+
+@cache
+def html(name: str) -> str:
+    return page(made(name))
+
+
+@cache
+def outline(name: str) -> Outline:
+    return Outline(html(name))
+
+
+def part(name: str, of: str) -> Element:
+    (found,) = [each for each in outline(of).all("section") if each.attributes["id"] == name]
+    return found
+
+
+def listed_parts(of: str) -> list[str]:
+    return [each.attributes["id"] for each in outline(of).all("section")]
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_it_is_well_made_and_refers_to_nothing_outside(name: str) -> None:
+    assert outline(name).faults == []
+    assert not re.search(r"https?:", html(name))
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_it_can_be_walked_through_without_eyes_or_mouse(name: str) -> None:
+    shown = outline(name)
+    assert shown.all("html")[0].attributes["lang"] == "en"
+    for landmark in ("header", "nav", "main", "footer"):
+        assert len(shown.all(landmark)) == 1
+    first = next(each for each in shown.elements if each.tag == "a")
+    assert first.attributes["href"] == "#answer"
+    linked = [link.attributes["href"] for link in shown.all("nav")[0].all("a")]
+    assert linked == [f"#{each}" for each in listed_parts(name)]
+    scrolled = [
+        each for each in shown.elements if each.attributes.get("class", "").startswith("wide")
+    ]
+    assert scrolled
+    for each in scrolled:
+        assert each.attributes["tabindex"] == "0"
+        assert each.attributes["role"] == "region"
+        assert {"aria-label", "aria-labelledby"} & each.attributes.keys()
+
+
+def test_the_checks_find_what_is_wrong() -> None:
+    bad = """<html><h1 id=a>x</h1><h3 id=a>y</h3><img src="https://example.org/x.png"><p>
+    <a href="#nowhere">z</a><script>1</script><table><tr><th>a</th></tr><tr></tr></table>
+    <figure><svg role="img"><title></title><path clip-path="url(#gone)" onclick=1></path></svg>"""
+    told = " ".join(Outline(bad).faults)
+    for fault in (
+        *("'a' is there twice", "h3 follows on h1", "https://example.org", "'nowhere'", "<script>"),
+        *("no caption", "no scope", "[0, 1] cells", "no table", "no text alternative", "'gone'"),
+        *("a handler", "<figure> is never closed", "<p> is never closed"),
+    ):
+        assert fault in told, fault
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_part_comes_in_its_order(name: str) -> None:
+    always = ["question", "answer", "machine", "noise", "steadiness", "validity", "again"]
+    assert [each for each in listed_parts(name) if each in always] == always
+
+
+def test_a_comparison_has_all_parts() -> None:
+    parts = ["curves", "ladder", "rivals", "memory", "laws"]
+    assert [each for each in listed_parts("eight-blocks") if each in parts] == parts
+    kinds = {
+        each.attributes["aria-labelledby"].split("-")[1]
+        for each in outline("eight-blocks").all("svg")
+    }
+    assert kinds == {"throughput", "efficiency", "memory", "ladder", "trade"}
+
+
+def test_the_answer_says_the_verdict_then_the_number_then_the_interval() -> None:
+    study = made("eight-blocks")
+    told = part("answer", "eight-blocks").words
+    first, *_ = [each.words for each in part("answer", "eight-blocks").all("li")]
+    assert re.fullmatch(
+        r"Faster: 2 threads on 3\.14t do [\d.]+ times \([\d.]+–[\d.]+\) what 1 thread does, "
+        r"[\d.]+ % of the ideal\.",
+        first,
+    )
+    assert re.search(r"Memory: an extra thread on 3\.14t takes [\d.]+ MiB \(RSS\) \(", told)
+    (echo,) = [
+        x
+        for x in compare_configurations(study.frame, study.study)
+        if x.runs.section.label == "echo"
+    ]
+    assert len(answers(echo)) >= 3
+    for sentence in answers(echo):
+        assert sentence in told
+    assert "95 % interval over 8 blocks" in told
+    assert "compute" not in told  # a control is judged, not answered
+
+
+def test_few_blocks_are_no_verdict() -> None:
+    told = part("answer", "one-arm").words
+    assert "Can't tell (3 blocks): 2 threads on 3.14t do" in told
+    assert "too few for a verdict" in told
+    assert "Faster" not in told
+
+
+def test_without_a_second_worker_there_is_no_answer_and_that_is_said() -> None:
+    assert "Too few valid runs" in part("answer", "one-worker").words
+
+
+@pytest.mark.parametrize("name", ["eight-blocks", "one-arm", "finite", "swept"])
+def test_every_figure_of_the_tables_is_there_with_its_spread(name: str) -> None:
+    study = made(name)
+    behind = [table.words for table in part("curves", name).all("table")]
+    for section in sections(study.frame, study.study):
+        for curve in section.curves:
+            for point in curve.points:
+                for value in (point.throughput, point.efficiency):
+                    figure = f"{formats.number(value.point)} {value.bounds}".strip()
+                    assert any(figure in each for each in behind), (curve.key, figure)
+
+
+def test_a_finite_study_tells_its_time_to_finish() -> None:
+    assert "finish s" in part("curves", "finite").words
+
+
+def test_a_swept_parameter_has_a_table() -> None:
+    captions = [each.words for each in part("sweeps", "swept").all("caption")]
+    assert captions == ["asyncio · 3.14t · threads: round trips/s"]
+    assert "sweeps" not in listed_parts("one-arm")
+
+
+def test_loops_are_compared_with_asyncio() -> None:
+    told = part("loops", "two-loops").words
+    assert "with uvloop do" in told
+    assert "What the loop changed" in told
+    assert "loops" not in listed_parts("one-arm")
+
+
+def test_the_ladder_has_its_factors_behind_it() -> None:
+    (figure, *_) = part("ladder", "eight-blocks").all("figure")
+    headings = [cell.words for cell in figure.all("table")[0].all("th")[:6]]
+    assert headings == ["N", "3.14t over 3.14", "= allocator", "× build", "× GIL", "product"]
+    assert "faster" in figure.words
+
+
+def test_a_void_study_says_so_before_all_else() -> None:
+    shown = outline("void")
+    first = shown.all("header")[0]
+    (warning,) = [e for e in first.children if "void" in e.attributes.get("class", "").split()]
+    assert warning.words.startswith("VOID: the controls do not behave")
+    assert "fails" in part("validity", "void").words
+    assert "VOID" not in html("eight-blocks")
+
+
+def test_controls_that_hold_are_shown_to() -> None:
+    found = part("validity", "eight-blocks")
+    assert "The controls behave as they must." in found.words
+    (table,) = [each for each in found.all("table") if each.all("caption")[0].words == "Controls"]
+    verdicts = {row.children[-1].words for row in table.all("tr")[1:]}
+    assert verdicts == {"holds"}
+
+
+def test_what_is_invalid_is_listed_with_its_reason() -> None:
+    told = part("validity", "some-invalid").words
+    assert "6 runs: 2 invalid, 4 valid." in told
+    assert "throttled" in told
+    assert "in no figure" in told
+    everything = part("validity", "all-invalid").words
+    assert "signal 11" in everything
+    assert "figure" not in {each.tag for each in outline("all-invalid").elements}
+
+
+def test_twins_tell_of_the_noise_and_their_absence_is_told() -> None:
+    found = part("noise", "eight-blocks")
+    assert len(found.all("tr")) == 1 + 3  # a twin for each workload
+    assert "No A/A twins were run" in part("noise", "one-arm").words
+
+
+def test_drift_is_told_or_that_it_cannot_be() -> None:
+    assert "Too few blocks" in part("steadiness", "one-arm").words
+    assert "first block to last" in part("steadiness", "eight-blocks").words
+
+
+def test_laws_are_told() -> None:
+    assert "95 % intervals by" in part("laws", "laws").words
+    assert "a law needs" in part("laws", "one-arm").words
+
+
+def test_what_users_name_stays_text() -> None:
+    """Also in pictures, and where the template engine might take it for its own."""
+    shown = outline("hostile")
+    assert shown.all("script") == []
+    assert HOSTILE in shown.root.text
+    assert HOSTILE in "".join(each.text for each in shown.all("svg"))
+    assert "49" not in part("question", "hostile").text
+    assert HOSTILE in part("validity", "all-invalid").text
+
+
+@pytest.mark.parametrize("name", ["eight-blocks", "oversubscribed"])
+def test_pictures_change_colours_with_the_page(name: str) -> None:
+    """What is no arm's colour is a variable of the style sheet, defined in light and in dark."""
+    arms = {*ROLES.values(), *SPARE}
+    drawn = " ".join(re.findall(r"<svg.*?</svg>", html(name), re.DOTALL))
+    assert set(re.findall(r"#[0-9a-f]{6}\b", drawn)) <= arms
+    (style,) = outline(name).all("style")
+    light, dark = style.text.split("prefers-color-scheme: dark", 1)
+    for variable in set(re.findall(r"var\((--[\w-]+)\)", drawn)):
+        assert f"{variable}:" in light
+        assert f"{variable}:" in dark
+    assert RC["axes.edgecolor"] not in drawn
+
+
+def test_pictures_are_small() -> None:
+    """Letters are text: their outlines would take three times as much."""
+    for name in ("one-arm", "eight-blocks"):
+        pictures = re.findall(r"<svg.*?</svg>", html(name), re.DOTALL)
+        assert max(map(len, pictures)) < 60_000
+        assert all("<text" in each for each in pictures)
+
+
+def test_the_same_journal_gives_the_same_page() -> None:
+    assert page(made("one-arm")) == html("one-arm")
+
+
+def test_the_study_file_asks_for_the_same_study(tmp_path: Path) -> None:
+    for folder in FOLDERS:
+        asked = read_journal(folder).study
+        text = study_file(asked)
+        (tmp_path / "study.toml").write_text(text, encoding="utf-8")
+        assert read_study(text, "study.toml").seed == asked.seed
+        again = study_from(Options(study=str(tmp_path / "study.toml")), running_build="3.14")
+        document = json.loads(json.dumps(again.document))  # as a journal has it
+        for key, value in asked.study.items():
+            if key != "workloads":
+                assert document[key] == value, key
+        kept = [{k: v for k, v in e.items() if v is not None} for e in document["workloads"]]
+        assert kept == asked.study["workloads"]
+
+
+def test_the_study_file_of_a_scaled_study_is_not_scaled_again() -> None:
+    asked = read_journal(FOLDERS[0]).study
+    scaled = with_(asked, study=asked.study | {"scale": 0.01, "precision": None})
+    assert "scale" not in tomllib.loads(study_file(scaled))
+
+
+def test_it_is_written_beside_the_journal_with_its_size(tmp_path: Path) -> None:
+    write(journal(Made(workers=(1, 2))), tmp_path / "journal.jsonl")
+    done = scaling("report", ".", state=tmp_path, folder=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    told = re.fullmatch(r"report: report\.html \((\d+) KiB, needs no network\)\n", done.stdout)
+    assert told
+    written = tmp_path / "report.html"
+    assert int(told[1]) == -(-written.stat().st_size // 1024)
+    assert Outline(written.read_text(encoding="utf-8")).faults == []
+
+
+def test_where_it_cannot_be_written_that_is_told(tmp_path: Path) -> None:
+    write(journal(Made(workers=(1,), blocks=1)), tmp_path / "journal.jsonl")
+    (tmp_path / "file").write_text("not a folder")
+    quiet = Console(file=io.StringIO())
+    with pytest.raises(ScalingError, match=r"scaling report"):
+        report(tmp_path, tmp_path / "file/report.html", quiet)
+    with pytest.raises(UsageError, match="nowhere"):
+        report(tmp_path / "nowhere", None, quiet)
+
+
+def test_two_studies_are_not_told_as_one() -> None:
+    one, other = made("one-arm"), made("swept")
+    both = pd.concat([one.frame, other.frame.assign(study="other")], ignore_index=True)
+    mixed = Journal(one.path, one.study, both, [], [])
+    with pytest.raises(UsageError, match="2 studies"):
+        page(mixed)

@@ -1,0 +1,166 @@
+"""`--scale` multiplies what a workload calls its amounts, and nothing hides that it was done."""
+
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from rich.console import Console
+
+from scaling.analysis.curves.sections import sections
+from scaling.analysis.results import StudyResults
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.base.errors import UsageError
+from scaling.journal.record import ParameterFacts, StudyLine, WorkloadFacts
+from scaling.machine.topology import Topology
+from scaling.report.plots.caption import caption
+from scaling.report.tables.comparison import warnings_of
+from scaling.report.tables.export import markdown, summary
+from scaling.report.tables.results_view import Results
+from scaling.study.definition import study_from
+from scaling.study.file import read_study
+from scaling.study.options import Options
+from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.view import PlanView
+from scaling.study.scaled import scaled, scaled_to
+from tests.support.descriptions import WORKLOADS, description
+from tests.support.fabricate import Made, journal, write
+
+NAP = WorkloadFacts(
+    path="naps:Nap",
+    finite=True,
+    in_flight="in_flight",
+    scaled=["naps", "in_flight"],
+    parameters={
+        "naps": ParameterFacts(type="int", default=1_000_000, at_least=1),
+        "in_flight": ParameterFacts(type="int", default=10_000, at_least=2),
+        "pause_us": ParameterFacts(type="int", default=1_000),
+        "eager": ParameterFacts(type="bool", default=True),
+    },
+)
+STUDY = """
+workers = [1, 2]
+[[workloads]]
+name = "nap"
+parameters = { naps = [100_000, 1_000_000] }
+[[workloads]]
+name = "echo"
+"""
+
+
+def planned(options: Options, text: str = STUDY) -> Plan:
+    study = study_from(
+        options, running_build="3.14t", load_file=lambda name: read_study(text, name)
+    )
+    described = description(workloads={**WORKLOADS, "nap": NAP})
+    return make_plan(study, {"3.14t": described}, Topology(logical_cpus=2, physical_cores=2))
+
+
+def parameters(plan: Plan, workload: str) -> dict[str, list[object]]:
+    (entry,) = (each for each in plan.study.workloads if each.name == workload)
+    return entry.parameters
+
+
+# --- what is run --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("said", ["0.01", "1%", " 1 % "])
+def test_the_settled_study_holds_what_is_really_run(said: str) -> None:
+    plan = planned(Options(scale=said))
+    assert parameters(plan, "nap") == {
+        "naps": [1_000, 10_000],
+        "in_flight": [100],
+        "pause_us": [1_000],
+        "eager": [True],
+    }
+    assert plan.study.document["scale"] == 0.01
+    document = plan.document(plan.cells[0], ticks=20)
+    assert document["parameters"] == plan.cells[0].parameters
+    assert document["in_flight"] == 100
+
+
+def test_a_workload_that_names_no_amounts_is_left_alone() -> None:
+    assert parameters(planned(Options(scale="0.01")), "echo") == parameters(
+        planned(Options()), "echo"
+    )
+
+
+def test_a_file_says_it_too_and_what_set_says_is_scaled_like_all_else() -> None:
+    plan = planned(Options(set=("nap.naps=5000",)), f"scale = '10%'\n{STUDY}")
+    assert parameters(plan, "nap")["naps"] == [500]
+
+
+def test_values_that_become_one_are_run_once() -> None:
+    assert parameters(planned(Options(scale="0.000001")), "nap")["naps"] == [1]
+
+
+@given(st.integers(0, 10**9), st.floats(1e-9, 100), st.none() | st.integers(0, 5))
+def test_an_amount_is_rounded_and_never_too_small(
+    value: int, scale: float, at_least: int | None
+) -> None:
+    facts = WorkloadFacts(
+        path="", scaled=["n"], parameters={"n": ParameterFacts(type="int", at_least=at_least)}
+    )
+    ((found,),) = scaled(facts, {"n": (value,)}, scale).values()
+    least = 1 if at_least is None else at_least
+    assert isinstance(found, int)
+    if scale == 1:
+        assert found == value
+    else:
+        assert found == max(least, round(value * scale))
+
+
+@pytest.mark.parametrize("said", ["0", "-1", "lots", "nan", "inf", "%"])
+def test_a_scale_that_is_none_is_told(said: str) -> None:
+    with pytest.raises(UsageError, match=r"--scale: expected a factor above 0, .*got"):
+        planned(Options(scale=said))
+    with pytest.raises(UsageError, match=r"scale\.toml: scale: expected a factor above 0"):
+        planned(Options(), f"scale = '{said}'\n{STUDY}")
+
+
+# --- what is told -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("study", "words"),
+    [({}, ""), ({"scale": 1.0}, ""), ({"scale": 0.01}, "scaled to 1 %"),
+     ({"scale": 0.125}, "scaled to 12.5 %"), ({"scale": 3.0}, "scaled to 300 %")],
+)  # fmt: skip
+def test_it_is_said_in_per_cent(study: dict[str, float], words: str) -> None:
+    assert scaled_to(study) == words
+
+
+def printed(shown: object) -> str:
+    file = io.StringIO()
+    Console(file=file, width=160).print(shown)
+    return file.getvalue()
+
+
+def test_the_plan_tells_it() -> None:
+    assert "scaled to 1 %" in printed(PlanView(planned(Options(scale="1%"))))
+    assert "scaled to" not in printed(PlanView(planned(Options())))
+
+
+def made(scale: float, path: Path) -> Journal:
+    head, *runs = journal(Made(workers=(1, 2)))
+    assert isinstance(head, StudyLine)
+    return read_journal(write([replace(head, study={**head.study, "scale": scale}), *runs], path))
+
+
+@pytest.mark.parametrize(("scale", "told"), [(0.01, True), (1.0, False)])
+def test_tables_plots_and_comparisons_tell_it(scale: float, told: bool, tmp_path: Path) -> None:
+    read = made(scale, tmp_path / "journal.jsonl")
+    frame, study = read.frame, read.study
+    section = sections(frame, study)[0]
+    everything = {
+        "terminal": printed(Results(frame, study)),
+        "markdown": markdown(frame, study),
+        "plots": caption(section, study, []).replace("\N{NO-BREAK SPACE}", " "),
+        "comparison": " ".join(warnings_of(StudyResults(frame, study))),
+    }
+    assert {name: "scaled to 1 %" in text for name, text in everything.items()} == dict.fromkeys(
+        everything, told
+    )
+    assert set(summary(frame, study)["scale"]) == {scale}

@@ -1,0 +1,264 @@
+"""What the comparison says in words is hedged where runs are few, and names what was chosen."""
+
+import re
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from scaling.analysis.comparison.break_even import BreakEven
+from scaling.analysis.comparison.compare import Compared, compare_configurations
+from scaling.analysis.comparison.ladder import ladders
+from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.statistics.verdict import RatioVerdict, Verdict, Word
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.base.errors import ScalingError
+from scaling.cli.compare_run import compare
+from scaling.journal.protected_write import try_writing
+from scaling.journal.record import RunLine, WorkerRecord
+from scaling.report.output import tell
+from scaling.report.plots.draw import subjects
+from scaling.report.tables.comparison import chapters
+from scaling.report.tables.comparison_rows import comparison_rows
+from scaling.report.tables.comparison_view import comparison_markdown
+from scaling.report.tables.export import markdown, summary
+from scaling.report.tables.margins import floors
+from scaling.report.tables.phrases import opening
+from scaling.report.tables.sentences import answers, even, freed
+from tests.support.fabricate import Made, journal, with_, write
+
+SINGLE = Configuration("3.14", "threads", 1)
+
+
+def studied(folder: Path, made: Made, change: object = None) -> Journal:
+    lines = journal(made, change)  # type: ignore[arg-type]
+    return read_journal(write(lines, folder / "journal.jsonl"))
+
+
+def compared(folder: Path, made: Made, change: object = None) -> Compared:
+    study = studied(folder, made, change)
+    (found,) = compare_configurations(study.frame, study.study)
+    return found
+
+
+def ratio(low: float, high: float, *, few: bool = False) -> RatioVerdict:
+    n, coverage = (3, None) if few else (8, 0.95)
+    word: Word = "faster" if low > 1 else "slower" if high < 1 else "can't tell"
+    verdict = Verdict("can't tell" if few else word, margin=0.02)
+    return RatioVerdict((low + high) / 2, low, high, "×", n, "made up", coverage, verdict=verdict)
+
+
+def test_break_even_is_not_told_from_a_range() -> None:
+    few = {1: ratio(0.8, 0.9, few=True), 2: ratio(1.5, 1.6, few=True)}
+    told = even(BreakEven("3.14t", SINGLE, [SINGLE], few))
+    assert told == (
+        "Break-even: can't tell from the range of 3 runs, which lies above 1 at N = 2: threads on "
+        "3.14t over the best single worker with the GIL (3.14, threads)."
+    )
+    slower = even(BreakEven("3.14t", SINGLE, [SINGLE], {1: ratio(0.8, 0.9, few=True)}))
+    assert slower.startswith("Break-even: can't tell from the range of 3 runs: threads on 3.14t")
+
+
+def test_break_even_begins_with_what_it_comes_to() -> None:
+    never = even(BreakEven("3.14t", SINGLE, [SINGLE], {1: ratio(0.8, 0.9)}))
+    assert never.startswith(
+        "Break-even: never up to N = 1; 1 thread on 3.14t does 0.850 times (0.800–0.900) what"
+    )
+
+
+def test_slower_again_is_not_the_same_as_unknown() -> None:
+    ratios = {1: ratio(0.9, 1.1), 2: ratio(1.5, 1.6), 4: ratio(0.8, 0.9), 8: ratio(0.9, 1.2)}
+    told = even(BreakEven("3.14t", SINGLE, [SINGLE], ratios))
+    assert told.startswith("Break-even at N = 2: 2 threads on 3.14t do 1.55 times (1.50–1.60) what")
+    assert "It does not hold at N = 4, slower again. At N = 1 and 8 one can't tell." in told
+
+
+def test_the_verdict_comes_first_then_the_number_then_the_interval(tmp_path: Path) -> None:
+    made = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), blocks=8)
+    found = compared(tmp_path, made)
+    headline, baseline_ratio, *_ = answers(found)
+    number = r"[\d.]+ times \([\d.]+–[\d.]+\)"
+    assert re.match(rf"Faster: 3\.14t with 2 threads does {number} what 3\.14 does", headline)
+    assert re.match(rf"Faster: 2 threads on 3\.14t do {number} what 2 processes", baseline_ratio)
+    assert re.search(
+        rf"; CPU time per operation: less, {number}; memory \(PSS\): less, ", baseline_ratio
+    )
+
+
+def test_the_same_is_told_with_its_margin() -> None:
+    verdict = Verdict("same", margin=0.031)
+    alike = RatioVerdict(1.0, 0.99, 1.01, "×", 8, "made up", 0.95, verdict=verdict)
+    assert opening(alike) == "Same within 3.1 %"
+    assert opening(ratio(0.9, 1.1)) == "Can't tell"
+    assert opening(ratio(1.2, 1.3, few=True)) == "Can't tell (3 blocks)"
+
+
+@pytest.mark.parametrize(
+    ("twins", "told"),
+    [(True, ": no less than A/A twins came apart"), (False, "no A/A twins tell of the noise")],
+)
+def test_margins_are_told_where_there_are_verdicts(tmp_path: Path, twins: bool, told: str) -> None:
+    made = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), blocks=8, twins=twins)
+    (words,) = floors(compared(tmp_path, made))
+    assert words.startswith("Verdicts heed a margin of ")
+    assert told in words
+    few = Made(arms=("3.14", "3.14t"), twins=twins)
+    assert floors(compared(tmp_path, few)) == []
+
+
+@pytest.mark.parametrize(
+    ("arms", "told"),
+    [
+        (
+            ("3.14t+gil", "3.14t"),
+            " what 3.14t+gil does with as many; what changes: GIL.",
+        ),
+        (("3.14", "3.14t"), "; what changes: allocator, build and GIL."),
+    ],
+)
+def test_a_single_step_is_named_and_nothing_is_together(
+    tmp_path: Path, arms: tuple[str, ...], told: str
+) -> None:
+    (ladder,) = ladders(compared(tmp_path, Made(arms=arms, workers=(2,))).runs)
+    assert told in freed(ladder)
+    assert "together" not in freed(ladder)
+
+
+def slowed(worker: WorkerRecord) -> WorkerRecord:
+    """A worker ten times as slow, with as many page faults per operation as before."""
+    done = [count // 10 for count in worker.ticks.operations]
+    faults = [900 + 4 * count for count in done]
+    return with_(worker, ticks__operations=done, ticks__minor_faults=faults)
+
+
+def test_interpreters_are_spoken_of_on_their_fastest_arm(tmp_path: Path) -> None:
+    """On the other arm they have the better ratio by luck: its one run met slow processes."""
+    models = ("processes", "interpreters")
+    speeds = {
+        ("3.14", "interpreters", 2): 2.0,
+        ("3.14+mimalloc", "interpreters", 2): 1.0,
+        ("3.14", "processes", 2): 1.0,
+        ("3.14+mimalloc", "processes", 2): 0.5,
+    }
+
+    def change(run: RunLine) -> RunLine:
+        """Block 0 has slow processes and interpreters of 3.14+mimalloc only; others, of 3.14."""
+        cell = run.cell
+        lost = cell.arm == "3.14" and cell.model == "interpreters" and run.block == 0
+        slow = (cell.arm, cell.model) == ("3.14+mimalloc", "interpreters") and run.block
+        if lost or slow:
+            return with_(run, outcome="crashed", record=None, exit_code=1)
+        if run.block == 0 and cell.model == "processes" and run.record is not None:
+            return with_(run, record__workers=list(map(slowed, run.record.workers)))
+        return run
+
+    made = Made(arms=("3.14", "3.14+mimalloc"), models=models, workers=(2,), speeds=speeds)
+    found = compared(tmp_path, made, change)
+    by_ratio = max(found.baseline_ratios, key=lambda each: each.throughput.point)
+    assert by_ratio.ours.arm == "3.14+mimalloc"
+    (told,) = [words for words in answers(found) if "interpreters" in words]
+    assert told.startswith("Can't tell (2 blocks): 2 interpreters on 3.14 do")
+    assert "Of interpreters on 3.14 and 3.14+mimalloc, those on 3.14 are the fastest" in told
+
+
+def test_memory_kinds_are_named_for_all_arms_of_a_model(tmp_path: Path) -> None:
+    def change(run: RunLine) -> RunLine:
+        return with_(run, memory__pss_bytes=None) if run.cell.arm == "3.14" else run
+
+    made = Made(arms=("3.14", "3.14t"), models=("processes",))
+    study = studied(tmp_path, made, change)
+    text = comparison_markdown(chapters(study.frame, study.study))
+    assert "| arm | processes, PSS/RSS |" in text
+
+
+def test_rows_bear_what_casts_doubt_on_them(tmp_path: Path) -> None:
+    def change(run: RunLine) -> RunLine:
+        if (run.cell.arm, run.cell.workers) != ("3.14t", 2):
+            return run
+        if run.block:
+            return with_(run, disturbance__steal_fraction=0.1)
+        return with_(run, disturbance__throttled_s=0.5)
+
+    made = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), workers=(1, 2))
+    study = studied(tmp_path, made, change)
+    arms = study.study.arms
+    other = with_(arms["3.14t"], description__python__compiler="Clang 19")
+    line = with_(study.study, arms={**arms, "3.14t": other})
+    rows = comparison_rows(study.frame, line)
+    assert set(rows["controls"]) == {"missing"}
+    assert set(rows["builds_differ"]) == {"compiler"}
+    memory = rows[rows["measure"] == "memory"]
+    assert set(memory["memory_kind"]) == {"PSS"}
+    assert rows[rows["measure"] != "memory"]["memory_kind"].isna().all()
+    (headline,) = rows[(rows["question"] == "headline") & (rows["workers"] == 2)].to_dict("records")
+    counts = [headline[name] for name in ("runs", "suspect", "left_out")]
+    over = [headline[f"over_{name}"] for name in ("runs", "suspect", "left_out")]
+    assert (counts, over) == ([2, 2, 1], [3, 0, 0])
+
+
+def test_runs_made_again_are_told(tmp_path: Path) -> None:
+    made = Made(arms=("3.14", "3.14t"), workers=(1, 2), blocks=2)
+    lines = journal(made)
+    bad = with_(lines[1], disturbance__throttled_s=0.5)
+    study = read_journal(
+        write([lines[0], bad, *lines[2:], with_(lines[1], attempt=2)], tmp_path / "journal.jsonl")
+    )
+    told = "1 run was made again at the end of the study"
+    assert told in markdown(study.frame, study.study)
+    assert told in comparison_markdown(chapters(study.frame, study.study))
+    assert summary(study.frame, study.study)["again"].sum() == 1
+    plain = studied(tmp_path, made)
+    assert "made again" not in markdown(plain.frame, plain.study)
+
+
+def test_missing_controls_are_told_once_in_a_file(tmp_path: Path) -> None:
+    studied(tmp_path, Made(arms=("3.14", "3.14t")))
+    tell(tmp_path, Console(quiet=True))
+    text = (tmp_path / "tables.md").read_text()
+    assert text.startswith("**Controls missing")
+    assert text.count("Controls missing") == 1
+    assert text.index("What freed the speed") < text.index("| curve | N |")
+
+
+def test_what_cannot_be_written_is_named_with_what_writes_it_again(tmp_path: Path) -> None:
+    def full() -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(ScalingError) as caught:
+        try_writing(tmp_path / "tables.md", full, "scaling compare")
+    assert str(caught.value).startswith(f"{tmp_path / 'tables.md'} cannot be written (No space")
+    assert "`scaling compare`" in str(caught.value)
+    studied(tmp_path, Made())
+    (tmp_path / "summary.csv").mkdir()
+    with pytest.raises(ScalingError, match=r"summary\.csv cannot be written .*`scaling plot`"):
+        compare([tmp_path], None, Console(quiet=True))
+    (tmp_path / "summary.csv").rmdir()
+    (tmp_path / "plots").write_text("in the way")
+    with pytest.raises(ScalingError, match=r"plots cannot be written .*`scaling plot`"):
+        compare([tmp_path], None, Console(quiet=True))
+
+
+def test_the_ceiling_is_named_by_the_arms_that_make_it(tmp_path: Path) -> None:
+    from scaling.report.plots import throughput
+
+    arms = ("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t")
+    study = studied(tmp_path, Made(arms=arms, models=("threads", "processes")))
+    about, *_ = subjects(study.frame, study.study).values()
+    labels = [
+        text.get_text()
+        for legend in throughput.draw(about).figure.legends
+        for text in legend.get_texts()
+    ]
+    assert "ceiling: N processes on 3.14+mimalloc" in labels
+
+
+def test_a_study_without_a_valid_run_is_told_and_fails(tmp_path: Path) -> None:
+    def crash(run: RunLine) -> RunLine:
+        return with_(run, outcome="crashed", record=None, exit_code=1)
+
+    write(journal(Made(workers=(1, 2), blocks=1), crash), tmp_path / "journal.jsonl")
+    printed = Console(record=True, width=80, file=StringIO())
+    with pytest.raises(ScalingError, match="none of the 2 runs is valid"):
+        tell(tmp_path, printed)
+    assert "crashed" in printed.export_text()

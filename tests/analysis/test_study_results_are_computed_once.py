@@ -1,0 +1,55 @@
+"""What a study comes to is worked out once, however many outputs tell it."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from scaling.analysis import results
+from scaling.analysis.table.load import read_journal
+from scaling.report.output import tell_journal
+from scaling.report.page.render import page
+from scaling.report.plots.sheet import Sheet
+from scaling.report.terminal.show import show
+from tests.support.fabricate import Made, journal, write
+
+WORKED_OUT = ("sections", "noise_floor", "pair", "compare", "outcomes", "drift", "blemishes")
+
+
+@pytest.fixture
+def worked_out(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often each of them was worked out."""
+    counts: Counter[str] = Counter()
+
+    def counted(name: str) -> Callable[..., object]:
+        work: Callable[..., object] = getattr(results, name)
+
+        def works(*arguments: object) -> object:
+            counts[name] += 1
+            return work(*arguments)
+
+        return works
+
+    for name in WORKED_OUT:
+        monkeypatch.setattr(results, name, counted(name))
+    # Encoding pictures is not in doubt.
+    monkeypatch.setattr(Sheet, "save", lambda _, path, formats: [path])
+    return counts
+
+
+@pytest.mark.parametrize("output", ["run", "show", "report"])
+def test_everything_is_worked_out_once(
+    output: str, tmp_path: Path, worked_out: Counter[str]
+) -> None:
+    made = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), workers=(1, 2))
+    file = write(journal(made), tmp_path / "journal.jsonl")
+    quiet = Console(quiet=True)
+    commands: dict[str, Callable[[], object]] = {
+        "run": lambda: tell_journal(read_journal(file), tmp_path, quiet),
+        "show": lambda: show(tmp_path, quiet),
+        "report": lambda: page(read_journal(file)),
+    }
+    commands[output]()
+    assert worked_out == dict.fromkeys(WORKED_OUT, 1)

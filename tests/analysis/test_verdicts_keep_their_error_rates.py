@@ -1,0 +1,257 @@
+"""A verdict is wrong no more often than it says, and found where it is due."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import ttest_1samp
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.weightstats import ttest_ind, ttost_ind, ttost_paired
+
+from scaling.analysis.statistics.estimate import Floats, median
+from scaling.analysis.statistics.verdict import COST, RATE, WIDEST_SAME, ask, ask_unpaired, judged
+from tests.support.verdicts import verdicts
+
+SEED = 20261120
+MARGIN = 0.02
+LOW, HIGH = math.log(1 - MARGIN), math.log(1 + MARGIN)
+TABLES, ROWS, BLOCKS = 200, 8, 8
+ALLOWED = 0.05 + 3 * math.sqrt(0.05 * 0.95 / TABLES)  # what chance can make of 5 % in so many
+
+
+def tables(true: float, spread: float, shape: str = "normal") -> list[list[Floats]]:
+    """Simulated tables of ratios, all of the same true ratio."""
+    rng = np.random.default_rng([SEED, *shape.encode()])
+    size = (TABLES, ROWS, BLOCKS)
+    noise = rng.laplace(0, spread / math.sqrt(2), size) if shape == "heavy" else None
+    noise = rng.normal(0, spread, size) if noise is None else noise
+    return [list(rows) for rows in true * np.exp(noise)]
+
+
+def words(table: list[Floats], margin: float) -> set[str]:
+    return {each.word for each in verdicts(table, [margin] * len(table))}
+
+
+@pytest.mark.parametrize("shape", ["normal", "heavy"])
+@pytest.mark.parametrize("margin", [0.0, MARGIN])
+def test_twins_are_called_different_in_no_more_than_5_of_100_tables(
+    margin: float, shape: str
+) -> None:
+    """Without a margin every difference counts, so that chance has all the room there is."""
+    wrong = [words(each, margin) & {"faster", "slower"} for each in tables(1, 0.03, shape)]
+    assert sum(map(bool, wrong)) / TABLES <= (ALLOWED if margin == 0 else 0.01)
+
+
+@pytest.mark.parametrize(("true", "word"), [(1 + MARGIN, "faster"), (1 - MARGIN, "slower")])
+def test_what_lies_on_the_margin_is_on_neither_side_of_it(true: float, word: str) -> None:
+    """The nearest to a difference that is none, and the nearest to the same that is not."""
+    found = [words(each, MARGIN) for each in tables(true, 0.005)]
+    assert sum(word in each for each in found) / TABLES <= ALLOWED
+    assert sum("same" in each for each in found) / TABLES <= ALLOWED
+
+
+def test_without_holm_a_table_would_be_wrong_far_more_often() -> None:
+    """The simulation can fail: each row on its own is wrong at its rate, and the table is not."""
+    alone = [
+        any(words([row], 0.0) & {"faster", "slower"} for row in table)
+        for table in tables(1, 0.03)[:100]
+    ]
+    assert np.mean(alone) > 2 * ALLOWED
+
+
+@pytest.mark.parametrize(
+    ("true", "word"), [(1.06, "faster"), (0.94, "slower"), (1.0, "same"), (1.003, "same")]
+)
+def test_what_is_true_is_found_where_runs_are_steady(true: float, word: str) -> None:
+    """Ratios that spread by 1 %, 8 blocks, tables of 8: nine in ten are found, and no other."""
+    found: list[str] = [
+        each.word for table in tables(true, 0.01)[:60] for each in verdicts(table, [MARGIN] * ROWS)
+    ]
+    assert found.count(word) >= 0.9 * len(found)
+    assert set(found) <= {word, "can't tell"}
+
+
+def test_p_values_are_those_of_statsmodels() -> None:
+    rng = np.random.default_rng(SEED)
+    ours, theirs = rng.lognormal(0.03, 0.02, (4, 8)), rng.lognormal(0, 0.02, (4, 8))
+    found = verdicts(list(ours / theirs), [MARGIN] * 4)
+    logs = np.log(ours), np.log(theirs)
+    pairs = list(zip(*logs, strict=True))
+    same = [ttost_paired(a, b, LOW, HIGH)[0] for a, b in pairs]
+    assert [v.p_same for v in found] == pytest.approx(multipletests(same, method="holm")[1])
+    differs = []
+    for a, b in pairs:
+        _, above, below = ttost_paired(a, b, HIGH, LOW)  # its two halves, each at the other limit
+        differs.append(min(1, 2 * min(above[1], below[1])))
+    assert [v.p_differs for v in found] == pytest.approx(multipletests(differs, method="holm")[1])
+
+    unpaired = judged([ask_unpaired(a, b, MARGIN) for a, b in zip(ours, theirs, strict=True)])
+    welch = [ttost_ind(a, b, LOW, HIGH, usevar="unequal")[0] for a, b in pairs]
+    assert [each.verdict.p_same for each in unpaired] == pytest.approx(
+        multipletests(welch, method="holm")[1]
+    )
+    differs = [
+        2
+        * min(
+            ttest_ind(a, b, alternative, usevar="unequal", value=value)[1]
+            for alternative, value in (("larger", HIGH), ("smaller", LOW))
+        )
+        for a, b in pairs
+    ]
+    assert [each.verdict.p_differs for each in unpaired] == pytest.approx(
+        multipletests(np.minimum(differs, 1), method="holm")[1]
+    )
+
+
+def test_holm_by_hand() -> None:
+    """Holm's own rule on 0.01, 0.04, 0.03: times 3, 2, 1 in rising order, never falling."""
+    found = judged(
+        [ask(np.full(8, 1.0), MARGIN)._replace(p_differs=p, p_same=p) for p in (0.01, 0.04, 0.03)]
+    )
+    assert [each.verdict.p_same for each in found] == pytest.approx([0.03, 0.06, 0.06])
+    assert [each.verdict.word for each in found] == ["same", "can't tell", "can't tell"]
+    assert "by chance" in found[1].verdict.why
+
+
+def test_without_a_margin_nothing_is_asked_to_be_the_same() -> None:
+    """Bounds of a gate or a claim are no members of the family of what may be the same."""
+    near = np.array([1.004, 0.997, 1.001, 1.003, 0.996, 1.0, 1.002, 0.999])
+    (alone,) = verdicts([near], [MARGIN])
+    first, *bounds = verdicts([near, *[near * 1.5, np.full(8, 1.5)] * 20], [MARGIN, *[0.0] * 40])
+    assert first.p_same == alone.p_same
+    assert first.p_differs >= alone.p_differs
+    assert all(math.isnan(each.p_same) for each in bounds)
+    assert {each.word for each in bounds} == {"faster"}
+
+
+def test_inside_a_margin_that_is_too_wide_nothing_is_the_same() -> None:
+    """Where twins came apart by a third, that two arms differ by less does not make them alike."""
+    ratios = np.array([0.99, 1.01] * 4)
+    narrow, wide, aside = judged(
+        [ask(ratios, WIDEST_SAME), ask(ratios, 0.33), ask(2 * ratios, 0.33)]
+    )
+    assert (narrow.verdict.word, narrow.verdict.why) == ("same", "")
+    assert (wide.verdict.word, aside.verdict.word) == ("can't tell", "faster")
+    assert wide.verdict.why.startswith("a margin of 33 % is too wide")
+    assert narrow.verdict.p_same < 0.05
+    assert math.isnan(wide.verdict.p_same)
+
+
+def test_words_for_costs_are_others() -> None:
+    up, down = np.linspace(1.4, 1.5, 8), np.linspace(0.6, 0.7, 8)
+    rates = judged([ask(each, MARGIN, RATE) for each in (up, down)])
+    costs = judged([ask(each, MARGIN, COST) for each in (up, down)])
+    assert [each.verdict.word for each in rates] == ["faster", "slower"]
+    assert [each.verdict.word for each in costs] == ["more", "less"]
+    assert [each.verdict.side for each in (*rates, *costs)] == [1, -1, 1, -1]
+
+
+@pytest.mark.parametrize("blocks", [0, 1, 3, 5])
+def test_too_few_blocks_tell_nothing(blocks: int) -> None:
+    (found,) = verdicts([np.full(blocks, 7.0)], [MARGIN])
+    assert (found.word, found.why) == (
+        "can't tell", "fewer than 6 blocks" if blocks else "no value",
+    )  # fmt: skip
+    assert math.isnan(found.p_differs)
+    assert math.isnan(found.p_same)
+
+
+def test_what_cannot_be_tested_is_no_member_of_the_family() -> None:
+    steady = np.array([1.05, 1.06, 1.04, 1.05, 1.07, 1.05, 1.04, 1.06])
+    alone, *_ = verdicts([steady], [MARGIN])
+    first, few, blank, zero = verdicts(
+        [steady, steady[:3], steady * np.nan, steady * 0], [0.02] * 4
+    )
+    assert first == alone
+    assert [each.word for each in (few, blank, zero)] == ["can't tell"] * 3
+    assert zero.why == "a ratio is not above 0"
+
+
+@pytest.mark.parametrize(
+    ("value", "word"), [(1.0, "same"), (1.5, "faster"), (0.5, "slower"), (1.019, "same")]
+)
+def test_constant_ratios_have_no_variance_and_a_verdict(value: float, word: str) -> None:
+    for blocks in (6, 8, 20):
+        (found,) = verdicts([np.full(blocks, value)], [MARGIN])
+        assert found.word == word
+    (unpaired,) = judged([ask_unpaired(np.full(8, 3 * value), np.full(7, 3.0), MARGIN)])
+    assert unpaired.verdict.word == word
+
+
+def test_a_mean_on_the_other_side_proves_nothing() -> None:
+    """15 blocks a little faster, 5 far slower: the median's interval is above, the mean below."""
+    split = np.concatenate([np.linspace(1.03, 1.04, 15), np.linspace(0.01, 0.02, 5)])
+    assert ttest_1samp(np.log(split), LOW, alternative="less").pvalue < 0.02
+    (found,) = judged([ask(split, MARGIN)])
+    assert found.low > 1 + MARGIN
+    assert np.log(split).mean() < LOW
+    assert found.verdict.word == "can't tell"
+
+
+def test_a_wide_margin_leaves_nothing_below() -> None:
+    """Where twins come apart by a factor of two, half as fast is no difference."""
+    wild = np.array([0.4, 0.6, 0.5, 0.55, 0.45, 0.5, 0.52, 0.48])
+    for margin in (1.0, 3.0):
+        assert verdicts([wild, 8 * wild], [margin] * 2)[0].word in {"same", "can't tell"}
+        assert verdicts([8 * wild], [margin])[0].word == ("faster" if margin == 1 else "can't tell")
+
+
+@pytest.mark.parametrize("margin", [-0.01, math.nan])
+def test_a_margin_is_a_number(margin: float) -> None:
+    with pytest.raises(ValueError, match="a margin is a number of at least 0"):
+        verdicts([np.ones(8)], [margin])
+
+
+def test_no_ratio_has_no_verdict() -> None:
+    assert judged([]) == []
+
+
+FIGURE = (
+    st.floats(0.5, 2) | st.floats() | st.sampled_from([0.0, -0.0, 1.0, 1.02, math.nan, math.inf])
+)
+RATIOS = st.lists(FIGURE, max_size=12).map(np.array)
+MARGINS = st.sampled_from([0.0, 0.02, 0.5, 1.0, 3.0])
+
+
+@settings(max_examples=150)
+@given(st.lists(RATIOS, max_size=4), MARGINS)
+def test_any_ratios_have_a_verdict_that_their_interval_bears_out(
+    table: list[Floats], margin: float
+) -> None:
+    """NaN, inf, zeros, negatives, none, one, all alike, in any order."""
+    found = verdicts(table, [margin] * len(table))
+    assert len(found) == len(table)
+    for ratios, verdict in zip(table, found, strict=True):
+        value = median(ratios, "×")
+        assert (verdict.why == "") == (verdict.word != "can't tell")
+        if verdict.word == "can't tell":
+            continue
+        assert value.coverage is not None
+        low, high = 1 - margin, 1 + margin
+        inside = low < value.low and value.high < high
+        proven = {"faster": value.low > high, "slower": value.high < low, "same": inside}
+        assert proven[verdict.word]
+        assert (verdict.p_same if verdict.word == "same" else verdict.p_differs) < 0.05
+    backwards = verdicts([ratios[::-1] for ratios in table], [margin] * len(table))
+    assert [each.word for each in backwards] == [each.word for each in found]
+
+
+@settings(max_examples=100)
+@given(RATIOS, RATIOS, MARGINS)
+def test_any_two_studies_can_be_asked(ours: Floats, theirs: Floats, margin: float) -> None:
+    (found,) = judged([ask_unpaired(ours, theirs, margin)])
+    if found.verdict.word != "can't tell":
+        assert found.coverage is not None
+        assert found.verdict.side == 0 or abs(found.point - 1) > margin
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=10))
+def test_holm_never_helps_and_keeps_the_order(p_values: list[float]) -> None:
+    question = ask(np.full(8, 1.0), MARGIN)
+    found = judged([question._replace(p_differs=p, p_same=p) for p in p_values])
+    pairs = sorted(zip(p_values, (each.verdict.p_same for each in found), strict=True))
+    assert all(raw <= adjusted <= 1 for raw, adjusted in pairs)
+    assert all(one[1] <= other[1] for one, other in pairwise(pairs))

@@ -1,0 +1,112 @@
+"""Each version of Python over the oldest, like over like; unlike builds are told to be unlike."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from scaling.analysis.comparison.build_differences import build_differences_of
+from scaling.analysis.comparison.compare import Compared, compare_configurations
+from scaling.analysis.table.load import Journal, read_journal
+from scaling.journal.record import ArmRecord, StudyLine
+from scaling.report.tables.comparison import chapters
+from scaling.report.tables.comparison_rows import comparison_rows
+from tests.support.fabricate import Made, arm, journal, with_, write
+
+SPEEDS = {"3.12": 1.0, "3.13": 1.1, "3.14": 1.3, "3.13t": 0.9, "3.14t": 1.2, "go": 10.0}
+TITLE = "What the versions changed"
+
+
+def studied(
+    folder: Path, arms: Sequence[str], changes: dict[str, dict[str, Any]] | None = None
+) -> Journal:
+    made = Made(
+        variants={"spawn": [{}]},
+        arms=arms,
+        workers=(1,),
+        blocks=8,
+        speeds={(arm, "threads", 1): SPEEDS[arm] for arm in arms},
+        noise=0.002,
+    )
+    study, *runs = journal(made)
+    assert isinstance(study, StudyLine)
+    told = {name: _arm(name, (changes or {}).get(name, {})) for name in arms}
+    return read_journal(write([replace(study, arms=told), *runs], folder / "journal.jsonl"))
+
+
+def _arm(name: str, changes: dict[str, Any]) -> ArmRecord:
+    """An arm of that version, alike but for the changes to what is told of its build."""
+    if name == "go":
+        return ArmRecord(build="go", runtime="go9.99")
+    version = {"description__python__version": f"{name.removesuffix('t')}.7"}
+    return with_(arm(name), **version, **changes)
+
+
+def compared(journal: Journal) -> Compared:
+    (found,) = compare_configurations(journal.frame, journal.study)
+    return found
+
+
+def test_like_is_held_against_like(tmp_path: Path) -> None:
+    found = compared(studied(tmp_path, ("3.14t", "3.14", "3.13t", "3.13", "3.12")))
+    pairs = {(each.of.arm, each.over.arm): each.throughput for each in found.versions}
+    assert set(pairs) == {("3.13", "3.12"), ("3.14", "3.12"), ("3.14t", "3.13t")}
+    assert pairs["3.13", "3.12"].point == pytest.approx(1.1, rel=0.01)
+    assert pairs["3.14", "3.12"].point == pytest.approx(1.3, rel=0.01)
+    assert pairs["3.14t", "3.13t"].point == pytest.approx(1.2 / 0.9, rel=0.01)
+    assert {each.throughput.verdict.word for each in found.versions} == {"faster"}
+
+
+def test_they_are_among_the_ratios_of_the_study(tmp_path: Path) -> None:
+    journal = studied(tmp_path, ("3.12", "3.14"), {"3.12": {"description__python__pgo": True}})
+    rows = comparison_rows(journal.frame, journal.study)
+    told = rows[rows["question"] == "version"]
+    assert list(told["measure"]) == ["throughput", "cpu_s_per_op"]
+    assert set(told["arm"]) == {"3.14"}
+    assert set(told["over_arm"]) == {"3.12"}
+    assert set(told["builds_differ"]) == {"PGO"}
+
+
+def test_one_version_alone_has_nothing_to_be_held_against(tmp_path: Path) -> None:
+    found = compared(studied(tmp_path, ("3.14", "3.14t")))
+    assert found.versions == []
+    assert found.ladders
+
+
+def test_another_runtime_is_no_version(tmp_path: Path) -> None:
+    assert compared(studied(tmp_path, ("3.14", "go"))).versions == []
+
+
+@pytest.mark.parametrize(
+    ("change", "told", "note"),
+    [
+        ({}, "nothing else", False),
+        ({"description__python__pgo": True}, "PGO", True),
+        ({"description__python__compiler": "Clang 19"}, "compiler", True),
+    ],
+)
+def test_what_builds_differ_in_besides_stands_beside_the_ratio(
+    change: dict[str, Any], told: str, note: bool, tmp_path: Path
+) -> None:
+    journal = studied(tmp_path, ("3.12", "3.14"), {"3.12": change})
+    (grid,) = [
+        grid
+        for chapter in chapters(journal.frame, journal.study)
+        for grid in chapter.grids
+        if grid.title == TITLE
+    ]
+    ((n, of, over, differ, *_),) = grid.rows
+    assert (n, of, over, differ) == ("1", "3.14\nthreads", "3.12\nthreads", told)
+    assert bool(grid.note) is note
+
+
+def test_a_backport_that_the_older_version_needs_is_a_part_of_it(tmp_path: Path) -> None:
+    packages = {"aiohttp": "3.14.5", "uvloop": "0.23.0"}
+    more = {"description__packages": packages | {"typing_extensions": "4.16.0"}}
+    study = studied(tmp_path, ("3.12", "3.14"), {"3.12": more}).study
+    assert build_differences_of(study, ("3.12", "3.14")) == []
+    other = {"description__packages": packages | {"zuvloop": "0.1"}}
+    study = studied(tmp_path, ("3.12", "3.14"), {"3.14": other}).study
+    assert [each.fact for each in build_differences_of(study, ("3.12", "3.14"))] == ["zuvloop"]

@@ -1,0 +1,1 @@
+"""What tests share: fabricated journals and interpreters, children and servers that really run."""

@@ -1,0 +1,58 @@
+"""Makes lists of claims and studies to hold them against, for tests of claims."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import scaling
+from scaling.analysis.claims.claim import Claims
+from scaling.analysis.claims.judging import JudgedClaim, judge
+from scaling.analysis.claims.reading import claims_in
+from scaling.analysis.table.load import Journal
+from scaling.journal.record import RunLine
+from tests.support.fabricate import Made, journal, write
+
+SOURCE = """
+[sources.somebody]
+title = "Threads are free"
+author = "A. Writer"
+year = 2025
+url = "https://example.org/threads"
+"""
+CELL = '{ workload = "echo", arm = "3.14t", workers = 2 }'
+
+
+def claim(rule: str, *, name: str = "twice", cell: str = CELL, measure: str = "speedup") -> str:
+    """One claim that has all it needs, with a rule and whatever else is said."""
+    return f"""
+[[claims]]
+name = "{name}"
+source = "somebody"
+claim = "Two threads do twice the work of one."
+theirs = "2.0 ×"
+measure = "{measure}"
+cell = {cell}
+why = "as the rule says"
+run = "scaling run --study scale --arm 3.14t"
+{rule}
+"""
+
+
+def claims(*told: str) -> Claims:
+    return claims_in(SOURCE + "".join(told), "claims.toml")
+
+
+def study(
+    folder: Path, change: Callable[[RunLine], RunLine] | None = None, **made: object
+) -> Journal:
+    """Threads on 3.14t do 1, 1.8 and 2.4 times what one does with 1, 2 and 4, on two cores."""
+    speeds = {("3.14t", "threads", n): value for n, value in ((1, 1.0), (2, 1.8), (4, 2.4))}
+    asked = {"blocks": 8, "workers": (1, 2), "noise": 0.005, "ticks": 4, "speeds": speeds, **made}
+    folder.mkdir(parents=True)
+    write(journal(Made(**asked), change), folder / "journal.jsonl")  # type: ignore[arg-type]
+    return scaling.read(folder)
+
+
+def judged(journal: Journal, *told: str) -> JudgedClaim:
+    """The first of some claims, held against one study."""
+    first, *_ = judge([journal], claims(*told))
+    return first

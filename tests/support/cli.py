@@ -1,0 +1,58 @@
+"""Runs `python -m scaling` as a user would, with a state folder that is not the user's own."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.children import FREE_THREADED, ROOT
+
+BUILD = f"3.{sys.version_info.minor}{'t' if FREE_THREADED else ''}"
+PATIENCE_S = 110
+
+
+def environment(state: Path) -> dict[str, str]:
+    return {**os.environ, "SCALING_STATE": str(state), "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
+
+
+def scaling(
+    *arguments: str, state: Path, folder: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "scaling", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        env=environment(state),
+        cwd=folder or state,
+    )
+
+
+# A shell that starts us in the background has us, and so our children, ignore Ctrl-C.
+HEARS_CTRL_C = (
+    "import runpy, signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+    "runpy.run_module('scaling', run_name='__main__', alter_sys=True)"
+)
+
+
+def start(*arguments: str, state: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", HEARS_CTRL_C, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment(state),
+        cwd=state,
+    )
+
+
+def stop_after(process: subprocess.Popen[str], runs: int, signal_number: signal.Signals) -> str:
+    """Read progress lines until `runs` are done, then send a signal; return the rest."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith(f"[{runs}/"):
+            break
+    process.send_signal(signal_number)
+    rest, _ = process.communicate(timeout=PATIENCE_S)
+    return rest

@@ -1,0 +1,127 @@
+"""Starts the news site and the responder as their users do, for the tests that need one."""
+
+import contextlib
+import http.client
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import psutil
+
+HERE = str(Path(__file__).parents[2])
+LIMIT_S = 30
+# Whatever Python would warn of (an unclosed socket, a task never awaited) is an error here.
+STRICT = ("-X", "dev", "-W", "error")
+
+
+def environment() -> dict[str, str]:
+    """What a process needs to find `workers`, wherever the tests are started."""
+    return os.environ | {"PYTHONPATH": HERE, "PYTHONSAFEPATH": "1"}
+
+
+def site_command(*options: str) -> list[str]:
+    """The command that serves the news, with two list pages unless the options say otherwise."""
+    return [sys.executable, *STRICT, "-m", "workers.services.site", "--pages=2", *options]
+
+
+def responder_command(*options: str) -> list[str]:
+    """The command that serves answers, after 10 ms unless the options say otherwise."""
+    return [sys.executable, *STRICT, "-m", "workers.services.responder", *options]
+
+
+@contextlib.contextmanager
+def start(
+    *options: str, command: Callable[..., list[str]] = site_command
+) -> Iterator["subprocess.Popen[str]"]:
+    """Start a server with its standard streams in our hands; none outlives the block."""
+    with subprocess.Popen(
+        command(*options),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    ) as site:
+        try:
+            yield site
+        finally:
+            if site.poll() is None:  # a test that failed must not wait for it for ever
+                for member in family(site.pid):
+                    member.kill()
+
+
+def ready(site: "subprocess.Popen[str]") -> dict[str, Any]:
+    """Wait for the line that says that the site answers."""
+    assert site.stdout
+    line = site.stdout.readline()
+    assert line, site.communicate()[1]
+    told: dict[str, Any] = json.loads(line)
+    return told
+
+
+def last_words(site: "subprocess.Popen[str]") -> str:
+    """End the site's input, wait for its end, and return what it said after it was ready.
+
+    Asyncio's debug mode tells of callbacks that took long, which on a busy machine any may.
+    """
+    out, told = site.communicate(timeout=LIMIT_S)
+    return out + "".join(line for line in told.splitlines(True) if " took " not in line)
+
+
+@contextlib.contextmanager
+def running_site(*options: str, command: Callable[..., list[str]] = site_command) -> Iterator[str]:
+    """Serve the news while the block runs; give its URL. Nothing may be said on stderr."""
+    with start("--until-eof", *options, command=command) as site:
+        url: str = ready(site)["urls"][0]
+        try:
+            yield url
+        finally:
+            said = last_words(site)
+        assert (site.returncode, said) == (0, "")
+
+
+def running_responder(*options: str) -> contextlib.AbstractContextManager[str]:
+    """Answer while the block runs; give the URL."""
+    return running_site(*options, command=responder_command)
+
+
+def family(pid: int) -> list[psutil.Process]:
+    """A process and all that it has started."""
+    return [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
+
+
+def gone(processes: list[psutil.Process]) -> bool:
+    """Whether all of these end in time (one that waits to be reaped has); if not, end them."""
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline:
+        _, processes = psutil.wait_procs(processes, timeout=0.05)
+        processes = [each for each in processes if _alive(each)]
+        if not processes:
+            return True
+    for each in processes:
+        each.kill()
+    return False
+
+
+def _alive(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def fetch(url: str, method: str = "GET") -> tuple[int, dict[str, str], bytes]:
+    """Ask for a page; return status, headers and body."""
+    parts = urlsplit(url)
+    with contextlib.closing(
+        http.client.HTTPConnection(parts.netloc, timeout=LIMIT_S)
+    ) as connection:
+        connection.request(method, f"{parts.path}?{parts.query}" if parts.query else parts.path)
+        response = connection.getresponse()
+        return response.status, dict(response.headers), response.read()

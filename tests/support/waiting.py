@@ -1,0 +1,35 @@
+"""Waits for what a machine may take its time over, so that no test depends on how long it takes."""
+
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.children import PATIENCE_S
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def says(file: Path, lines: int = 1) -> bool:
+    """Whether somebody has written so many lines, to the last one's end."""
+    return file.exists() and file.read_text().count("\n") >= lines
+
+
+def limit_from(monkeypatch: pytest.MonkeyPatch, is_so: Callable[[], bool]) -> None:
+    """Have the time limit of a run counted from when `is_so`: it may take seconds to start."""
+    whole = subprocess.Popen.wait
+
+    def wait(process: subprocess.Popen[Any], timeout: float | None = None) -> int:
+        if timeout is not None:
+            wait_until(lambda: is_so() or process.poll() is not None)
+        return whole(process, timeout)
+
+    monkeypatch.setattr(subprocess.Popen, "wait", wait)

@@ -1,0 +1,255 @@
+"""`python -m workers --describe` tells what can be run here, and why the rest cannot."""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from scaling.journal.record import Description, ParameterFacts, decode_description
+from tests.support.children import BEGINNING, FREE_THREADED, ask, finish
+from workers.loops.registry import LOOPS
+
+OURS = {name for name, loop in LOOPS.items() if loop.library == "asyncio"}
+NAP = '''
+    print("imported")
+
+    @dataclass
+    class Theirs(Workload):
+        """Naps.
+
+        One operation: one nap."""
+
+        operation = "naps"
+        in_flight = "beds"
+        services = ("site",)
+
+        pause_s: float = parameter(0.001, "how long a nap is, s", at_least=0)
+        beds: int = parameter(2, "naps at a time", at_least=1)
+        kind: Literal["light", "deep"] = parameter("light", "how to nap")
+        alarm: bool = parameter(False, "whether it rings")
+
+        @classmethod
+        def refuses(cls, model: str, loop: str) -> str | None:
+            return "too loud there" if (model, loop) == ("threads", "uvloop") else None
+
+        async def run(self, worker: Worker) -> None:
+            while worker.running:
+                await asyncio.sleep(self.pause_s)
+                worker.operations += 1
+    '''
+
+
+def described(*named: str, folders: tuple[Path, ...] = (), **variables: str) -> Description:
+    arguments = ["--describe", *(word for name in named for word in ("--workload", name))]
+    done = ask(arguments, "", *folders, **variables)
+    assert done.code == 0, done.told
+    return decode_description(done.printed)
+
+
+@pytest.fixture(scope="module")
+def here() -> Description:
+    return described()
+
+
+def test_interpreter_is_the_one_that_runs(here: Description) -> None:
+    python = here.python
+    assert python.version == ".".join(str(part) for part in sys.version_info[:3])
+    assert python.free_threaded == FREE_THREADED
+    assert python.gil_enabled == (not FREE_THREADED)
+    assert python.allocator == ("mimalloc" if FREE_THREADED else "pymalloc")
+    assert ("--disable-gil" in python.config_args) == FREE_THREADED
+    assert here.packages["uvloop"] == here.loops["uvloop"].version
+
+
+def test_no_path_is_told(here: Description) -> None:
+    assert not [argument for argument in here.python.config_args if os.sep in argument]
+
+
+def test_settings_of_the_arm_are_seen() -> None:
+    python = described(PYTHON_GIL="1", PYTHONMALLOC="mimalloc").python
+    assert (python.gil_enabled, python.allocator) == (True, "mimalloc")
+
+
+def test_built_in_workloads_with_their_parameters(here: Description) -> None:
+    assert {"compute", "shared", "echo", "stream", "scrape"} <= set(here.workloads)
+    echo = here.workloads["echo"]
+    assert echo.path == "workers.workloads.echo:Echo"
+    assert (echo.operation, echo.in_flight, echo.refused) == ("round trips", "connections", None)
+    assert echo.parameters["connections"] == ParameterFacts(
+        type="int", default=8, at_least=1, summary="connections per worker, one payload each"
+    )
+    assert echo.parameters["api"].choices == ["protocol", "buffered", "streams"]
+    assert echo.parameters["work_us"].type == "float"
+    for workload in here.workloads.values():
+        assert workload.summary
+        for parameter in workload.parameters.values():
+            assert parameter.summary
+
+
+def test_refusals_are_those_of_a_sub_interpreter_that_tried(here: Description) -> None:
+    assert here.models["interpreters"].refused is None
+    reasons = {
+        (name, refusal.model, refusal.loop): refusal.reason
+        for name, workload in here.workloads.items()
+        for refusal in workload.refusals
+        if not refusal.parameters
+    }
+    assert "uvloop" in reasons["echo", "interpreters", "uvloop"]
+    assert (
+        "does not support loading in subinterpreters" in reasons["echo", "interpreters", "uvloop"]
+    )
+    assert ("echo", "interpreters", "asyncio") not in reasons
+    on_asyncio = {model for name, model, loop in reasons if name == "echo" and loop in OURS}
+    assert on_asyncio == {"interpreters"}
+
+
+def test_what_scaling_and_sizing_must_not_divide_is_told(here: Description) -> None:
+    told = {name: facts.whole for name, facts in here.workloads.items() if facts.whole}
+    assert told == {"gather": "fan_out"}
+    uneven = {name: facts.uneven for name, facts in here.workloads.items() if facts.uneven}
+    assert set(uneven) == {"handoff"}
+    (one,) = uneven["handoff"]
+    assert one.parameters == {"pattern": "into-one"}
+    assert "keep its share" in one.reason
+
+
+def test_loops_of_another_library_are_refused_under_every_model(here: Description) -> None:
+    refused = {
+        (each.model, each.loop): each.reason
+        for each in here.workloads["compute"].refusals
+        if each.loop not in OURS
+    }
+    others = set(here.loops) - OURS
+    assert others == {"trio", "anyio/asyncio", "anyio/trio"}
+    assert set(refused) == {(model, loop) for model in here.models for loop in others}
+    assert set(refused.values()) == {"runs on asyncio's loops only"}
+
+
+def test_every_loop_is_told_with_its_version_or_why_it_cannot_be_had(
+    here: Description, tmp_path: Path
+) -> None:
+    for name, offer in here.loops.items():
+        assert offer.refused is None
+        package = LOOPS[name].module
+        assert offer.version == here.packages.get(package, here.python.version)
+    (tmp_path / "trio.py").write_text("raise ImportError('no luck')")
+    (tmp_path / "rloop.py").write_text("1 / 0")
+    loops = described(folders=(tmp_path,)).loops
+    assert loops["asyncio"].refused is None
+    for name in ("trio", "anyio/trio"):
+        assert loops[name].refused == "not installed: no luck"
+    assert loops["rloop"].refused == "ZeroDivisionError: division by zero"
+
+
+def test_a_parser_that_a_sub_interpreter_refuses_is_no_reason_against_the_others(
+    here: Description,
+) -> None:
+    refused = [
+        (each.loop, each.parameters)
+        for each in here.workloads["scrape"].refusals
+        if each.model == "interpreters" and each.loop == "asyncio"
+    ]
+    assert refused == [("asyncio", {"parser": "lexbor"})]
+    for refusal in here.workloads["scrape"].refusals:
+        assert refusal.model == "interpreters" or refusal.loop not in OURS
+
+
+PICKY = """
+    @dataclass
+    class Theirs(Workload):
+        way: Literal["one", "two", "three"] = parameter("one", "which way")
+        size: Literal["small", "large"] = parameter("small", "how large")
+
+        def load(self) -> None:
+            if self.way != "two":
+                raise ImportError(f"no {self.way}")
+    """
+
+
+def test_own_workload_is_refused_with_the_choices_that_cannot_be_loaded(
+    theirs: Callable[[str], str], tmp_path: Path
+) -> None:
+    name = theirs(PICKY)
+    never_content = (tmp_path / "theirs.py").read_text().replace('!= "two"', '!= ""')
+    (tmp_path / "others.py").write_text(never_content)
+    workloads = described(name, "others:Theirs", folders=(tmp_path,)).workloads
+    assert workloads["others:Theirs"].refused == "ImportError: no one"
+    picky = workloads[name]
+    assert picky.refused is None
+    here = [each for each in picky.refusals if (each.model, each.loop) == ("threads", "asyncio")]
+    assert [(each.reason, each.parameters) for each in here] == [
+        ("ImportError: no one", {"way": "one"}),
+        ("ImportError: no three", {"way": "three"}),
+    ]
+
+
+def test_own_workload_by_module_and_name(theirs: Callable[[str], str], tmp_path: Path) -> None:
+    name = theirs(NAP)
+    nap = described(name, folders=(tmp_path,)).workloads[name]
+    assert (nap.path, nap.summary, nap.operation) == (name, "Naps.", "naps")
+    assert (nap.in_flight, nap.services, nap.finite) == ("beds", ["site"], False)
+    refused = [(each.model, each.loop) for each in nap.refusals]
+    assert [each for each in refused if each[1] in ("asyncio", "uvloop")] == [
+        ("threads", "uvloop"),
+        ("interpreters", "uvloop"),
+    ]
+    assert nap.refusals[0].reason == "too loud there"
+    assert {key: (facts.type, facts.default) for key, facts in nap.parameters.items()} == {
+        "pause_s": ("float", 0.001),
+        "beds": ("int", 2),
+        "kind": ("str", "light"),
+        "alarm": ("bool", False),
+    }
+
+
+def test_own_workload_by_entry_point(theirs: Callable[[str], str], tmp_path: Path) -> None:
+    path = theirs(NAP)
+    about = tmp_path / "nap-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: nap\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[scaling.workloads]\nnap = {path}\n")
+    description = described(folders=(tmp_path,))
+    assert description.packages["nap"] == "1.0"
+    assert description.workloads["nap"].operation == "naps"
+    cell = {"workload": description.workloads["nap"].path, "parameters": {"beds": 1}}
+    assert finish(cell, tmp_path).record.workers[0].ticks.operations[-1] > 0
+
+
+NONE_OF_THEM = {
+    "lacks": ("import no_such_package", "ModuleNotFoundError: No module named 'no_such_package'"),
+    "raises": ("1 / 0", "ZeroDivisionError: division by zero"),
+    "exits": ("sys.exit('not today')", "SystemExit: not today"),
+    "other": ("Theirs = 7", "UnknownWorkloadError: other has no workload 'Theirs'"),
+    "open": (
+        "@dataclass\nclass Theirs(Workload):\n  size: int",
+        "ParameterError: Theirs.size: a parameter is a bool, int, float, str or Literal",
+    ),
+    "odd": (
+        "@dataclass\nclass Theirs(Workload):\n  sizes: list = parameter((), 'x')",
+        "ParameterError: Theirs.sizes: a parameter is a bool, int, float, str or Literal",
+    ),
+    "unscaled": (
+        "@dataclass\nclass Theirs(Workload):\n  scaled = ('size',)\n  n: int = parameter(1, 'x')",
+        "ParameterError: Theirs: 'size' is no int parameter of its own",
+    ),
+    "unsized": (
+        "@dataclass\nclass Theirs(Workload):\n  in_flight = 'n'\n  n: float = parameter(1.0, 'x')",
+        "ParameterError: Theirs: 'n' is no int parameter of its own",
+    ),
+    "short": (
+        "class Theirs(Workload):\n  @classmethod\n  def refuses(cls): return None",
+        "TypeError: Theirs.refuses() takes 1 positional argument but ",
+    ),
+}
+
+
+def test_own_workload_that_is_none_is_refused_with_the_reason(tmp_path: Path) -> None:
+    for module, (source, _) in NONE_OF_THEM.items():
+        (tmp_path / f"{module}.py").write_text(BEGINNING + source)
+    names = [f"{module}:Theirs" for module in NONE_OF_THEM]
+    description = described(*names, folders=(tmp_path,))
+    for name, (_, reason) in zip(names, NONE_OF_THEM.values(), strict=True):
+        assert (description.workloads[name].refused or "").startswith(reason)
+    assert description.workloads["compute"].refused is None

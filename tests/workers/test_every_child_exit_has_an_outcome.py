@@ -1,0 +1,348 @@
+"""However a child ends, its run has an outcome, what it said is kept, and nothing is left of it."""
+
+import errno
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from scaling.journal.record import Memory
+from scaling.run.child import RUBBISH_KEPT, STDERR_KEPT, Child, Ending, run_child
+from tests.support.children import QUICK, environment
+from tests.support.waiting import limit_from, says
+
+pytestmark = pytest.mark.measures
+
+BOTH = pytest.mark.parametrize("model", ["threads", "processes"])
+
+ENDS = """
+    import ctypes, faulthandler
+
+    Way = Literal["abort", "segfault", "kill", "exit", "hang", "print", "fine"]
+
+    @dataclass
+    class Theirs(Workload):
+        way: Way = parameter("fine", "how to end")
+
+        async def setup(self, worker: Worker) -> None:
+            with open(os.environ["PIDS"], "a") as pids:
+                pids.write(f"{os.getpid()} {os.getppid()}\\n")
+            if self.way == "abort":
+                os.abort()
+            elif self.way == "segfault":
+                fall_over()
+            elif self.way == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            elif self.way == "exit":
+                os._exit(7)
+            elif self.way == "hang":
+                stand_still()
+            elif self.way == "print":
+                sys.stderr.write("begin " + "x" * 1_000_000 + " end\\n")
+
+        async def run(self, worker: Worker) -> None:
+            while worker.running:
+                await asyncio.sleep(0.001)
+                worker.operations += 1
+
+    def fall_over() -> None:
+        faulthandler._sigsegv()
+
+    def stand_still() -> None:
+        with open(os.environ["HUNG"], "a") as hung:
+            hung.write("here\\n")
+        time.sleep(3600)
+    """
+
+
+@pytest.fixture(autouse=True)
+def last_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine may take a second of the time for last words, and for being gone."""
+    monkeypatch.setattr("scaling.run.process_tree.LAST_WORDS_S", 3.0)
+
+
+class Runs:
+    """Runs `Theirs` as the driver does, and looks for what is left."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.pids_file, self.hung = folder / "pids", folder / "hung"
+        told = {"PIDS": str(self.pids_file), "HUNG": str(self.hung)}
+        self.environment = environment(folder, **told)
+
+    def __call__(
+        self,
+        way: str,
+        *,
+        limit_s: float | None = None,
+        workload: str = "theirs:Theirs",
+        **more: object,
+    ) -> Ending:
+        cell = {"workload": workload, "parameters": {"way": way}, **QUICK, **more}
+        ending = run_child(Child(sys.executable, self.environment), cell, limit_s=limit_s)
+        assert not [pid for pid in self.pids() if alive(pid)]
+        return ending
+
+    def pids(self) -> set[int]:
+        """Workers, and the host where it is another process."""
+        told = {int(word) for word in self.pids_file.read_text().split()}
+        return told - {os.getpid()}
+
+
+def alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.fixture
+def runs(theirs: Callable[[str], str], tmp_path: Path) -> Runs:
+    theirs(ENDS)
+    return Runs(tmp_path)
+
+
+def test_measured(runs: Runs) -> None:
+    ending = runs("fine", workers=2, model="processes")
+    assert (ending.outcome, ending.exit_code, ending.signal) == ("measured", 0, None)
+    assert ending.record is not None
+    assert ending.raw_record is not None
+    assert ending.raw_record.startswith(b'{"schema": 1, "outcome": "measured"')
+    assert ending.stderr == ""
+    assert len(runs.pids()) == 3
+
+
+@pytest.mark.parametrize(
+    ("way", "number", "said"),
+    [
+        ("abort", signal.SIGABRT, "Fatal Python error: Aborted"),
+        ("segfault", signal.SIGSEGV, "in fall_over"),
+        ("kill", signal.SIGKILL, ""),
+    ],
+)
+def test_signal_is_told(runs: Runs, way: str, number: int, said: str) -> None:
+    ending = runs(way)
+    assert (ending.outcome, ending.exit_code, ending.signal) == ("crashed", None, number)
+    assert ending.record is None
+    assert said in ending.stderr
+
+
+def test_exit_without_a_record_is_a_crash(runs: Runs) -> None:
+    ending = runs("exit")
+    assert (ending.outcome, ending.exit_code, ending.signal) == ("crashed", 7, None)
+
+
+def test_worker_process_that_crashes_fails_the_run(runs: Runs) -> None:
+    ending = runs("segfault", model="processes")
+    assert (ending.outcome, ending.exit_code) == ("failed", 1)
+    assert ending.record is not None
+    assert ending.record.failure is not None
+    assert "worker 0 went away" in ending.record.failure.error
+    assert "in fall_over" in ending.stderr
+
+
+@BOTH
+def test_hang_is_ended_with_the_stacks_of_all_threads(
+    runs: Runs, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    limit_from(monkeypatch, lambda: says(runs.hung))
+    ending = runs("hang", model=model, limit_s=2.0)  # by then the host waits for its worker
+    assert (ending.outcome, ending.signal) == ("timed-out", signal.SIGKILL)
+    assert "in stand_still" in ending.stderr
+    assert "in receive_from_all" in ending.stderr
+
+
+def test_child_deaf_to_signals_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pid = tmp_path / "pid"
+    limit_from(monkeypatch, lambda: says(pid))
+    ending = fake_python(tmp_path, "trap '' USR1; echo $$ > pid; while :; do sleep 1; done", 0.5)
+    assert (ending.outcome, ending.signal) == ("timed-out", signal.SIGKILL)
+    assert not alive(int(pid.read_text()))
+
+
+def test_what_holds_on_to_the_probe_does_not_hold_up_the_study(tmp_path: Path) -> None:
+    """A process that left the child's session keeps its descriptors, the probe's among them."""
+    left = "setsid sh -c 'echo $$ > pid; exec sleep 30' &"
+    script = f"({left}); while ! [ -s pid ]; do sleep 0.01; done"
+    ending = fake_python(tmp_path, script)
+    assert ending.outcome == "garbled"
+    psutil.Process(int((tmp_path / "pid").read_text())).kill()
+
+
+def test_long_standard_error_is_kept_from_its_end(runs: Runs) -> None:
+    ending = runs("print")
+    assert ending.outcome == "measured"
+    assert len(ending.stderr) == STDERR_KEPT
+    assert ending.stderr.endswith("xxx end\n")
+
+
+def fake_python(folder: Path, script: str, limit_s: float = 30.0) -> Ending:
+    """Run a shell script in Python's place."""
+    python = folder / "python"
+    python.write_text(f"#!/bin/sh\ncd {folder}\n{script}\n")
+    python.chmod(0o755)
+    child = Child(str(python), {"PATH": os.environ["PATH"]})
+    return run_child(child, {"workload": "compute", **QUICK}, limit_s=limit_s)
+
+
+@pytest.mark.parametrize(
+    "rubbish",
+    ["hello", "{}", "[]", '{"schema": 1}', '{"schema": 1, "outcome": "wonderful"}', "\\377\\376"],
+)
+def test_rubbish_is_garbled_and_kept(tmp_path: Path, rubbish: str) -> None:
+    ending = fake_python(tmp_path, f"printf '%b' '{rubbish}'; echo oh >&2")
+    assert (ending.outcome, ending.record, ending.exit_code) == ("garbled", None, 0)
+    assert ending.stderr.startswith("oh\n[standard output] ")
+    assert "\\" in rubbish or ending.stderr.endswith(rubbish)
+
+
+def test_deep_rubbish_is_garbled(tmp_path: Path) -> None:
+    ending = fake_python(tmp_path, "head -c 1000000 /dev/zero | tr '\\0' '['")
+    assert ending.outcome == "garbled"
+    assert ending.stderr == "[standard output] " + "[" * RUBBISH_KEPT
+
+
+def test_record_of_a_child_that_hangs_afterwards_stays_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit_from(monkeypatch, lambda: says(tmp_path / "told"))
+    record = """echo '{"schema": 1, "outcome": "measured"}'"""
+    script = f"{record}; echo all > told; while :; do sleep 1; done"
+    ending = fake_python(tmp_path, script, 0.5)
+    assert (ending.outcome, ending.signal) == ("measured", signal.SIGUSR1)
+
+
+CLINGS = """
+    import threading
+
+    @dataclass
+    class Theirs(Workload):
+        ways: str = parameter("waits", "how each worker clings, in their order")
+
+        async def run(self, worker: Worker) -> None:
+            while worker.running:  # one a turn of the loop, as late ticks are: one between any two
+                await asyncio.sleep(0)
+                worker.operations += 1
+
+        async def teardown(self, worker: Worker) -> None:
+            way = self.ways.split()[worker.index]
+            if way == "waits":
+                await asyncio.sleep(3600)
+            elif way == "deaf":
+                while True:
+                    try:
+                        await asyncio.sleep(3600)
+                    except asyncio.CancelledError:
+                        pass
+            elif way == "blocks":
+                time.sleep(3600)
+            elif way == "executor":
+                asyncio.get_running_loop().run_in_executor(None, time.sleep, 3600)
+            else:
+                threading.Thread(target=time.sleep, args=(3600,)).start()
+    """
+
+
+# Read by every interpreter as it starts; a sub-interpreter has no host. Only for those that hang is
+# it vain to wait, and all others may be held up by the machine.
+IMPATIENT = """\
+import contextlib
+import workers.worker.session
+workers.worker.session.GRACE_S = 0.2
+with contextlib.suppress(ImportError):
+    import workers.host.hosting
+    workers.host.hosting.GRACE_S, workers.host.hosting.CLOSING_S = 0.2, {closing_s}
+"""
+
+
+@pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
+@pytest.mark.parametrize(
+    ("ways", "pending", "hung"),
+    [("waits waits", 1, False), ("deaf blocks executor", 0, True), ("thread thread", 0, False)],
+)
+def test_what_hangs_while_closing_takes_no_figure_with_it(
+    theirs: Callable[[str], str], tmp_path: Path, model: str, ways: str, pending: int, hung: bool
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(IMPATIENT.format(closing_s=1.5 if hung else 30))
+    cell = {"workload": theirs(CLINGS), "parameters": {"ways": ways}, "model": model, **QUICK}
+    child = Child(sys.executable, environment(tmp_path))
+    ending = run_child(child, {**cell, "workers": len(ways.split())})
+    assert ending.record is not None
+    assert (ending.outcome, ending.exit_code) == ("measured", 0), ending.record.failure
+    for worker in ending.record.workers:
+        assert worker.ticks.operations[-1] > worker.ticks.operations[0]
+        assert (worker.pending_tasks, worker.hung) == (pending, hung)
+
+
+def test_interpreter_that_is_not_there_is_a_crash(tmp_path: Path) -> None:
+    before = psutil.Process().num_fds()
+    child = Child(str(tmp_path / "no-python"), {})
+    ending = run_child(child, {"workload": "compute", **QUICK})
+    assert (ending.outcome, ending.record) == ("crashed", None)
+    assert ending.stderr == "the child cannot be run: No such file or directory"
+    assert psutil.Process().num_fds() == before
+
+
+def test_disk_that_is_full_is_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    before = psutil.Process().num_fds()
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    ending = run_child(Child(sys.executable, {}), {"workload": "compute", **QUICK})
+    assert (ending.outcome, ending.stderr[-23:]) == ("crashed", "No space left on device")
+    assert psutil.Process().num_fds() == before
+
+
+STARTS = """
+    import subprocess
+
+    @dataclass
+    class Theirs(Workload):
+        async def setup(self, worker: Worker) -> None:
+            hungry = "kept = b'x' * (50 << 20); print(flush=True); import time; time.sleep(3600)"
+            command = [sys.executable, "-c", hungry]
+            own = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
+            own.stdout.readline()
+            with open(os.environ["PIDS"], "a") as pids:
+                pids.write(f"{own.pid}\\n")
+
+        async def run(self, worker: Worker) -> None:
+            while worker.running:
+                await asyncio.sleep(0.001)
+                worker.operations += 1
+    """
+
+
+@BOTH
+def test_what_a_workload_starts_is_counted_and_ended(
+    theirs: Callable[[str], str], tmp_path: Path, model: str
+) -> None:
+    theirs(STARTS)
+    ending = Runs(tmp_path)("", model=model, parameters={}, workers=2)  # looks for what is left
+    assert ending.outcome == "measured"
+    for figure in (ending.memory.rss_bytes, ending.memory.pss_bytes, ending.memory.peak_bytes):
+        assert figure is not None
+        assert figure > 100 << 20
+    assert (ending.memory.baseline_rss_bytes or 0) < 100 << 20
+
+
+def test_nothing_at_all_is_garbled(tmp_path: Path) -> None:
+    ending = fake_python(tmp_path, "")
+    assert (ending.outcome, ending.stderr) == ("garbled", "")
+    assert ending.memory == Memory(samples=0)
+
+
+def test_rubbish_and_a_bad_exit_code_is_a_crash(tmp_path: Path) -> None:
+    ending = fake_python(tmp_path, "echo rubbish; exit 3")
+    assert (ending.outcome, ending.exit_code) == ("crashed", 3)
+
+
+def test_record_of_a_child_that_crashed_afterwards_is_kept(tmp_path: Path) -> None:
+    ending = fake_python(tmp_path, """echo '{"schema": 1, "outcome": "measured"}'; kill -SEGV $$""")
+    assert (ending.outcome, ending.signal) == ("crashed", signal.SIGSEGV)
+    assert ending.record is not None

@@ -1,0 +1,162 @@
+"""Pinned workers have a core each for as long as there are cores, and are found where they are."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scaling.base.errors import UsageError
+from scaling.journal.identity import cell_key
+from scaling.journal.record import Cell
+from scaling.machine.pinning import cpu_order, pinning
+from scaling.machine.topology import Topology
+from scaling.study.definition import study_from
+from scaling.study.options import Options
+from scaling.study.plan.cells import Plan, make_plan
+from tests.support.children import finish, measured
+from tests.support.descriptions import description
+from workers.cell import CellError, read_cell
+from workers.host.models import MODELS, refusal
+
+# Two nodes with two cores of two siblings each; the system's numbering of siblings is far apart.
+TWO_NODES = Topology(
+    logical_cpus=8,
+    physical_cores=4,
+    cores=((0, 4), (1, 5), (2, 6), (3, 7)),
+    numa_nodes=((0, 2, 4, 6), (1, 3, 5, 7)),
+    affinity=tuple(range(8)),
+)
+
+
+def topology(**other: Any) -> Topology:
+    facts = {name: getattr(TWO_NODES, name) for name in Topology.__slots__}
+    return Topology(**(facts | other))
+
+
+def test_cores_come_first_node_by_node_then_their_siblings() -> None:
+    assert cpu_order(TWO_NODES) == (0, 2, 1, 3, 4, 6, 5, 7)
+
+
+def test_beyond_the_last_cpu_it_begins_again() -> None:
+    assert pinning((0, 2, 1), 5) == [[0], [2], [1], [0], [2]]
+
+
+def test_efficiency_cores_are_the_last_cores() -> None:
+    hybrid = topology(
+        cores=((0, 4), (1, 5), (2,), (3,)), logical_cpus=6, efficiency_cpus=(2, 3), numa_nodes=()
+    )
+    assert cpu_order(topology(efficiency_cpus=(0, 4))) == (2, 1, 3, 0, 6, 5, 7, 4)
+    assert cpu_order(hybrid) == (0, 1, 2, 3, 4, 5)
+
+
+def test_only_cpus_that_may_be_used_are() -> None:
+    assert cpu_order(topology(affinity=(3, 4, 5, 7))) == (4, 5, 3, 7)
+
+
+def test_where_the_cores_cannot_be_read_every_cpu_is_one() -> None:
+    assert cpu_order(Topology(logical_cpus=3, affinity=(0, 1, 2))) == (0, 1, 2)
+
+
+@given(st.integers(1, 40), st.sets(st.integers(0, 7), min_size=1))
+def test_workers_share_a_core_only_when_the_region_says_so(
+    workers: int, affinity: set[int]
+) -> None:
+    where = topology(affinity=tuple(sorted(affinity)))
+    cpus = [cpu for (cpu,) in pinning(cpu_order(where), workers)]
+    cores = [next(core for core in where.cores if cpu in core) for cpu in cpus]
+    region = where.region(workers)
+    assert set(cpus) <= affinity
+    assert (len(set(cores)) == workers) == (region == "cores")
+    assert (len(set(cpus)) == workers) == (region != "oversubscribed")
+
+
+def planned(*, pin: bool, affinity: tuple[int, ...] | None = (0, 1)) -> Plan:
+    options = Options(workload=("echo",), workers=("1,3",), pin=pin, controls=False)
+    study = study_from(options, running_build="3.14t")
+    where = Topology(logical_cpus=2, physical_cores=2, cores=((0,), (1,)), affinity=affinity)
+    return make_plan(study, {"3.14t": description()}, where)
+
+
+def test_a_plan_pins_only_if_asked_to() -> None:
+    for cell in planned(pin=True).cells:
+        assert cell.pinning == [[0], [1], [0]][: cell.workers]
+    loose, pinned = planned(pin=False), planned(pin=True)
+    assert all(cell.pinning is None for cell in loose.cells)
+    assert loose.study.document["pin"] is False
+    assert pinned.study.document["pin"] is True
+
+
+def test_the_child_is_told_its_cpus() -> None:
+    plan = planned(pin=True)
+    documents = [plan.document(cell, ticks=10) for cell in plan.cells]
+    assert [document["pinning"] for document in documents] == [cell.pinning for cell in plan.cells]
+    assert all(read_cell(document).pinning for document in documents)
+
+
+def test_a_pinned_cell_is_another_than_a_loose_one() -> None:
+    cell = Cell(workload="echo", loop="asyncio", arm="3.14t", model="threads", workers=1)
+    pinned = Cell(
+        workload="echo", loop="asyncio", arm="3.14t", model="threads", workers=1, pinning=[[0]]
+    )
+    assert cell_key(cell) != cell_key(pinned)
+
+
+def test_where_nothing_can_be_pinned_the_plan_says_so() -> None:
+    with pytest.raises(UsageError, match="does not let a program choose its CPUs"):
+        planned(pin=True, affinity=None)
+    assert planned(pin=False, affinity=None).cells
+
+
+@pytest.mark.parametrize("model", [model for model in MODELS if refusal(model) is None])
+def test_real_workers_are_found_on_the_cpus_that_they_were_given(model: str) -> None:
+    mine = sorted(os.sched_getaffinity(0))
+    asked = [[mine[-1]], [mine[0]], mine[:2]]
+    cell = {"workload": "compute", "model": model, "workers": 3, "pinning": asked}
+    record = measured(cell)
+    assert [worker.cpus for worker in record.workers] == asked
+
+
+def test_workers_that_are_not_pinned_do_not_say_where_they_are() -> None:
+    record = measured({"workload": "compute", "workers": 1})
+    assert [worker.cpus for worker in record.workers] == [None]
+
+
+def test_a_workload_that_moves_its_worker_is_found_out(tmp_path: Path) -> None:
+    (tmp_path / "mover.py").write_text(
+        "import os\n"
+        "from dataclasses import dataclass\n"
+        "from workers.workloads.compute import Compute\n"
+        "@dataclass\n"
+        "class Mover(Compute):\n"
+        "    async def setup(self, worker):\n"
+        f"        os.sched_setaffinity(0, {os.sched_getaffinity(0)})\n"
+    )
+    mine = sorted(os.sched_getaffinity(0))
+    record = measured({"workload": "mover:Mover", "workers": 1, "pinning": [mine[:1]]}, tmp_path)
+    assert [worker.cpus for worker in record.workers] == [mine]
+
+
+def test_a_cpu_that_is_not_there_fails_the_run_and_says_so() -> None:
+    done = finish({"workload": "compute", "workers": 1, "pinning": [[4_000]]})
+    assert done.code == 1
+    failure = done.record.failure
+    assert failure is not None
+    assert (failure.phase, failure.worker) == ("import", 0)
+    assert "Invalid argument" in failure.error
+
+
+@pytest.mark.parametrize(
+    "wrong", [[], [[0]], [[0], []], [[0], 1], [[0], ["1"]], [[0], [-1]], [[0], [True]]], ids=str
+)
+def test_a_pinning_that_makes_no_sense_is_refused(wrong: list[Any]) -> None:
+    with pytest.raises(CellError, match=r"^pinning: expected"):
+        read_cell({"workload": "compute", "workers": 2, "pinning": wrong})
+
+
+def test_a_child_that_cannot_pin_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "sched_setaffinity")
+    with pytest.raises(CellError, match="does not let a program choose"):
+        read_cell({"workload": "compute", "pinning": [[0]]})

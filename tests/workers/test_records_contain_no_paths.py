@@ -1,0 +1,118 @@
+"""What a run leaves in a journal names files by what they are, not by where they are here."""
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from scaling.run.child import Child, run_child
+from scaling.run.path_redaction import without_paths
+from tests.support.children import QUICK, ROOT, environment
+
+FAILS = """
+    import email.utils, faulthandler
+
+    @dataclass
+    class Theirs(Workload):
+        way: Literal["raise", "crash"] = parameter("raise", "how to fail")
+
+        async def setup(self, worker: Worker) -> None:
+            if self.way == "crash":
+                faulthandler._sigsegv()
+            await asyncio.wait_for(self.look(), 5)
+
+        async def look(self) -> None:
+            open(os.path.join(os.path.dirname(__file__), "list.txt"))
+    """
+
+
+@pytest.mark.parametrize(("way", "kept"), [("raise", "'list.txt'"), ("crash", "in setup")])
+def test_failure_is_told_without_folders(
+    theirs: Callable[[str], str], tmp_path: Path, way: str, kept: str
+) -> None:
+    cell = {"workload": theirs(FAILS), "parameters": {"way": way}, **QUICK}
+    ending = run_child(Child(sys.executable, environment(tmp_path)), cell)
+    said = (ending.raw_record or b"").decode() + ending.stderr
+    assert kept in said
+    assert "theirs.py" in said
+    for folder in (tmp_path, ROOT, sys.prefix, sys.base_prefix, Path.home()):
+        assert f"{folder}/" not in said
+    if ending.record and ending.record.failure:
+        assert 'File "asyncio/tasks.py", line' in ending.record.failure.traceback
+        assert 'File "theirs.py", line' in ending.record.failure.traceback
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ('File "/opt/x/lib/python3.14t/asyncio/a.py", line 3', 'File "asyncio/a.py", line 3'),
+        (r"File \"/v/lib/python3.14/site-packages/p/q.py\", li", r"File \"p/q.py\", li"),
+        ('Binary file "/opt/x/bin/python3.14t", at', 'Binary file "python3.14t", at'),
+        ('File "<string>", line 1', 'File "<string>", line 1'),
+        ("see /code/workers/life.py:7", "see workers/life.py:7"),
+        ("http://127.0.0.1:8000/item?id=7 in stories/s", None),
+        ('{"class": "asyncio.unix_events", "a": [1, 2]}', None),
+        ("\xff\xfe", None),
+        ("/v/lib/python3.14/site-packages/p/q.py:7: UserWarning: no", "p/q.py:7: UserWarning: no"),
+        (
+            "cannot import name 'a' from 'b' (/home/x/b.py)",
+            "cannot import name 'a' from 'b' (b.py)",
+        ),
+        ("bad (/v/lib/python3.14/site-packages/c.so)", "bad (c.so)"),
+        ("GET (/item?id=7)", None),
+        ("'/code' is no file, /coder/x neither", "'.' is no file, /coder/x neither"),
+        (r"gone:\n/other/list.txt", r"gone:\nlist.txt"),
+    ],
+)
+def test_only_paths_are_shortened(said: str, shown: str | None) -> None:
+    data = said.encode("latin-1")
+    expected = data if shown is None else shown.encode()
+    assert without_paths(data, ["/code", "/other/", "", ".", "/"]) == expected
+
+
+def test_users_folder_is_a_tilde(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    assert without_paths(b"no /home/ada/data/x.csv", []) == b"no ~/data/x.csv"
+    assert without_paths(b"no '/home/ada', no /home/adam", []) == b"no '~', no /home/adam"
+    assert without_paths(b"no /home/ada/data/x.csv", ["/home"]) == b"no ~/data/x.csv"
+    monkeypatch.setenv("HOME", "/")
+    assert without_paths(b"no /data/x.csv", []) == b"no /data/x.csv"
+
+
+def test_a_folder_is_known_however_json_writes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/zoë")
+    for said in ("no '/home/zoë/x.csv'", 'File "/home/zoë/y.py", line 3', "in (/home/zoë/z.so)"):
+        shown = without_paths(json.dumps(said).encode(), [])
+        assert "zo" not in json.loads(shown)
+        assert shown == without_paths(json.dumps(said, ensure_ascii=False).encode(), [])
+
+
+TELLS = """
+    import tempfile, warnings
+
+    @dataclass
+    class Theirs(Workload):
+        async def setup(self, worker: Worker) -> None:
+            warnings.warn("old")
+            folders = [sys.prefix, sys.executable, os.getcwd(), tempfile.gettempdir()]
+            raise ValueError(f"{folders} {os.environ['SCALING_CACHE']}/x")
+    """
+
+
+def test_nothing_that_a_child_is_made_of_is_named(
+    theirs: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "cäche"
+    folder.mkdir()
+    monkeypatch.setenv("SCALING_CACHE", str(folder))
+    variables = environment(tmp_path, SCALING_CACHE=str(folder))
+    ending = run_child(Child(sys.executable, variables), {"workload": theirs(TELLS), **QUICK})
+    assert ending.record is not None
+    assert ending.record.failure is not None
+    assert "theirs.py:" in ending.stderr
+    for said in (ending.record.failure.error, ending.record.failure.traceback, ending.stderr):
+        for path in (sys.prefix, Path.cwd(), folder, tempfile.gettempdir(), tmp_path):
+            assert str(path) not in said

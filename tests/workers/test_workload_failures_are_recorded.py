@@ -1,0 +1,318 @@
+"""A workload that fails gives a whole record that says where, and the child ends."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from scaling.journal.record import Failure
+from tests.support.children import PATIENCE_S, finish, measured
+
+MODELS = pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
+BOTH = pytest.mark.parametrize("model", ["threads", "processes"])
+
+# Fails in one of its methods, in worker 1 of 2.
+FRAGILE = """
+    Where = Literal["load", "setup", "run", "end", "teardown", "callback", "exit"]
+
+    @dataclass
+    class Theirs(Workload):
+        where: Where = parameter("run", "what fails")
+
+        def _fail(self, where: str, worker: Worker | None = None) -> None:
+            if self.where == where and (worker is None or worker.index == 1):
+                raise LookupError(f"no luck in {where}")
+
+        def load(self) -> None:
+            self._fail("load")
+
+        async def setup(self, worker: Worker) -> None:
+            self._fail("setup", worker)
+            if self.where == "callback":
+                asyncio.get_running_loop().call_soon(self._fail, "callback", worker)
+
+        async def run(self, worker: Worker) -> None:
+            await asyncio.sleep(0)
+            self._fail("run", worker)
+            if self.where == "end" and worker.index == 1:
+                return
+            if self.where == "exit" and worker.index == 1:
+                sys.exit(3)
+            while worker.running:
+                await asyncio.sleep(0.001)
+                worker.operations += 1
+
+        async def teardown(self, worker: Worker) -> None:
+            self._fail("teardown", worker)
+    """
+
+
+def failed_and_told(cell: Mapping[str, object], *folders: Path) -> tuple[Failure, str]:
+    done = finish({"workers": 2, **cell}, *folders)
+    assert done.code == 1
+    record = done.record
+    assert record.outcome == "failed"
+    assert record.failure is not None
+    return record.failure, done.told
+
+
+def failed(cell: Mapping[str, object], *folders: Path) -> Failure:
+    return failed_and_told(cell, *folders)[0]
+
+
+@MODELS
+@pytest.mark.parametrize(
+    ("where", "phase", "error"),
+    [
+        ("setup", "setup", "LookupError: no luck in setup"),
+        ("run", "warm-up", "LookupError: no luck in run"),
+        ("end", "warm-up", "RuntimeError: the traffic ended before it was told to stop"),
+        ("exit", "warm-up", "SystemExit: 3"),
+        ("teardown", "teardown", "LookupError: no luck in teardown"),
+    ],
+)
+def test_phase_worker_and_error_are_named(
+    theirs: Callable[[str], str], tmp_path: Path, model: str, where: str, phase: str, error: str
+) -> None:
+    cell = {"workload": theirs(FRAGILE), "model": model, "parameters": {"where": where}}
+    failure = failed(cell, tmp_path)
+    assert (failure.phase, failure.worker, failure.error) == (phase, 1, error)
+    assert failure.traceback.splitlines()[-1] == error
+
+
+@MODELS
+def test_failed_import_is_told(theirs: Callable[[str], str], tmp_path: Path, model: str) -> None:
+    cell = {"workload": theirs(FRAGILE), "model": model, "parameters": {"where": "load"}}
+    failure = failed(cell, tmp_path)
+    assert (failure.phase, failure.error) == ("import", "LookupError: no luck in load")
+    assert (failure.worker is None) == (model == "threads")  # there the host imports, once for all
+
+
+@MODELS
+def test_callback_that_raises_is_an_error_of_its_worker(
+    theirs: Callable[[str], str], tmp_path: Path, model: str
+) -> None:
+    cell = {"workload": theirs(FRAGILE), "model": model, "parameters": {"where": "callback"}}
+    well, ill = measured({"workers": 2, **cell}, tmp_path).workers
+    assert (well.ticks.errors[-1], well.error_samples) == (0, [])
+    assert ill.ticks.errors[-1] == 1
+    assert "LookupError('no luck in callback')" in ill.error_samples[0]
+
+
+@BOTH
+def test_failure_is_told_though_another_worker_hangs(
+    theirs: Callable[[str], str], tmp_path: Path, model: str
+) -> None:
+    workload = theirs(
+        """
+        @dataclass
+        class Theirs(Workload):
+            async def setup(self, worker: Worker) -> None:
+                (await asyncio.sleep(3600)) if worker.index else 1 / 0
+        """
+    )
+    failure = failed({"workload": workload, "model": model}, tmp_path)
+    assert (failure.worker, failure.error) == (0, "ZeroDivisionError: division by zero")
+
+
+@BOTH
+def test_failure_after_being_ready_is_told(
+    theirs: Callable[[str], str], tmp_path: Path, model: str
+) -> None:
+    """Worker 0 is gone when the others become ready, and cannot be sent the schedule."""
+    workload = theirs(
+        """
+        @dataclass
+        class Theirs(Workload):
+            async def setup(self, worker: Worker) -> None:
+                await asyncio.sleep(0.5 * worker.index)
+            async def run(self, worker: Worker) -> None:
+                await asyncio.sleep(3600 if worker.index else 0.2)
+                raise LookupError("too early")
+        """
+    )
+    failure = failed({"workload": workload, "model": model}, tmp_path)
+    assert (failure.worker, failure.error) == (0, "LookupError: too early")
+
+
+@BOTH
+def test_what_failed_first_is_the_failure(
+    theirs: Callable[[str], str], tmp_path: Path, model: str
+) -> None:
+    workload = theirs(
+        """
+        @dataclass
+        class Theirs(Workload):
+            async def setup(self, worker: Worker) -> None:
+                raise LookupError("first")
+            async def teardown(self, worker: Worker) -> None:
+                self.never_set.close()
+        """
+    )
+    failure = failed({"workload": workload, "model": model}, tmp_path)
+    assert (failure.phase, failure.error) == ("setup", "LookupError: first")
+    assert "and then, in teardown: AttributeError" in failure.traceback
+
+
+def test_worker_process_that_dies_is_named(theirs: Callable[[str], str], tmp_path: Path) -> None:
+    workload = theirs(
+        """
+        @dataclass
+        class Theirs(Workload):
+            async def run(self, worker: Worker) -> None:
+                os.kill(os.getpid(), signal.SIGKILL) if worker.index else await worker.stopped()
+        """
+    )
+    failure = failed({"workload": workload, "model": "processes"}, tmp_path)
+    assert failure.error == "ChannelClosedError: worker 1 went away without a word"
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+@pytest.mark.parametrize(
+    ("after", "answer", "phase", "error"),
+    [
+        (0, "data[::-1]", "setup", "WrongEchoError: the echo differs from what was sent"),
+        (0, "None", "setup", "ConnectionResetError: the echo server hung up"),
+        (9, "None", "warm-up", "ConnectionResetError: the echo server hung up"),
+    ],
+    ids=["wrong", "lost-at-once", "lost-in-traffic"],
+)
+def test_echo_that_is_none_is_a_failure(
+    theirs: Callable[[str], str],
+    tmp_path: Path,
+    loop: str,
+    after: int,
+    answer: str,
+    phase: str,
+    error: str,
+) -> None:
+    workload = theirs(
+        f"""
+        from workers.workloads import echo_ends
+        from workers.workloads.echo import Echo
+
+        def answer(server, data):
+            server.seen = getattr(server, "seen", 0) + 1
+            answer = {answer} if server.seen > {after} else data
+            server.transport.write(answer) if answer else server.transport.close()
+
+        echo_ends.ProtocolServer.data_received = answer
+
+        class Theirs(Echo):
+            pass
+        """
+    )
+    # Nine round trips take no time to speak of, but a machine may.
+    failure = failed({"workload": workload, "loop": loop, "warmup_s": PATIENCE_S}, tmp_path)
+    assert (failure.phase, failure.error) == (phase, error)
+    assert failure.worker is not None
+
+
+@MODELS
+def test_what_a_workload_prints_is_not_in_the_record(
+    theirs: Callable[[str], str], tmp_path: Path, model: str
+) -> None:
+    workload = theirs(
+        """
+        from workers.workloads.compute import Compute
+        print("{imported}")
+
+        @dataclass
+        class Theirs(Compute):
+            async def setup(self, worker: Worker) -> None:
+                print("}set up{", flush=True)
+                os.write(1, b"past Python\\n")
+                os.system("echo by another program")
+        """
+    )
+    done = finish({"workload": workload, "model": model}, tmp_path)
+    assert done.record.outcome == "measured"
+    assert done.printed == done.printed.strip() + "\n"
+    for text in ("{imported}", "}set up{", "past Python", "by another program"):
+        assert text in done.told
+
+
+@BOTH
+def test_first_three_errors_are_kept_and_all_counted(
+    theirs: Callable[[str], str], tmp_path: Path, model: str
+) -> None:
+    workload = theirs(
+        """
+        @dataclass
+        class Theirs(Workload):
+            async def run(self, worker: Worker) -> None:
+                for number in range(5):
+                    worker.fail(f"error {number}")
+                await worker.stopped()
+        """
+    )
+    (worker,) = measured({"workload": workload, "model": model}, tmp_path).workers
+    assert worker.ticks.errors == [5, 5, 5]
+    assert worker.error_samples == ["error 0", "error 1", "error 2"]
+
+
+@MODELS
+@pytest.mark.parametrize(
+    ("value", "told"), [("float('nan')", "nan"), ("float('inf')", "inf"), ("'ten'", "'ten'")]
+)
+def test_figure_that_is_no_number_is_told_and_all_is_closed(
+    theirs: Callable[[str], str], tmp_path: Path, model: str, value: str, told: str
+) -> None:
+    workload = theirs(
+        f"""
+        @dataclass
+        class Theirs(Workload):
+            finite = True
+            async def run(self, worker: Worker) -> None:
+                worker.figures["settle_s"] = {value}
+            async def teardown(self, worker: Worker) -> None:
+                print("closed all the same", file=sys.stderr)
+        """
+    )
+    failure, stderr = failed_and_told({"workload": workload, "model": model}, tmp_path)
+    expected = f"ValueError: figures['settle_s']: expected a finite number, got {told}"
+    assert (failure.phase, failure.error) == ("stop", expected)
+    assert "closed all the same" in stderr
+
+
+# The host's patience is a minute; one that has less shows the same. It has it all until the workers
+# are there, however long a machine takes to start them, and gives them more time for last words.
+IMPATIENT = """\
+import workers.host.hosting
+import workers.host.models
+
+workers.host.models.LAST_WORDS_S = 4
+order = workers.host.hosting.Host._order
+
+def impatiently(*arguments):
+    workers.host.hosting.LIMIT_S = 3
+    order(*arguments)
+
+workers.host.hosting.Host._order = impatiently
+"""
+
+
+@BOTH
+def test_hung_worker_is_given_up_with_its_stack(
+    theirs: Callable[[str], str], tmp_path: Path, model: str
+) -> None:
+    workload = theirs(
+        """
+        @dataclass
+        class Theirs(Workload):
+            async def setup(self, worker: Worker) -> None:
+                if worker.index:
+                    stands_still()
+            async def run(self, worker: Worker) -> None:
+                await worker.stopped()
+
+        def stands_still() -> None:
+            time.sleep(3600)
+        """
+    )
+    (tmp_path / "sitecustomize.py").write_text(IMPATIENT)
+    failure, told = failed_and_told({"workload": workload, "model": model}, tmp_path)
+    assert (failure.phase, failure.worker) == ("setup", None)
+    assert failure.error.startswith("TimeoutError: 1 of 2 workers silent for 3")
+    assert failure.error.endswith(" s: hung, or the loop blocked")
+    assert "in stands_still" in told
