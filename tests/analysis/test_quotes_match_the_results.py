@@ -1,6 +1,7 @@
-"""A figure in a text is held against the results that its comment names, or put right from them."""
+"""A figure in a text is checked against the results that its comment names, or corrected."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,8 +18,9 @@ from scaling.base.errors import UsageError
 from scaling.cli import app
 from scaling.journal.record import ParameterValue
 from scaling.report.claims_view import STYLES
-from scaling.report.quotes.check import check, mended
+from scaling.report.quotes.check import check, corrected
 from scaling.report.quotes.form import form
+from scaling.report.quotes.keys import FILE_NAME
 from scaling.report.quotes.lookup import OF_CLAIMS, Lookup
 from scaling.report.quotes.rewrite import quotes
 from scaling.report.quotes.source import parse
@@ -69,7 +71,7 @@ def test_what_is_missing_is_filled_in_and_then_right(results: Lookup, ratio: Est
             text = text.replace("**", "")
         (finding,) = check(text, results)
         assert finding.right == right
-        done = mended(text, [finding])
+        done = corrected(text, [finding])
         assert done == text.replace(f"{before}**<", f"{right}**<").replace("do <", f"do {right}<")
         assert check(done, results) == []
 
@@ -118,9 +120,9 @@ def test_studies_of_several_machines_are_told_apart_by_their_paths(tmp_path: Pat
     write([with_(head, machine__id="b"), *runs], tmp_path / "other" / "made" / "journal.jsonl")
     both = Lookup(tmp_path)
     assert both.figure("other/claims: all") == of_both[0]
-    with pytest.raises(UsageError, match="of several machines; name one, such as one/claims"):
+    with pytest.raises(UsageError, match="several machines; name one, such as one/claims"):
         both.figure("claims: hold")
-    with pytest.raises(UsageError, match="no study stands below it"):
+    with pytest.raises(UsageError, match="no study below it"):
         results.figure("third/claims: hold")
     with pytest.raises(UsageError, match="Did you mean 'other/made'"):
         results.figure("othr/made: blocks")
@@ -173,13 +175,13 @@ def test_it_is_written_as_asked_and_found_again(
     [
         ("made:", "expected RESULTS: MEASURE"),
         ("made: throughput_per_s workload", "expected field=value, got 'workload'"),
-        ("made: throughput_per_s workload=echo workload=echo", "workload is said twice"),
+        ("made: throughput_per_s workload=echo workload=echo", "workload is given twice"),
         ("made: throughput_per_s worklaod=echo", "Did you mean 'workload'?"),
         ("made: throughput_per_s over.arms=3.14", "Did you mean 'arm'?"),
         ("made: throughput_per_s as=pont", "Did you mean 'point'?"),
         ("made: throughput_per_s in=Ns", "unknown unit"),
-        ("made: throughput_per_s in=ms as=percent", "no other unit"),
-        ("made: throughput_per_s as=point,interval", "where nothing is said"),
+        ("made: throughput_per_s in=ms as=percent", "has no other unit"),
+        ("made: throughput_per_s as=point,interval", "leave it out"),
         (f"made: throughput_per_s {CELL} in=ms", "ms is no unit for round trips/s"),
         (f"made: throughput_per {CELL}", "Did you mean 'throughput_per_s'?"),
         ("made: throughput_per_s workload=echo arm=3.14t workers=3", "made has no echo"),
@@ -250,11 +252,11 @@ def test_the_command_fails_until_it_has_written(folder: Path, tmp_path: Path) ->
     assert (done.exit_code, done.stderr) == (1, "")
     assert done.stdout.splitlines() == [
         f"{text}:100: says 7 where 192 was measured (made: runs)",
-        f"{text}: 2 figures with a source, 1 to be seen to",
+        f"{text}: 2 figures with a source, 1 wrong",
     ]
     done = CliRunner().invoke(app, [*asked, "--write"])
     assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout == f"{text}: 2 figures with a source, all as measured; 1 put right\n"
+    assert done.stdout == f"{text}: 2 figures with a source, all as measured; 1 corrected\n"
     assert text.read_bytes() == begin + b"192" + end
 
 
@@ -263,5 +265,38 @@ def test_wrong_use_is_told(folder: Path, tmp_path: Path) -> None:
     for text, told in (("no.md", "No such file"), ("latin.md", "not UTF-8 text")):
         with pytest.raises(UsageError, match=told):
             quotes([tmp_path / text], folder, Console(quiet=True), write=False)
-    with pytest.raises(UsageError, match="no study stands in a folder below it"):
+    with pytest.raises(UsageError, match="no folder below it has a study"):
         Lookup(tmp_path)
+
+
+KEYED = "Two do 1.23<!-- two --> times in ?<!-- blocks --> blocks.\n"
+
+
+@pytest.fixture
+def keyed(folder: Path) -> Iterator[Path]:
+    file = folder / FILE_NAME
+    file.write_text(
+        f'two = "made: throughput_per_s {CELL} over.workers=1"\nblocks = "made: blocks"\n'
+    )
+    yield folder
+    file.unlink()
+
+
+def test_a_key_stands_for_its_source(keyed: Path, ratio: Estimate) -> None:
+    results = Lookup(keyed)
+    done = corrected(KEYED, check(KEYED, results))
+    assert done == f"Two do {ratio}<!-- two --> times in 6<!-- blocks --> blocks.\n"
+    assert check(done, results) == []
+
+
+def test_an_unknown_key_is_named_with_its_line(keyed: Path) -> None:
+    (finding,) = check("\n6<!-- block -->\n", Lookup(keyed))
+    assert "Did you mean 'blocks'?" in finding.why
+    assert finding.quote.line == 2
+
+
+@pytest.mark.parametrize(("text", "message"), [("two = 3", "expected a source"), ("two", "TOML")])
+def test_a_bad_file_of_keys_is_refused(text: str, message: str, keyed: Path) -> None:
+    (keyed / FILE_NAME).write_text(text)
+    with pytest.raises(UsageError, match=message):
+        Lookup(keyed)

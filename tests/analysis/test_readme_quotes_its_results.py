@@ -34,6 +34,11 @@ def test_every_figure_is_the_one_that_was_measured(text: str, results: Lookup) -
     assert not wrong, "\n".join(["`nox -s quotes` puts right what it can:", *wrong])
 
 
+def test_every_key_is_used(results: Lookup) -> None:
+    used = {each.comment for text in TEXTS for each in quotes_in((ROOT / text).read_text("utf-8"))}
+    assert results.keys.keys() <= used
+
+
 def test_there_are_pictures() -> None:
     assert PICTURES
 

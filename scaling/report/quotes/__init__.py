@@ -1,1 +1,1 @@
-"""Figures in texts, each with a comment that says where it is from, held against the results."""
+"""Figures in texts, each with a comment that names its source, checked against the results."""

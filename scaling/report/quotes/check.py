@@ -1,4 +1,4 @@
-"""A text held against the results: which figures are not, or cannot be, what was measured."""
+"""A text checked against the results: which figures are not, or cannot be, what was measured."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from scaling.report.quotes.text import OPEN, Quote, bare_in, quotes_in
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A figure that is not right, and why; `right` is what should stand there, if that is known."""
+    """A figure that is wrong, and why; `right` is what should stand there, if that is known."""
 
     quote: Quote
     why: str
@@ -18,13 +18,13 @@ class Finding:
 
 
 def check(text: str, results: Lookup) -> list[Finding]:
-    """What is wrong with the figures of a text, in the order in which they stand there."""
+    """What is wrong with the figures of a text, in their order."""
     found = [_compared(quote, results) for quote in quotes_in(text)]
     found += [_without_source(quote) for quote in bare_in(text)]
     return sorted(filter(None, found), key=lambda each: each.quote.begin)
 
 
-def mended(text: str, findings: Iterable[Finding]) -> str:
+def corrected(text: str, findings: Iterable[Finding]) -> str:
     """The text with the right figures, where they are known."""
     for each in sorted(findings, key=lambda each: each.quote.begin, reverse=True):
         if each.right:
@@ -36,7 +36,7 @@ def _compared(quote: Quote, results: Lookup) -> Finding | None:
     try:
         right = results.figure(quote.comment)
     except UsageError as error:
-        return Finding(quote, f"{error} (asked by: {quote.comment})")
+        return Finding(quote, f"{error} (from: {quote.comment})")
     if quote.written == right:
         return None
     written = "says nothing" if quote.written in ("", OPEN) else f"says {quote.written}"
@@ -45,5 +45,5 @@ def _compared(quote: Quote, results: Lookup) -> Finding | None:
 
 def _without_source(quote: Quote) -> Finding:
     return Finding(
-        quote, f"{quote.written} has no source: put <!-- RESULTS: MEASURE workload=… --> behind it"
+        quote, f"{quote.written} has no source: put <!-- KEY --> after it, and KEY in figures.toml"
     )

@@ -12,7 +12,7 @@ FORMS = ("point", "interval", "percent")
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Which parts of an estimate are written. Both where none is said; an empty unit is its own."""
+    """Which parts of an estimate are written: both where none is named, in its own unit."""
 
     parts: frozenset[str] = frozenset()
     unit: str = ""
@@ -24,11 +24,11 @@ class Form:
             UsageError: there is no such figure, no interval of it, or its unit is of another kind.
         """
         if not value.n:
-            raise UsageError("no valid run tells it")
+            raise UsageError("no valid run has it")
         percent = "percent" in self.parts
-        told = value.scaled(100.0, "%") if percent else _in(self.unit, value)
+        shown = value.scaled(100.0, "%") if percent else _in(self.unit, value)
         sign = " %" if percent else ""
-        point, bounds = f"{formats.number(told.point)}{sign}", told.bounds
+        point, bounds = f"{formats.number(shown.point)}{sign}", shown.bounds
         if "interval" in self.parts:
             if not bounds:
                 raise UsageError("it has no interval")
@@ -37,22 +37,22 @@ class Form:
 
 
 def form(parts: str, unit: str) -> Form:
-    """A form as a comment says it: `point`, `interval`, `percent`, or `point,percent`.
+    """A form as a source has it: `point`, `interval`, `percent`, or `point,percent`.
 
     Raises:
         UsageError: no such form or unit, or two that exclude each other.
     """
-    said = frozenset(filter(None, parts.split(",")))
-    for part in sorted(said):
+    named = frozenset(filter(None, parts.split(",")))
+    for part in sorted(named):
         if part not in FORMS:
             raise unknown("form", part, FORMS, where="as")
-    if {"point", "interval"} <= said:
-        raise UsageError("as: point and interval are what is written where nothing is said")
+    if {"point", "interval"} <= named:
+        raise UsageError("as: leave it out to have point and interval")
     if unit and unit not in units.NAMES:
         raise unknown("unit", unit, units.NAMES, where="in")
-    if unit and "percent" in said:
-        raise UsageError("in: a share in percent has no other unit")
-    return Form(said, unit)
+    if unit and "percent" in named:
+        raise UsageError("in: a percentage has no other unit")
+    return Form(named, unit)
 
 
 def _in(unit: str, value: Estimate) -> Estimate:

@@ -1,4 +1,4 @@
-"""What the results say, for a figure that says where it is from."""
+"""What was measured, for a figure whose comment names its source."""
 
 from collections.abc import Callable
 from functools import cache, cached_property
@@ -11,9 +11,10 @@ from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.errors import UsageError
 from scaling.base.suggest import unknown
 from scaling.journal.reading import NAMES
+from scaling.report.quotes.keys import keys_in, source_of
 from scaling.report.quotes.source import Source, parse
 
-# What can be told of a whole study.
+# Facts about a whole study.
 OF_A_STUDY: dict[str, Callable[[Extent], str]] = {
     "date": lambda found: found.date or "",
     "blocks": lambda found: f"{found.blocks:,}",
@@ -23,7 +24,7 @@ OF_A_STUDY: dict[str, Callable[[Extent], str]] = {
 
 # In the place of a study's folder: all studies beside it, `claims` or `my-machine/claims`.
 CLAIMS = "claims"
-# What can be told of all claims, held against these studies: how many have that word, None for any.
+# Counts of claims, judged by these studies: how many have that word, None for any.
 OF_CLAIMS: dict[str, Word | None] = {
     "all": None,
     "hold": "holds",
@@ -34,14 +35,18 @@ OF_CLAIMS: dict[str, Word | None] = {
 
 
 class Lookup:
-    """Studies below one folder, by their paths in it; each is read when first quoted, and kept."""
+    """Studies below one folder, by their paths in it; each is read when first quoted, and kept.
+
+    The folder may hold `figures.toml`, with the source of each figure that a text quotes by key.
+    """
 
     def __init__(self, folder: Path, read: Callable[[Path], Journal] = read_journal) -> None:
-        """Raises `UsageError` if there is no study in any folder below `folder`."""
+        """Raises `UsageError` where no study is below `folder`, or its keys cannot be read."""
         self._folder = folder
         self._read = read
         if not self.studies:
-            raise UsageError(f"{folder}: no study stands in a folder below it")
+            raise UsageError(f"{folder}: no folder below it has a study")
+        self.keys = keys_in(folder)
         self._journal = cache(self._opened)
         self._words = cache(self._judged)
 
@@ -52,12 +57,12 @@ class Lookup:
         return sorted(each.relative_to(self._folder).as_posix() for each in found)
 
     def figure(self, comment: str) -> str:
-        """The figure that a comment asks for, as it has to be written.
+        """The figure that a comment stands for, as it must be written.
 
         Raises:
-            UsageError: the comment makes no sense, or the results do not tell.
+            UsageError: the comment cannot be read, or the figure was not measured.
         """
-        source = parse(comment)
+        source = parse(source_of(comment, self.keys))
         if PurePosixPath(source.results).name == CLAIMS:
             return self._of_claims(source)
         journal = self._journal(source.results)
@@ -76,11 +81,11 @@ class Lookup:
     def _judged(self, folder: PurePosixPath) -> list[Word]:
         below = [name for name in self.studies if PurePosixPath(name).is_relative_to(folder)]
         if not below:
-            raise UsageError(f"{self._folder / folder}: no study stands below it")
+            raise UsageError(f"{self._folder / folder}: no study below it")
         journals = [self._journal(name) for name in below]
         if len({each.study.machine.id for each in journals}) > 1:
             where = PurePosixPath(below[0]).parent / CLAIMS
-            raise UsageError(f"{folder / CLAIMS}: of several machines; name one, such as {where}")
+            raise UsageError(f"{folder / CLAIMS}: several machines; name one, such as {where}")
         return [each.word for each in judge(journals)]
 
     def _opened(self, name: str) -> Journal:
@@ -91,12 +96,12 @@ class Lookup:
 
 def _of_study(source: Source, journal: Journal) -> str:
     _take_no_cell(source, "a whole study")
-    told = OF_A_STUDY[source.measure](extent(journal))
-    if not told:
-        raise UsageError(f"the journal does not tell its {source.measure}")
-    return told
+    fact = OF_A_STUDY[source.measure](extent(journal))
+    if not fact:
+        raise UsageError(f"the journal has no {source.measure}")
+    return fact
 
 
 def _take_no_cell(source: Source, whole: str) -> None:
     if source.cell or source.over:
-        raise UsageError(f"{source.measure} is of {whole}, and takes no cell")
+        raise UsageError(f"{source.measure} is a fact about {whole} and takes no cell")

@@ -1,4 +1,4 @@
-"""`scaling quotes`: every figure in a text is what was measured, or is put right."""
+"""`scaling quotes`: check every figure in a text against the results, and correct it if asked."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,16 +9,16 @@ from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.text_file import text_in
 from scaling.journal.protected_write import write_file
-from scaling.report.quotes.check import Finding, check, mended
+from scaling.report.quotes.check import Finding, check, corrected
 from scaling.report.quotes.lookup import Lookup
 from scaling.report.quotes.text import quotes_in
 
 
 def quotes(texts: Sequence[Path], results: Path, console: Console, *, write: bool) -> bool:
-    """Hold the figures of `texts` against the studies in `results`; tell what is not right.
+    """Check the figures of `texts` against the studies in `results`; print what is wrong.
 
-    With `write`, figures that can be put right are, and what cannot be is told. Returns whether
-    every figure is right in the end.
+    With `write`, wrong figures are corrected where the right one is known. Returns whether every
+    figure is right in the end.
 
     Raises:
         UsageError: a text or the results cannot be read.
@@ -30,7 +30,7 @@ def quotes(texts: Sequence[Path], results: Path, console: Console, *, write: boo
         text = text_in(path)
         findings = check(text, lookup)
         if write:
-            _write(path, text, mended(text, findings))
+            _write(path, text, corrected(text, findings))
         wrong = [each for each in findings if not (write and each.right)]
         for each in wrong:
             say(console, f"{path}:{each.quote.line}: {each.why}")
@@ -40,16 +40,16 @@ def quotes(texts: Sequence[Path], results: Path, console: Console, *, write: boo
 
 
 def _summary(path: Path, text: str, findings: list[Finding], wrong: list[Finding]) -> str:
-    """`README.md: 41 figures with a source, all as measured; 2 were put right`."""
-    told = formats.plural(len(quotes_in(text)), "figure")
-    state = f"{len(wrong)} to be seen to" if wrong else "all as measured"
-    mended_ = len(findings) - len(wrong)
-    put_right = f"; {mended_} put right" if mended_ else ""
-    return f"{path}: {told} with a source, {state}{put_right}"
+    """`README.md: 41 figures with a source, all as measured; 2 corrected`."""
+    figures = formats.plural(len(quotes_in(text)), "figure")
+    state = f"{len(wrong)} wrong" if wrong else "all as measured"
+    count = len(findings) - len(wrong)
+    note = f"; {count} corrected" if count else ""
+    return f"{path}: {figures} with a source, {state}{note}"
 
 
 def _write(path: Path, old: str, new: str) -> None:
-    """Write a text, its line ends as they are; one that has not changed is left alone."""
+    """Write a text, its line ends as they are; leave one alone that has not changed."""
     if new != old:
         again = "scaling quotes --write"
         write_file(path, lambda file: file.write_bytes(new.encode()), again)

@@ -1,13 +1,13 @@
-"""Where a figure in a text is from, as the comment behind it says.
+"""The source of a figure, as `figures.toml` or the comment after the figure has it.
 
     1.94 (1.92–1.97)<!-- pgo: throughput_per_s workload=echo arm=3.14t workers=2 over.workers=1 -->
 
-Before the colon stands a folder of results, then a measure, then the cell, field by field, as
-`scaling.figure` takes them; `parameters.payload_bytes=256` is a parameter, and with `over.` before
-it a field is of the cell that the measure is divided by. `as=` says how the figure is written,
-`in=` in which unit. Of a whole study there are `date`, `blocks`, `runs` and `minutes`. How many of
-all claims hold against the studies is `claims: hold`; `scaling.report.quotes.lookup` has what else
-counts. A folder further down is told with its path: `my-machine/pgo: …`, `my-machine/claims: hold`.
+A source is a folder of results, a colon, a measure, and the cell as `field=value`, as
+`scaling.figure` takes them. `parameters.payload_bytes=256` is a parameter; fields with `over.` are
+those of the cell that the measure is divided by. `as=` says how the figure is written, `in=` in
+which unit. Facts about a whole study are `date`, `blocks`, `runs` and `minutes`; `claims: hold`
+counts claims (`scaling.report.quotes.lookup` has the other counts). A folder further down is named
+by its path: `my-machine/pgo: …`, `my-machine/claims: hold`.
 """
 
 import re
@@ -38,39 +38,41 @@ class Source:
     form: Form
 
 
-def parse(comment: str) -> Source:
-    """Read a comment, without the arrows around it.
+def parse(source: str) -> Source:
+    """Read a source.
 
     Raises:
-        UsageError: a word of it makes no sense.
+        UsageError: a word of it cannot be read.
     """
-    results, _, rest = comment.partition(":")
+    results, _, rest = source.partition(":")
     try:
         measure, *words = shlex.split(rest)
     except ValueError:  # no word at all, or a quotation mark without its other
-        raise UsageError(f"expected RESULTS: MEASURE field=value …, got {comment!r}") from None
-    said = _pairs(words)
-    written = form(said.pop("as", ""), said.pop("in", ""))
-    over = {name.removeprefix(OVER): said.pop(name) for name in list(said) if name.startswith(OVER)}
-    return Source(results, measure, _cell(said), _cell(over) if over else None, written)
+        raise UsageError(f"expected RESULTS: MEASURE field=value …, got {source!r}") from None
+    given = _pairs(words)
+    written = form(given.pop("as", ""), given.pop("in", ""))
+    over = {
+        name.removeprefix(OVER): given.pop(name) for name in list(given) if name.startswith(OVER)
+    }
+    return Source(results, measure, _cell(given), _cell(over) if over else None, written)
 
 
 def _pairs(words: Iterable[str]) -> dict[str, str]:
-    said: dict[str, str] = {}
+    given: dict[str, str] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name or not value:
             raise UsageError(f"expected field=value, got {word!r}")
-        if name in said:
-            raise UsageError(f"{name} is said twice")
-        said[name] = value
-    return said
+        if name in given:
+            raise UsageError(f"{name} is given twice")
+        given[name] = value
+    return given
 
 
-def _cell(said: Mapping[str, str]) -> dict[str, object]:
+def _cell(given: Mapping[str, str]) -> dict[str, object]:
     """The fields of a cell in the types that they have there."""
     cell: dict[str, Any] = {}
-    for name, text in said.items():
+    for name, text in given.items():
         if name.startswith(PARAMETER):
             cell.setdefault("parameters", {})[name.removeprefix(PARAMETER)] = _value(text)
         elif name not in NAMES:

@@ -1,6 +1,8 @@
-"""Figures in a Markdown text: those whose comment says where they are from, and those without.
+"""Figures in a Markdown text: those whose comment names their source, and those without.
 
-What stands in code is passed over; it only looks like a figure.
+A comment of one word right after a figure is a key (`scaling.report.quotes.keys`), one with a colon is a source in full
+(`scaling.report.quotes.source`), and any other says that the figure is from elsewhere. Code is
+skipped: what stands there only looks like a figure.
 """
 
 import re
@@ -11,12 +13,12 @@ SIGN = r"(?:\s%)?"
 RANGE = rf"{NUMBER}{SIGN}(?:–|\s+to\s+){NUMBER}{SIGN}"
 WITH_RANGE = rf"{NUMBER}{SIGN}\s+\({RANGE}\)"
 DATE = r"\d{4}-\d\d-\d\d"
-OPEN = "?"  # what a writer puts down for a figure that is yet to come
+OPEN = "?"  # what a writer puts where a figure is yet to come
 ALONE = r"(?<![\w.,–-])"  # not the end of a longer word or number
 
 QUOTE = re.compile(
     rf"(?P<figure>{ALONE}(?:{re.escape(OPEN)}|{DATE}|{WITH_RANGE}|{RANGE}|{NUMBER}{SIGN}))?[*_]*"
-    r"<!--\s*(?P<comment>[^\s:>]+:\s.*?)\s*-->",
+    r"<!--\s*(?P<comment>[^\s:>]+:\s.*?|[\w.-]+)\s*-->",
     re.DOTALL,
 )
 BARE = re.compile(rf"{ALONE}{WITH_RANGE}(?![*_]*<!--)")
@@ -30,8 +32,8 @@ INLINE = re.compile(r"(?<!`)(`+)(?!`)(?:(?!\n\s*\n).)+?(?<!`)\1(?!`)", re.DOTALL
 class Quote:
     """A figure: the line that it begins in, from 1, its place in the text, what is written there.
 
-    `comment` says where it is from; it is empty where there is none. A comment without a figure has
-    a place that is empty, which is where the figure belongs.
+    `comment` is its key or source, empty where it has none. A comment without a figure has an empty
+    place, which is where the figure belongs.
     """
 
     line: int
@@ -42,9 +44,11 @@ class Quote:
 
 
 def quotes_in(text: str) -> list[Quote]:
-    """Every comment that says where a figure is from, with the figure before it."""
+    """Every comment with a key or a source, with the figure before it."""
     found = []
     for match in QUOTE.finditer(without_code(text)):
+        if not match["figure"] and ":" not in match["comment"]:
+            continue  # `<!-- prettier-ignore -->` is no key
         begin, end = match.span("figure") if match["figure"] else (match.start(), match.start())
         comment = " ".join(match["comment"].split())
         found.append(Quote(_line(text, begin), begin, end, _on_a_line(match["figure"]), comment))
@@ -52,7 +56,7 @@ def quotes_in(text: str) -> list[Quote]:
 
 
 def bare_in(text: str) -> list[Quote]:
-    """Every figure with its interval that no comment stands behind."""
+    """Every figure with its interval and no comment after it."""
     return [
         Quote(_line(text, match.start()), *match.span(), _on_a_line(match[0]))
         for match in BARE.finditer(without_code(text))
