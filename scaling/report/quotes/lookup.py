@@ -29,7 +29,7 @@ OF_CLAIMS: dict[str, Word | None] = {
     "all": None,
     "hold": "holds",
     "do-not-hold": "does not hold",
-    "cannot-tell": "can't tell",
+    "inconclusive": "can't tell",
     "cannot-be-tested": "cannot be tested here",
 }
 

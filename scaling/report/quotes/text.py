@@ -1,8 +1,8 @@
 """Figures in a Markdown text: those whose comment names their source, and those without.
 
-A comment of one word right after a figure is a key (`scaling.report.quotes.keys`), one with a colon is a source in full
-(`scaling.report.quotes.source`), and any other says that the figure is from elsewhere. Code is
-skipped: what stands there only looks like a figure.
+A comment of one word right after a figure is a key (`scaling.report.quotes.keys`), one with a colon
+is a source in full (`scaling.report.quotes.source`), and any other says that the figure is from
+elsewhere. Code is skipped: what stands there only looks like a figure.
 """
 
 import re
