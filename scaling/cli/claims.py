@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from scaling.base.console import new_console
 from scaling.cli.app import app
 
 
@@ -24,4 +24,4 @@ def claims(
     """Say of each published claim whether it holds here, with our figure beside theirs."""
     from scaling.cli.claims_run import tell_claims
 
-    tell_claims(results, claims, output, Console())
+    tell_claims(results, claims, output, new_console())

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from scaling.analysis.comparison.between_studies import across
 from scaling.analysis.table.load import Journal
-from scaling.base.console import say
+from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError
 from scaling.journal.protected_write import try_writing
 from scaling.report.output import read, tell_journal
@@ -50,7 +50,7 @@ def compare(results: Sequence[Path], output: Path | None, console: Console) -> N
         file = output / FILE_NAME
         try_writing(output, lambda: output.mkdir(parents=True, exist_ok=True), AGAIN)
         try_writing(file, lambda: file.write_text(text, encoding="utf-8"), AGAIN)
-        quiet = Console(quiet=True)
+        quiet = new_console(quiet=True)
         for name, journal in zip(_names(journals), journals, strict=True):
             tell_journal(journal, output / name, quiet)
         say(console, f"written: {output}, with a folder for each study")

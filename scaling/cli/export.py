@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from scaling.base.console import new_console
 from scaling.cli.app import app
 
 
@@ -22,4 +22,4 @@ def export(
     """Write a study for other programs: its runs, pyperf's JSON, or tables for a pull request."""
     from scaling.report.export.formats import export
 
-    export(results, to, output, Console())
+    export(results, to, output, new_console())

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from scaling.base.console import new_console
 from scaling.cli.app import app
 
 Texts = list[str] | None
@@ -54,6 +54,6 @@ def gate(
     )
     named = {"workload": workload, "loop": loop, "arm": arm, "model": model, "sizing": sizing}
     wanted = filter_of(named, at)
-    code = gate(results, limits, wanted, Console(), strict=strict, summary=summary)
+    code = gate(results, limits, wanted, new_console(), strict=strict, summary=summary)
     if code:
         raise SystemExit(code)

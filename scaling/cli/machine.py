@@ -1,7 +1,6 @@
 """`scaling interpreters` and `scaling doctor`: what there is on this machine."""
 
-from rich.console import Console
-
+from scaling.base.console import new_console
 from scaling.cli.app import app
 
 
@@ -11,7 +10,7 @@ def interpreters() -> None:
     from scaling.builds.interpreters import survey
     from scaling.report.tables.interpreters import interpreters_table
 
-    Console().print(interpreters_table(survey()))
+    new_console().print(interpreters_table(survey()))
 
 
 @app.command()
@@ -22,6 +21,6 @@ def doctor() -> None:
     from scaling.machine.snapshot import look
 
     found = examine(look())
-    Console().print(report(found))
+    new_console().print(report(found))
     if gravest(found) == "stop":
         raise SystemExit(1)

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from scaling.base.console import new_console
 from scaling.cli.app import app
 
 
@@ -20,7 +20,7 @@ def publish(
     """Put a study where it can be committed: packed journal, environment, tables and plots."""
     from scaling.report.publish.folder import publish
 
-    publish(results, folder, Console(), replace=replace)
+    publish(results, folder, new_console(), replace=replace)
 
 
 @app.command()
@@ -36,5 +36,5 @@ def quotes(
     """Check that every figure in a text is what was measured, as the comment behind it says."""
     from scaling.report.quotes.rewrite import quotes
 
-    if not quotes(texts, results, Console(), write=write):
+    if not quotes(texts, results, new_console(), write=write):
         raise SystemExit(1)

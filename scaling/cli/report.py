@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from scaling.base.console import new_console
 from scaling.cli.app import app
 
 
@@ -19,4 +19,4 @@ def report(
     """Tell a study on one HTML page that needs no network: the answer, and all that bears it."""
     from scaling.report.page.write import report
 
-    report(results, output, Console())
+    report(results, output, new_console())

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from scaling.base.console import new_console
 from scaling.cli.app import app
 
 
@@ -19,7 +19,7 @@ def plot(
     """Make a study's plots, tables and CSV files again, from its journal alone."""
     from scaling.report.output import write_again
 
-    write_again(results, output, Console())
+    write_again(results, output, new_console())
 
 
 @app.command()
@@ -32,4 +32,4 @@ def compare(
     """Hold arms and models of a study against each other, or later studies against the first."""
     from scaling.cli.compare_run import compare
 
-    compare(results, output, Console())
+    compare(results, output, new_console())

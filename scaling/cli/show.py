@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from scaling.base.console import new_console
 from scaling.cli.app import app
 
 
@@ -16,4 +16,4 @@ def show(
     """Print a study's tables, small curves and comparison in the terminal; nothing is written."""
     from scaling.report.terminal.show import show
 
-    show(results, Console())
+    show(results, new_console())

@@ -4,15 +4,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from scaling.base.console import say
+from scaling.base.console import new_console, say
 from scaling.cli.app import app
 from scaling.cli.study_options import Asked, takes_asked
 
 
 def _say(text: str) -> None:
-    say(Console(stderr=True), text)
+    say(new_console(stderr=True), text)
 
 
 @app.command()
@@ -23,7 +22,7 @@ def plan(asked: Asked) -> None:
     from scaling.study.plan.view import PlanView
 
     with prepared(asked.options, asked.wanted, _say) as ready:
-        Console().print(PlanView(ready.plan))
+        new_console().print(PlanView(ready.plan))
 
 
 @app.command()
@@ -40,9 +39,9 @@ def run(
     from scaling.run.progress import display
     from scaling.study.plan.view import one_line, reservations
 
-    console = Console()
+    out = new_console()
     with prepared(asked.options, asked.wanted, _say) as ready:
         for line in (one_line(ready.plan), *reservations(ready.plan)):
-            say(console, line)
-        folder = measure(ready, output, display(console))
-    tell(folder, console)
+            say(out, line)
+        folder = measure(ready, output, display(out))
+    tell(folder, out)

@@ -1,8 +1,8 @@
-"""The journal: the append-only file of everything that was run, and how a study goes on from it.
+"""The journal: the append-only file of everything that was run, and how a study resumes from it.
 
-Resume is replay: what the journal holds has been measured, what the plan holds besides is still
-to do. One writer at a time; each line is one write followed by an fsync, so that a killed writer
-can leave at most one torn line, at the end, which is recognised and set aside.
+Resume is replay: what is in the journal has been measured, the rest of the plan is still to do.
+One writer at a time; each line is one write followed by an fsync, so a killed writer leaves at most
+one torn line, at the end. It is recognised and set aside.
 """
 
 import os
@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from scaling.base.errors import ScalingError, UsageError
-from scaling.journal.reading import UNREADABLE
+from scaling.journal.reading import UNREADABLE, is_torn_head
 from scaling.journal.record import (
     SCHEMA,
     CeilingLine,
@@ -25,19 +25,23 @@ from scaling.journal.record import (
 )
 
 FILE_NAME = "journal.jsonl"
-BEGINNING = b'{"kind":"study",'  # of the first line, which a killed writer may have left torn
 
 try:
     import fcntl
-except ImportError:  # Windows: two writers are not told apart there
+except ImportError:  # Windows: a second writer is not noticed there
     fcntl = None  # type: ignore[assignment]
 
 
 class JournalFile:
-    """An open journal, ours to append to."""
+    """An open journal that this process alone writes to.
+
+    `torn_head` is what was left of a first line that a power failure cut off. Nothing had been
+    measured then, so the study begins anew, and the rest of that line follows the new first one.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.torn_head = b""
         self.head: StudyLine | None = None
         self.runs: list[RunLine] = []
         self.ceilings: list[CeilingLine] = []
@@ -78,8 +82,11 @@ class JournalFile:
 
         `record` is what the child printed, kept word for word in a run's line.
         """
+        begins = self.head is None
         self._write(encode_line(line, record))
         self._keep(line)
+        if begins and self.torn_head:
+            self._set_aside(self.torn_head)
 
     def _write(self, data: bytes) -> None:
         try:
@@ -116,22 +123,28 @@ class JournalFile:
 
     def _replay(self) -> None:
         data = self.path.read_bytes()
+        if is_torn_head(data):
+            os.ftruncate(self._file, 0)
+            self.torn_head = data
+            return
         whole, newline, torn = data.rpartition(b"\n")
         for number, text in enumerate(whole.split(b"\n") if newline else (), start=1):
             _refuse_newer(text, self.path)
             try:
                 line = decode_line(text)
             except UNREADABLE:
-                line = None  # costs that line, never the others; `scaling.load` says so
+                line = None  # this line is lost, the others are not; `scaling.load` reports it
             if number == 1 and not isinstance(line, StudyLine):
                 raise self._no_journal()
             self._keep(line)
-        if torn and not newline and not torn.startswith(BEGINNING[: len(torn)]):
+        if torn and not newline:
             raise self._no_journal()
         if torn:
             os.ftruncate(self._file, len(data) - len(torn))
-        if torn and newline:  # a first line that is torn says nothing, and nothing was measured
-            self._write(encode_line(SetAsideLine(text=torn.decode(errors="replace"))))
+            self._set_aside(torn)
+
+    def _set_aside(self, torn: bytes) -> None:
+        self._write(encode_line(SetAsideLine(text=torn.decode(errors="replace"))))
 
     def _no_journal(self) -> UsageError:
         return UsageError(

@@ -1,4 +1,4 @@
-"""Which folder a study is written to: a new one, or one whose study it goes on with."""
+"""Which folder a study is written to: a new one, or one whose study it resumes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from scaling.journal.file import FILE_NAME, JournalFile
 from scaling.journal.identity import identity_of
 from scaling.journal.record import RunLine, StudyLine
 
-PUBLISHED_NAME = f"{FILE_NAME}.gz"  # what is published is not written to
+PUBLISHED_NAME = f"{FILE_NAME}.gz"  # a published study is never written to
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """An open journal and why it is this one; `notes` are for the user."""
+    """An open journal; `notes` tell the user why it is this one."""
 
     journal: JournalFile
     resumed: bool
@@ -23,8 +23,8 @@ class Chosen:
 def choose(output: Path, head: StudyLine, is_complete: Callable[[list[RunLine]], bool]) -> Chosen:
     """Open the journal in `output`, or in `output`-2, -3, … if that holds something else.
 
-    A journal is gone on with if it is of the same study on the same machine with the same builds
-    and pins, and not complete. The new ones get `head` as their first line.
+    A journal is resumed if it is of the same study on the same machine with the same builds and
+    pins, and not complete. A new one gets `head` as its first line.
 
     Raises:
         UsageError: a folder that cannot be written, a journal of a newer schema, or one that is
@@ -35,10 +35,12 @@ def choose(output: Path, head: StudyLine, is_complete: Callable[[list[RunLine]],
     while isinstance(found := _opened(folder, head, is_complete), str):
         number += 1
         following = output.with_name(f"{output.name}-{number}")
-        notes.append(f"{folder} is left as it is ({found}); going to {following}")
+        notes.append(f"{folder} is left as it is ({found}); using {following}")
         folder = following
     resumed = found.head is not None
     if not resumed:
+        if found.torn_head:
+            notes.append(f"{found.path}: its only line was cut off, nothing was measured; starting")
         found.append(head)
     return Chosen(found, resumed, notes)
 
@@ -46,7 +48,7 @@ def choose(output: Path, head: StudyLine, is_complete: Callable[[list[RunLine]],
 def _opened(
     folder: Path, head: StudyLine, is_complete: Callable[[list[RunLine]], bool]
 ) -> JournalFile | str:
-    """The folder's journal, open, or the reason against going on with it."""
+    """The folder's journal, open, or the reason why it cannot be resumed."""
     if (folder / PUBLISHED_NAME).exists():
         return "it holds a published study"
     journal = JournalFile(folder / FILE_NAME)

@@ -17,6 +17,7 @@ from scaling.journal.record import SCHEMA, Line, StudyLine, decode_head, decode_
 
 NAMES = ("journal.jsonl", "journal.jsonl.gz")
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+HEAD_BEGINS = b'{"kind":"study",'
 GZIP = 16 + zlib.MAX_WBITS  # what zlib calls a gzip header
 CHUNK_BYTES = 1 << 18
 START = "begin one with: scaling run --output DIR"
@@ -66,6 +67,11 @@ def read_lines(path: Path, note: Callable[[str], None], part: Part = WHOLE) -> I
     _, first = next(lines, (1, b""))
     if not first.strip():
         raise UsageError(f"{path}: the journal is empty; start the study again in another folder")
+    if is_torn_head(first) and not any(raw.strip(b"\0") for _, raw in lines):
+        raise UsageError(
+            f"{path}: its only line was cut off, so nothing was measured. "
+            f"Run the study again with the same --output DIR"
+        )
     yield _study_line(path, first)
     for number, raw in lines:
         try:
@@ -80,6 +86,18 @@ def read_lines(path: Path, note: Callable[[str], None], part: Part = WHOLE) -> I
             )
         if line is not None:
             yield line
+
+
+def is_torn_head(data: bytes) -> bool:
+    """Whether this is all that a power failure left of a journal's first line.
+
+    The line may end early. File systems such as ext4 and XFS may also have kept the length of the
+    file but not its bytes, and give NUL bytes instead: for all of it, or for some blocks.
+    """
+    line, newline, rest = data.partition(b"\n")
+    if not line or rest.strip(b"\0") or (newline and b"\0" not in line):
+        return False
+    return all(byte in (0, ours) for byte, ours in zip(line, HEAD_BEGINS, strict=False))
 
 
 def _study_line(path: Path, raw: bytes) -> StudyLine:

@@ -104,7 +104,7 @@ class LiveLine:
         self._progress = Progress(
             BarColumn(bar_width=10, table_column=Column(min_width=10)),
             TextColumn("{task.completed}/{task.total}", table_column=Column(min_width=7)),
-            TextColumn("{task.description}", table_column=ONE_LINE),
+            TextColumn("{task.description}", table_column=ONE_LINE, markup=False),
             console=console,
             auto_refresh=False,  # a refreshing thread would run inside the windows
             transient=True,

@@ -70,7 +70,7 @@ def test_a_newer_schema_is_refused_even_if_its_study_line_looks_different(tmp_pa
         (b"\n", "the journal is empty"),
         (LINES[0], "holds no run yet"),
         (LINES[0] + LINES[1][:100], "holds no run yet"),
-        (LINES[0][:100], "not a journal of scaling"),
+        (LINES[0][:100], "its only line was cut off, so nothing was measured"),
         (b"a,b\n1,2\n", "not a journal of scaling"),
         (LINES[1], "the study line is missing"),
         (b'{"kind":"study","schema":1}\n', "the first line cannot be read"),

@@ -12,8 +12,10 @@ import msgspec
 import pytest
 
 import scaling
-from scaling.base.errors import ScalingError
+from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.file import FILE_NAME, JournalFile
+from scaling.journal.folder import choose
+from scaling.journal.reading import read_lines
 from scaling.journal.record import Line, RunLine, SetAsideLine, StudyLine, decode_line, encode_line
 from tests.support.children import PATIENCE_S, environment
 from tests.support.fabricate import Made, journal
@@ -83,12 +85,51 @@ def test_torn_last_line_is_set_aside(path: Path, left: int) -> None:
     assert len(scaling.load(path)) == len(RUNS)
 
 
-@pytest.mark.parametrize("left", [1, 5, 60])
-def test_torn_first_line_begins_again(path: Path, left: int) -> None:
-    path.write_bytes(encode_line(HEAD)[:left])
-    assert replayed(path) == (None, [])
-    write(path, *LINES)
-    assert len(scaling.load(path)) == len(RUNS)
+def begins_again(path: Path, torn: bytes) -> None:
+    path.write_bytes(torn)
+    with pytest.raises(UsageError, match="nothing was measured"):
+        list(read_lines(path, print))
+    with JournalFile(path) as opened:
+        assert (opened.head, opened.runs) == (None, [])
+        for line in LINES[:2]:
+            opened.append(line)
+    aside = SetAsideLine(text=torn.decode(errors="replace"))
+    assert [decode_line(raw) for raw in path.read_bytes().splitlines()] == [
+        HEAD, aside, LINES[1]
+    ]  # fmt: skip
+    assert replayed(path) == (HEAD, RUNS[:1])
+    assert list(read_lines(path, pytest.fail)) == [HEAD, aside, LINES[1]]
+
+
+def test_first_line_cut_at_any_byte_begins_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    whole = encode_line(HEAD)
+    for left in range(1, len(whole)):
+        begins_again(path, whole[:left])
+
+
+@pytest.mark.parametrize("size", [1, 99, 4096, 10_000])
+def test_first_line_of_zeros_begins_again(path: Path, size: int) -> None:
+    begins_again(path, b"\x00" * size)
+
+
+@pytest.mark.parametrize("lost", [(0, 9), (0, 30), (5, 12), (40, 300), (40, None)])
+def test_first_line_with_lost_blocks_begins_again(path: Path, lost: tuple[int, int | None]) -> None:
+    torn = bytearray(encode_line(HEAD))
+    torn[slice(*lost)] = bytes(len(torn[slice(*lost)]))
+    begins_again(path, bytes(torn))
+    begins_again(path, bytes(torn) + b"\x00" * 50)
+
+
+def test_a_study_begins_in_a_folder_with_a_torn_first_line(path: Path) -> None:
+    assert isinstance(HEAD, StudyLine)
+    path.write_bytes(encode_line(HEAD)[:60])
+    chosen = choose(path.parent, HEAD, lambda _: False)
+    with chosen.journal as opened:
+        assert (opened.path, opened.head, chosen.resumed) == (path, HEAD, False)
+    assert "nothing was measured" in "".join(chosen.notes)
 
 
 @pytest.mark.parametrize(

@@ -55,8 +55,15 @@ def test_newer_schema(tmp_path: Path, line: int) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"Dear diary,\nnothing today", b"Dear diary", b"\n", b"\x00" * 99, encode_line(RUNS[0])],
-    ids=["lines", "line", "empty-line", "zeros", "no-study"],
+    [
+        b"Dear diary,\nnothing today",
+        b"Dear diary",
+        b"Dear diary" + b"\x00" * 99,
+        b"\n",
+        b"\x00" * 99 + b"\n" + encode_line(RUNS[0]),
+        encode_line(RUNS[0]),
+    ],
+    ids=["lines", "line", "line-then-zeros", "empty-line", "zeros-then-a-run", "no-study"],
 )
 def test_a_file_that_is_no_journal(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / FILE_NAME
