@@ -16,8 +16,8 @@ from scaling.cli import main
 from scaling.journal.record import Failure, RunLine
 from scaling.run.progress import LiveLine, PlainLines
 from scaling.run.time_left import Left
-from tests.children import ROOT
-from tests.fabricate import Made, journal, write
+from tests.support.children import ROOT
+from tests.support.fabricate import Made, journal, write
 
 EMOJI = re.compile("[\U0001f000-\U0001faff]")
 WORKLOAD, PARAMETER, VALUE, ARM, LOOP = ":smile:", ":cat:", ":dog:[red]", "3.14:bug:", ":fire:"
