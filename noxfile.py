@@ -205,11 +205,13 @@ def tests_free_threaded(session: nox.Session) -> None:
 
 @nox.session(python=False)
 def lint(session: nox.Session) -> None:
-    """Check style, formatting and types (ruff, mypy --strict)."""
+    """Check style, formatting, imports and types (ruff, import-linter, mypy --strict)."""
     python = python_for(session, ["3.14"], "lint")["3.14"]
+    lint_imports = str(Path(python).with_name("lint-imports"))
     commands = {
         "style": [python, "-m", "ruff", "check"],
         "formatting": [python, "-m", "ruff", "format", "--check"],
+        "imports": [lint_imports, "--no-cache", "--no-logo"],
         "types": [python, "-m", "mypy"],
     }
     run_all(session, commands)

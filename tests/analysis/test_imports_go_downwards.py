@@ -1,0 +1,73 @@
+"""The import contracts in pyproject.toml hold, and each one fails when an import breaks it."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.children import ROOT
+
+LINT_IMPORTS = Path(sys.executable).with_name("lint-imports")
+
+KEPT = "Contracts: 3 kept, 0 broken."
+DOWNWARDS = "Imports go downwards BROKEN"
+FRONT = "Nothing inside imports the public front BROKEN"
+JSON_ONLY = "The study and what it measures exchange JSON only BROKEN"
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The sources and the contracts, where a test may change them."""
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for package in ("scaling", "workers"):
+        ignored = shutil.ignore_patterns("__pycache__", "pins")
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=ignored)
+    return tmp_path
+
+
+def checked(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [LINT_IMPORTS, "--no-cache", "--no-logo"],
+        cwd=folder,
+        env={"COLUMNS": "200", "PYTHONSAFEPATH": "1"},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_the_contracts_hold(copy: Path) -> None:
+    done = checked(copy)
+    assert done.returncode == 0, done.stdout
+    assert KEPT in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("package", "imports", "broken"),
+    [
+        ("scaling/base", "import scaling.journal.detect", DOWNWARDS),
+        ("scaling/base", "def later(): from scaling.cli import app", DOWNWARDS),
+        ("scaling/report", "import scaling.run.session", DOWNWARDS),
+        ("scaling/run", "import scaling.report.files", DOWNWARDS),
+        ("scaling/cli", "from scaling import load", FRONT),
+        ("scaling/run", "import workers.cell", JSON_ONLY),
+        ("workers/host", "import scaling.base.errors", JSON_ONLY),
+    ],
+)
+def test_an_import_that_breaks_one_is_found(
+    copy: Path, package: str, imports: str, broken: str
+) -> None:
+    (copy / package / "planted.py").write_text(f"{imports}\n")
+    done = checked(copy)
+    assert done.returncode == 1
+    assert broken in done.stdout
+    assert "planted" in done.stdout
+
+
+def test_a_new_package_needs_a_layer(copy: Path) -> None:
+    (copy / "scaling/somewhere").mkdir()
+    (copy / "scaling/somewhere/__init__.py").touch()
+    done = checked(copy)
+    assert done.returncode == 1
+    assert "somewhere" in done.stdout
