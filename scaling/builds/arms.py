@@ -6,13 +6,16 @@ known by its name, in which settings stand in the table's order: one arm has one
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from scaling.base.errors import UsageError
 from scaling.base.suggest import unknown
 from scaling.builds.interpreters.builds import Build, parse_build
 from scaling.builds.runtimes.known import RUNTIMES, Runtime
+from scaling.journal.record import ReadBack
 
 # What is said of settings that a source describes and that CPython's source does not have.
 NOT_IN_CPYTHON = "a switch that one of the claims is about; nothing in CPython reads it"
@@ -38,19 +41,6 @@ SCRUBBED_PREFIXES = (
     "PROPCACHE_NO_EXTENSIONS",
     "YARL_NO_EXTENSIONS",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ReadBack:
-    """What a child of an arm must say about itself; anything else makes its run invalid.
-
-    None is what a runtime says that has no such thing. `switches` have their values by name.
-    """
-
-    gil_enabled: bool | None = None
-    allocator: str | None = None
-    gc_enabled: bool | None = None
-    switches: Mapping[str, bool | str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +135,7 @@ class Arm:
     def expected(self) -> ReadBack:
         """What every process of a run on this arm must read back from itself."""
         if isinstance(self.build, Runtime):
-            return ReadBack()
+            return ReadBack(loop_class=self.build.loop_class)
         free = self.build.free_threaded
         expected = ReadBack(
             gil_enabled=not free,
@@ -197,7 +187,7 @@ def parse_arm(text: str) -> Arm:
     if build_name in RUNTIMES:
         if names:
             raise UsageError(f"arm {text!r}: {build_name} has no settings, only a Python has")
-        return Arm(Runtime(build_name))
+        return Arm(RUNTIMES[build_name])
     try:
         build = parse_build(build_name)
     except UsageError as error:

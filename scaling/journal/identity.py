@@ -87,7 +87,7 @@ def identity(
     return Identity(
         study=study,
         machine={key: facts[key] for key in MACHINE_KEYS},
-        builds={name: msgspec.to_builtins(arm) for name, arm in arms.items()},
+        builds={name: _build(arm) for name, arm in arms.items()},
         pins=pins,
         workers_source=workers_source,
     )
@@ -102,6 +102,13 @@ def identity_of(line: StudyLine) -> Identity:
         pins=line.pins,
         workers_source=line.workers_source,
     )
+
+
+def _build(arm: ArmRecord) -> dict[str, Any]:
+    """The arm without `expected`: it follows from the settings, and older journals lack it."""
+    fields: dict[str, Any] = msgspec.to_builtins(arm)
+    del fields["expected"]
+    return fields
 
 
 def _in_detail(word: str, ours: object, theirs: object) -> str:

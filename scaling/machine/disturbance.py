@@ -1,9 +1,9 @@
-"""What the machine did besides the run: steal, quota throttling, other programs, load."""
+"""What else the machine did during a run: steal, quota throttling, other programs, load."""
 
 import os
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
@@ -12,8 +12,8 @@ import psutil
 from scaling.journal.record import Disturbance
 from scaling.machine.cgroup import cpu_folders
 
-# Of all CPUs: from here on steal makes a run suspect. It is the smallest difference that a verdict
-# takes for one, since CPU time that never was there cannot be worked in.
+# Of all CPUs: more steal than this makes a run suspect. It is the smallest difference that a verdict
+# counts as one, since nobody can work in CPU time that was not there.
 MOST_STEAL = 0.02
 
 CLOCK_READINGS = 5  # of less than a microsecond each, unless something comes between
@@ -21,16 +21,17 @@ CLOCK_READINGS = 5  # of less than a microsecond each, unless something comes be
 
 @dataclass(frozen=True)
 class MachineTimes:
-    """CPU seconds of the whole machine since it was started, and of this cgroup's throttling.
+    """CPU seconds of the whole machine since it was started, and throttled seconds by control group.
 
+    `throttled_s` has each group that this process is in and that counts throttling, by its folder.
     `clock_offset_s` is how far the wall clock is ahead of the monotonic one.
     """
 
     total_s: float
     idle_s: float
     steal_s: float
-    throttled_s: float | None
     load_1m: float | None
+    throttled_s: Mapping[Path, float] = field(default_factory=dict)
     clock_offset_s: float | None = None
 
     @classmethod
@@ -43,8 +44,8 @@ class MachineTimes:
             total_s=sum(times) - guest_s,
             idle_s=times.idle + getattr(times, "iowait", 0.0),
             steal_s=getattr(times, "steal", 0.0),
-            throttled_s=_throttled_s(),
             load_1m=os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+            throttled_s=_throttled_s(),
             clock_offset_s=clock_offset_s(),
         )
 
@@ -62,13 +63,17 @@ def disturbance(before: MachineTimes, after: MachineTimes, ours_cpu_s: float) ->
         return Disturbance(load_1m=after.load_1m, clock_step_s=step_s)
     steal_s = after.steal_s - before.steal_s
     busy_s = total_s - (after.idle_s - before.idle_s) - steal_s
-    throttled = None
-    if after.throttled_s is not None and before.throttled_s is not None:
-        throttled = after.throttled_s - before.throttled_s
+    # By group first: a maximum at each reading would hide a group that throttles us now behind one
+    # that throttled more in the past.
+    throttled = (
+        seconds - before.throttled_s[group]
+        for group, seconds in after.throttled_s.items()
+        if group in before.throttled_s
+    )
     return Disturbance(
         load_1m=after.load_1m,
         steal_fraction=steal_s / total_s,
-        throttled_s=throttled,
+        throttled_s=max(throttled, default=None),
         other_cpu_fraction=max(0.0, busy_s - ours_cpu_s) / total_s,
         clock_step_s=step_s,
     )
@@ -91,23 +96,23 @@ def clock_offset_s(
     return min(readings)[1] / 1e9
 
 
-def _throttled_s() -> float | None:
-    """Throttled time of the control groups that this process is in, the one with most of it.
+def _throttled_s() -> dict[Path, float]:
+    """Throttled time of each control group that this process is in.
 
     A group counts its own quota alone, so one further up (a container, a slice) may throttle us
-    while ours has counted nothing; all of them count while several throttle at once.
+    while ours has counted nothing.
     """
-    counted = [_throttled_in(folder / "cpu.stat") for folder in cpu_folders()]
-    return max((each for each in counted if each is not None), default=None)
+    counted = ((folder, _throttled_in(folder / "cpu.stat")) for folder in cpu_folders())
+    return {folder: seconds for folder, seconds in counted if seconds is not None}
 
 
 def _throttled_in(stat: Path) -> float | None:
     try:
-        told = dict(line.split() for line in stat.read_text(encoding="ascii").splitlines())
+        counts = dict(line.split() for line in stat.read_text(encoding="ascii").splitlines())
     except (OSError, ValueError):
         return None
-    if "throttled_usec" in told:
-        return int(told["throttled_usec"]) / 1e6
-    if "throttled_time" in told:
-        return int(told["throttled_time"]) / 1e9
+    if "throttled_usec" in counts:
+        return int(counts["throttled_usec"]) / 1e6
+    if "throttled_time" in counts:
+        return int(counts["throttled_time"]) / 1e9
     return None

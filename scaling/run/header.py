@@ -27,6 +27,7 @@ def head(
             origin=prepared.origin,
             runtime=prepared.runtime,
             description=_described(prepared) if prepared.is_python else None,
+            expected=prepared.arm.expected,
         )
         for name, prepared in arms.items()
         if prepared.is_there

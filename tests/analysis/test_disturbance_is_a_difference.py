@@ -11,9 +11,14 @@ from scaling.journal.record import Disturbance
 from scaling.machine import disturbance as module
 from scaling.machine.disturbance import MachineTimes, disturbance
 
-BEFORE = MachineTimes(total_s=1_000, idle_s=600, steal_s=10, throttled_s=5.0, load_1m=0.5)
+OURS, ABOVE = Path("slice/ours"), Path("slice")
+BEFORE = MachineTimes(
+    total_s=1_000, idle_s=600, steal_s=10, throttled_s={OURS: 5.0, ABOVE: 0.0}, load_1m=0.5
+)
 # 2 CPUs for 4 s: 8 s in all, of which 2 idle and 1 stolen: 5 were worked.
-AFTER = MachineTimes(total_s=1_008, idle_s=602, steal_s=11, throttled_s=5.25, load_1m=1.5)
+AFTER = MachineTimes(
+    total_s=1_008, idle_s=602, steal_s=11, throttled_s={OURS: 5.25, ABOVE: 0.0}, load_1m=1.5
+)
 
 
 def test_fractions_of_all_cpus() -> None:
@@ -27,15 +32,21 @@ def test_our_own_work_disturbs_nobody(ours_cpu_s: float, other: float) -> None:
     assert disturbance(BEFORE, AFTER, ours_cpu_s).other_cpu_fraction == other
 
 
+def test_a_group_that_throttles_now_is_not_hidden_by_one_that_throttled_more_before() -> None:
+    before = replace(BEFORE, throttled_s={OURS: 0.0, ABOVE: 5.0})
+    after = replace(AFTER, throttled_s={OURS: 3.0, ABOVE: 5.0})
+    assert disturbance(before, after, 3.0).throttled_s == 3.0
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
-    [(None, 5.25), (5.0, None), (None, None)],
+    [({}, {OURS: 5.25}), ({OURS: 5.0}, {}), ({}, {}), ({OURS: 5.0}, {ABOVE: 5.25})],
 )
-def test_what_cannot_be_read_is_blank(before: float | None, after: float | None) -> None:
-    told = disturbance(
+def test_what_cannot_be_read_is_blank(before: dict[Path, float], after: dict[Path, float]) -> None:
+    seen = disturbance(
         replace(BEFORE, throttled_s=before), replace(AFTER, throttled_s=after, load_1m=None), 3.0
     )
-    assert (told.throttled_s, told.load_1m) == (None, None)
+    assert (seen.throttled_s, seen.load_1m) == (None, None)
 
 
 def test_no_time_between_readings_tells_nothing() -> None:
@@ -98,7 +109,8 @@ def test_throttling_is_read_from_the_control_group(
     if stat is not None:
         (tmp_path / "cpu.stat").write_text(stat)
     monkeypatch.setattr(module, "cpu_folders", lambda: [tmp_path])
-    assert MachineTimes.now().throttled_s == throttled_s
+    counted = {} if throttled_s is None else {tmp_path: throttled_s}
+    assert MachineTimes.now().throttled_s == counted
 
 
 def test_a_clock_step_is_how_far_the_clocks_moved_apart() -> None:

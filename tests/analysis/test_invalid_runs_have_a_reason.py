@@ -8,12 +8,12 @@ import pytest
 
 import scaling
 from scaling.analysis.validity import CHECKS, Expectation, expectation, other_build
-from scaling.builds.arms import ReadBack
 from scaling.journal.record import (
     Failure,
     GilStates,
     ProcessFacts,
     PythonFacts,
+    ReadBack,
     Record,
     RunLine,
     ServiceUse,
@@ -213,11 +213,23 @@ FAULTS: list[tuple[str, str, Change, str]] = [
     (
         "settings-lost",
         "invalid",
-        lambda run: with_(run, record__loop__name="uvloop"),
-        "loop: uvloop, the arm asks for asyncio",
+        lambda run: with_(run, record__loop__class_="SomeLoop"),
+        "loop: SomeLoop, the cell asks for asyncio",
+    ),
+    (
+        "settings-lost",
+        "invalid",
+        lambda run: with_(run, record__loop__class_="uvloop.Loop"),
+        "loop: uvloop.Loop, the cell asks for asyncio",
+    ),
+    (
+        "settings-lost",
+        "invalid",
+        lambda run: with_(run, record__loop__class_=None),
+        "loop: its class was not read back",
     ),
     ("settings-lost", "invalid", pinned([0, 1]), "worker 1 was on CPUs [0, 1], pinned to [1]"),
-    ("settings-lost", "invalid", pinned(None), "worker 1 did not say which CPUs it was on"),
+    ("settings-lost", "invalid", pinned(None), "worker 1 did not report which CPUs it was on"),
     ("not-all-busy", "invalid", starts_late, "busy for 95"),
     ("not-all-busy", "invalid", one_idle, "1 worker(s) finished no operation"),
     ("not-steady", "suspect", slows_down, "the rate fell by 21.1% of its mean"),
@@ -406,7 +418,9 @@ def test_an_arm_promises_what_its_name_says() -> None:
         description = arm(name).description
         assert description is not None
         assert promised == Expectation(
-            ReadBack(gil, allocator, collector), 2, python=description.python
+            ReadBack(gil_enabled=gil, allocator=allocator, gc_enabled=collector),
+            2,
+            python=description.python,
         )
 
 

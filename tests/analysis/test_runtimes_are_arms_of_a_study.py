@@ -11,7 +11,7 @@ from scaling.analysis.comparison.build_differences import build_differences
 from scaling.analysis.controls import soundness
 from scaling.analysis.validity.finding import expectation
 from scaling.base.errors import UsageError
-from scaling.builds.arms import ReadBack, parse_arm
+from scaling.builds.arms import parse_arm
 from scaling.builds.cache import Say
 from scaling.builds.interpreters import Build
 from scaling.builds.prepared_arm import PreparedArm
@@ -176,8 +176,10 @@ def test_that_it_is_another_build_is_no_warning(tmp_path: Path) -> None:
     assert "go" not in soundness(frame, study).text.split()
 
 
-def test_nothing_can_be_read_back_from_it() -> None:
-    assert expectation(ArmRecord(build="go", runtime="go9.99")).reads_back == ReadBack()
+def test_only_its_loop_can_be_read_back_from_it() -> None:
+    assert expectation(ArmRecord(build="go", runtime="go9.99")).reads_back == ReadBack(
+        loop_class="goroutines"
+    )
     assert not isinstance(parse_arm("go").build, Build)
     assert (
         description().loops.keys()

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from scaling.builds.arms import SETTINGS
+from scaling.builds.runtimes.known import RUNTIMES
 from scaling.journal.record import (
     ArmRecord,
     Cell,
@@ -222,7 +223,7 @@ def run_line(
         schema=1,
         outcome="measured",
         process=process,
-        loop=LoopFacts(name=cell.loop, class_="SomeLoop", version="3.14.7"),
+        loop=LoopFacts(name=cell.loop, class_=loop_class(cell), version="3.14.7"),
         instants_ns=Instants(
             started=STARTED_NS,
             imported=STARTED_NS + 150_000_000,
@@ -259,6 +260,16 @@ def run_line(
             if cell.workload == "scrape"
             else {}
         ),
+    )
+
+
+def loop_class(cell: Cell) -> str:
+    """What the loop of a run reports as its class."""
+    if cell.arm in RUNTIMES:
+        return RUNTIMES[cell.arm].loop_class
+    package = cell.loop.rpartition("/")[2]
+    return {"asyncio": "asyncio.unix_events._UnixSelectorEventLoop", "trio": "trio.run"}.get(
+        package, f"{package}.Loop"
     )
 
 

@@ -14,12 +14,12 @@ from scaling.builds.arms import (
     NOT_IN_CPYTHON,
     SETTINGS,
     Arm,
-    ReadBack,
     parse_arm,
     parse_arms,
     switched,
 )
 from scaling.builds.interpreters.builds import BUILDS
+from scaling.journal.record import ReadBack
 
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 HERE = f"3.{sys.version_info.minor}{'t' if FREE_THREADED else ''}"

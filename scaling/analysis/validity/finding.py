@@ -1,4 +1,4 @@
-"""What is found against a run, and what a run is held against."""
+"""What a check reports about a run, and what a run is checked against."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,15 +8,22 @@ import numpy as np
 
 from scaling.analysis.table.stacks import Flags, Floats
 from scaling.base.errors import UsageError
-from scaling.builds.arms import ReadBack, parse_arm
-from scaling.journal.record import ArmRecord, Machine, ProcessFacts, PythonFacts, RunLine
+from scaling.builds.arms import parse_arm
+from scaling.journal.record import (
+    ArmRecord,
+    Machine,
+    ProcessFacts,
+    PythonFacts,
+    ReadBack,
+    RunLine,
+)
 
-# The smallest difference that a verdict takes for one (DESIGN.md, issue on verdicts).
+# The smallest difference that a verdict counts as one.
 MARGIN = 0.02
 
 
 class Finding(NamedTuple):
-    """One reason against a run: a word for machines, a sentence for people."""
+    """One fault of a run: a word for programs, a sentence for people."""
 
     word: str
     severity: Literal["suspect", "invalid"]
@@ -25,11 +32,11 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What a run is held against: what its arm promises of every process, and the machine.
+    """What a run is checked against: what its arm promises of every process, and the machine.
 
-    `reads_back` is None where the arm is not known, and then no run of it can be believed.
-    `logical_cpus` is None where others' use of the CPUs cannot be judged (`watched_cpus`);
-    `python` is how the arm's environment described its interpreter, if it is known.
+    `reads_back` is None if the arm is unknown; every run of it is then invalid.
+    `logical_cpus` is None where CPU use by other processes cannot be judged (`watched_cpus`);
+    `python` is the interpreter as the arm's environment described it, if known.
     """
 
     reads_back: ReadBack | None = None
@@ -39,11 +46,11 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Runs to be judged together, with what each is held against and its figures as columns.
+    """Runs to be judged together, with what each is checked against and its figures as columns.
 
     `figures` are those of `scaling.analysis.table.ticks.FIGURES` and of
-    `scaling.analysis.table.fields.outside`, shape (runs,) each; `measured` tells which of the runs
-    have any to judge.
+    `scaling.analysis.table.fields.outside`, shape (runs,) each; `measured` marks the runs that have
+    figures.
     """
 
     runs: Sequence[RunLine]
@@ -53,41 +60,48 @@ class Batch:
 
     @property
     def rows(self) -> list[int]:
-        """The places of the runs that can be judged."""
+        """Indices of the runs that can be judged."""
         return self.where(self.measured)
 
     def where(self, at_fault: Flags) -> list[int]:
-        """The places of the runs that can be judged and are at fault."""
+        """Indices of the runs that can be judged and are at fault."""
         found: list[int] = np.flatnonzero(at_fault & self.measured).tolist()
         return found
 
 
-type Found = Iterator[tuple[int, Finding]]  # a run's place in its batch, what is wrong with it
+type Found = Iterator[tuple[int, Finding]]  # a run's index in its batch, what is wrong with it
 type Check = Callable[[Batch], Found]
 
 
 def expectation(arm: ArmRecord, logical_cpus: int | None = None) -> Expectation:
-    """What is expected of the runs of an arm: what its settings promise (`scaling.builds.arms`)."""
-    try:
-        reads_back = parse_arm("+".join([arm.build, *arm.settings])).expected
-    except UsageError:  # a setting of a later version
-        reads_back = None
+    """What is expected of the runs of an arm: what it promised when the study was made.
+
+    A journal from before promises were recorded is judged by today's settings
+    (`scaling.builds.arms`).
+    """
     python = arm.description.python if arm.description else None
-    return Expectation(reads_back, logical_cpus, python)
+    return Expectation(arm.expected or _promised_today(arm), logical_cpus, python)
+
+
+def _promised_today(arm: ArmRecord) -> ReadBack | None:
+    try:
+        return parse_arm("+".join([arm.build, *arm.settings])).expected
+    except UsageError:  # a setting that this version does not have
+        return None
 
 
 def watched_cpus(machine: Machine) -> int | None:
     """The machine's CPUs, if the study may use them all; else None.
 
-    Others' CPU time is known of the machine as a whole. Where an affinity mask or a quota leaves us
-    fewer CPUs than there are, it cannot be told whether they were at work on ours.
+    The CPU time of other processes is known for the machine as a whole. If an affinity mask or a
+    quota leaves us fewer CPUs than there are, that time may have been spent on CPUs not ours.
     """
     whole = machine.usable_cpus is None or machine.usable_cpus == machine.logical_cpus
     return machine.logical_cpus if whole else None
 
 
 def processes(run: RunLine) -> Iterator[ProcessFacts]:
-    """What each process (or sub-interpreter) of a measured run says of itself."""
+    """What each process (or sub-interpreter) of a measured run reports about itself."""
     if run.record is not None:
         yield run.record.process
         yield from (worker.process for worker in run.record.workers if worker.process is not None)

@@ -1,13 +1,12 @@
-"""What an arm promises, held against what every process of a run says of itself."""
+"""What an arm promises, compared with what every process of a run reports about itself."""
 
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 
 from scaling.analysis.validity.finding import Batch, Expectation, Finding, Found, processes
-from scaling.builds.arms import ReadBack
-from scaling.journal.record import ProcessFacts, PythonFacts, RunLine, WorkerRecord
+from scaling.journal.record import ProcessFacts, PythonFacts, ReadBack, RunLine, WorkerRecord
 
-# What a process says of its build, by the words for it: as in the description of the arm.
+# Facts about its build that a process reports, by what they are called in a message.
 BUILD_FACTS = {
     "Python": "version",
     "free-threaded build": "free_threaded",
@@ -15,33 +14,34 @@ BUILD_FACTS = {
     "context_aware_warnings": "context_aware_warnings",
 }
 
-# All that is held against the arm, so that processes which say the same are looked at once.
-_said = attrgetter(*BUILD_FACTS.values(), "gil", "allocator", "gc_enabled", "switches", "debug")
+# Everything that is compared with the arm: processes that report the same are judged once.
+_reported = attrgetter(*BUILD_FACTS.values(), "gil", "allocator", "gc_enabled", "switches", "debug")
 
 type Fault = Callable[[ProcessFacts, Expectation], str | None]
 
 
 def gil_flipped(batch: Batch) -> Found:
-    """The GIL came on (or went off) after the process had begun as its arm asks."""
+    """The GIL changed its state after the process had started as its arm asks."""
     for row, detail in _by_process(batch, _flipped):
         yield row, Finding("gil-flipped", "invalid", detail)
 
 
 def settings_lost(batch: Batch) -> Found:
-    """A setting of the arm was not found in a process, or something else was on instead."""
+    """A process did not have a setting of its arm, its CPUs or its loop, or had another one."""
     by_process = dict(_by_process(batch, _lost))
     for row in batch.rows:
         run = batch.runs[row]
-        if batch.expected[row].reads_back is None:
-            wrong: str | None = f"what the arm {run.cell.arm} asks for is not known here"
+        reads_back = batch.expected[row].reads_back
+        if reads_back is None:
+            wrong: str | None = f"the arm {run.cell.arm} has a setting unknown to this version"
         else:
-            wrong = by_process.get(row) or _unpinned(run) or _other_loop(run)
+            wrong = by_process.get(row) or _unpinned(run) or _other_loop(run, reads_back)
         if wrong:
             yield row, Finding("settings-lost", "invalid", wrong)
 
 
 def other_build(found: ProcessFacts, asked: PythonFacts | None) -> str | None:
-    """What is wrong with the interpreter of a process; a journal of old does not name it."""
+    """How the interpreter of a process differs from the arm's; older journals do not name it."""
     for what, name in BUILD_FACTS.items():
         here, there = getattr(found, name), getattr(asked, name, None)
         if here is not None and there is not None and (wrong := _differs(what, here, there)):
@@ -55,10 +55,10 @@ def _by_process(batch: Batch, fault: Fault) -> Iterator[tuple[int, str]]:
     for row in batch.rows:
         asked, run = batch.expected[row], batch.runs[row]
         for process in processes(run):
-            said = (run.cell.arm, _said(process))
-            if said not in known:
-                known[said] = fault(process, asked)
-            if wrong := known[said]:
+            reported = (run.cell.arm, _reported(process))
+            if reported not in known:
+                known[reported] = fault(process, asked)
+            if wrong := known[reported]:
                 yield row, wrong
                 break
 
@@ -66,17 +66,17 @@ def _by_process(batch: Batch, fault: Fault) -> Iterator[tuple[int, str]]:
 def _flipped(process: ProcessFacts, expected: Expectation) -> str | None:
     gil, asked = process.gil, expected.reads_back
     if asked is None or gil.started is not asked.gil_enabled:
-        return None  # it never was as asked: settings-lost
+        return None  # it never was as the arm asks: settings-lost
     if all(state is asked.gil_enabled for state in gil.seen):
         return None
     culprit = f"by importing {gil.enabled_by}" if gil.enabled_by else "by an unknown import"
-    return f"the GIL was turned on {culprit}"
+    return f"the GIL was turned {_word(not asked.gil_enabled)} {culprit}"
 
 
 def _lost(process: ProcessFacts, expected: Expectation) -> str | None:
     asked = expected.reads_back
     if asked is None:
-        return None  # said of the run once: its arm is not known
+        return None  # reported once for the run: its arm is unknown
     return (
         other_build(process, expected.python)
         or _differs("GIL", process.gil.started, asked.gil_enabled)
@@ -95,7 +95,7 @@ def _switched_otherwise(process: ProcessFacts, asked: ReadBack) -> str | None:
 
 
 def _unpinned(run: RunLine) -> str | None:
-    """What is wrong with the CPUs that pinned workers were on."""
+    """Which pinned worker was on other CPUs."""
     if run.cell.pinning is None or run.record is None:
         return None
     found = (_moved(worker, run.cell.pinning) for worker in run.record.workers)
@@ -105,15 +105,29 @@ def _unpinned(run: RunLine) -> str | None:
 def _moved(worker: WorkerRecord, pinning: list[list[int]]) -> str | None:
     asked = pinning[worker.index] if worker.index < len(pinning) else []
     if worker.cpus is None:
-        return f"worker {worker.index} did not say which CPUs it was on"
+        return f"worker {worker.index} did not report which CPUs it was on"
     if worker.cpus != asked:
         return f"worker {worker.index} was on CPUs {worker.cpus}, pinned to {asked}"
     return None
 
 
-def _other_loop(run: RunLine) -> str | None:
+def _other_loop(run: RunLine, asked: ReadBack) -> str | None:
+    """How the class of the running loop differs from what the cell's loop must be.
+
+    A loop is named after the package that makes it (`anyio/trio` runs on trio), so the class must
+    come from that package; a class name alone may change between its versions. Runtimes other than
+    Python have one loop each. What the record calls the loop is no evidence: the child copies that
+    from the cell.
+    """
     loop = run.record.loop if run.record else None
-    return _differs("loop", loop.name, run.cell.loop) if loop is not None else None
+    if loop is None or loop.class_ is None:
+        return "loop: its class was not read back"
+    package = run.cell.loop.rpartition("/")[2]
+    if asked.loop_class is not None:
+        as_asked = loop.class_ == asked.loop_class
+    else:
+        as_asked = loop.class_.startswith(f"{package}.")
+    return None if as_asked else f"loop: {loop.class_}, the cell asks for {run.cell.loop}"
 
 
 def _differs(what: str, found: bool | str | None, asked: bool | str | None) -> str | None:

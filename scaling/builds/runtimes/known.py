@@ -1,9 +1,6 @@
-"""The runtimes that have a program, and the names by which a study asks for them."""
+"""The runtimes that have a program, by the names that a study uses for them."""
 
 from dataclasses import dataclass
-
-RUNTIMES = ("go", "node", "bun")
-"""Arms that are no Python."""
 
 OWN_LOOP = "own"
 """The loop of such an arm: what the runtime schedules its tasks with."""
@@ -11,6 +8,14 @@ OWN_LOOP = "own"
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """What stands in the place of a build in an arm that is no Python."""
+    """The build of an arm that is not Python; its program reports `loop_class` as its loop."""
 
     name: str
+    loop_class: str
+
+
+RUNTIMES = {
+    each.name: each
+    for each in (Runtime("go", "goroutines"), Runtime("node", "node"), Runtime("bun", "bun"))
+}
+"""Arms that are not Python, by name."""

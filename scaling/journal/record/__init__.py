@@ -37,7 +37,13 @@ from scaling.journal.record.of_child import (
     WorkerRecord,
 )
 from scaling.journal.record.of_run import Cell, Disturbance, Memory, RunLine, ServiceUse
-from scaling.journal.record.of_study import ArmRecord, Machine, StudyLine, WorkloadNote
+from scaling.journal.record.of_study import (
+    ArmRecord,
+    Machine,
+    ReadBack,
+    StudyLine,
+    WorkloadNote,
+)
 from scaling.journal.record.values import SCHEMA, Outcome, ParameterValue, Region
 
 __all__ = [
@@ -63,6 +69,7 @@ __all__ = [
     "ParameterValue",
     "ProcessFacts",
     "PythonFacts",
+    "ReadBack",
     "Record",
     "Refusal",
     "Region",

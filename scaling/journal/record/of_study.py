@@ -25,10 +25,26 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     virtualised: str | None = None
 
 
+class ReadBack(msgspec.Struct, frozen=True, kw_only=True):
+    """What every process of an arm must report; a run that reports anything else is invalid.
+
+    A runtime that has no GIL, allocator or collector to choose reports None. `switches` are values
+    by name. `loop_class` is set where the arm has one loop of its own; on Python the loop of the
+    cell decides (`scaling.analysis.validity.promises`).
+    """
+
+    gil_enabled: bool | None = None
+    allocator: str | None = None
+    gc_enabled: bool | None = None
+    switches: dict[str, bool | str] = {}
+    loop_class: str | None = None
+
+
 class ArmRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A build and its run-time settings (`scaling.builds.arms.SETTINGS`), as they were found.
 
-    `runtime` is the version of another runtime than Python, which then has no description.
+    `runtime` is the version of a runtime other than Python, which then has no description.
+    `expected` is what the settings meant when the study was made; older journals do not have it.
     """
 
     build: str
@@ -36,6 +52,7 @@ class ArmRecord(msgspec.Struct, frozen=True, kw_only=True):
     origin: str | None = None
     runtime: str | None = None
     description: Environment | None = None
+    expected: ReadBack | None = None
 
 
 class WorkloadNote(msgspec.Struct, frozen=True, kw_only=True):
