@@ -12,8 +12,8 @@ import psutil
 from scaling.journal.record import Disturbance
 from scaling.machine.cgroup import cpu_folders
 
-# Of all CPUs: more steal than this makes a run suspect. It is the smallest difference that a verdict
-# counts as one, since nobody can work in CPU time that was not there.
+# Of all CPUs: more steal than this makes a run suspect. It is the smallest difference that a
+# verdict counts as one, since nobody can work in CPU time that was not there.
 MOST_STEAL = 0.02
 
 CLOCK_READINGS = 5  # of less than a microsecond each, unless something comes between
@@ -21,7 +21,7 @@ CLOCK_READINGS = 5  # of less than a microsecond each, unless something comes be
 
 @dataclass(frozen=True)
 class MachineTimes:
-    """CPU seconds of the whole machine since it was started, and throttled seconds by control group.
+    """CPU seconds of the whole machine since its start, and throttled seconds by control group.
 
     `throttled_s` has each group that this process is in and that counts throttling, by its folder.
     `clock_offset_s` is how far the wall clock is ahead of the monotonic one.

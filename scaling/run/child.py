@@ -57,13 +57,13 @@ def run_child(
     cell: Mapping[str, Any],
     *,
     limit_s: float | None = None,
-    helpers_cpu_s: Callable[[], float] = lambda: 0.0,
+    services_cpu_s: Callable[[], float] = lambda: 0.0,
 ) -> Ending:
     """Run one cell in a fresh process tree; never raises for what the child does.
 
     `limit_s` bounds the run; by default it is its own warm-up and window, and ample time more. A
     finite run has neither, and needs a bound to be given.
-    `helpers_cpu_s` tells the CPU time of the services so far, which is no disturbance.
+    `services_cpu_s` tells the CPU time of the services so far, which is no disturbance.
     """
     if limit_s is None:
         limit_s = cell["warmup_s"] + cell["window_s"] + LIMIT_S
@@ -72,7 +72,7 @@ def run_child(
         folders = _folders(child)
         ours, theirs = socket.socketpair()
         with ours, theirs, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            probe = Probe(ours, helpers_cpu_s)
+            probe = Probe(ours, services_cpu_s)
             process = _start(child, theirs, out, err)
             document = msgspec.json.encode({**cell, "observer_fd": theirs.fileno()})
             theirs.close()

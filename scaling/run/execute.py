@@ -28,7 +28,7 @@ class Executor:
         cell = run.cell
         arm = self._arms[cell.arm]
         workload = self._plan.workloads[cell.workload]
-        with self._services.during(workload.services, cell.parameters) as helped:
+        with self._services.during(workload.services, cell.parameters) as usage:
             at = now()
             ending = run_child(
                 Child(
@@ -36,9 +36,9 @@ class Executor:
                     {**arm.environment, "PYTHONHASHSEED": self._hash_seed(run)},
                     arm.arguments,
                 ),
-                self._plan.document(cell, services=helped.urls, ticks=TICKS),
+                self._plan.document(cell, services=usage.urls, ticks=TICKS),
                 limit_s=self._plan.study.limit_s if workload.finite else None,
-                helpers_cpu_s=helped.cpu_s,
+                services_cpu_s=usage.cpu_s,
             )
         line = RunLine(
             cell=cell,
@@ -54,7 +54,7 @@ class Executor:
             signal=ending.signal,
             memory=ending.memory,
             disturbance=ending.disturbance,
-            services=helped.use(),
+            services=usage.use(),
         )
         return line, ending.raw_record
 

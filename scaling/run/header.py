@@ -49,6 +49,7 @@ def head(
                 summary=facts.summary,
                 in_flight=facts.in_flight,
                 finite=facts.finite,
+                services=facts.services,
             )
             for name, facts in plan.workloads.items()
         },

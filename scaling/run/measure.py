@@ -3,7 +3,7 @@
 import os
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,16 +16,16 @@ from scaling.builds.child_path import workers_path, workers_source_hash
 from scaling.builds.environments import pins_sha256
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.folder import choose
-from scaling.journal.record import Line, RunLine, StudyLine
+from scaling.journal.record import RunLine, StudyLine
 from scaling.machine.identity import describe_machine
 from scaling.machine.open_files import open_files_limit
 from scaling.machine.topology import Topology, read_topology
+from scaling.run.ceilings import measure_ceilings
 from scaling.run.execute import Executor, child_environment
 from scaling.run.header import head
 from scaling.run.precision_rule import Rule, precision_rule
 from scaling.run.prepare import Wanted, prepare
 from scaling.run.progress import Display
-from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
 from scaling.run.session import drive, is_complete
 from scaling.study.definition import Study, study_from
@@ -59,11 +59,11 @@ def running_build() -> str:
 
 @contextmanager
 def prepared(options: Options, wanted: Wanted, say: Say) -> Iterator[Prepared]:
-    """Have everything ready that the options ask for; children can be run inside the context.
+    """Prepare everything that the options ask for; children can be run inside the context.
 
     Raises:
-        UsageError: something that was asked for does not exist or does not fit.
-        ScalingError: something could not be got ready.
+        UsageError: something that the options ask for does not exist or does not fit.
+        ScalingError: something could not be prepared.
     """
     study = study_from(options, running_build=running_build())
     own = [entry.name for entry in study.workloads if ":" in entry.name]
@@ -100,14 +100,13 @@ def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
             display.note(note)
         if chosen.resumed:
             display.note(f"going on with {folder}: {len(journal.runs)} runs are measured already")
-        if not journal.ceilings:
-            _measure_ceilings(ready, services, journal.append, display.note)
+        measure_ceilings(plan, journal, services, display.note)
         drive(plan, journal, Executor(plan, arms, services), judge, display, rule)
     return folder
 
 
 def _rule_of(study: Study, first: StudyLine) -> Rule | None:
-    """The rule by which blocks are added; None where the study asks for no precision."""
+    """The rule by which blocks are added; None if the study asks for no precision."""
     if study.precision is None:
         return None
 
@@ -121,9 +120,9 @@ def _rule_of(study: Study, first: StudyLine) -> Rule | None:
 
 
 def _services(ready: Prepared) -> Services:
-    """Helpers on one build, without any arm's settings, so that they are no part of the comparison.
+    """Services on one build, without any arm's settings: they are no part of the comparison.
 
-    A build with the GIL is the quicker one for a single process.
+    A build with the GIL is faster for a single process.
     """
     arms = [arm for arm in ready.arms.values() if arm.is_python]
     chosen = next((arm for arm in arms if not arm.description.python.free_threaded), arms[0])
@@ -131,19 +130,3 @@ def _services(ready: Prepared) -> Services:
     environment = child_environment(Arm(chosen.arm.build), search_path)
     most = max(cell.workers for cell in ready.plan.cells)
     return Services(chosen.program, environment, workers=most)
-
-
-def _measure_ceilings(
-    ready: Prepared, services: Services, write: Callable[[Line], None], note: Callable[[str], None]
-) -> None:
-    """Find out what each helper can deliver with nothing but a counter before it."""
-    measured = set()
-    for cell in ready.plan.cells:
-        for name in ready.plan.workloads[cell.workload].services:
-            key = (name, *services.need(name, cell.parameters))
-            if key not in measured:
-                measured.add(key)
-                try:
-                    write(services.ceiling(name, cell.parameters))
-                except ServiceError as error:  # costs the figure, not the study
-                    note(str(error))

@@ -39,11 +39,11 @@ class Probe:
     """
 
     def __init__(
-        self, observed: socket.socket, helpers_cpu_s: Callable[[], float] = lambda: 0.0
+        self, observed: socket.socket, services_cpu_s: Callable[[], float] = lambda: 0.0
     ) -> None:
-        """Listen at `observed`; `helpers_cpu_s` tells the CPU time of services so far."""
+        """Listen at `observed`; `services_cpu_s` tells the CPU time of services so far."""
         self._socket = observed
-        self._helpers_cpu_s = helpers_cpu_s
+        self._services_cpu_s = services_cpu_s
         self.processes: frozenset[psutil.Process] = frozenset()
         self._samples: list[Sample] = []
         self._baseline_bytes: int | None = None
@@ -117,7 +117,7 @@ class Probe:
 
     def _phase(self, phase: str, pids: list[int]) -> None:
         family = with_descendants(pids)
-        used_s = cpu_s(family) + self._helpers_cpu_s()
+        used_s = cpu_s(family) + self._services_cpu_s()
         self.times[phase], self.cpu_s[phase] = MachineTimes.now(), used_s  # before it costs any
         if phase == "imported":
             self.processes = family

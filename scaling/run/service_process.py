@@ -1,7 +1,7 @@
-"""One helper process: started, heard to be ready, measured from outside, ended whatever happens.
+"""One service process: started, ready, measured from outside, ended whatever happens.
 
 It is no part of the measured tree. It holds the reading end of a pipe whose other end is the
-driver's: when the driver is gone, killed or not, the pipe ends and the helper with it.
+driver's: when the driver is gone, killed or not, the pipe ends and the service with it.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 import psutil
@@ -19,16 +19,16 @@ import psutil
 from scaling.base.errors import ScalingError
 
 READY_S = 30.0  # a site needs about one second; a machine under load may need more
-END_S = 3.0  # to end by itself, then again after being told to
+END_S = 3.0  # to end by itself, then again after each signal
 STDERR_KEPT = 2_000
 
 
 class ServiceError(ScalingError):
-    """A helper of a workload cannot be started, or does not do what it is for."""
+    """A service of a workload cannot be started, or does not work."""
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """The line that a helper prints when it really answers."""
+    """The line that a service prints once it answers requests."""
 
     urls: list[str]
     pid: int
@@ -36,21 +36,25 @@ class Ready(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Usage:
-    """What a helper and its own processes hold and have used so far; None once it is gone."""
+    """What a service holds, and the CPU seconds that each of its processes has used so far, by pid.
 
-    rss_bytes: int | None
-    cpu_s: float | None
+    None and nothing once it is gone.
+    """
+
+    rss_bytes: int | None = None
+    cpu_s: Mapping[int, float] = field(default_factory=dict)
 
 
 class ServiceProcess:
-    """A running helper; `urls` are where it answers."""
+    """A running service; `urls` are where it answers."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Start it and wait until it says that it is ready.
+    def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        """Start it and wait until it reports that it is ready.
 
         Raises:
-            ServiceError: it ended, said something else, or was silent for too long.
+            ServiceError: it ended, reported something else, or was silent for too long.
         """
+        self._name = name
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
         try:
             self._process = subprocess.Popen(
@@ -63,7 +67,9 @@ class ServiceProcess:
             )
         except OSError as error:
             self._stderr.close()
-            raise ServiceError(f"cannot start {command[0]}: {error.strerror}") from None
+            raise ServiceError(
+                f"the service {name!r} cannot be started: {command[0]}: {error.strerror}"
+            ) from None
         try:
             self.urls = self._ready().urls
         except BaseException:
@@ -72,20 +78,20 @@ class ServiceProcess:
 
     @property
     def running(self) -> bool:
-        """Whether it still is there."""
+        """Whether it has not ended."""
         return self._process.poll() is None
 
     def usage(self) -> Usage:
-        """Read memory and CPU time, its own processes' included."""
-        if not self.running:  # its number may be another process's by now
-            return Usage(None, None)
+        """Read memory and CPU time of it and its own processes."""
+        if not self.running:  # its pid may be another process's by now
+            return Usage()
         try:
             processes = self._tree()
             rss_bytes = sum(each.memory_info().rss for each in processes)
-            times = [each.cpu_times() for each in processes]
+            times = {each.pid: each.cpu_times() for each in processes}
         except psutil.Error:
-            return Usage(None, None)
-        return Usage(rss_bytes, sum(each.user + each.system for each in times))
+            return Usage()
+        return Usage(rss_bytes, {pid: each.user + each.system for pid, each in times.items()})
 
     def close(self) -> None:
         """End it: by the end of its input, by a signal, by force. Harmless when it has ended."""
@@ -131,18 +137,18 @@ class ServiceProcess:
             why = f"it was not ready after {READY_S:g} s"
         except msgspec.DecodeError:
             why = self._last_words()
-        raise ServiceError(f"a helper of the workload did not start: {why}")
+        raise ServiceError(f"the service {self._name!r} did not start: {why}")
 
     def _last_words(self) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(END_S)
         self._stderr.seek(0)
-        told = self._stderr.read()[-STDERR_KEPT:].decode(errors="replace").strip()
-        return told.rpartition("\n")[2] or describe_exit(self._process.returncode)
+        text = self._stderr.read()[-STDERR_KEPT:].decode(errors="replace").strip()
+        return text.rpartition("\n")[2] or describe_exit(self._process.returncode)
 
 
 def describe_exit(code: int | None) -> str:
-    """Put an exit code into words; negative ones are signals, as `subprocess` has them."""
+    """Put an exit code into words; negative ones are signals, as in `subprocess`."""
     if code is None:
-        return "it said something else than that it is ready"
+        return "it printed something other than that it is ready"
     return f"it was ended by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

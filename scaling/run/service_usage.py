@@ -1,4 +1,4 @@
-"""What the helpers of a workload used while one run was measured."""
+"""What the services of a workload used while one run was measured."""
 
 import time
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ ENOUGH = 4  # readings: before, two inside the run, after
 
 
 class ServiceUsage:
-    """The helpers of one run: where they are, and what they used while it ran."""
+    """The services of one run: where they are, and what they used while it ran."""
 
     def __init__(self, services: Mapping[str, ServiceProcess]) -> None:
         self.urls = {name: list(service.urls) for name, service in services.items()}
@@ -18,40 +18,44 @@ class ServiceUsage:
         self._readings: list[tuple[float, dict[str, Usage]]] = []
 
     def read(self) -> None:
-        """Take a reading of all helpers."""
+        """Take a reading of all services."""
         usages = {name: service.usage() for name, service in self._services.items()}
         self._readings.append((time.monotonic(), usages))
 
     def cpu_s(self) -> float:
-        """CPU seconds that the helpers have used so far; each call is a reading that counts."""
+        """CPU seconds that the services have used so far; takes a reading."""
         self.read()
-        return sum(usage.cpu_s or 0.0 for usage in self._readings[-1][1].values())
+        return sum(sum(usage.cpu_s.values()) for usage in self._readings[-1][1].values())
 
     def use(self) -> dict[str, ServiceUse]:
-        """What each helper used.
+        """What each service used.
 
-        CPU time is that of the whole run and of all processes. The busy fraction is the share of
-        a core that each of a helper's processes (one a URL) used, their mean, between the readings
-        that the run itself asked for (after its imports, at the window's end), since before and
-        after them there is no traffic.
+        CPU time is that of the whole run and of all processes. The busy fraction is the share of a
+        core that the busiest process used: a mean would hide a process that workers wait for
+        behind others that idle. It covers the time between the readings that the run itself asked
+        for (after its imports, at the window's end), since there is no traffic before and after.
         """
         used = {}
         within = self._readings[1:-1] if len(self._readings) >= ENOUGH else self._readings
-        for name, urls in self.urls.items():
-            (begun, before), (ended, after) = within[0], within[-1]
-            inside_s = _difference(before[name], after[name])
-            whole_s = _difference(self._readings[0][1][name], self._readings[-1][1][name])
+        for name in self.urls:
+            (began_s, before), (ended_s, after) = within[0], within[-1]
+            whole = _cpu_s_by_process(self._readings[0][1][name], self._readings[-1][1][name])
+            inside = _cpu_s_by_process(before[name], after[name])
             used[name] = ServiceUse(
                 rss_bytes=self._readings[-1][1][name].rss_bytes,
-                cpu_s=whole_s,
-                busy_fraction=None
-                if inside_s is None or ended <= begun
-                else inside_s / (ended - begun) / len(urls),
+                cpu_s=sum(whole) if whole else None,
+                busy_fraction=max(inside) / (ended_s - began_s)
+                if inside and ended_s > began_s
+                else None,
             )
         return used
 
 
-def _difference(before: Usage, after: Usage) -> float | None:
-    if before.cpu_s is None or after.cpu_s is None:
-        return None
-    return after.cpu_s - before.cpu_s
+def _cpu_s_by_process(before: Usage, after: Usage) -> list[float]:
+    """CPU seconds between two readings, by process; empty if the service was gone at either.
+
+    A process that was started in between has used all of its time in between.
+    """
+    if not before.cpu_s:
+        return []
+    return [used_s - before.cpu_s.get(pid, 0.0) for pid, used_s in after.cpu_s.items()]

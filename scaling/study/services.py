@@ -1,15 +1,24 @@
-"""The services that workloads talk to: one entry each, which the plan and the driver read."""
+"""The services that workloads talk to: one entry each.
 
+Everything else follows from the entry: how a service is started, how its ceiling is measured, how
+many open files a run needs, what the journal keeps. To add one, write its package in
+`workers/services` and its entry here; workloads name it in their `services`.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from scaling.journal.record import ParameterValue
 
 
 @dataclass(frozen=True)
 class Service:
-    """A kind of service: the module that is run, and the workload's parameters it must know.
+    """A kind of service.
 
-    `to_load` are those of them that finding out its ceiling takes. `workers_each` is how many
-    workers one of its processes serves without being what they wait for (its ceiling is measured
-    in every study and stands in the journal).
+    `python -m MODULE` serves and `python -m MODULE.ceiling` loads it. `parameters` are those of the
+    workload that the service is started with, `to_load` those of them that its load needs.
+    `workers_each` is how many workers one of its processes can serve without being what they wait
+    for; its ceiling, measured in every study, shows whether that is so.
     """
 
     module: str
@@ -18,8 +27,20 @@ class Service:
     workers_each: int
 
     def processes(self, workers: int) -> int:
-        """How many processes, with a port each, this many workers take."""
+        """How many processes, with a port each, this many workers need."""
         return -(-workers // self.workers_each)
+
+    def parameters_of(self, workload: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
+        """The workload's parameters that the service is started with."""
+        return _chosen(self.parameters, workload)
+
+    def options(self, workload: Mapping[str, ParameterValue]) -> list[str]:
+        """The command-line options that start it for a workload with these parameters."""
+        return _options(self.parameters_of(workload))
+
+    def load_options(self, workload: Mapping[str, ParameterValue]) -> list[str]:
+        """The command-line options of its load for a workload with these parameters."""
+        return _options(_chosen(self.to_load, workload))
 
 
 SERVICES = {
@@ -37,3 +58,13 @@ SERVICES = {
         workers_each=4,
     ),
 }
+
+
+def _chosen(
+    names: Sequence[str], parameters: Mapping[str, ParameterValue]
+) -> dict[str, ParameterValue]:
+    return {name: parameters[name] for name in names if name in parameters}
+
+
+def _options(parameters: Mapping[str, ParameterValue]) -> list[str]:
+    return [f"--{name.replace('_', '-')}={value}" for name, value in parameters.items()]

@@ -19,8 +19,9 @@ from matplotlib.text import Text
 from scaling.analysis.curves.curve import Curve
 from scaling.analysis.statistics.estimate import Floats
 from scaling.analysis.table.load import Journal, read_journal
-from scaling.journal.record import CeilingLine, Line, Machine, Memory, RunLine
+from scaling.journal.record import CeilingLine, Line, Machine, Memory, RunLine, WorkloadNote
 from scaling.report.plots import draw_all
+from scaling.report.plots.ceilings import ceiling_text
 from scaling.report.plots.draw import KINDS, subjects
 from scaling.report.plots.regions import Region, regions
 from scaling.report.plots.sheet import Sheet
@@ -147,12 +148,42 @@ def test_the_small_print_has_the_ceiling_of_a_service_that_was_used(tmp_path: Pa
     study = studied(tmp_path, Made(variants=variants, blocks=1))
     one = [CeilingLine(service="site", requests_per_s=14_231.0)]
     two = [*one, CeilingLine(service="site", requests_per_s=9_004.0), CeilingLine(service="site")]
-    for ceilings, told in ((one, "14,200"), (two, "9,000–14,200")):
+    for ceilings, told in (
+        (one, "site ceiling 14,200 requests/s"),
+        (two, "site ceilings 14,200 and 9,000 requests/s (with which parameters is not recorded)"),
+    ):
         echo, scrape = subjects(study.frame, study.study, ceilings).values()
         with mpl.rc_context(RC):
             texts = [small_print(KINDS["memory"][0](about)) for about in (echo, scrape)]
         assert "ceiling" not in texts[0]
-        assert f"· site ceiling {told} requests/s" in texts[1]
+        assert f"· {told}" in texts[1]
+
+
+def test_a_ceiling_is_shown_where_its_parameters_are_and_with_them(tmp_path: Path) -> None:
+    variants: Variants = {"scrape": [{"delay_ms": 0}, {"delay_ms": 20}]}
+    study = studied(tmp_path, Made(variants=variants, blocks=1))
+    ceilings = [
+        CeilingLine(service="site", parameters={"delay_ms": 0}, processes=1, requests_per_s=14_231),
+        CeilingLine(service="site", parameters={"delay_ms": 20}, processes=2, requests_per_s=9_004),
+        CeilingLine(service="responder", parameters={"delay_ms": 9}, requests_per_s=70_000),
+    ]
+    at_once, later = subjects(study.frame, study.study, ceilings).values()
+    assert ceiling_text(at_once.ceilings) == "site ceiling 14,200 requests/s (delay_ms=0)"
+    assert (
+        ceiling_text(later.ceilings) == "site ceiling 9,000 requests/s (delay_ms=20; 2 processes)"
+    )
+
+
+def test_a_workload_has_no_ceiling_of_a_service_that_it_does_not_use(tmp_path: Path) -> None:
+    head, *runs = journal(Made(variants={"scrape": [{"delay_ms": 0}]}, blocks=1))
+    asks = with_(head, workloads={"scrape": WorkloadNote(services=["site"])})
+    study = read_journal(write([asks, *runs], tmp_path / "journal.jsonl"))
+    ceilings = [
+        CeilingLine(service=name, parameters={"delay_ms": 0}, requests_per_s=100)
+        for name in ("responder", "site")
+    ]
+    (about,) = subjects(study.frame, study.study, ceilings).values()
+    assert [each.service for each in about.ceilings] == ["site"]
 
 
 def test_the_ideal_is_n_times_the_median_at_one(tmp_path: Path) -> None:

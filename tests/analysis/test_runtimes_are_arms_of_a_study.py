@@ -18,7 +18,15 @@ from scaling.builds.prepared_arm import PreparedArm
 from scaling.builds.runtimes.find import AbsentRuntimeError, Found
 from scaling.builds.runtimes.known import Runtime
 from scaling.builds.runtimes.prepare import prepare_runtime
-from scaling.journal.record import ArmRecord, GilStates, Line, ProcessFacts, RunLine, StudyLine
+from scaling.journal.record import (
+    ArmRecord,
+    GilStates,
+    Line,
+    ProcessFacts,
+    ReadBack,
+    RunLine,
+    StudyLine,
+)
 from scaling.machine.identity import describe_machine
 from scaling.machine.topology import Topology
 from scaling.report.plots.caption import builds_text
@@ -112,7 +120,12 @@ def test_the_journal_tells_what_is_there() -> None:
     line = head(planned(), arms(), describe_machine(TOPOLOGY), pins="", workers_source="")
     assert list(line.arms) == ["3.14t", "go"]
     go = line.arms["go"]
-    assert go == ArmRecord(build="go", origin="PATH, program abc", runtime="go9.99")
+    assert go == ArmRecord(
+        build="go",
+        origin="PATH, program abc",
+        runtime="go9.99",
+        expected=ReadBack(loop_class="goroutines"),
+    )
     assert line.arms["3.14t"].runtime is None
     assert "go: go9.99" in builds_text(line.arms)
 

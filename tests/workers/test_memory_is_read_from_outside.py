@@ -241,7 +241,7 @@ def test_process_that_waits_to_be_reaped_leaves_it_blank() -> None:
 
 def test_child_is_nodded_at_and_helpers_count() -> None:
     ours, theirs = socket.socketpair()
-    probe = Probe(ours, helpers_cpu_s=lambda: 1_000.0)
+    probe = Probe(ours, services_cpu_s=lambda: 1_000.0)
     probe.start()
     with theirs:
         for phase in ("imported", "closed"):
@@ -262,7 +262,7 @@ def test_child_is_nodded_at_whatever_goes_wrong_with_a_reading() -> None:
         raise ZeroDivisionError
 
     ours, theirs = socket.socketpair()
-    probe = Probe(ours, helpers_cpu_s=broken)
+    probe = Probe(ours, services_cpu_s=broken)
     probe.start()
     with theirs:
         theirs.settimeout(30)

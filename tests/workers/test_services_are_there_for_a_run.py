@@ -1,4 +1,4 @@
-"""Helpers are started once, shared by the runs that need the same, measured, and always ended."""
+"""Services are started once, shared by the runs that need the same, measured, and always ended."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from scaling.base.errors import ScalingError, UsageError
-from scaling.journal.record import ServiceUse
+from scaling.journal.record import ParameterValue, ServiceUse
 from scaling.run.service_process import ServiceError, ServiceProcess, Usage
 from scaling.run.service_usage import ServiceUsage
 from scaling.run.services import Services
@@ -20,7 +20,13 @@ from workers.services.site.stories import News
 
 pytestmark = pytest.mark.measures
 
-SMALL = {"pages": 2, "seed": 1, "delay_ms": 0, "stories_in_flight": 8, "parser": "lexbor"}
+SMALL: dict[str, ParameterValue] = {
+    "pages": 2,
+    "seed": 1,
+    "delay_ms": 0,
+    "stories_in_flight": 8,
+    "parser": "lexbor",
+}
 COUNTED_S = 2.0  # for a ceiling: a machine may stall the site for one of them
 
 
@@ -51,59 +57,62 @@ def test_what_it_uses_is_read_from_outside(services: Services) -> None:
     after = services.usage("site", SMALL)
     assert before.rss_bytes is not None
     assert before.rss_bytes > 10_000_000
-    assert before.cpu_s is not None
-    assert after.cpu_s is not None
-    assert after.cpu_s > before.cpu_s
-    assert services.usage("site", SMALL | {"seed": 77}) == Usage(None, None)
+    ((pid, used_s),) = before.cpu_s.items()
+    assert after.cpu_s[pid] > used_s
+    assert services.usage("site", SMALL | {"seed": 77}) == Usage()
 
 
-def test_a_run_is_told_urls_and_use(services: Services) -> None:
-    with services.during(["site"], SMALL) as helped:
-        assert helped.urls == {"site": services.need("site", SMALL)}
-        first = helped.cpu_s()
+def test_a_run_gets_the_urls_of_its_services_and_what_they_used(services: Services) -> None:
+    with services.during(["site"], SMALL) as usage:
+        assert usage.urls == {"site": services.need("site", SMALL)}
+        first = usage.cpu_s()
         for _ in range(200):
-            fetch(f"{helped.urls['site'][0]}/news")
-        assert helped.cpu_s() > first
-    used = helped.use()["site"]
+            fetch(f"{usage.urls['site'][0]}/news")
+        assert usage.cpu_s() > first
+    used = usage.use()["site"]
     assert used.rss_bytes is not None
     assert used.rss_bytes > 10_000_000
     assert used.cpu_s is not None
     assert used.cpu_s > 0
     assert used.busy_fraction is not None
     assert 0 < used.busy_fraction < 1.5
-    with services.during([], SMALL) as helped:
-        assert (helped.urls, helped.cpu_s(), helped.use()) == ({}, 0.0, {})
+    with services.during([], SMALL) as usage:
+        assert (usage.urls, usage.cpu_s(), usage.use()) == ({}, 0.0, {})
 
 
 @dataclass
 class AtWork:
-    """A helper that has used these CPU seconds, one reading after the other."""
+    """A service whose processes have used these CPU seconds, one reading after the other."""
 
-    cpu_s: Iterator[float]
+    cpu_s: Iterator[dict[int, float]]
     urls: list[str]
 
     def usage(self) -> Usage:
         return Usage(1, next(self.cpu_s))
 
 
-@pytest.mark.parametrize(("processes", "busy"), [(1, 0.8), (4, 0.2)])
-def test_how_busy_it_is_is_told_of_one_of_its_processes(
-    monkeypatch: pytest.MonkeyPatch, processes: int, busy: float
+@pytest.mark.parametrize("idle_processes", [0, 3])
+def test_a_saturated_process_is_not_hidden_by_others_that_idle(
+    monkeypatch: pytest.MonkeyPatch, idle_processes: int
 ) -> None:
     now_s = iter([0.0, 1.0, 3.0, 9.0])
     monkeypatch.setattr("scaling.run.service_usage.time.monotonic", lambda: next(now_s))
-    at_work = AtWork(iter([0.0, 0.1, 1.7, 1.8]), ["http://127.0.0.1"] * processes)
-    helped = ServiceUsage({"site": cast(ServiceProcess, at_work)})
+    idle = dict.fromkeys(range(2, 2 + idle_processes), 0.0)
+    readings = [{1: used_s, **idle} for used_s in (0.0, 0.1, 1.7, 1.8)]
+    at_work = AtWork(iter(readings), ["http://127.0.0.1"])
+    usage = ServiceUsage({"site": cast(ServiceProcess, at_work)})
     for _ in range(4):
-        helped.read()
-    used = helped.use()["site"]
-    assert used.busy_fraction == pytest.approx(busy)
+        usage.read()
+    used = usage.use()["site"]
+    assert used.busy_fraction == pytest.approx(0.8)
     assert used.cpu_s == pytest.approx(1.8)
 
 
 def test_what_it_can_deliver_is_measured(services: Services) -> None:
     ceiling = services.ceiling("site", SMALL, seconds=COUNTED_S)
     assert ceiling.service == "site"
+    assert ceiling.parameters == {"pages": 2, "seed": 1, "delay_ms": 0}
+    assert ceiling.processes == 1
     assert ceiling.requests_per_s is not None
     assert ceiling.mbytes_per_s is not None
     assert ceiling.mbytes_per_s * 1e6 / ceiling.requests_per_s > 50_000
@@ -119,12 +128,12 @@ def test_a_delay_of_its_own_is_not_its_ceiling(services: Services) -> None:
 def test_one_that_died_is_started_again() -> None:
     with Services(sys.executable, environment()) as services:
         urls = services.need("site", SMALL)
-        with services.during(["site"], SMALL) as helped:
+        with services.during(["site"], SMALL) as usage:
             (pid,) = (child for child in children() if served_by(child, urls[0]))
             psutil.Process(pid).kill()
             psutil.wait_procs([psutil.Process(pid)], timeout=LIMIT_S)
-        assert helped.use() == {"site": ServiceUse()}
-        assert services.usage("site", SMALL) == Usage(None, None)
+        assert usage.use() == {"site": ServiceUse()}
+        assert services.usage("site", SMALL) == Usage()
         again = services.need("site", SMALL)
         assert fetch(f"{again[0]}/news")[0] == 200
 
@@ -154,7 +163,7 @@ def test_leaving_the_block_ends_them_all() -> None:
 def test_one_that_does_not_start_says_why(code: str, why: str) -> None:
     before = children()
     with pytest.raises(ServiceError, match=why):
-        ServiceProcess([sys.executable, "-c", code], environment())
+        ServiceProcess("site", [sys.executable, "-c", code], environment())
     assert children() <= before
 
 
@@ -162,21 +171,23 @@ def test_one_that_stays_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> N
     before = children()
     monkeypatch.setattr("scaling.run.service_process.READY_S", 0.1)
     with pytest.raises(ServiceError, match=r"not ready after 0\.1 s"):
-        ServiceProcess([sys.executable, "-c", "import sys; sys.stdin.read()"], environment())
+        ServiceProcess(
+            "site", [sys.executable, "-c", "import sys; sys.stdin.read()"], environment()
+        )
     assert children() <= before
 
 
-def test_bad_parameters_are_told_in_a_line(services: Services) -> None:
-    with pytest.raises(ScalingError, match="--pages: expected at least 1") as told:
+def test_bad_parameters_get_a_one_line_error(services: Services) -> None:
+    with pytest.raises(ScalingError, match="--pages: expected at least 1") as raised:
         services.need("site", {"pages": 0})
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(raised.value)
     with pytest.raises(UsageError, match="'database'; there are: site, responder"):
         services.need("database", {})
-    with pytest.raises(ServiceError, match="cannot start"):
+    with pytest.raises(ServiceError, match="cannot be started"):
         Services("/nowhere/python", environment()).need("site", SMALL)
 
 
-def test_a_killed_driver_takes_its_helpers_along() -> None:
+def test_a_killed_driver_takes_its_services_along() -> None:
     driver_code = f"""
 import sys, time
 from scaling.run.services import Services
@@ -189,7 +200,7 @@ time.sleep({LIMIT_S})
     ) as driver:
         assert driver.stdout
         driver.stdout.readline()
-        helpers = psutil.Process(driver.pid).children(recursive=True)
-        assert helpers
+        processes = psutil.Process(driver.pid).children(recursive=True)
+        assert processes
         driver.kill()
-        assert gone(helpers)
+        assert gone(processes)

@@ -129,7 +129,10 @@ COLUMNS: dict[str, Column] = {
     ),
     "throttled_s": Column(NUMBER, "s", "time held back by a cgroup quota"),
     "site_busy_fraction": Column(
-        NUMBER, "", "share of a core that each process of the busiest service used, their mean"
+        NUMBER,
+        "",
+        "share of a core that the busiest process of a service used (older journals: mean over its "
+        "processes)",
     ),
     "at": Column("datetime64[us, UTC]", "", "when the run began"),
 }

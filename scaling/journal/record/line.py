@@ -10,12 +10,19 @@ from scaling.journal.record.description import Description
 from scaling.journal.record.of_child import Record
 from scaling.journal.record.of_run import RunLine
 from scaling.journal.record.of_study import StudyLine
+from scaling.journal.record.values import ParameterValue
 
 
 class CeilingLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="ceiling"):
-    """What a service can deliver at most, with nothing but a load generator before it."""
+    """What a service can deliver at most, loaded by a client that only counts.
+
+    `parameters` are those that the service was started with, `processes` how many it had. Journals
+    from before these were recorded have None: what such a ceiling was measured with is unknown.
+    """
 
     service: str
+    parameters: dict[str, ParameterValue] | None = None
+    processes: int | None = None
     requests_per_s: float | None = None
     mbytes_per_s: float | None = None
 

@@ -54,7 +54,11 @@ class Disturbance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServiceUse(msgspec.Struct, frozen=True, kw_only=True):
-    """What a helper process of the workload used during a run; `busy_fraction` of one core."""
+    """What a service of the workload used during a run.
+
+    `busy_fraction` is the share of one core that its busiest process used. (In older journals it is
+    the mean over its processes.)
+    """
 
     rss_bytes: int | None = None
     cpu_s: float | None = None

@@ -56,12 +56,16 @@ class ArmRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkloadNote(msgspec.Struct, frozen=True, kw_only=True):
-    """What a figure needs to know about a workload: the noun on its axes, chiefly."""
+    """What tables and figures need to know about a workload: above all the noun on the axes.
+
+    `services` is None in journals from before it was recorded.
+    """
 
     operation: str = "operations"
     summary: str = ""
     in_flight: str | None = None
     finite: bool = False
+    services: list[str] | None = None
 
 
 class StudyLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="study"):

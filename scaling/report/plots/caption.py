@@ -10,6 +10,7 @@ from scaling.analysis.curves.sections import Section
 from scaling.analysis.validity import watched_cpus
 from scaling.base import formats
 from scaling.journal.record import ArmRecord, CeilingLine, StudyLine
+from scaling.report.plots.ceilings import ceiling_text
 from scaling.report.plots.regions import Region
 from scaling.study.scaled import scaled_to
 
@@ -66,22 +67,6 @@ def blocks_text(planned: int | None, points: Sequence[Point]) -> str:
         return told
     left_out = all(point.left_out for point in fewer)
     return f"{told}, fewer where runs {'were left out' if left_out else 'are missing'}"
-
-
-def ceiling_text(ceilings: Sequence[CeilingLine]) -> str:
-    """`site ceiling 14,200 requests/s`: what the workload's services deliver at most."""
-    known: dict[str, list[float]] = defaultdict(list)
-    for each in ceilings:
-        if each.requests_per_s is not None:
-            known[each.service].append(each.requests_per_s)
-    return ", ".join(
-        f"{name} ceiling {_from_to(rates)} requests/s" for name, rates in known.items()
-    )
-
-
-def _from_to(values: list[float]) -> str:
-    ends = dict.fromkeys(formats.number(end) for end in (min(values), max(values)))
-    return "–".join(ends)
 
 
 def machine_text(study: StudyLine) -> str:

@@ -15,6 +15,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.table.labels import slug
 from scaling.journal.record import CeilingLine, StudyLine
 from scaling.report.plots import efficiency, ladder, memory, sweep, throughput, trade
+from scaling.report.plots.ceilings import ceilings_of
 from scaling.report.plots.sheet import FORMATS, Sheet
 from scaling.report.plots.style import RC
 from scaling.report.plots.subject import Subject, subject
@@ -87,9 +88,10 @@ def subjects(
     for each in told.compared:
         if not each.is_across_loops:
             comparisons[_variant(each.runs.section)].append(each)
-    helped = set(frame.loc[frame["site_busy_fraction"].notna(), "workload"])
+    with_services = set(frame.loc[frame["site_busy_fraction"].notna(), "workload"])
     for section in told.sections:
-        limits = ceilings if section.curves[0].key.workload in helped else ()
+        served = section.curves[0].key.workload in with_services
+        limits = ceilings_of(section, study, ceilings, served=served)
         stem = f"{slug(section.label)}-{section.sizing}"
         same = sum(name == stem or name.startswith(f"{stem}~") for name in found)
         found[f"{stem}~{same + 1}" if same else stem] = subject(

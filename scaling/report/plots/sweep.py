@@ -6,6 +6,7 @@ side by side.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,6 +16,7 @@ from matplotlib.lines import Line2D
 from scaling.analysis.curves.sweeps import Sweep, Track
 from scaling.analysis.statistics.estimate import Floats
 from scaling.analysis.table.labels import slug
+from scaling.journal.record import encode_line
 from scaling.report.plots.lettering import width_in
 from scaling.report.plots.panel import (
     HEAD_ROOM,
@@ -39,8 +41,11 @@ def sheets(subjects: Iterable[Subject], sweeps: Iterable[Sweep]) -> Iterator[tup
     by_section = list(subjects)
     taken: Counter[str] = Counter()
     for sweep in sweeps:
-        one = next(about for about in by_section if about.section is sweep.sections[0])
-        about = subject(sweep.section, one.study, one.warning, (), one.ceilings, one.floor)
+        own = [each for each in by_section if any(each.section is one for one in sweep.sections)]
+        ceilings = chain.from_iterable(each.ceilings for each in own)
+        distinct = {encode_line(each): each for each in ceilings}.values()
+        one = own[0]
+        about = subject(sweep.section, one.study, one.warning, (), distinct, one.floor)
         if about.has("throughput"):
             stem = f"{slug(sweep.label)}-{sweep.section.sizing}-by-{slug(sweep.parameter)}"
             taken[stem] += 1

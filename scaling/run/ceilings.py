@@ -1,0 +1,49 @@
+"""The ceilings of a study's services: which a journal does not have yet, and their measurement."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from scaling.journal.file import JournalFile
+from scaling.journal.identity import canonical
+from scaling.journal.record import ParameterValue
+from scaling.run.service_process import ServiceError
+from scaling.run.services import Services
+from scaling.study.plan.cells import Plan
+from scaling.study.services import SERVICES
+
+
+class Loaded(NamedTuple):
+    """A service and the parameters of a workload that it is started for."""
+
+    service: str
+    parameters: dict[str, ParameterValue]
+
+
+def measure_ceilings(
+    plan: Plan, journal: JournalFile, services: Services, note: Callable[[str], None]
+) -> None:
+    """Measure what the journal lacks; `note` is called with why one could not be measured.
+
+    Raises:
+        UsageError: a workload needs a service that does not exist.
+        ServiceError: a service cannot be started.
+    """
+    for service, parameters in _missing(plan, journal):
+        services.need(service, parameters)  # without it no run of the workload could be measured
+        try:
+            journal.append(services.ceiling(service, parameters))
+        except ServiceError as error:  # costs the figure, not the study
+            note(str(error))
+
+
+def _missing(plan: Plan, journal: JournalFile) -> Iterator[Loaded]:
+    """Each service of the plan, once for each set of its parameters, if not in the journal."""
+    known = {(line.service, canonical(line.parameters)) for line in journal.ceilings}
+    for cell in plan.cells:
+        for service in plan.workloads[cell.workload].services:
+            kind = SERVICES.get(service)
+            parameters = kind.parameters_of(cell.parameters) if kind else {}
+            key = service, canonical(parameters)
+            if key not in known:
+                known.add(key)
+                yield Loaded(service, parameters)
