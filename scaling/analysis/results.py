@@ -1,11 +1,12 @@
-"""What a study's journal says, worked out once: all that its outputs draw on.
+"""The results of one study, computed once: everything that its outputs show.
 
-Tables, CSV files, Markdown, plots and the report tell of the same sections, comparisons and doubts.
-Each is worked out when it is first asked for, and kept: what costs time is never done twice, and
-no two outputs can tell different things.
+Tables, CSV files, Markdown, plots and page show the same sections, comparisons and warnings. Each
+is computed on first access and kept, so nothing is computed twice and no two outputs differ.
 """
 
+from collections.abc import Sequence
 from functools import cached_property
+from typing import Self
 
 import pandas as pd
 
@@ -16,61 +17,70 @@ from scaling.analysis.curves.sections import RunIssue, Section, run_issues, sect
 from scaling.analysis.curves.sweeps import Sweep, sweeps
 from scaling.analysis.statistics.drift import Drift, drift
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
-from scaling.journal.record import StudyLine
+from scaling.analysis.table.load import Journal
+from scaling.journal.record import CeilingLine, StudyLine
 
 
 class StudyResults:
-    """One study's frame (of `scaling.load`) and first line, and what they come to.
+    """One study's runs (a frame of `scaling.load`), its first line, and what follows from them.
 
-    Whatever is asked of the frame of several studies raises `UsageError`, but for its sections,
-    sweeps and blemishes.
+    `ceilings` are the most that the study's services could deliver. A frame of several studies has
+    sections, sweeps and run issues; every other property raises `UsageError` for it.
     """
 
-    def __init__(self, frame: pd.DataFrame, study: StudyLine) -> None:
+    def __init__(
+        self, frame: pd.DataFrame, study: StudyLine, ceilings: Sequence[CeilingLine] = ()
+    ) -> None:
         self.frame = frame
         self.study = study
+        self.ceilings = ceilings
+
+    @classmethod
+    def of(cls, journal: Journal) -> Self:
+        """The results of a journal that was read."""
+        return cls(journal.frame, journal.study, journal.ceilings)
 
     @cached_property
     def sections(self) -> list[Section]:
-        """Its curves, in the order in which they are told."""
+        """Curves by workload, parameters and sizing, in the order in which they are shown."""
         return sections(self.frame, self.study)
 
     @cached_property
     def sweeps(self) -> list[Sweep]:
-        """Sections held against each other across one parameter."""
+        """Sections that differ in one parameter, compared across its values."""
         return sweeps(self.sections, self.study)
 
     @cached_property
     def floor(self) -> NoiseFloor:
-        """What its A/A twins tell."""
+        """The noise floor, from the A/A pairs."""
         return noise_floor(self.frame, self.study)
 
     @cached_property
     def paired(self) -> list[Paired]:
-        """Its runs as block × way, for each section and loop."""
+        """Runs by block and configuration, for each section and loop."""
         return pair(self.frame, self.sections, self.floor)
 
     @cached_property
     def compared(self) -> list[Compared]:
-        """Its arms, models and loops held against each other."""
+        """Arms, models and loops compared, for each section and loop."""
         return compare(self.paired)
 
     @cached_property
     def outcomes(self) -> list[Outcome]:
-        """Every control at every N that tells something."""
+        """Every control at every N at which it can hold or fail."""
         return list(outcomes(self.frame, self.study))
 
     @cached_property
     def soundness(self) -> Soundness:
-        """What its controls come to."""
+        """Whether all controls hold together, and the warning if not."""
         return soundness_of(self.outcomes, self.study)
 
     @cached_property
     def drift(self) -> Drift:
-        """Whether its machine got faster or slower meanwhile."""
+        """Whether the machine became faster or slower during the study."""
         return drift(self.frame)
 
     @cached_property
     def run_issues(self) -> list[RunIssue]:
-        """Its runs that are not simply valid."""
+        """Runs that are suspect or invalid."""
         return run_issues(self.frame)

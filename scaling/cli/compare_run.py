@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from scaling.analysis.comparison.between_studies import across
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
 from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError
@@ -65,7 +66,7 @@ def _several(journals: list[Journal]) -> list[Chapter]:
         found = across((first.frame, first.study), (journal.frame, journal.study))
         told += across_chapters(found, names[0], name)
     for name, journal in zip(names, journals, strict=True):
-        own = chapters(journal.frame, journal.study)
+        own = chapters(StudyResults.of(journal))
         if own:
             told += [Chapter(f"The study {name}", []), *own]
     return told

@@ -40,12 +40,11 @@ def tell_journal(journal: Journal, folder: Path, console: Console) -> None:
     from scaling.report.tables.comparison_view import Comparison
     from scaling.report.tables.results_view import Results
 
-    frame, study = journal.frame, journal.study
-    told = StudyResults(frame, study)
-    console.print(Results(frame, study, told))
-    if found := chapters(frame, study, told, alone=False):
+    results = StudyResults.of(journal)
+    console.print(Results(results))
+    if found := chapters(results, alone=False):
         console.print(Comparison(found))
-    _say_written(journal, folder, write_derived(journal, folder, told), console)
+    _say_written(journal, folder, write_derived(results, folder), console)
 
 
 def write_again(results: Path, output: Path | None, console: Console) -> None:
@@ -57,7 +56,7 @@ def write_again(results: Path, output: Path | None, console: Console) -> None:
     """
     journal = read(results, console)
     folder = output or journal.path.parent
-    _say_written(journal, folder, write_derived(journal, folder), console)
+    _say_written(journal, folder, write_derived(StudyResults.of(journal), folder), console)
 
 
 def read(results: Path, console: Console) -> Journal:

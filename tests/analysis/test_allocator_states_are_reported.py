@@ -6,6 +6,7 @@ import pytest
 
 from scaling.analysis.comparison.compare import compare_configurations
 from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import RunLine
 from scaling.report.tables.comparison import chapters
@@ -35,7 +36,7 @@ def study(tmp_path: Path) -> Journal:
 
 
 def test_every_cell_bears_its_state(study: Journal) -> None:
-    rows = summary(study.frame, study.study)
+    rows = summary(StudyResults.of(study))
     assert rows.loc[rows["arm"] == "3.14t", "allocator_state"].isna().all()
     stock = rows[rows["arm"] == "3.14"].sort_values(["model", "workers"])
     assert stock["allocator_state"].tolist() == ["mapping", "keeping", "mapping", "mapping"]
@@ -45,22 +46,22 @@ def test_a_speed_up_across_states_says_so(study: Journal, tmp_path: Path) -> Non
     line = (
         "asyncio · 3.14 · interpreters: N = 1 ran in the allocator state mapping, N = 2 in keeping"
     )
-    text = markdown(study.frame, study.study)
+    text = markdown(StudyResults.of(study))
     assert line in text
     assert text.count("ran in the allocator state") == 1
     alike = read_journal(write(journal(MADE), tmp_path / "alike.jsonl"))
-    assert "ran in the allocator state" not in markdown(alike.frame, alike.study)
+    assert "ran in the allocator state" not in markdown(StudyResults.of(alike))
 
 
 def test_a_ratio_of_two_ways_across_states_says_so(study: Journal, tmp_path: Path) -> None:
     (compared,) = compare_configurations(study.frame, study.study)
     pair = (Configuration("3.14", "interpreters", 2), Configuration("3.14", "processes", 2))
     assert compared.across_states == [pair]
-    text = comparison_markdown(chapters(study.frame, study.study))
+    text = comparison_markdown(chapters(StudyResults.of(study)))
     assert "2 interpreters on 3.14 (keeping) over 2 processes on 3.14 (mapping)" in text
     alike = read_journal(write(journal(MADE), tmp_path / "alike.jsonl"))
-    assert "Across allocator states" not in comparison_markdown(chapters(alike.frame, alike.study))
-    rows = comparison_rows(study.frame, study.study)
+    assert "Across allocator states" not in comparison_markdown(chapters(StudyResults.of(alike)))
+    rows = comparison_rows(StudyResults.of(study))
     two = rows[(rows["arm"] == "3.14") & (rows["workers"] == 2)]
     assert set(two["allocator_state"]) == {"keeping"}
     assert set(two["over_allocator_state"]) == {"mapping"}

@@ -7,6 +7,7 @@ import pytest
 from scaling.analysis.comparison.collector import collectors
 from scaling.analysis.comparison.compare import compare_configurations
 from scaling.analysis.comparison.paired import Configuration, paired
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.report.tables.comparison import chapters
 from tests.support.fabricate import Made, journal, write
@@ -40,7 +41,7 @@ def test_it_is_the_same_arm_with_and_without(tmp_path: Path) -> None:
 
 def test_it_is_told_in_a_table_and_among_the_ratios(tmp_path: Path) -> None:
     study = read(tmp_path, MADE)
-    told = [grid.title for each in chapters(study.frame, study.study) for grid in each.grids]
+    told = [grid.title for each in chapters(StudyResults.of(study)) for grid in each.grids]
     assert "What the garbage collector costs" in told
     (compared, *_) = compare_configurations(study.frame, study.study)
     assert {ratio.measure for ratio in compared.ratios if ratio.question == "no collector"} == {

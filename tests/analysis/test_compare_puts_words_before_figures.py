@@ -13,6 +13,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from scaling.analysis.comparison.between_studies import across
+from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.noise import noise_floor
 from scaling.analysis.statistics.verdict import RatioVerdict
@@ -21,7 +22,8 @@ from scaling.base import formats
 from scaling.base.errors import UsageError
 from scaling.cli import app
 from scaling.cli.compare_run import compare
-from scaling.report.plots.draw import KINDS, subjects
+from scaling.report.plots.draw import subjects
+from scaling.report.plots.registry import BY_NAME
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import RC, arm_colours
 from scaling.report.tables.comparison import chapters
@@ -41,7 +43,7 @@ def studied(folder: Path, made: Made) -> Journal:
 
 def printed(study: Journal, width: int = 80) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(Comparison(chapters(study.frame, study.study)))
+    console.print(Comparison(chapters(StudyResults.of(study))))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -49,7 +51,7 @@ def printed(study: Journal, width: int = 80) -> str:
 def figures(study: Journal) -> list[Estimate]:
     return [
         cell
-        for chapter in chapters(study.frame, study.study)
+        for chapter in chapters(StudyResults.of(study))
         for grid in chapter.grids
         for row in grid.rows
         for cell in row
@@ -70,7 +72,7 @@ def test_no_figure_is_cut_at_80_columns(tmp_path: Path, blocks: int) -> None:
     for value in every:
         assert formats.number(value.point) in words
         assert value.bounds in words
-    markdown = comparison_markdown(chapters(study.frame, study.study))
+    markdown = comparison_markdown(chapters(StudyResults.of(study)))
     assert all(str(value) in markdown for value in every)
 
 
@@ -94,13 +96,13 @@ def test_the_words_come_first_and_claim_no_more_than_there_is(tmp_path: Path) ->
 
 def test_one_way_alone_has_no_comparison(tmp_path: Path) -> None:
     study = studied(tmp_path, Made())
-    assert chapters(study.frame, study.study) == []
-    assert comparison_rows(study.frame, study.study).empty
+    assert chapters(StudyResults.of(study)) == []
+    assert comparison_rows(StudyResults.of(study)).empty
 
 
 def test_rows_name_what_they_are_of_and_over(tmp_path: Path) -> None:
     study = studied(tmp_path, Made(arms=LADDER, models=("threads", "processes")))
-    rows = comparison_rows(study.frame, study.study)
+    rows = comparison_rows(StudyResults.of(study))
     steps = rows[(rows["question"] == "step") & (rows["workers"] == 2)]
     assert steps["measure"].tolist() == ["allocator", "build", "GIL"]
     assert steps["arm"].tolist() == list(LADDER[1:])
@@ -115,7 +117,7 @@ def test_rows_name_what_they_are_of_and_over(tmp_path: Path) -> None:
 def test_rows_bear_their_verdicts(tmp_path: Path) -> None:
     made = Made(arms=LADDER, models=("threads", "processes"), blocks=8, twins=True)
     study = studied(tmp_path, made)
-    rows = comparison_rows(study.frame, study.study)
+    rows = comparison_rows(StudyResults.of(study))
     floor = noise_floor(study.frame, study.study)
     margins = rows.groupby("measure")["margin"].unique()
     assert margins["GIL"].tolist() == [floor.margin("echo")]
@@ -190,9 +192,9 @@ def test_a_study_is_not_held_against_itself(tmp_path: Path) -> None:
 
 
 def drawn(study: Journal, kind: str) -> Sheet:
-    about, *_ = subjects(study.frame, study.study).values()
+    about, *_ = subjects(StudyResults.of(study)).values()
     with mpl.rc_context(RC):
-        return KINDS[kind][0](about)
+        return BY_NAME[kind].draw(about)
 
 
 def texts(sheet: Sheet, gid: str) -> list[Text]:
@@ -206,7 +208,7 @@ def test_the_waterfall_shows_each_factor_in_the_colour_of_its_arm(tmp_path: Path
         f"asyncio, N = {n}" for n in (1, 2, 4)
     ]
     told = [text.get_text() for text in texts(sheet, "factor")]
-    rows = comparison_rows(study.frame, study.study)
+    rows = comparison_rows(StudyResults.of(study))
     two = rows[rows["workers"] == 2]
     expected = [
         *two[two["question"] == "step"]["ratio"],
@@ -228,7 +230,7 @@ def test_n_is_written_beside_what_it_gives_and_costs(tmp_path: Path) -> None:
     assert sheet.all_panels[0].get_xlabel() == "MiB (RSS; of processes PSS)"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", BY_NAME)
 def test_no_word_of_a_full_comparison_leaves_the_sheet(tmp_path: Path, kind: str) -> None:
     sheet = drawn(studied(tmp_path, FULL), kind)
     sheet.figure.draw_without_rendering()
@@ -244,7 +246,7 @@ def test_many_arms_and_models_have_panels_with_the_ceiling_in_each(tmp_path: Pat
     from scaling.report.plots import throughput
 
     study = studied(tmp_path, FULL)
-    about, *_ = subjects(study.frame, study.study).values()
+    about, *_ = subjects(StudyResults.of(study)).values()
     with mpl.rc_context(RC):
         sheet = throughput.draw(about)
     titles = [axes.get_title(loc="left") for axes in sheet.all_panels]

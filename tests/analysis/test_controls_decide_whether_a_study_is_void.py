@@ -12,6 +12,7 @@ from scaling.analysis.comparison.between_studies import across
 from scaling.analysis.comparison.compare import compare_configurations
 from scaling.analysis.comparison.paired import paired
 from scaling.analysis.controls import Soundness, soundness
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, load, read_journal
 from scaling.base.errors import UsageError
 from scaling.journal.record import ParameterFacts, ParameterValue, RunLine, StudyLine
@@ -141,9 +142,9 @@ def test_a_median_far_outside_with_one_run_inside_is_undecided(
     (reason,) = found.reasons
     assert reason.startswith(f"{workload} · asyncio · {arm} at N = 2: 1.9")
     assert found.warning == "controls undecided"
-    assert markdown(read.frame, read.study).startswith("**Controls undecided")
+    assert markdown(StudyResults.of(read)).startswith("**Controls undecided")
     printed = io.StringIO()
-    Console(file=printed, width=100).print(Results(read.frame, read.study))
+    Console(file=printed, width=100).print(Results(StudyResults.of(read)))
     assert printed.getvalue().startswith("Controls undecided")
 
 
@@ -214,11 +215,11 @@ def test_controls_that_were_not_run_are_said_to_be_missing_or_left_out(tmp_path:
 def test_void_stands_at_the_top_of_every_output(tmp_path: Path) -> None:
     read = study(tmp_path, GOOD | {("compute", "3.14t", 2): 1.3})
     printed = io.StringIO()
-    Console(file=printed, width=100).print(Results(read.frame, read.study))
+    Console(file=printed, width=100).print(Results(StudyResults.of(read)))
     assert printed.getvalue().startswith("VOID: ")
-    assert markdown(read.frame, read.study).startswith("**VOID: ")
-    assert set(summary(read.frame, read.study)["controls"]) == {"void"}
-    assert set(comparison_rows(read.frame, read.study)["controls"]) == {"void"}
+    assert markdown(StudyResults.of(read)).startswith("**VOID: ")
+    assert set(summary(StudyResults.of(read))["controls"]) == {"void"}
+    assert set(comparison_rows(StudyResults.of(read))["controls"]) == {"void"}
     twice = [(read.frame, read.study)] * 2
     opening, *_ = across_chapters(across(*twice), "then", "now")
     warned = [words.partition(": the controls")[0] for words in opening.words[:2]]
@@ -227,7 +228,7 @@ def test_void_stands_at_the_top_of_every_output(tmp_path: Path) -> None:
     written = (tmp_path / "tables.md").read_text()
     assert written.startswith("**VOID: ")
     assert written.count("VOID") == 1
-    for about in subjects(read.frame, read.study).values():
+    for about in subjects(StudyResults.of(read)).values():
         sheet = about.sheet("throughput", "", about.a_panel_per_loop())
         assert ". VOID: the controls do not behave" in sheet.description.replace("\xa0", " ")
 

@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.columns import COLUMNS, THING
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import RunLine
@@ -84,9 +85,9 @@ def test_csv_is_the_frame_to_the_last_digit(study: Journal) -> None:
 
 def test_markdown_has_all_tables_and_the_comparison(study: Journal) -> None:
     text = exported(study, "markdown").read_text(encoding="utf-8")
-    for part in markdown(study.frame, study.study).split("\n\n"):
+    for part in markdown(StudyResults.of(study)).split("\n\n"):
         assert part.strip() in text
-    assert len(text) > len(markdown(study.frame, study.study))
+    assert len(text) > len(markdown(StudyResults.of(study)))
     assert "3.14t with 2 threads" in text
 
 

@@ -15,6 +15,7 @@ from scaling.analysis.curves.sections import sections
 from scaling.analysis.curves.summarise import curves
 from scaling.analysis.laws import fit_amdahl, karp_flatt
 from scaling.analysis.laws.regions import NO_REGION, TOO_FEW, RegionLaw, region_laws
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.report.output import tell_journal
 from scaling.report.plots import throughput
@@ -106,7 +107,7 @@ def test_tables_and_rows_tell_the_same(tmp_path: Path) -> None:
     assert (alpha["law"], alpha["region"], alpha["points"]) == ("Amdahl", "cores", 6)
     assert alpha["value"] == pytest.approx(law.choice.fit.alpha, rel=1e-5)
     assert rows["not_fitted"].dropna().tolist() == [TOO_FEW]
-    assert law_rows(found.frame, found.study)["figure"].tolist() == rows["figure"].fillna(
+    assert law_rows(StudyResults.of(found))["figure"].tolist() == rows["figure"].fillna(
         np.nan
     ).replace(np.nan, None).tolist()  # fmt: skip
 
@@ -114,7 +115,7 @@ def test_tables_and_rows_tell_the_same(tmp_path: Path) -> None:
 def test_nothing_is_drawn_beyond_the_region_nor_without_its_band(tmp_path: Path) -> None:
     found = made(tmp_path)
     with mpl.rc_context(RC):
-        (subject,) = subjects(found.frame, found.study).values()
+        (subject,) = subjects(StudyResults.of(found)).values()
         (axes,) = throughput.draw(subject).all_panels
     lines = [each for each in axes.get_lines() if str(each.get_gid()).startswith("law-")]
     bands = [
@@ -134,6 +135,6 @@ def test_nothing_is_drawn_beyond_the_region_nor_without_its_band(tmp_path: Path)
 def test_few_points_draw_no_law(tmp_path: Path) -> None:
     found = made(tmp_path, (1, 2, 4))
     with mpl.rc_context(RC):
-        (subject,) = subjects(found.frame, found.study).values()
+        (subject,) = subjects(StudyResults.of(found)).values()
         (axes,) = throughput.draw(subject).all_panels
     assert not [each for each in axes.get_lines() if str(each.get_gid()).startswith("law")]

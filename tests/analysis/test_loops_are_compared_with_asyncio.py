@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from scaling.analysis.comparison.compare import Compared, compare_configurations
 from scaling.analysis.comparison.contrast import ASKED
 from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import median
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.cli import app
@@ -53,7 +54,7 @@ def across(study: Journal) -> Compared:
 
 
 def chapter(study: Journal) -> Chapter:
-    told = chapters(study.frame, study.study)
+    told = chapters(StudyResults.of(study))
     (found,) = [each for each in told if TITLE in [grid.title for grid in each.grids]]
     return found
 
@@ -112,7 +113,7 @@ def test_verdicts_are_one_family(tmp_path: Path) -> None:
 
 def test_a_study_of_one_arm_has_this_chapter_alone(tmp_path: Path) -> None:
     study = studied(tmp_path, ONE_ARM)
-    told = [each.title for each in chapters(study.frame, study.study, alone=False)]
+    told = [each.title for each in chapters(StudyResults.of(study), alone=False)]
     assert told == ["echo · weak sizing"]
     (grid,) = chapter(study).grids
     assert [row[:3] for row in grid.rows] == [
@@ -156,7 +157,7 @@ def test_another_library_is_told_to_be_another_program(tmp_path: Path) -> None:
 
 def test_rows_name_the_loops_of_both_ways(tmp_path: Path) -> None:
     study = studied(tmp_path, ARMS)
-    rows = comparison_rows(study.frame, study.study)
+    rows = comparison_rows(StudyResults.of(study))
     mine = rows[rows["question"] == "loop"]
     assert set(mine["loop"]) == {"trio", "uvloop"}
     assert set(mine["over_loop"]) == {"asyncio"}

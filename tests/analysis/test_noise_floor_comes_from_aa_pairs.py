@@ -14,6 +14,7 @@ from scaling.analysis.comparison.paired import paired
 from scaling.analysis.curves.curve import Key
 from scaling.analysis.curves.sections import run_issues
 from scaling.analysis.curves.summarise import curves
+from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import median
 from scaling.analysis.statistics.noise import NO_TWINS, NoiseFloor, Noisy, Twins, noise_floor
 from scaling.analysis.table.load import Journal, load, read_journal
@@ -137,7 +138,7 @@ def test_twins_are_in_no_other_figure(tmp_path: Path) -> None:
     assert study.frame["twin"].sum() == made.blocks
     without = study.frame[~study.frame["twin"]]
     assert repr(curves(study.frame)) == repr(curves(without))
-    assert summary(study.frame, study.study).equals(summary(without, study.study))
+    assert summary(StudyResults.of(study)).equals(summary(StudyResults(without, study.study)))
     for whole, bare in zip(
         paired(study.frame, study.study), paired(without, study.study), strict=True
     ):

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from scaling.analysis.comparison.compare import Compared, compare_configurations
 from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import ArmRecord, ProcessFacts, RunLine, StudyLine
 from scaling.report.tables.comparison import chapters
@@ -67,7 +68,7 @@ def across(study: Journal) -> Compared:
 
 
 def chapter(study: Journal) -> Chapter:
-    told = chapters(study.frame, study.study)
+    told = chapters(StudyResults.of(study))
     (found,) = [each for each in told if TITLE in [grid.title for grid in each.grids]]
     return found
 
@@ -136,7 +137,7 @@ def test_a_sentence_for_each_says_so_too(tmp_path: Path) -> None:
 
 def test_they_are_among_the_ratios_of_the_study(tmp_path: Path) -> None:
     study = studied(tmp_path, ("3.14t",))
-    rows = comparison_rows(study.frame, study.study)
+    rows = comparison_rows(StudyResults.of(study))
     assert set(rows["question"]) == {"runtime"}
     assert set(rows["loop"]) == {"own"}
     assert set(rows["over_loop"]) == {"asyncio"}

@@ -12,10 +12,12 @@ from rich.console import Console
 
 import scaling
 from scaling.analysis.curves.summarise import curves
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.analysis.table.outliers import FEWEST, THRESHOLD, outliers
 from scaling.journal.record import RunLine
-from scaling.report.plots.draw import KINDS, subjects
+from scaling.report.plots.draw import subjects
+from scaling.report.plots.registry import BY_NAME
 from scaling.report.plots.style import RC
 from scaling.report.tables.export import markdown
 from scaling.report.tables.results_view import Results
@@ -61,9 +63,9 @@ def test_tables_say_so_in_a_line(tmp_path: Path) -> None:
         lines = journal(MADE, slow if change else None)
         found = read_journal(write(lines, tmp_path / "journal.jsonl"))
         printed = io.StringIO()
-        Console(file=printed, width=200).print(Results(found.frame, found.study))
+        Console(file=printed, width=200).print(Results(StudyResults.of(found)))
         note = "1 run is an outlier of its cell: labelled in the frame, and kept in every figure."
-        assert (note in printed.getvalue()) == (note in markdown(found.frame, found.study))
+        assert (note in printed.getvalue()) == (note in markdown(StudyResults.of(found)))
         return printed.getvalue()
 
     assert "1 run is an outlier" in told(change=True)
@@ -109,9 +111,9 @@ def test_plots_put_a_ring_around_it(tmp_path: Path) -> None:
     def rings(change: bool) -> tuple[int, str]:
         lines = journal(MADE, slow if change else None)
         found = read_journal(write(lines, tmp_path / "journal.jsonl"))
-        subject, *_ = subjects(found.frame, found.study).values()
+        subject, *_ = subjects(StudyResults.of(found)).values()
         with mpl.rc_context(RC):
-            sheet = KINDS["throughput"][0](subject)
+            sheet = BY_NAME["throughput"].draw(subject)
         dots = [each for axes in sheet.figure.axes for each in axes.collections]
         ringed = [each for each in dots if each.get_gid() == "outliers"]
         count = sum(len(np.asarray(each.get_offsets())) for each in ringed)

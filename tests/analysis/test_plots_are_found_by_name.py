@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.errors import UsageError
 from scaling.report.plots import draw_all, drawn
@@ -20,7 +21,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Journal:
 
 
 def test_every_file_has_its_figure(study: Journal, tmp_path: Path) -> None:
-    files = draw_all(study.frame, study.study, tmp_path, study.ceilings)
+    files = draw_all(StudyResults.of(study), tmp_path)
     names = {file.stem for file in files}
     assert len(names) > 5
     last = files[-1].stem

@@ -17,13 +17,15 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from scaling.analysis.curves.curve import Curve
+from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Floats
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import CeilingLine, Line, Machine, Memory, RunLine, WorkloadNote
 from scaling.report.plots import draw_all
 from scaling.report.plots.ceilings import ceiling_text
-from scaling.report.plots.draw import KINDS, subjects
+from scaling.report.plots.draw import subjects
 from scaling.report.plots.regions import Region, regions
+from scaling.report.plots.registry import BY_NAME
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import MARKERS, RC, arm_colours
 from tests.support.fabricate import Made, Variants, journal, with_, write
@@ -34,9 +36,9 @@ def studied(tmp_path: Path, made: Made, change: Any = None) -> Journal:
 
 
 def drawn(study: Journal, kind: str) -> tuple[Sheet, list[Curve]]:
-    subject, *_ = subjects(study.frame, study.study).values()
+    subject, *_ = subjects(StudyResults.of(study)).values()
     with mpl.rc_context(RC):
-        return KINDS[kind][0](subject), subject.section.curves
+        return BY_NAME[kind].draw(subject), subject.section.curves
 
 
 def runs_in(axes: Axes) -> list[tuple[float, float]]:
@@ -152,9 +154,9 @@ def test_the_small_print_has_the_ceiling_of_a_service_that_was_used(tmp_path: Pa
         (one, "site ceiling 14,200 requests/s"),
         (two, "site ceilings 14,200 and 9,000 requests/s (with which parameters is not recorded)"),
     ):
-        echo, scrape = subjects(study.frame, study.study, ceilings).values()
+        echo, scrape = subjects(StudyResults(study.frame, study.study, ceilings)).values()
         with mpl.rc_context(RC):
-            texts = [small_print(KINDS["memory"][0](about)) for about in (echo, scrape)]
+            texts = [small_print(BY_NAME["memory"].draw(about)) for about in (echo, scrape)]
         assert "ceiling" not in texts[0]
         assert f"· {told}" in texts[1]
 
@@ -167,7 +169,7 @@ def test_a_ceiling_is_shown_where_its_parameters_are_and_with_them(tmp_path: Pat
         CeilingLine(service="site", parameters={"delay_ms": 20}, processes=2, requests_per_s=9_004),
         CeilingLine(service="responder", parameters={"delay_ms": 9}, requests_per_s=70_000),
     ]
-    at_once, later = subjects(study.frame, study.study, ceilings).values()
+    at_once, later = subjects(StudyResults(study.frame, study.study, ceilings)).values()
     assert ceiling_text(at_once.ceilings) == "site ceiling 14,200 requests/s (delay_ms=0)"
     assert (
         ceiling_text(later.ceilings) == "site ceiling 9,000 requests/s (delay_ms=20; 2 processes)"
@@ -182,7 +184,7 @@ def test_a_workload_has_no_ceiling_of_a_service_that_it_does_not_use(tmp_path: P
         CeilingLine(service=name, parameters={"delay_ms": 0}, requests_per_s=100)
         for name in ("responder", "site")
     ]
-    (about,) = subjects(study.frame, study.study, ceilings).values()
+    (about,) = subjects(StudyResults(study.frame, study.study, ceilings)).values()
     assert [each.service for each in about.ceilings] == ["site"]
 
 
@@ -334,9 +336,9 @@ def test_drawing_gives_the_same_files_on_any_machine_and_leaves_nothing_behind(
     variants = {"echo": [{"payload_bytes": 256}, {"payload_bytes": 1024}]}
     study = studied(tmp_path, Made(variants=variants, workers=(1, 2), blocks=1))
     before, figures = dict(mpl.rcParams), figures_alive()
-    once = draw_all(study.frame, study.study, tmp_path / "once")
+    once = draw_all(StudyResults.of(study), tmp_path / "once")
     with mpl.rc_context({"font.size": 30, "axes.facecolor": "black", "lines.linewidth": 9}):
-        again = draw_all(study.frame, study.study, tmp_path / "deep" / "again")
+        again = draw_all(StudyResults.of(study), tmp_path / "deep" / "again")
     assert [file.name for file in once] == [
         f"echo-payload_bytes-{size}-weak-{kind}.{suffix}"
         for size in (256, 1024)
@@ -357,11 +359,11 @@ def test_drawing_gives_the_same_files_on_any_machine_and_leaves_nothing_behind(
 
 def test_what_was_not_measured_is_not_drawn(tmp_path: Path) -> None:
     study = studied(tmp_path, Made(workers=(2, 4), blocks=1))
-    files = draw_all(study.frame, study.study, tmp_path)
+    files = draw_all(StudyResults.of(study), tmp_path)
     assert {file.stem for file in files} == {"echo-weak-throughput", "echo-weak-memory"}
 
     def crash(run: RunLine) -> RunLine:
         return with_(run, outcome="crashed", record=None, exit_code=1)
 
     nothing = studied(tmp_path, Made(blocks=1), crash)
-    assert draw_all(nothing.frame, nothing.study, tmp_path / "none") == []
+    assert draw_all(StudyResults.of(nothing), tmp_path / "none") == []

@@ -38,9 +38,8 @@ def studied(tmp_path: Path, made: Made, **study: object) -> Journal:
 
 def drawn(study: Journal) -> dict[str, Sheet]:
     with mpl.rc_context(RC):
-        told = StudyResults(study.frame, study.study)
-        about = subjects(study.frame, study.study, told=told).values()
-        return dict(sweep.sheets(about, told.sweeps))
+        results = StudyResults.of(study)
+        return dict(sweep.sheets(subjects(results).values(), results.sweeps))
 
 
 def runs_in(axes: Axes) -> list[tuple[float, float]]:
@@ -205,7 +204,7 @@ def test_no_word_is_cut_off_or_runs_into_another(tmp_path: Path, made: Made) -> 
 
 def test_it_is_one_file_beside_the_others(tmp_path: Path) -> None:
     study = studied(tmp_path, Made(variants=SIZES, workers=(1, 2), blocks=1, ticks=2))
-    files = draw_all(study.frame, study.study, tmp_path / "plots")
+    files = draw_all(StudyResults.of(study), tmp_path / "plots")
     assert [file.name for file in files if "-by-" in file.name] == [
         "echo-weak-by-payload_bytes.svg",
         "echo-weak-by-payload_bytes.png",

@@ -9,16 +9,18 @@ from matplotlib.artist import Artist
 from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.patches import Rectangle
 
+from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base import formats
 from scaling.journal.record import RunLine
-from scaling.report.plots.draw import KINDS, subjects
+from scaling.report.plots.draw import subjects
+from scaling.report.plots.registry import PLOTS
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import RC
 from tests.support.fabricate import Made, journal, write
 
-ALL = {name: draw for name, (draw, _) in KINDS.items()}
+ALL = {plot.name: plot.draw for plot in PLOTS}
 MADE = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), twins=True, noise=0.02)
 CROWDED = Made(
     arms=("3.14", "3.14+mimalloc", "3.14t"),
@@ -32,7 +34,7 @@ def studied(folder: Path, made: Made) -> Journal:
 
 
 def drawn(study: Journal, kind: str) -> Sheet:
-    about, *_ = subjects(study.frame, study.study).values()
+    about, *_ = subjects(StudyResults.of(study)).values()
     with mpl.rc_context(RC):
         return ALL[kind](about)
 

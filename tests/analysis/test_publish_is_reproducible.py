@@ -10,7 +10,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.load import Journal, read_journal
+from scaling.analysis.table.load import read_journal
 from scaling.base.errors import ScalingError, UsageError
 from scaling.cli import app
 from scaling.report.page.again import command
@@ -41,7 +41,7 @@ def published(results: Path) -> Path:
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plots take a while, and are not what the test is about."""
 
-    def draw(journal: Journal, folder: Path, told: StudyResults, formats: object) -> list[Path]:
+    def draw(results: StudyResults, folder: Path, formats: object) -> list[Path]:
         folder.mkdir()
         return []
 

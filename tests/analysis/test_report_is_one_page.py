@@ -200,7 +200,7 @@ def test_every_part_comes_in_its_order(name: str) -> None:
 
 
 def test_a_comparison_has_all_parts() -> None:
-    parts = ["curves", "ladder", "rivals", "memory", "laws"]
+    parts = ["curves", "ladder", "processes", "memory", "laws"]
     assert [each for each in listed_parts("eight-blocks") if each in parts] == parts
     kinds = {
         each.attributes["aria-labelledby"].split("-")[1]

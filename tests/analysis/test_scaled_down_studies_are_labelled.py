@@ -152,15 +152,16 @@ def made(scale: float, path: Path) -> Journal:
 @pytest.mark.parametrize(("scale", "told"), [(0.01, True), (1.0, False)])
 def test_tables_plots_and_comparisons_tell_it(scale: float, told: bool, tmp_path: Path) -> None:
     read = made(scale, tmp_path / "journal.jsonl")
+    results = StudyResults.of(read)
     frame, study = read.frame, read.study
     section = sections(frame, study)[0]
     everything = {
-        "terminal": printed(Results(frame, study)),
-        "markdown": markdown(frame, study),
+        "terminal": printed(Results(results)),
+        "markdown": markdown(results),
         "plots": caption(section, study, []).replace("\N{NO-BREAK SPACE}", " "),
-        "comparison": " ".join(warnings_of(StudyResults(frame, study))),
+        "comparison": " ".join(warnings_of(results)),
     }
     assert {name: "scaled to 1 %" in text for name, text in everything.items()} == dict.fromkeys(
         everything, told
     )
-    assert set(summary(frame, study)["scale"]) == {scale}
+    assert set(summary(results)["scale"]) == {scale}

@@ -11,6 +11,7 @@ from scaling.analysis.comparison.break_even import BreakEven
 from scaling.analysis.comparison.compare import Compared, compare_configurations
 from scaling.analysis.comparison.ladder import ladders
 from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import RatioVerdict, Verdict, Word
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.errors import ScalingError
@@ -168,7 +169,7 @@ def test_memory_kinds_are_named_for_all_arms_of_a_model(tmp_path: Path) -> None:
 
     made = Made(arms=("3.14", "3.14t"), models=("processes",))
     study = studied(tmp_path, made, change)
-    text = comparison_markdown(chapters(study.frame, study.study))
+    text = comparison_markdown(chapters(StudyResults.of(study)))
     assert "| arm | processes, PSS/RSS |" in text
 
 
@@ -185,7 +186,7 @@ def test_rows_bear_what_casts_doubt_on_them(tmp_path: Path) -> None:
     arms = study.study.arms
     other = with_(arms["3.14t"], description__python__compiler="Clang 19")
     line = with_(study.study, arms={**arms, "3.14t": other})
-    rows = comparison_rows(study.frame, line)
+    rows = comparison_rows(StudyResults(study.frame, line))
     assert set(rows["controls"]) == {"missing"}
     assert set(rows["builds_differ"]) == {"compiler"}
     memory = rows[rows["measure"] == "memory"]
@@ -205,11 +206,11 @@ def test_runs_made_again_are_told(tmp_path: Path) -> None:
         write([lines[0], bad, *lines[2:], with_(lines[1], attempt=2)], tmp_path / "journal.jsonl")
     )
     told = "1 run was made again at the end of the study"
-    assert told in markdown(study.frame, study.study)
-    assert told in comparison_markdown(chapters(study.frame, study.study))
-    assert summary(study.frame, study.study)["again"].sum() == 1
+    assert told in markdown(StudyResults.of(study))
+    assert told in comparison_markdown(chapters(StudyResults.of(study)))
+    assert summary(StudyResults.of(study))["again"].sum() == 1
     plain = studied(tmp_path, made)
-    assert "made again" not in markdown(plain.frame, plain.study)
+    assert "made again" not in markdown(StudyResults.of(plain))
 
 
 def test_missing_controls_are_told_once_in_a_file(tmp_path: Path) -> None:
@@ -244,7 +245,7 @@ def test_the_ceiling_is_named_by_the_arms_that_make_it(tmp_path: Path) -> None:
 
     arms = ("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t")
     study = studied(tmp_path, Made(arms=arms, models=("threads", "processes")))
-    about, *_ = subjects(study.frame, study.study).values()
+    about, *_ = subjects(StudyResults.of(study)).values()
     labels = [
         text.get_text()
         for legend in throughput.draw(about).figure.legends

@@ -15,7 +15,7 @@ from scaling.report.plots.sheet import Sheet
 from scaling.report.terminal.show import show
 from tests.support.fabricate import Made, journal, write
 
-WORKED_OUT = ("sections", "noise_floor", "pair", "compare", "outcomes", "drift", "blemishes")
+WORKED_OUT = ("sections", "noise_floor", "pair", "compare", "outcomes", "drift", "run_issues")
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from scaling.analysis.curves.sections import sections
 from scaling.analysis.curves.sweeps import Sweep, sweeps
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import Line, RunLine
 from scaling.report.tables.export import markdown
@@ -35,7 +36,7 @@ def found(study: Journal) -> list[Sweep]:
 
 def printed(study: Journal, width: int) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(Results(study.frame, study.study))
+    console.print(Results(StudyResults.of(study)))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -134,7 +135,7 @@ def sized(tmp_path: Path) -> Journal:
 
 def test_a_cell_is_what_the_sections_have(sized: Journal) -> None:
     (sweep,) = found(sized)
-    text = markdown(sized.frame, sized.study)
+    text = markdown(StudyResults.of(sized))
     assert sweep_markdown(sweep) in text
     throughput, peak, own = sweep_markdown(sweep).split("**asyncio")[1:]
     assert "operations/s, × the speed-up over N = 1" in throughput
@@ -173,4 +174,4 @@ def test_it_fits_the_terminal_however_many_workers_there_are(tmp_path: Path, wid
 def test_a_study_without_a_sweep_tells_of_none(tmp_path: Path) -> None:
     study = studied(tmp_path, Made(variants={"echo": [{}], "compute": [{}]}, blocks=1))
     assert found(study) == []
-    assert " by " not in markdown(study.frame, study.study)
+    assert " by " not in markdown(StudyResults.of(study))

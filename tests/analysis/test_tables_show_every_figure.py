@@ -9,6 +9,7 @@ from rich.console import Console
 
 from scaling.analysis.curves.sections import run_issues, sections
 from scaling.analysis.curves.summarise import curves
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import RunLine
 from scaling.report.tables.export import markdown, summary, write_csv
@@ -34,7 +35,7 @@ def study(tmp_path: Path) -> Journal:
 
 def printed(study: Journal, width: int) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(Results(study.frame, study.study))
+    console.print(Results(StudyResults.of(study)))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -165,7 +166,7 @@ def test_sections_and_curves_come_in_an_order_for_readers(tmp_path: Path) -> Non
 
 
 def test_markdown_has_the_same_figures(study: Journal) -> None:
-    text = markdown(study.frame, study.study)
+    text = markdown(StudyResults.of(study))
     rows = [line for line in text.splitlines() if line.startswith("| asyncio · 3.14t")]
     assert [row.split("|")[2].strip() for row in rows] == ["1", "2", r"4\*"]
     assert [row.split("|")[3].strip() for row in rows] == ["3", "2", "3"]
@@ -178,12 +179,12 @@ def test_text_from_outside_does_not_break_a_table(tmp_path: Path) -> None:
         return with_(run, outcome="crashed", record=None, exit_code=1, stderr="a | b [red] c")
 
     study = read_journal(write(journal(Made(blocks=1), crash), tmp_path / "j.jsonl"))
-    assert r"a \| b [red] c" in markdown(study.frame, study.study)
+    assert r"a \| b [red] c" in markdown(StudyResults.of(study))
     assert "a | b [red] c" in printed(study, 200)
 
 
 def test_csv_has_all_that_is_known_of_every_figure(study: Journal, tmp_path: Path) -> None:
-    rows = summary(study.frame, study.study)
+    rows = summary(StudyResults.of(study))
     assert rows["workers"].tolist() == [1, 2, 4]
     assert rows["left_out"].tolist() == [0, 1, 0]
     for name in ("throughput_per_s", "speedup", "memory_mib", "mib_per_extra_worker"):
@@ -193,7 +194,7 @@ def test_csv_has_all_that_is_known_of_every_figure(study: Journal, tmp_path: Pat
     points = curves(study.frame)[0].points
     assert rows["throughput_per_s_spread"].tolist() == [each.throughput.spread for each in points]
     assert (rows["throughput_per_s_spread"] > 0).all()
-    again = pd.read_csv(write_csv(study.frame, study.study, tmp_path / "cells.csv"))
+    again = pd.read_csv(write_csv(StudyResults.of(study), tmp_path / "cells.csv"))
     assert again["throughput_per_s"].to_numpy() == pytest.approx(
         rows["throughput_per_s"].to_numpy(), rel=1e-5
     )
@@ -208,4 +209,4 @@ def test_a_fault_of_many_cells_is_told_once(tmp_path: Path) -> None:
     text = printed(study, 100)
     assert text.count("suspect: machine-busy, 18 runs") == 1
     assert "and 3 more cells" in text
-    assert markdown(study.frame, study.study).count("| suspect | 3 |") == 6
+    assert markdown(StudyResults.of(study)).count("| suspect | 3 |") == 6

@@ -14,6 +14,7 @@ from rich.console import Console
 from scaling.analysis.curves.own_figures import is_count, readable, unit_of
 from scaling.analysis.curves.sections import sections
 from scaling.analysis.curves.summarise import curves
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import Latency, RunLine
 from scaling.report.plots.caption import caption
@@ -49,7 +50,7 @@ def headings(study: Journal) -> list[str]:
 
 def printed(study: Journal, width: int) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(Results(study.frame, study.study))
+    console.print(Results(StudyResults.of(study)))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -136,14 +137,14 @@ def test_no_column_is_lost_and_no_table_too_wide(
 
 
 def test_markdown_and_csv_have_every_figure_with_its_unit(study: Journal) -> None:
-    rows = summary(study.frame, study.study)
+    rows = summary(StudyResults.of(study))
     assert rows["finish_s"].tolist() == pytest.approx([3, 3])
     assert rows["finish_s_low"].tolist() == pytest.approx([2, 2])
     assert rows["latency_p99_ms"].tolist() == pytest.approx([134.5, 134.5], rel=5e-3)
     assert rows["own_littles_law_ms"].tolist() == pytest.approx([210, 210])
     assert rows["own_overhead_ns_per_op"].tolist() == pytest.approx([840, 840])
     assert rows["own_timeout_total"].tolist() == [3, 6]
-    text = markdown(study.frame, study.study)
+    text = markdown(StudyResults.of(study))
     head = next(line for line in text.splitlines() if line.startswith("| curve"))
     for heading in (
         "finish s",
@@ -182,7 +183,7 @@ def test_a_figure_that_some_curves_lack_is_blank_there(tmp_path: Path) -> None:
 
     made = Made(arms=("3.14", "3.14t"), workers=(1,))
     study = read_journal(write(journal(made, change), tmp_path / "journal.jsonl"))
-    assert summary(study.frame, study.study)["own_held_mib"].tolist() == [
+    assert summary(StudyResults.of(study))["own_held_mib"].tolist() == [
         2,
         pytest.approx(math.nan, nan_ok=True),
     ]
@@ -192,7 +193,7 @@ def test_a_figure_that_some_curves_lack_is_blank_there(tmp_path: Path) -> None:
 def test_a_workload_s_figure_takes_no_other_s_place(tmp_path: Path) -> None:
     change = finite(took_s, figures=lambda _: {"speedup": 77.0, "runs": 78.0})
     study = read_journal(write(journal(Made(workers=(1,)), change), tmp_path / "journal.jsonl"))
-    (row,) = summary(study.frame, study.study).to_dict("records")
+    (row,) = summary(StudyResults.of(study)).to_dict("records")
     assert (row["speedup"], row["runs"]) == (1, 3)
     assert (row["own_speedup"], row["own_runs"]) == (77, 78)
 

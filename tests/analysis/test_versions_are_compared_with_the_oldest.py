@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from scaling.analysis.comparison.build_differences import build_differences_of
 from scaling.analysis.comparison.compare import Compared, compare_configurations
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import ArmRecord, StudyLine
 from scaling.report.tables.comparison import chapters
@@ -61,7 +62,7 @@ def test_like_is_held_against_like(tmp_path: Path) -> None:
 
 def test_they_are_among_the_ratios_of_the_study(tmp_path: Path) -> None:
     journal = studied(tmp_path, ("3.12", "3.14"), {"3.12": {"description__python__pgo": True}})
-    rows = comparison_rows(journal.frame, journal.study)
+    rows = comparison_rows(StudyResults.of(journal))
     told = rows[rows["question"] == "version"]
     assert list(told["measure"]) == ["throughput", "cpu_s_per_op"]
     assert set(told["arm"]) == {"3.14"}
@@ -93,7 +94,7 @@ def test_what_builds_differ_in_besides_stands_beside_the_ratio(
     journal = studied(tmp_path, ("3.12", "3.14"), {"3.12": change})
     (grid,) = [
         grid
-        for chapter in chapters(journal.frame, journal.study)
+        for chapter in chapters(StudyResults.of(journal))
         for grid in chapter.grids
         if grid.title == TITLE
     ]

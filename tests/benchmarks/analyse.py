@@ -31,20 +31,19 @@ def with_scaling(path: Path) -> dict[str, float]:
 
     imported = time.perf_counter()
     journal = read_journal(path)
-    frame, study = journal.frame, journal.study
     loaded = time.perf_counter()
-    told = StudyResults(frame, study)
-    found = chapters(frame, study, told, alone=False)
+    results = StudyResults.of(journal)
+    found = chapters(results, alone=False)
     analysed = time.perf_counter()
     console = Console(file=io.StringIO(), width=140)
-    console.print(Results(frame, study, told))
+    console.print(Results(results))
     console.print(Comparison(found))
-    summary(frame, study, told)
-    comparison_rows(frame, study, told)
-    markdown(frame, study, comparison_markdown(found), told)
+    summary(results)
+    comparison_rows(results)
+    markdown(results, comparison_markdown(found))
     tabulated = time.perf_counter()
     return {
-        "runs": len(frame),
+        "runs": len(journal.frame),
         "load_s": loaded - imported,
         "analyse_s": analysed - loaded,
         "tabulate_s": tabulated - analysed,

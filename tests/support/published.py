@@ -25,7 +25,7 @@ read = cache(read_journal)
 @cache
 def told(folder: Path) -> StudyResults:
     journal: Journal = read(folder)
-    return StudyResults(journal.frame, journal.study)
+    return StudyResults.of(journal)
 
 
 def alike(one: str, other: str, *, by: float, to: float = 0.0) -> bool:

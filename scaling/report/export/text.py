@@ -9,5 +9,5 @@ from scaling.report.files import tables_markdown
 
 def write_markdown(journal: Journal, file: Path) -> None:
     """Write the text that a run leaves beside its journal. Raises `OSError`."""
-    text = tables_markdown(StudyResults(journal.frame, journal.study))
+    text = tables_markdown(StudyResults.of(journal))
     file.write_text(text, encoding="utf-8")

@@ -24,15 +24,15 @@ from scaling.report.tables.sentences import answers, states
 from scaling.study.controls import CONTROLS
 
 
-def answer_blocks(told: StudyResults) -> list[Block]:
+def answer_blocks(results: StudyResults) -> list[Block]:
     """A table of all, then a block for each section and loop.
 
     There is none for controls, unless there is nothing else.
     """
-    configurations = {each.runs.title: each for each in told.compared}
-    asked = [each for each in told.paired if each.curves[0].key.workload not in CONTROLS]
+    configurations = {each.runs.title: each for each in results.compared}
+    asked = [each for each in results.paired if each.curves[0].key.workload not in CONTROLS]
     chosen = [
-        (each, configurations.get(each.title), _spoken_of(each)) for each in asked or told.paired
+        (each, configurations.get(each.title), _spoken_of(each)) for each in asked or results.paired
     ]
     blocks = [Block("In short", grids=short_grids(chosen)), *(_block(*each) for each in chosen)]
     return [block for block in blocks if not block.is_empty]

@@ -16,18 +16,18 @@ from scaling.report.tables.grid import Cell, Grid
 GIB = 2.0**30
 
 
-def question_block(told: StudyResults) -> Block:
+def question_block(results: StudyResults) -> Block:
     """What every worker ran, in words, and with which parameters."""
-    names = labels(told.frame)
+    names = labels(results.frame)
     keys = dict.fromkeys(
         (curve.key.workload, curve.key.parameters)
-        for section in told.sections
+        for section in results.sections
         for curve in section.curves
     )
     words: dict[str, str] = {}
     rows: list[list[Cell]] = []
     for workload, parameters in keys:
-        note = told.study.workloads.get(workload)
+        note = results.study.workloads.get(workload)
         if note and note.summary:
             words[workload] = f"{workload}: {note.summary} Counted are {note.operation}."
         for name, value in json.loads(parameters).items():

@@ -50,29 +50,28 @@ def page(journal: Journal) -> str:
     Raises:
         UsageError: the frame holds several studies.
     """
-    frame, study = journal.frame, journal.study
-    told = StudyResults(frame, study)
-    about = list(subjects(frame, study, journal.ceilings, told).values())
-    answers = answer_blocks(told)
+    study, results = journal.study, StudyResults.of(journal)
+    about = list(subjects(results).values())
+    answers = answer_blocks(results)
     parts = [
-        Part("question", "The question", [question_block(told)], _asked(journal)),
+        Part("question", "The question", [question_block(results)], _asked(journal)),
         Part("answer", "The answer", answers, "" if answers else NOTHING),
         Part("machine", "The machine and the builds", [machine_block(study)]),
         *figure_parts(about),
-        Part("loops", "The loop", loop_blocks(told.compared), LOOPS),
-        Part("sweeps", "By parameter", sweep_blocks(about, told.sweeps), SWEEPS),
-        Part("laws", "Laws", law_blocks(told), LAWS),
-        Part("noise", "Noise floor", [noise_block(told)]),
-        Part("steadiness", "Steadiness and drift", [steadiness_block(told)]),
-        Part("validity", "Validity", validity_blocks(told), VALIDITY),
+        Part("loops", "The loop", loop_blocks(results.compared), LOOPS),
+        Part("sweeps", "By parameter", sweep_blocks(about, results.sweeps), SWEEPS),
+        Part("laws", "Laws", law_blocks(results), LAWS),
+        Part("noise", "Noise floor", [noise_block(results)]),
+        Part("steadiness", "Steadiness and drift", [steadiness_block(results)]),
+        Part("validity", "Validity", validity_blocks(results), VALIDITY),
         Part("again", "How to reproduce it", [again_block(study)]),
     ]
     return _template().render(
         study=study,
         question=QUESTION,
         parts=[part for part in parts if part.name in ALWAYS or not part.is_empty],
-        is_void=told.soundness.status == "void",
-        warnings=warnings_of(told),
+        is_void=results.soundness.status == "void",
+        warnings=warnings_of(results),
         skipped=journal.notes,
     )
 

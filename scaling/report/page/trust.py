@@ -25,14 +25,14 @@ WITHOUT_DRIFT = {
 WORST_FIRST = ("invalid", "suspect", "valid")
 
 
-def law_blocks(told: StudyResults) -> list[Block]:
+def law_blocks(results: StudyResults) -> list[Block]:
     """What each section's curves follow, or why that cannot be told."""
-    return [Block(each.title, law_lines(each)) for each in told.sections]
+    return [Block(each.title, law_lines(each)) for each in results.sections]
 
 
-def noise_block(told: StudyResults) -> Block:
+def noise_block(results: StudyResults) -> Block:
     """How far apart two cells come out that differ in nothing."""
-    floor = told.floor
+    floor = results.floor
     if not floor.twins:
         unknown = "No A/A twins were run, so nothing tells of the noise"
         return Block(words=[f"{unknown}; verdicts heed a margin of {formats.percent(MARGIN)}."])
@@ -53,9 +53,9 @@ def noise_block(told: StudyResults) -> Block:
     return Block(words=[TWINS], grids=[Grid("Twin over cell", headings, rows)])
 
 
-def steadiness_block(told: StudyResults) -> Block:
+def steadiness_block(results: StudyResults) -> Block:
     """How many windows were level, and whether the machine changed meanwhile."""
-    frame, drift = told.frame, told.drift
+    frame, drift = results.frame, results.drift
     windowed = frame[frame["valid"] & frame["steadiness"].notna()]
     grids = []
     if len(windowed):
@@ -79,23 +79,23 @@ def steadiness_block(told: StudyResults) -> Block:
     return Block(words=[*filter(None, words), *study_notes(frame, drift)], grids=grids)
 
 
-def validity_blocks(told: StudyResults) -> list[Block]:
+def validity_blocks(results: StudyResults) -> list[Block]:
     """What the controls say, how many runs were what, and every run that is not simply valid."""
-    warnings = warnings_of(told) or ["The controls behave as they must."]
+    warnings = warnings_of(results) or ["The controls behave as they must."]
     judged: list[list[Cell]] = [
         [each.control, each.loop, each.arm, str(each.workers), each.speedup, _expected(each),
          _word(each)]
-        for each in told.outcomes
+        for each in results.outcomes
     ]  # fmt: skip
     headings = ["control", "loop", "arm", "N", "speed-up", "must be", "outcome"]
     grids = [Grid("Controls", headings, judged, words=3)] if judged else []
-    counts = told.frame["validity"].value_counts()  # of twins, too, which are listed below
+    counts = results.frame["validity"].value_counts()  # of twins, too, which are listed below
     kinds = ", ".join(f"{counts[each]:,} {each}" for each in WORST_FIRST if counts.get(each, 0))
     runs = formats.plural(int(counts.sum()), "run")
     words = [f"{runs}: {kinds}. Suspect ones are used and marked, invalid ones are in no figure."]
     faults: list[list[Cell]] = [
         [each.validity, str(each.runs), each.cell, each.reasons, each.detail]
-        for each in told.run_issues
+        for each in results.run_issues
     ]
     headings = ["validity", "runs", "cell", "why", "the first one's detail"]
     title = "Runs that are not simply valid"

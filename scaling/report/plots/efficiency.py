@@ -6,6 +6,7 @@ Where the curves are too many for that, efficiency alone, each model in a panel 
 from matplotlib.axes import Axes
 
 from scaling.report.plots.panel import HEAD_ROOM, draw_curves, finish, highest, panels_of_models
+from scaling.report.plots.plot import Plot, columns_table
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import IDEAL_LINE, QUIET
 from scaling.report.plots.subject import Subject
@@ -62,3 +63,6 @@ def _draw_ideal(axes: Axes, subject: Subject, *, rises: bool) -> None:
     last = max(n for curve in subject.section.curves for n in curve.workers)
     ends = [1, last if rises else 1]
     axes.plot([1, last], ends, color=QUIET, lw=1.0, ls=IDEAL_LINE, zorder=2, gid="ideal")
+
+
+PLOT = Plot("efficiency", draw, is_there, "curves", columns_table("speedup", "efficiency"))

@@ -12,9 +12,12 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from scaling.analysis.comparison.ladder import MODEL, Ladder
 from scaling.analysis.statistics.estimate import Estimate, Floats
 from scaling.base import formats
+from scaling.report.plots.plot import Plot
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import BAND_ALPHA, INK, QUIET
 from scaling.report.plots.subject import Subject
+from scaling.report.tables.comparison_grids import ladder_grids
+from scaling.report.tables.grid import Grid
 
 BAR = 0.56  # of the room for a bar
 DOT_ASIDE = 0.36  # bars' widths right of a bar's middle
@@ -170,3 +173,16 @@ def _finish(axes: Axes, y_label: str) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
     axes.yaxis.set_tick_params(labelleft=bool(y_label))
     axes.set_ylabel(y_label)
+
+
+def _tables(subject: Subject, title: str) -> list[Grid]:
+    """The tables of the ladders, each loop's with its own."""
+    del title
+    return [
+        grid.of(compared.runs.title)
+        for compared in subject.comparisons
+        for grid in ladder_grids(compared.ladders)
+    ]
+
+
+PLOT = Plot("ladder", draw, is_there, "ladder", _tables)

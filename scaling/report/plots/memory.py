@@ -5,11 +5,15 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from scaling.analysis.curves.curve import Curve
+from scaling.base import formats
 from scaling.report.plots.lettering import POINTS_PER_IN
 from scaling.report.plots.panel import HEAD_ROOM, draw_curves, finish, highest
+from scaling.report.plots.plot import Plot, columns_table
 from scaling.report.plots.sheet import AXIS_IN, Sheet
 from scaling.report.plots.style import INK, QUIET
 from scaling.report.plots.subject import Subject
+from scaling.report.tables.grid import Cell, Grid
+from scaling.report.tables.measures import curve_name
 
 LINE_IN = 0.165
 UNIT = "MiB per extra worker"
@@ -75,3 +79,21 @@ def _write_line(axes: Axes, number: int, text: str, colour: str | None = None) -
         gid="slope",
         **place,
     )
+
+
+def _tables(subject: Subject, title: str) -> list[Grid]:
+    """Memory at each N; what an extra worker takes where no comparison has a table of that."""
+    shown = columns_table("memory_mib")(subject, title)
+    return shown if subject.comparisons else [*shown, _slopes(subject)]
+
+
+def _slopes(subject: Subject) -> Grid:
+    rows: list[list[Cell]] = [
+        [curve_name(curve), curve.memory_kind, curve.slope if curve.slope.n else formats.BLANK]
+        for curve in subject.section.curves
+    ]
+    title = f"{subject.section.title}: {UNIT}"
+    return Grid(title, ["curve", "kind", UNIT], rows, words=2)
+
+
+PLOT = Plot("memory", draw, is_there, "memory", _tables)

@@ -18,9 +18,8 @@ def drawn(journal: Journal, name: str) -> Sheet:
     """
     known = []
     with mpl.rc_context(RC):
-        told = StudyResults(journal.frame, journal.study)
-        found = subjects(journal.frame, journal.study, journal.ceilings, told)
-        for known_as, sheet in named_sheets(found, told.sweeps):
+        results = StudyResults.of(journal)
+        for known_as, sheet in named_sheets(subjects(results), results.sweeps):
             if known_as == name:
                 return sheet
             known.append(known_as)

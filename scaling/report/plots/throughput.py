@@ -12,11 +12,15 @@ from scaling.analysis.comparison.baseline import ceiling
 from scaling.analysis.curves.curve import Curve
 from scaling.report.plots.laws import draw_laws, law_key
 from scaling.report.plots.panel import HEAD_ROOM, draw_curves, finish, highest, panels_of_models
+from scaling.report.plots.plot import Plot, values_table
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import FAINT, IDEAL_LINE
 from scaling.report.plots.subject import Subject
+from scaling.report.tables.grid import Grid
 
 IDEAL = "ideal: N × the median at N = 1"
+# Columns of the tables behind other plots.
+ELSEWHERE = frozenset({"speedup", "efficiency", "memory_mib"})
 ALIKE = 0.05  # ideal lines whose N = 1 differ by less would lie on each other: one is drawn
 
 
@@ -113,3 +117,11 @@ def draw_ideals(axes: Axes, curves: list[Curve], colours: dict[str, str]) -> Non
             zorder=2,
             gid="ideal",
         )
+
+
+def _tables(subject: Subject, title: str) -> list[Grid]:
+    """Everything measured but for what other plots show."""
+    return values_table(subject, title, lambda measure: measure.column not in ELSEWHERE)
+
+
+PLOT = Plot("throughput", draw, is_there, "curves", _tables)

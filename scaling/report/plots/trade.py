@@ -13,6 +13,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from scaling.analysis.curves.curve import Curve
 from scaling.report.plots.memory import axis_label
 from scaling.report.plots.panel import HEAD_ROOM, highest, short
+from scaling.report.plots.plot import Plot, columns_table
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import BAND_ALPHA, INK, line, marker_style
 from scaling.report.plots.subject import Subject
@@ -142,3 +143,6 @@ def _write_workers(axes: Axes, curves: list[Curve]) -> None:
             color=INK,
             gid="N",
         )
+
+
+PLOT = Plot("trade", draw, is_there, "processes", columns_table("throughput_per_s", "memory_mib"))

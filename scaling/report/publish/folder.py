@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
 from scaling.base import formats
 from scaling.base.console import say
@@ -61,7 +62,7 @@ def write_published(journal: Journal, gzipped: bytes, folder: Path) -> None:
     """Write all that is published of a journal, itself `gzipped` among it. Raises `OSError`."""
     (folder / PUBLISHED_NAME).write_bytes(gzipped)
     write_descriptions(journal, folder)
-    write_derived(journal, folder, formats=["svg"])
+    write_derived(StudyResults.of(journal), folder, formats=["svg"])
 
 
 def write_descriptions(journal: Journal, folder: Path) -> None:

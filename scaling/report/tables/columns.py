@@ -27,9 +27,9 @@ def estimate_columns(name: str, value: Estimate) -> dict[str, object]:
     }
 
 
-def study_columns(told: StudyResults) -> dict[str, object]:
+def study_columns(results: StudyResults) -> dict[str, object]:
     """What no figure of a study must be read without: what its `controls` say, and its `scale`."""
-    return {"controls": told.soundness.status, "scale": told.study.study.get("scale", 1.0)}
+    return {"controls": results.soundness.status, "scale": results.study.study.get("scale", 1.0)}
 
 
 def write_rows(rows: pd.DataFrame, path: Path) -> Path:

@@ -1,7 +1,5 @@
 """A study's comparison as chapters of words and tables, and what casts doubt on all of a study."""
 
-import pandas as pd
-
 from scaling.analysis.comparison.build_differences import build_differences
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.results import StudyResults
@@ -25,28 +23,25 @@ from scaling.report.tables.sentences import answers, states
 from scaling.study.scaled import scaled_to
 
 
-def chapters(
-    frame: pd.DataFrame, study: StudyLine, told: StudyResults | None = None, *, alone: bool = True
-) -> list[Chapter]:
+def chapters(results: StudyResults, *, alone: bool = True) -> list[Chapter]:
     """A study's comparison: first what casts doubt on all of it, then its chapters.
 
-    There is one per section and loop, and after those of a section one across its loops. `told` is
-    what was worked out of the study already, if anything. `alone` is False where it stands with a
-    study's other tables, which tell of the controls.
+    There is one per section and loop, and after those of a section one across its loops. `alone`
+    is False where the comparison stands with a study's other tables, which show the controls.
     """
-    told = told or StudyResults(frame, study)
-    found = [_chapter(each, study) for each in told.compared]
+    study = results.study
+    found = [_chapter(each, study) for each in results.compared]
     borne_out = [chapter for chapter in found if chapter.grids]
-    warnings = warnings_of(told) if alone else doubts(study)
+    warnings = warnings_of(results) if alone else doubts(study)
     if not borne_out or not warnings:
         return borne_out
     return [Chapter("Before you read on", warnings), *borne_out]
 
 
-def warnings_of(told: StudyResults) -> list[str]:
+def warnings_of(results: StudyResults) -> list[str]:
     """What casts doubt on all of a study: its controls, its scale, then `doubts`."""
-    warnings = (told.soundness.text, scaled_to(told.study.study))
-    return [*filter(None, warnings), *doubts(told.study)]
+    warnings = (results.soundness.text, scaled_to(results.study.study))
+    return [*filter(None, warnings), *doubts(results.study)]
 
 
 def doubts(study: StudyLine) -> list[str]:

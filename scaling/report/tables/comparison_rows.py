@@ -10,10 +10,8 @@ from scaling.journal.record import StudyLine
 from scaling.report.tables.columns import estimate_columns, study_columns
 
 
-def comparison_rows(
-    frame: pd.DataFrame, study: StudyLine, told: StudyResults | None = None
-) -> pd.DataFrame:
-    """All ratios of a study's comparison; `told` is what was worked out of it already, if anything.
+def comparison_rows(results: StudyResults) -> pd.DataFrame:
+    """All ratios of a study's comparison.
 
     Columns: what it is about (study, workload, parameters, sizing); `question` (headline, step,
     over processes, break-even, version, no collector, loop, runtime) and `measure` (of a step what
@@ -26,9 +24,12 @@ def comparison_rows(
     should not (of a runtime nothing: it is meant to differ in everything); `controls`, what the
     study's controls say, and its `scale`.
     """
-    told = told or StudyResults(frame, study)
-    about = study_columns(told)
-    rows = [_row(each, ratio, study) | about for each in told.compared for ratio in each.ratios]
+    about = study_columns(results)
+    rows = [
+        _row(each, ratio, results.study) | about
+        for each in results.compared
+        for ratio in each.ratios
+    ]
     return pd.DataFrame(rows)
 
 

@@ -7,7 +7,6 @@ import pandas as pd
 
 from scaling.analysis.curves.sections import Section
 from scaling.analysis.results import StudyResults
-from scaling.journal.record import StudyLine
 from scaling.report.tables.columns import estimate_columns, study_columns, write_rows
 from scaling.report.tables.laws_view import law_lines
 from scaling.report.tables.measures import MARKS, SUSPECT, curve_name, measures, notes
@@ -19,18 +18,14 @@ from scaling.study.scaled import scaled_to
 SLOPE = "mib_per_extra_worker"
 
 
-def summary(
-    frame: pd.DataFrame, study: StudyLine, told: StudyResults | None = None
-) -> pd.DataFrame:
+def summary(results: StudyResults) -> pd.DataFrame:
     """One row per cell: what it is, how many runs, and each figure (`estimate_columns`).
 
-    Units are in the names. Figures that begin with `own_` are the workload's own. `told` is what
-    was worked out of the study already, if anything.
+    Units are in the names. Figures that begin with `own_` are the workload's own.
     """
-    told = told or StudyResults(frame, study)
-    about = study_columns(told)
+    about = study_columns(results)
     rows = []
-    for section in told.sections:
+    for section in results.sections:
         for curve in section.curves:
             for point in curve.points:
                 row: dict[str, object] = {
@@ -52,29 +47,23 @@ def summary(
     return pd.DataFrame(rows)
 
 
-def write_csv(
-    frame: pd.DataFrame, study: StudyLine, path: Path, told: StudyResults | None = None
-) -> Path:
+def write_csv(results: StudyResults, path: Path) -> Path:
     """Write `summary` as CSV. Raises `OSError` as any writing does."""
-    return write_rows(summary(frame, study, told), path)
+    return write_rows(summary(results), path)
 
 
-def markdown(
-    frame: pd.DataFrame, study: StudyLine, comparison: str = "", told: StudyResults | None = None
-) -> str:
+def markdown(results: StudyResults, comparison: str = "") -> str:
     """All tables as Markdown, the runs that were left out or marked at the end.
 
-    A `comparison` stands before the tables, below what the controls say. `told` is what was worked
-    out of the study already, if anything.
+    A `comparison` stands before the tables, below what the controls say.
     """
-    told = told or StudyResults(frame, study)
-    warnings = (told.soundness.text, scaled_to(study.study))
+    warnings = (results.soundness.text, scaled_to(results.study.study))
     parts = [f"**{unbroken(each)}**" for each in warnings if each]
-    parts += study_notes(frame, told.drift)
+    parts += study_notes(results.frame, results.drift)
     parts += [comparison] if comparison else []
-    parts += [_section(section) for section in told.sections]
-    parts += [sweep_markdown(sweep) for sweep in told.sweeps]
-    found = told.run_issues
+    parts += [_section(section) for section in results.sections]
+    parts += [sweep_markdown(sweep) for sweep in results.sweeps]
+    found = results.run_issues
     if found:
         rows = [
             [each.validity, str(each.runs), each.cell, each.reasons, unbroken(each.detail)]

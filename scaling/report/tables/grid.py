@@ -4,7 +4,7 @@ A cell is a text or an `Estimate`, a ratio one with its verdict; the terminal, M
 report make of it what they can.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from scaling.analysis.statistics.estimate import Estimate
 
@@ -20,6 +20,10 @@ class Grid:
     rows: list[list[Cell]]
     words: int = 1
     note: str = ""
+
+    def of(self, what: str) -> "Grid":
+        """The same table, its title beginning with what it is of."""
+        return replace(self, title=f"{what}: {self.title}")
 
     @property
     def estimates(self) -> list[Estimate]:

@@ -12,7 +12,6 @@ from scaling.analysis.laws.regions import RegionLaw, region_laws
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
-from scaling.journal.record import StudyLine
 from scaling.report.tables.columns import estimate_columns, study_columns
 from scaling.report.tables.measures import curve_name
 
@@ -83,22 +82,19 @@ def _figure(value: Estimate, unit: str = "") -> str:
     return f"{number(value.point)}{unit} ({formats.span(number(value.low), number(value.high))})"
 
 
-def law_rows(
-    frame: pd.DataFrame, study: StudyLine, told: StudyResults | None = None
-) -> pd.DataFrame:
+def law_rows(results: StudyResults) -> pd.DataFrame:
     """One row a figure: a law's parameter, or the serial fraction at one N.
 
     Columns: the curve (study, workload, parameters, sizing, loop, arm, model); `region`, and the
     `points` there from `n_min` to `n_max`; `law`, or `not_fitted` with why; its `aicc_weight`; the
     `figure` (gamma in operations/s, alpha, beta, peak, serial_fraction at `workers`) with its
     `value` (`estimate_columns`) and whether that is `at_bound`; what the study's `controls` say,
-    and its `scale`. `told` is what was worked out of the study already, if anything.
+    and its `scale`.
     """
-    told = told or StudyResults(frame, study)
-    about = study_columns(told)
+    about = study_columns(results)
     rows = [
         _curve(law) | figure | about
-        for section in told.sections
+        for section in results.sections
         for curve in section.curves
         for law in region_laws(curve)
         for figure in _figures(law)

@@ -1,13 +1,12 @@
 """The figures of a study as tables in a terminal.
 
 Every number comes with its range or interval and the number of runs behind it. Invalid runs are in
-no number; they are listed apart, with their reasons. Use: `console.print(Results(frame, study))`.
+no number; they are listed apart, with their reasons. Use: `console.print(Results(results))`.
 """
 
 from collections.abc import Iterator
 from itertools import groupby
 
-import pandas as pd
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
@@ -17,7 +16,6 @@ from scaling.analysis.curves.sections import RunIssue, Section
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
-from scaling.journal.record import StudyLine
 from scaling.report.tables.fitting import GAP, figure_table, packed, width_of
 from scaling.report.tables.laws_view import law_lines
 from scaling.report.tables.measures import MARKS, SUSPECT, Measure, curve_name, measures, notes
@@ -31,37 +29,32 @@ WIDE = 120  # characters from which a terminal has room for the extra columns
 
 
 class Results:
-    """All tables of a study, to be printed by rich; fits itself to the width there is.
+    """All tables of a study, printed by rich; they fit the width available."""
 
-    `told` is what was worked out of the study already, if anything.
-    """
-
-    def __init__(
-        self, frame: pd.DataFrame, study: StudyLine, told: StudyResults | None = None
-    ) -> None:
-        self._told = told or StudyResults(frame, study)
+    def __init__(self, results: StudyResults) -> None:
+        self._results = results
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """One table per section, then what was left out or marked, and why."""
         del console
-        told = self._told
-        behaved = told.soundness
+        results = self._results
+        behaved = results.soundness
         if behaved.text:
             yield Text(f"{behaved.text}\n", SOUNDNESS_STYLES.get(behaved.status, "yellow"))
-        if scaled := scaled_to(told.study.study):
+        if scaled := scaled_to(results.study.study):
             yield Text(f"{scaled}\n", "yellow")
-        yield from (Text(f"{note}\n", "dim") for note in study_notes(told.frame, told.drift))
-        for section in told.sections:
+        yield from (Text(f"{note}\n", "dim") for note in study_notes(results.frame, results.drift))
+        for section in results.sections:
             shown = [m for m in measures(section) if options.max_width >= WIDE or not m.extra]
             yield Text(section.title, "bold")
             yield from _curve_tables(section, shown, options.max_width)
             yield Text(" ".join(notes(section)), "dim")
             yield from (Text(line, "dim") for line in law_lines(section))
             yield Text()
-        for sweep in told.sweeps:
+        for sweep in results.sweeps:
             yield from sweep_tables(sweep, options.max_width)
             yield Text()
-        if unsound := told.run_issues:
+        if unsound := results.run_issues:
             yield Text("Runs that are not simply valid (invalid ones are in no figure)", "bold")
             yield from _blemish_lines(unsound)
 

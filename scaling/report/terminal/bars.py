@@ -7,7 +7,6 @@ where the median is; an interval that is narrower than a character is not seen.
 
 from collections.abc import Iterator
 
-import pandas as pd
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
@@ -15,7 +14,6 @@ from scaling.analysis.curves.sections import Section
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.base import formats
-from scaling.journal.record import StudyLine
 from scaling.report.tables.measures import MARKS, SUSPECT, curve_name
 
 FULL, SHADED, MEDIAN, SLIVER = "█", "░", "┃", "▏"
@@ -23,15 +21,10 @@ LONGEST, SHORTEST = 50, 8  # characters of a bar
 
 
 class Bars:
-    """The throughput of every curve of a study, to be printed by rich in the width there is.
+    """The throughput of every curve of a study, printed by rich in the width available."""
 
-    `told` is what was worked out of the study already, if anything.
-    """
-
-    def __init__(
-        self, frame: pd.DataFrame, study: StudyLine, told: StudyResults | None = None
-    ) -> None:
-        self._sections = (told or StudyResults(frame, study)).sections
+    def __init__(self, results: StudyResults) -> None:
+        self._sections = results.sections
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """A group of bars for each curve of each section."""

@@ -19,9 +19,8 @@ def show(results: Path, console: Console) -> None:
         UsageError: there is no journal that could be read.
     """
     journal = read(results, console)
-    frame, study = journal.frame, journal.study
-    told = StudyResults(frame, study)
-    console.print(Results(frame, study, told))
-    console.print(Bars(frame, study, told))
-    if found := chapters(frame, study, told, alone=False):
+    study = StudyResults.of(journal)
+    console.print(Results(study))
+    console.print(Bars(study))
+    if found := chapters(study, alone=False):
         console.print(Comparison(found))

@@ -1,0 +1,44 @@
+"""What a plot is: how it is drawn, when there is something to draw, and where the page shows it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from scaling.report.plots.sheet import Sheet
+from scaling.report.plots.subject import Subject
+from scaling.report.tables.grid import Cell, Grid
+from scaling.report.tables.measures import MARKS, SUSPECT, Measure, curve_name, measures
+
+# The parts of the page that show figures, in the page's order.
+type PagePart = Literal["curves", "ladder", "processes", "memory", "versions", "collector"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """One kind of plot. `name` ends its file names: `echo-weak-throughput.svg`.
+
+    `tables` gives the tables of the values drawn; its second argument is the title of the plot.
+    """
+
+    name: str
+    draw: Callable[[Subject], Sheet]
+    is_there: Callable[[Subject], bool]
+    part: PagePart
+    tables: Callable[[Subject, str], list[Grid]]
+
+
+def values_table(subject: Subject, title: str, is_shown: Callable[[Measure], bool]) -> list[Grid]:
+    """A row for each N of each curve, with the columns that are shown."""
+    shown = [measure for measure in measures(subject.section) if is_shown(measure)]
+    rows: list[list[Cell]] = []
+    for curve in subject.section.curves:
+        for point in curve.points:
+            marked = f"{point.workers}{MARKS.get(point.region or '', '')}"
+            runs = f"{point.runs}{SUSPECT if point.suspect else ''}"
+            rows.append([curve_name(curve), marked, runs, *(m.of(point) for m in shown)])
+    return [Grid(title, ["curve", "N", "runs", *(measure.heading for measure in shown)], rows)]
+
+
+def columns_table(*columns: str) -> Callable[[Subject, str], list[Grid]]:
+    """`Plot.tables` of a plot that shows exactly these columns."""
+    return lambda subject, title: values_table(subject, title, lambda m: m.column in columns)

@@ -1,0 +1,9 @@
+"""Every kind of plot, in the order in which files are written and the page shows them.
+
+To add one, write a module with a `PLOT` and name it here.
+"""
+
+from scaling.report.plots import efficiency, ladder, memory, throughput, trade
+
+PLOTS = (throughput.PLOT, efficiency.PLOT, memory.PLOT, ladder.PLOT, trade.PLOT)
+BY_NAME = {plot.name: plot for plot in PLOTS}
