@@ -1,14 +1,15 @@
 """The project's commands: `nox -l` lists them, `nox -s scale-3.14t` runs the study on that build.
 
-No session asks nox for an interpreter, since nox can only take what is there; the package
-`scaling.builds.interpreters` finds, downloads or builds it. This file runs on Python 3.10 or newer
-with nox's own dependencies.
+Sessions do not ask nox for an interpreter, because nox only uses installed ones; the package
+`scaling.builds.interpreters` finds, downloads or builds them. This file runs on Python 3.10 or
+newer with nox's own dependencies.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,19 +29,23 @@ nox.options.sessions = ["lint", "tests"]
 
 TESTED = ("3.14", "3.14t")
 ANALYSIS = ("3.14", "3.14t", "3.15", "3.13")
-"""Where the analysis can run if the build under study has no pandas, the likeliest first."""
+"""Builds that can run the analysis if the measured one has no wheel of pandas, best first."""
 FEWEST_TO_COMPARE = 2
-PARTS_OF_THE_TESTS = {
-    "tests": ["-m", "not measures", "--numprocesses", "auto", "--dist", "loadfile"],
-    "tests that measure": ["-m", "measures"],
+ON_EVERY_BUILD = ["tests/workers", "tests/analysis/test_scaling_works_on_every_build.py"]
+"""The analysis is tested on one build; the other shows that it can be imported and used there."""
+TEST_FOLDERS = {"3.14": ["tests"], "3.14t": ON_EVERY_BUILD}
+IN_PARALLEL = ("--numprocesses", "logical", "--dist", "worksteal")
+TEST_PARTS = {
+    "tests": ("-m", "not measures", *IN_PARALLEL),
+    "tests that measure": ("-m", "measures"),
 }
-"""What measures has the machine to itself; all else is run before it, a file on each core."""
+"""Tests that measure memory or time run one at a time, after all others."""
 QUOTING = ("README.md", "results/README.md")
 PUBLISHED = "results/published"
 
 
 def say(line: str) -> None:
-    """Print a line at once, also where the output is a pipe."""
+    """Print a line without buffering, so that it also appears at once in a pipe."""
     print(line, flush=True)
 
 
@@ -54,7 +59,7 @@ def explained(session: nox.Session) -> Iterator[None]:
 
 
 def python_for(session: nox.Session, builds: Sequence[str], group: str) -> dict[str, str]:
-    """The Python of an environment with the pins of `group`, for each of `builds`."""
+    """For each of `builds`, the Python of its environment with the pins of `group`."""
     with explained(session):
         found = interpreters.ensure(builds, say=say)
         return {
@@ -64,7 +69,7 @@ def python_for(session: nox.Session, builds: Sequence[str], group: str) -> dict[
 
 
 def analysis_python(session: nox.Session, builds: Sequence[str], *, pgo: bool) -> str:
-    """The Python that runs a study of `builds`: the first one's that has wheels for pandas."""
+    """The Python that runs a study of `builds`: the first that has wheels for pandas."""
     with explained(session):
         own = interpreters.ensure(builds, pgo=pgo, say=say)
         for name, one in own.items():
@@ -78,18 +83,18 @@ def analysis_python(session: nox.Session, builds: Sequence[str], *, pgo: bool) -
 
 
 def asks_for_pgo(session: nox.Session) -> bool:
-    """Whether only interpreters built with PGO will do."""
+    """Whether the user wants interpreters built with PGO."""
     return "--pgo" in session.posargs or os.environ.get("SCALING_PGO") == "1"
 
 
 def run_study(session: nox.Session, builds: Sequence[str], arguments: Sequence[str]) -> None:
-    """Run a study of `builds`; options after -- come last and win."""
+    """Run a study of `builds`; options after -- come last, so they take precedence."""
     options = [option for option in session.posargs if option != "--pgo"]
     pgo = asks_for_pgo(session)
     python = analysis_python(session, builds, pgo=pgo)
     command = [python, "-m", "scaling", "run", *arguments, *options]
-    # Ctrl-C is for the study, which ends its child and says how far it has come; nox would kill it
-    # after half a second.
+    # On Ctrl-C the study ends its child and prints its progress; nox by default would kill it after
+    # half a second.
     session.run(
         *command,
         env={"SCALING_PGO": "1" if pgo else "0"},
@@ -119,32 +124,36 @@ for version in interpreters.VERSIONS:
 
 
 def run_all(session: nox.Session, commands: Mapping[str, Sequence[str]]) -> None:
-    """Run every one of `commands`, also after one that fails, and name those that failed."""
+    """Run all `commands`, also after one fails; print how long each took and which failed."""
     failed = []
+    took_s = {}
     for name, command in commands.items():
+        began = time.monotonic()
         try:
             session.run(*command, external=True)
         except nox.command.CommandFailed:
             failed.append(name)
+        took_s[name] = time.monotonic() - began
+    say("took " + ", ".join(f"{seconds:.0f} s: {name}" for name, seconds in took_s.items()))
     if failed:
         session.error(f"failed: {', '.join(failed)}")
 
 
 @nox.session(python=False, default=False)
 def compare(session: nox.Session) -> None:
-    """Compare GIL and no GIL, threads, processes, interpreters in one go (options after --)."""
+    """Compare both builds, and threads with processes and interpreters (options after --)."""
     run_study(session, TESTED, ["--study", "compare", "--output", "results/compare"])
 
 
 @nox.session(python=False, default=False)
 def versions(session: nox.Session) -> None:
-    """Compare what one event loop costs on every Python here, 3.12 on (options after --)."""
+    """Compare one event loop on every Python found here, from 3.12 on (options after --)."""
     with explained(session):
         builds = interpreters.present(pgo=asks_for_pgo(session))
     if len(builds) < FEWEST_TO_COMPARE:
         session.error(
-            f"there is nothing to compare: {', '.join(builds) or 'no Python'} on PATH, "
-            "in uv's store or in pyenv. Get one with: uv python install 3.13"
+            f"nothing to compare: found {', '.join(builds) or 'no Python'} on PATH, in uv's store "
+            "and in pyenv. Add another version with: uv python install 3.13"
         )
     named = any(option.startswith("--arm") for option in session.posargs)
     arms = [] if named else ["--arm", ",".join(builds)]
@@ -153,73 +162,86 @@ def versions(session: nox.Session) -> None:
 
 @nox.session(python=False, default=False)
 def doctor(session: nox.Session) -> None:
-    """Say what on this machine will disturb the figures, and what to do about it."""
+    """Report what on this machine disturbs measurements, and what to do about it."""
     python = analysis_python(session, ["3.14t"], pgo=False)
     session.run(python, "-m", "scaling", "doctor", *session.posargs, external=True)
 
 
 @nox.session(python=False, default=False)
 def report(session: nox.Session) -> None:
-    """Tell a study on one HTML page (after --: RESULTS, such as results/compare)."""
+    """Write a study's report, one HTML page (after --: its folder, such as results/compare)."""
     python = analysis_python(session, ["3.14t"], pgo=False)
     session.run(python, "-m", "scaling", "report", *session.posargs, external=True)
 
 
 @nox.session(python=False, default=False)
 def quotes(session: nox.Session) -> None:
-    """Put every figure in README.md and results/README.md right, from the published results."""
+    """Update the figures in README.md and results/README.md from the published results."""
     python = analysis_python(session, ["3.14t"], pgo=False)
     command = [python, "-m", "scaling", "quotes", *QUOTING, "--results", PUBLISHED, "--write"]
     session.run(*command, *session.posargs, external=True)
 
 
 def run_tests(session: nox.Session, builds: Sequence[str]) -> None:
-    """Run the suite on each of `builds`; with options of pytest, in one go and with these."""
+    """Run the tests on each of `builds`. With options of pytest: once, with these options alone."""
     pythons = python_for(session, builds, "tests")
-    parts = {"tests": session.posargs} if session.posargs else PARTS_OF_THE_TESTS
-    commands = {
-        f"{part} on {build}": [python, "-m", "pytest", *options]
-        for build, python in pythons.items()
-        for part, options in parts.items()
-    }
+    parts = {"tests": session.posargs} if session.posargs else TEST_PARTS
+    commands = {}
+    for part, options in parts.items():
+        for build, python in pythons.items():
+            folders = [] if session.posargs else TEST_FOLDERS[build]
+            commands[f"{part} on {build}"] = [python, "-m", "pytest", *folders, *options]
     run_all(session, commands)
 
 
 @nox.session(python=False)
 def tests(session: nox.Session) -> None:
-    """Run the tests on both builds, 3.14 and 3.14t (options of pytest after --)."""
+    """Run the tests on 3.14, those of the workers also on 3.14t (options of pytest after --)."""
     run_tests(session, TESTED)
 
 
 @nox.session(name="tests-3.14", python=False, default=False)
 def tests_with_gil(session: nox.Session) -> None:
-    """Run the tests on 3.14 alone."""
+    """Run the tests on 3.14 only."""
     run_tests(session, ["3.14"])
 
 
 @nox.session(name="tests-3.14t", python=False, default=False)
 def tests_free_threaded(session: nox.Session) -> None:
-    """Run the tests on 3.14t alone."""
+    """Run the tests on 3.14t only."""
     run_tests(session, ["3.14t"])
 
 
-@nox.session(python=False)
-def lint(session: nox.Session) -> None:
-    """Check style, formatting, imports and types (ruff, import-linter, mypy --strict)."""
+@nox.session(python=False, default=False)
+def quick(session: nox.Session) -> None:
+    """Run the fast tests on 3.14 and check style and imports: less than a minute."""
     python = python_for(session, ["3.14"], "lint")["3.14"]
+    fast = ("-m", "not measures and not slow", *IN_PARALLEL, "--durations", "5")
+    checks = lint_commands(python)
+    commands = {name: checks[name] for name in ("style", "formatting", "imports")}
+    run_all(session, {**commands, "tests": [python, "-m", "pytest", "-q", *fast, *session.posargs]})
+
+
+def lint_commands(python: str) -> dict[str, list[str]]:
+    """Each check of style and types, by its name."""
     lint_imports = str(Path(python).with_name("lint-imports"))
-    commands = {
+    return {
         "style": [python, "-m", "ruff", "check"],
         "formatting": [python, "-m", "ruff", "format", "--check"],
         "imports": [lint_imports, "--no-cache", "--no-logo"],
         "types": [python, "-m", "mypy"],
     }
-    run_all(session, commands)
+
+
+@nox.session(python=False)
+def lint(session: nox.Session) -> None:
+    """Check style, formatting, imports and types (ruff, import-linter, mypy --strict)."""
+    run_all(session, lint_commands(python_for(session, ["3.14"], "lint")["3.14"]))
 
 
 @nox.session(python=False, default=False)
 def notebooks(session: nox.Session) -> None:
-    """Execute the notebooks: do they say what is committed? (-- --write stores them anew)."""
+    """Execute the notebooks and compare with their stored output (-- --write replaces it)."""
     python = python_for(session, ["3.14"], "notebooks")["3.14"]
     command = [python, "notebooks/execute.py", *session.posargs]
     session.run(*command, env={"PYTHONPATH": str(ROOT)}, external=True)
@@ -227,7 +249,7 @@ def notebooks(session: nox.Session) -> None:
 
 @nox.session(python=False, default=False)
 def benchmarks(session: nox.Session) -> None:
-    """Measure what the instrument itself costs: ratios, on 3.14 and 3.14t."""
+    """Measure the overhead of the instrument itself on 3.14 and 3.14t."""
     pythons = python_for(session, TESTED, "tests")
     commands = {
         f"benchmarks on {build}": [python, "-m", "tests.benchmarks", *session.posargs]
@@ -247,12 +269,12 @@ def interpreters_(session: nox.Session) -> None:
             f"{one.build:6} {one.version:9} {kind:14} {one.origin:6} {one.flags:8} {one.executable}"
         )
     if not rows:
-        say("none yet: `nox -s scale-3.14t` gets the one that it needs")
+        say("none yet: `nox -s scale-3.14t` installs the one that it needs")
 
 
 @nox.session(python=False, default=False)
 def pins(session: nox.Session) -> None:
-    """Compile the pinned requirements anew (scaling/builds/pins) from pyproject.toml."""
+    """Update the pinned requirements (scaling/builds/pins) from pyproject.toml."""
     for group in (*environments.OF_CHILDREN, "study", "tests", "lint", "notebooks"):
         alone = ["--group", f"pyproject.toml:{group}"]
         whole = ["pyproject.toml", *([] if group == "study" else ["--group", group])]

@@ -1,7 +1,7 @@
-"""Fixtures that several files share, and which tests have the machine to themselves."""
+"""Fixtures that several files share."""
 
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -9,24 +9,13 @@ from hypothesis import HealthCheck, settings
 
 from scaling.journal.record import Description
 from scaling.run.prepare import describe
-from tests.support.children import BEGINNING, measured
+from tests.support.children import BEGINNING
 
 # How long an example takes is the machine's doing, and no promise of ours.
 settings.register_profile(
     "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 settings.load_profile("untimed")
-
-
-def pytest_collection_modifyitems(items: Iterable[pytest.Item]) -> None:
-    """Mark what measures: `nox -s tests` runs nothing beside it.
-
-    A file that imports `measured` looks at figures of real runs; one that gets at such figures in
-    another way says `pytestmark = pytest.mark.measures`.
-    """
-    for item in items:
-        if isinstance(item, pytest.Function) and vars(item.module).get("measured") is measured:
-            item.add_marker("measures")
 
 
 @pytest.fixture

@@ -51,6 +51,7 @@ def command(
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_plan_says_what_is_wrong(case: str, command: Command) -> None:
     arguments, told = CASES[case]
@@ -62,6 +63,7 @@ def test_plan_says_what_is_wrong(case: str, command: Command) -> None:
     assert len(done.stderr.strip().splitlines()) <= 2
 
 
+@pytest.mark.slow
 def test_the_program_says_it_as_the_command_line_does(tmp_path: Path) -> None:
     done = scaling("plan", "--arm", BUILD, "--workload", "ehco", state=tmp_path)
     assert done.returncode == 2
@@ -81,6 +83,7 @@ def test_a_study_file_is_told_by_file_key_and_what_was_expected(
         assert part in done.stderr
 
 
+@pytest.mark.slow
 def test_an_output_folder_that_cannot_be_written_costs_nothing(
     command: Command, tmp_path: Path
 ) -> None:

@@ -111,6 +111,7 @@ def planned(name: str, described: Description) -> Plan:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", built_in_studies())
 def test_a_built_in_study_can_be_planned(name: str, described: Description) -> None:
     made = planned(name, described)

@@ -22,7 +22,7 @@ from scaling.study.file import built_in_studies, load_study_file
 from scaling.study.scaled import scaled_to
 from tests.support.cli import BUILD
 
-pytestmark = [pytest.mark.measures, pytest.mark.usefixtures("described_once")]
+pytestmark = pytest.mark.usefixtures("described_once")
 
 SCALE = 0.0005
 TOLD = scaled_to({"scale": SCALE})
@@ -75,6 +75,7 @@ def is_ours(reasons: tuple[str, ...]) -> bool:
     return not set(reasons) <= (OF_A_BUSY_MACHINE if waited else OF_THE_MACHINE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", built_in_studies())
 def test_it_is_measured_and_told(
     study: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

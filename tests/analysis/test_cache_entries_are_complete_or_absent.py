@@ -80,6 +80,7 @@ def test_what_is_whole_no_more_is_made_again(destination: Path) -> None:
     assert (destination / "text").read_text() == "second"
 
 
+@pytest.mark.slow
 def test_who_was_killed_is_tidied_up_after(destination: Path) -> None:
     program = (
         "import os, signal, sys\n"

@@ -167,6 +167,7 @@ def test_all_claims_are_one_family(tmp_path: Path) -> None:
     assert among.reason == "not proven: of 41 questions one might come out so by chance"
 
 
+@pytest.mark.slow
 def test_true_claims_are_rarely_denied(tmp_path: Path) -> None:
     """Claims whose bound is what was made: none of a family may come out wrong."""
     wrong = 0

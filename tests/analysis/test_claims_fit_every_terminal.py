@@ -84,6 +84,7 @@ def test_everything_is_told_in_the_width_there_is(width: int, results: Path) -> 
     assert last == ("5 claims: 1 holds, 1 does not hold, 1 can't tell, 2 cannot be tested here.")
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_no_codes(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     done = scaling("claims", "machine", "--claims", "mine.toml", state=results)
@@ -116,6 +117,7 @@ def test_the_same_is_written_as_markdown(results: Path, tmp_path: Path) -> None:
     assert r"## Another with [brackets] and \*stars\*" in text
 
 
+@pytest.mark.slow
 def test_a_journal_is_not_written_over(results: Path) -> None:
     file = results / "machine" / "made" / "journal.jsonl"
     before = file.read_bytes()
@@ -150,6 +152,7 @@ def test_a_study_that_cannot_be_read_is_passed_over_in_a_folder_of_them(tmp_path
         journals_in([tmp_path / "broken"], console)
 
 
+@pytest.mark.slow
 def test_bad_usage_is_a_line_and_exits_with_2(results: Path, tmp_path: Path) -> None:
     (tmp_path / "wrong.toml").write_text(SOURCE + claim(""))
     done = scaling("claims", str(results / "machine"), "--claims", "wrong.toml", state=tmp_path)

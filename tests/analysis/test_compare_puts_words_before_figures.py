@@ -131,6 +131,7 @@ def test_rows_bear_their_verdicts(tmp_path: Path) -> None:
     assert (rows[rows["verdict"] == "same"]["p_same"] < 0.05).all()
 
 
+@pytest.mark.slow
 def test_a_study_is_told_whole_beside_its_journal(tmp_path: Path) -> None:
     studied(tmp_path, Made(arms=("3.14", "3.14t"), models=("threads", "processes")))
     result = CliRunner().invoke(app, ["compare", str(tmp_path)])
@@ -142,6 +143,7 @@ def test_a_study_is_told_whole_beside_its_journal(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_two_studies_stand_side_by_side(tmp_path: Path) -> None:
     quick = {("3.14t", "threads", n): 1.2 * n for n in (1, 2, 4)}
     slow = {("3.14t", "threads", n): 1.0 * n for n in (1, 2, 4)}
@@ -201,6 +203,7 @@ def texts(sheet: Sheet, gid: str) -> list[Text]:
     return [text for axes in sheet.all_panels for text in axes.texts if text.get_gid() == gid]
 
 
+@pytest.mark.slow
 def test_the_waterfall_shows_each_factor_in_the_colour_of_its_arm(tmp_path: Path) -> None:
     study = studied(tmp_path, Made(arms=LADDER, workers=(1, 2, 4)))
     sheet = drawn(study, "ladder")
@@ -230,6 +233,7 @@ def test_n_is_written_beside_what_it_gives_and_costs(tmp_path: Path) -> None:
     assert sheet.all_panels[0].get_xlabel() == "MiB (RSS; of processes PSS)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BY_NAME)
 def test_no_word_of_a_full_comparison_leaves_the_sheet(tmp_path: Path, kind: str) -> None:
     sheet = drawn(studied(tmp_path, FULL), kind)

@@ -18,6 +18,8 @@ from scaling.analysis.statistics.noise import noise_floor
 from scaling.analysis.table.load import Journal, read_journal
 from tests.support.fabricate import Made, journal, write
 
+pytestmark = pytest.mark.slow
+
 MADE = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), blocks=7, twins=True, ticks=2)
 
 

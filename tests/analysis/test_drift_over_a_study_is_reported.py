@@ -79,6 +79,7 @@ def test_intervals_cover_what_there_is(over_time: float, over_block: float, bloc
     assert middle == pytest.approx(np.expm1(over_time), abs=0.01)
 
 
+@pytest.mark.slow
 def test_noise_alone_is_seldom_called_a_drift() -> None:
     alarms = [drift(study(seed)).text != "" for seed in range(2 * REPEATS)]
     assert np.mean(alarms) <= 0.05
@@ -150,6 +151,7 @@ def test_what_is_not_there_is_not_told(blank: str) -> None:
     assert drift(frame).text == ""
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(st.floats(-1e9, 1e9) | st.just(float("nan")), min_size=8, max_size=32))
 def test_any_throughputs_are_taken(values: list[float]) -> None:

@@ -117,6 +117,7 @@ def test_order_statistics_alone_are_far_wider(shape: str) -> None:
     assert width(chosen(values)) < 0.7 * width(order_statistics(values))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "candidate",
     [bootstrapped("percentile"), bootstrapped("BCa"), studentised],

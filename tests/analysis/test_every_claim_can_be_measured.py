@@ -63,6 +63,7 @@ def names(claim: Claim) -> list[NamedCell]:
     return [*cells, *ones]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim", TESTABLE, ids=lambda claim: claim.name)
 def test_its_command_measures_its_cells(claim: Claim) -> None:
     for name in names(claim):

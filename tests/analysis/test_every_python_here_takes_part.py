@@ -13,6 +13,8 @@ from scaling.builds import interpreters
 from scaling.journal.record import Description, Record, decode_description, decode_record
 from tests.support.children import FREE_THREADED, PATIENCE_S, QUICK, environment
 
+pytestmark = pytest.mark.slow
+
 STANDARD_LIBRARY = (
     *("compute", "shared", "echo", "stream", "handoff"),
     *("sleep", "spawn", "cancel", "gather", "lifecycle"),

@@ -13,6 +13,8 @@ from scaling.journal.record import ArmRecord, ProcessFacts, RunLine
 from scaling.report.export.pyperf_suite import suite, write_suite
 from tests.support.fabricate import Made, journal, with_, write
 
+pytestmark = pytest.mark.slow
+
 SIZES = [{"payload_bytes": 256}, {"payload_bytes": 1024}]
 
 

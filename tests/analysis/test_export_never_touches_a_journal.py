@@ -140,6 +140,7 @@ def test_a_pipe_is_written_to(results: Path, tmp_path: Path) -> None:
         os.close(reader)
 
 
+@pytest.mark.slow
 def test_the_command_writes_beside_the_journal(results: Path) -> None:
     done = scaling("export", "study", "--to", "csv", state=results.parent)
     assert (done.returncode, done.stderr) == (0, "")
@@ -148,6 +149,7 @@ def test_the_command_writes_beside_the_journal(results: Path) -> None:
     assert len(read_journal(results).frame) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [

@@ -144,7 +144,7 @@ def test_the_study_line_tells_which_workloads_are_finite() -> None:
 # --- all of it ----------------------------------------------------------------------------------
 
 
-@pytest.mark.measures
+@pytest.mark.slow
 def test_a_finite_study_is_measured_from_end_to_end(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "import asyncio\n"

@@ -104,6 +104,7 @@ def test_a_gzipped_journal_may_be_cut_short(tmp_path: Path) -> None:
         read_journal(file)
 
 
+@pytest.mark.slow
 def test_a_journal_cut_at_any_byte_gives_its_whole_lines(tmp_path: Path) -> None:
     whole = b"".join(LINES)
     first = len(LINES[0]) + len(LINES[1])

@@ -205,6 +205,7 @@ def test_a_share_is_a_share(text: str) -> None:
         share(text, "--max-regression")
 
 
+@pytest.mark.slow
 def test_the_command_exits_as_it_says(results: Path, tmp_path: Path) -> None:
     asked = ["gate", str(results), "--workload", "echo", "--at", "2", "--min-efficiency"]
     summary = tmp_path / "summary.md"

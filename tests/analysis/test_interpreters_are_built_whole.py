@@ -90,6 +90,7 @@ def test_a_source_that_cannot_be_unpacked_is_said(
     assert kept(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_both_builds_get_the_same_flags_but_one(toolchain: Path) -> None:
     def flags(folder: str) -> set[str]:
         words = (toolchain / "cache/interpreters" / folder / "flags").read_text().split()

@@ -12,6 +12,7 @@ from scaling.builds.interpreters import inspect
 from tests.support.fake_builds import interpreter, python_script, script
 
 
+@pytest.mark.slow
 def test_this_one() -> None:
     found = inspect(sys.executable)
     free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
@@ -22,6 +23,7 @@ def test_this_one() -> None:
     assert found.missing == ()
 
 
+@pytest.mark.slow
 def test_a_virtual_environment_is_looked_through() -> None:
     assert inspect(sys.executable).executable.is_relative_to(sys.base_prefix)
 

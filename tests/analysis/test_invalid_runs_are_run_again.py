@@ -72,6 +72,7 @@ def test_a_run_that_is_never_valid_is_given_up(plan: Plan, tmp_path: Path) -> No
     assert told.invalids == [("throttled", True), ("throttled", False)]
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_wherever_a_study_stops_it_goes_on_as_if_it_had_not(data: st.DataObject) -> None:
     """The one order of runs and attempts, whatever was invalid, cut anywhere."""

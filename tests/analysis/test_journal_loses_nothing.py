@@ -201,6 +201,7 @@ def test_full_disk_is_told_and_costs_only_the_line(
     assert replayed(path) == (HEAD, RUNS)
 
 
+@pytest.mark.slow
 def test_killed_writer_loses_no_line_that_it_had_written(path: Path) -> None:
     writer = """
 import sys

@@ -72,6 +72,7 @@ def test_a_file_that_is_no_journal(tmp_path: Path, content: bytes) -> None:
     assert path.read_bytes() == content
 
 
+@pytest.mark.slow
 def test_second_writer(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     with JournalFile(path) as opened:
@@ -82,6 +83,7 @@ def test_second_writer(tmp_path: Path) -> None:
         assert opened.head == HEAD
 
 
+@pytest.mark.slow
 def test_writer_that_was_killed_does_not_keep_it_locked(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     assert another(path, "os.kill(os.getpid(), 9)") == ""

@@ -14,6 +14,8 @@ from scaling.journal.reading import Part, read_lines
 from scaling.journal.record import CeilingLine, encode_line
 from tests.support.fabricate import Made, journal, write
 
+pytestmark = pytest.mark.slow
+
 MADE = Made(loops=("asyncio", "uvloop"), workers=(1, 2), blocks=3)
 
 

@@ -43,6 +43,7 @@ def sensible(draw: st.DrawFn) -> Arrays:
     return [float(ns[i]) for i in order], [runs[i] for i in order]
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(sensible())
 def test_sensible_arrays_are_fitted_inside_the_bounds(arrays: Arrays) -> None:
@@ -59,6 +60,7 @@ def test_sensible_arrays_are_fitted_inside_the_bounds(arrays: Arrays) -> None:
     assert math.isfinite(fit.aicc)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(sensible())
 def test_a_law_with_more_parameters_leaves_no_more_squares(arrays: Arrays) -> None:
@@ -70,6 +72,7 @@ def test_a_law_with_more_parameters_leaves_no_more_squares(arrays: Arrays) -> No
     assert left[2] <= left[1] * (1 + 1e-6) + 1e-24 * np.sum(runs**2)
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(sensible(), st.randoms(use_true_random=False))
 def test_order_does_not_matter(arrays: Arrays, random: Random) -> None:

@@ -35,6 +35,7 @@ def test_exact_data_give_exact_parameters(gamma: float, alpha: float, beta: floa
     assert fit.beta == pytest.approx(beta, rel=1e-5, abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "noise", "blocks"),
     [
@@ -77,6 +78,7 @@ def _errors(noise: str, true: Floats, blocks: int, rng: np.random.Generator) -> 
     return np.asarray(true * relative)
 
 
+@pytest.mark.slow
 def test_the_band_holds_the_curve() -> None:
     rng = np.random.default_rng(SEED)
     ns = np.arange(1.0, 9)
@@ -88,6 +90,7 @@ def test_the_band_holds_the_curve() -> None:
     assert (held / STUDIES > 0.85).all()
 
 
+@pytest.mark.slow
 def test_the_choice_finds_the_law_and_seldom_more() -> None:
     rng = np.random.default_rng(SEED)
     ns = np.arange(1.0, 13)

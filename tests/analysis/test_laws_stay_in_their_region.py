@@ -87,6 +87,7 @@ def test_one_n_is_not_spoken_of(tmp_path: Path) -> None:
     assert [law_lines(section) for section in sections(found.frame, found.study)] == [[]]
 
 
+@pytest.mark.slow
 def test_tables_and_rows_tell_the_same(tmp_path: Path) -> None:
     found = made(tmp_path)
     console = Console(width=80, record=True, file=StringIO())

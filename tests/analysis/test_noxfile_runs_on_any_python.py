@@ -103,7 +103,17 @@ def sessions() -> dict[str, str]:
 
 def test_every_version_has_a_session() -> None:
     assert {f"scale-{version}" for version in VERSIONS} <= set(sessions())
-    others = {"compare", "versions", "doctor", "report", "lint", "benchmarks", "pins", "build"}
+    others = {
+        "compare",
+        "versions",
+        "doctor",
+        "report",
+        "lint",
+        "quick",
+        "benchmarks",
+        "pins",
+        "build",
+    }
     assert {"tests", "tests-3.14", "tests-3.14t", *others} <= set(sessions())
 
 
@@ -192,7 +202,7 @@ def test_versions_are_all_that_are_here(monkeypatch: pytest.MonkeyPatch) -> None
     noxfile.versions(named)
     assert named.commands[0].count("--arm") == 1
     here[:] = ["3.14"]
-    with pytest.raises(SystemExit, match=r"nothing to compare: 3\.14 on PATH.*uv python install"):
+    with pytest.raises(SystemExit, match=r"nothing to compare: found 3\.14 on PATH.*uv python"):
         noxfile.versions(Session())
 
 
@@ -205,14 +215,35 @@ def test_the_tests_run_on_both_builds_even_when_one_fails(monkeypatch: pytest.Mo
     assert session.commands == ["python3.14 -m pytest -k x", "python3.14t -m pytest -k x"]
 
 
-def test_what_measures_has_the_machine_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every test is in one of the parts of the suite, and in one alone."""
-    monkeypatch.setattr(noxfile, "python_for", lambda session, builds, group: {"3.14": "python"})
+def test_tests_that_measure_run_after_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test is in one part, and the analysis is tested on one build."""
+    pythons = {"3.14": "python3.14", "3.14t": "python3.14t"}
+    monkeypatch.setattr(noxfile, "python_for", lambda session, builds, group: pythons)
     session = Session()
-    noxfile.run_tests(session, ["3.14"])  # type: ignore[arg-type]
-    beside, alone = session.commands
-    assert beside.startswith("python -m pytest -m not measures --numprocesses ")
-    assert alone == "python -m pytest -m measures"
+    noxfile.run_tests(session, ["3.14", "3.14t"])  # type: ignore[arg-type]
+    beside, beside_on_t, alone, alone_on_t = session.commands
+    other = "python3.14t -m pytest " + " ".join(noxfile.ON_EVERY_BUILD)
+    assert beside.startswith("python3.14 -m pytest tests -m not measures --numprocesses ")
+    assert beside_on_t.startswith(f"{other} -m not measures --numprocesses ")
+    assert alone == "python3.14 -m pytest tests -m measures"
+    assert alone_on_t == f"{other} -m measures"
+
+
+def test_the_paths_of_the_tests_exist() -> None:
+    named = [path for folders in noxfile.TEST_FOLDERS.values() for path in folders]
+    assert all((ROOT / path).exists() for path in named)
+    assert set(noxfile.TEST_FOLDERS) == set(noxfile.TESTED)
+
+
+def test_quick_leaves_out_what_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(noxfile, "python_for", lambda session, builds, group: {"3.14": "python"})
+    session = Session("-x")
+    noxfile.quick(session)
+    *checks, fast = session.commands
+    assert checks == ["python -m ruff check", "python -m ruff format --check", checks[-1]]
+    assert checks[-1].startswith("lint-imports ")
+    assert fast.startswith("python -m pytest -q -m not measures and not slow --numprocesses ")
+    assert fast.endswith(" -x")
 
 
 @pytest.mark.parametrize("error", [ScalingError, UsageError])

@@ -143,12 +143,14 @@ def child(limits: str, model: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
 def test_what_is_said_to_be_needed_is_enough(model: str) -> None:
     done = child(f"-n {open_files_needed(PAIRS, cell(2, model), 200)}", model)
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_what_is_refused_would_have_failed() -> None:
     done = child("-n 390", "threads")  # 400 sockets
     assert done.returncode == 1
@@ -157,12 +159,14 @@ def test_what_is_refused_would_have_failed() -> None:
     assert "Too many open files" in failure.error
 
 
+@pytest.mark.slow
 def test_a_child_raises_its_own_limit_and_tells_it() -> None:
     done = child("-Sn 100", "threads")
     assert done.returncode == 0, done.stdout
     assert decode_record(done.stdout).process.open_files_limit == HARD
 
 
+@pytest.mark.slow
 def test_a_helper_raises_its_own_limit() -> None:
     async def ask(url: str) -> int:
         at = urlsplit(url)
@@ -187,6 +191,7 @@ def test_a_helper_raises_its_own_limit() -> None:
         responder.communicate(timeout=LIMIT_S)
 
 
+@pytest.mark.slow
 def test_workloads_say_what_they_hold_open() -> None:
     told = subprocess.run(
         [sys.executable, "-m", "workers", "--describe"],
@@ -201,6 +206,7 @@ def test_workloads_say_what_they_hold_open() -> None:
     assert workloads["fetch"].in_flight == "requests_in_flight"
 
 
+@pytest.mark.slow
 def test_a_user_is_told_before_anything_is_run(tmp_path: Path) -> None:
     (tmp_path / "many.toml").write_text(
         '[[workloads]]\nname = "echo"\nloops = ["asyncio"]\nparameters = { connections = 1000 }\n'

@@ -20,6 +20,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Journal:
     return read_journal(write(journal(SWEPT), folder / "journal.jsonl"))
 
 
+@pytest.mark.slow
 def test_every_file_has_its_figure(study: Journal, tmp_path: Path) -> None:
     files = draw_all(StudyResults.of(study), tmp_path)
     names = {file.stem for file in files}

@@ -116,6 +116,7 @@ def test_the_key_tells_of_the_bars_that_are_drawn(tmp_path: Path) -> None:
     assert "median with range of 5 runs" in key_of(drawn(study, "memory")[0])
 
 
+@pytest.mark.slow
 def test_the_small_print_has_the_blocks_that_were_asked_for(tmp_path: Path) -> None:
     def told(lines: list[Line]) -> str:
         study = read_journal(write(lines, tmp_path / "journal.jsonl"))
@@ -131,6 +132,7 @@ def test_the_small_print_has_the_blocks_that_were_asked_for(tmp_path: Path) -> N
     assert "· 4 blocks ·" in told(gone_on_with)
 
 
+@pytest.mark.slow
 def test_the_small_print_names_what_bends_a_curve(tmp_path: Path) -> None:
     head, *runs = journal(Made(cores=8, logical=16, blocks=1))
     plain = read_journal(write([head, *runs], tmp_path / "plain.jsonl"))
@@ -264,6 +266,7 @@ def test_a_parameter_may_look_like_mathematics(tmp_path: Path) -> None:
 LONG = {f"a_rather_long_parameter_{letter}": 100_000 for letter in "abcd"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "made",
     [
@@ -330,6 +333,7 @@ def figures_alive() -> int:
     return sum(isinstance(thing, Figure) for thing in gc.get_objects())
 
 
+@pytest.mark.slow
 def test_drawing_gives_the_same_files_on_any_machine_and_leaves_nothing_behind(
     tmp_path: Path,
 ) -> None:
@@ -357,6 +361,7 @@ def test_drawing_gives_the_same_files_on_any_machine_and_leaves_nothing_behind(
     assert figures_alive() <= figures
 
 
+@pytest.mark.slow
 def test_what_was_not_measured_is_not_drawn(tmp_path: Path) -> None:
     study = studied(tmp_path, Made(workers=(2, 4), blocks=1))
     files = draw_all(StudyResults.of(study), tmp_path)

@@ -25,6 +25,8 @@ from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import RC, arm_colours
 from tests.support.fabricate import Made, Variants, journal, with_, write
 
+pytestmark = pytest.mark.slow
+
 SIZES: Variants = {"echo": [{"payload_bytes": n} for n in (256, 1024, 2048)]}
 RUNGS: Variants = {
     "shared": [{"sharing": rung} for rung in ("nothing", "attribute-read", "attribute-write")]

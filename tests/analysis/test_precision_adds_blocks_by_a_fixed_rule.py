@@ -218,6 +218,7 @@ def blocks_of(noise: float, plan: Plan, path: Path) -> tuple[int, str]:
         return 1 + max(line.block for line in journal.runs), told.notes[-1]
 
 
+@pytest.mark.slow
 def test_a_noisier_machine_takes_more_blocks_and_the_end_says_what_was_reached(
     plan: Plan, tmp_path: Path
 ) -> None:

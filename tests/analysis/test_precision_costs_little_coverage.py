@@ -42,6 +42,7 @@ def test_a_single_ratio_is_covered_at_nine_in_ten(scatter: float) -> None:
     assert blocks < MAX_BLOCKS or scatter == 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scatter", [0.02, 0.03])
 def test_several_ratios_must_all_be_narrow_and_are_covered_as_they_should(scatter: float) -> None:
     covered, _ = coverage_of(4, scatter)

@@ -53,6 +53,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in files}
 
 
+@pytest.mark.slow
 def test_all_of_it_is_there_and_nothing_beside_it(results: Path, published: Path) -> None:
     found = contents(published)
     plots = {name for name in found if name.startswith("plots/")}
@@ -167,6 +168,7 @@ def test_a_study_that_can_be_asked_for_again_has_its_file(tmp_path: Path) -> Non
     assert again["workloads"] == [{"name": "compute", "parameters": {}}]
 
 
+@pytest.mark.slow
 def test_the_command_says_where_it_stands(results: Path, published: Path) -> None:
     asked = ["publish", str(results)]
     done = CliRunner().invoke(app, [*asked, str(published)], catch_exceptions=False)

@@ -15,6 +15,7 @@ from tests.support.fabricate import Made, journal, with_, write
 from tests.support.published import FOLDERS, name_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
 def test_no_published_file_names_anyone(folder: Path) -> None:
     for file in folder.rglob("*"):

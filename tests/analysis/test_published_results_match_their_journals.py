@@ -35,6 +35,7 @@ def test_tables_and_descriptions_are_made_of_the_journal(folder: Path, tmp_path:
         assert _same(new, old, file.suffix), again
 
 
+@pytest.mark.slow
 def test_claims_are_those_that_these_studies_decide() -> None:
     for machine in {folder.parent for folder in FOLDERS}:
         judged = judge([read(folder) for folder in FOLDERS if folder.parent == machine])
@@ -54,6 +55,7 @@ def _same(new: str, old: str, suffix: str) -> bool:
     return alike(new, old, by=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
 def test_every_plot_is_there_and_no_picture_that_is_none(folder: Path) -> None:
     plots = list((folder / "plots").iterdir())

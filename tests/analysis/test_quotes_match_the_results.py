@@ -106,6 +106,7 @@ def test_claims_are_counted_by_their_word(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_studies_of_several_machines_are_told_apart_by_their_paths(tmp_path: Path) -> None:
     for machine, blocks in (("one", 6), ("other", 8)):
         (tmp_path / machine / "made").mkdir(parents=True)

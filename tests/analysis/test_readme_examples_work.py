@@ -40,6 +40,7 @@ def test_every_path_that_it_names_is_there(path: str) -> None:
     assert (ROOT / path).exists()
 
 
+@pytest.mark.slow
 def test_the_workload_of_ones_own_runs(tmp_path: Path) -> None:
     (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     (tmp_path / "nap.py").write_text(example, encoding="utf-8")

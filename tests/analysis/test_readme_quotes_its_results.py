@@ -14,6 +14,8 @@ from scaling.report.quotes.text import quotes_in
 from tests.support.children import ROOT
 from tests.support.published import PUBLISHED, alike, read
 
+pytestmark = pytest.mark.slow
+
 TEXTS = ("README.md", "results/README.md")
 PICTURE = re.compile(r"\]\((results/published/[^)\s]+)\.svg\)")
 PICTURES = sorted(set(PICTURE.findall((ROOT / "README.md").read_text(encoding="utf-8"))))

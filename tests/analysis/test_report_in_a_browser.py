@@ -60,6 +60,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.mark.slow
 def test_no_request_leaves_it(browser: Chromium, report: Path) -> None:
     shown = Page(browser, report, DESK)
     assert [url for url in shown.requests if not url.startswith("data:")] == [report.as_uri()]
@@ -147,6 +148,7 @@ def test_it_can_be_listened_to(browser: Chromium, report: Path) -> None:
     assert "echo: throughput" in pictures
 
 
+@pytest.mark.slow
 def test_a_machine_without_a_browser_is_told_what_to_install(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -154,6 +154,7 @@ def listed_parts(of: str) -> list[str]:
     return [each.attributes["id"] for each in outline(of).all("section")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
 def test_it_is_well_made_and_refers_to_nothing_outside(name: str) -> None:
     assert outline(name).faults == []
@@ -357,6 +358,7 @@ def test_the_same_journal_gives_the_same_page() -> None:
     assert page(made("one-arm")) == html("one-arm")
 
 
+@pytest.mark.slow
 def test_the_study_file_asks_for_the_same_study(tmp_path: Path) -> None:
     for folder in FOLDERS:
         asked = read_journal(folder).study
@@ -378,6 +380,7 @@ def test_the_study_file_of_a_scaled_study_is_not_scaled_again() -> None:
     assert "scale" not in tomllib.loads(study_file(scaled))
 
 
+@pytest.mark.slow
 def test_it_is_written_beside_the_journal_with_its_size(tmp_path: Path) -> None:
     write(journal(Made(workers=(1, 2))), tmp_path / "journal.jsonl")
     done = scaling("report", ".", state=tmp_path, folder=tmp_path)

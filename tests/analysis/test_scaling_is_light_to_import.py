@@ -11,12 +11,14 @@ import scaling
 from scaling.base.errors import ScalingError, UsageError
 
 
+@pytest.mark.slow
 def test_pandas_is_not_imported_with_it() -> None:
     program = "import sys, scaling, scaling.builds.interpreters, scaling.builds.environments; "
     program += "sys.exit(bool({'pandas', 'numpy', 'rich'} & set(sys.modules)))"
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
 
 
+@pytest.mark.slow
 def test_who_only_plans_does_not_wait_for_statistics() -> None:
     program = "import sys, scaling.cli, scaling.run.measure, scaling.analysis.statistics.verdict; "
     program += "sys.exit(bool({'scipy.stats', 'statsmodels'} & set(sys.modules)))"

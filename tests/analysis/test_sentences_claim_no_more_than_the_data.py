@@ -213,6 +213,7 @@ def test_runs_made_again_are_told(tmp_path: Path) -> None:
     assert "made again" not in markdown(StudyResults.of(plain))
 
 
+@pytest.mark.slow
 def test_missing_controls_are_told_once_in_a_file(tmp_path: Path) -> None:
     studied(tmp_path, Made(arms=("3.14", "3.14t")))
     tell(tmp_path, Console(quiet=True))

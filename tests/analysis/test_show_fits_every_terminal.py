@@ -87,6 +87,7 @@ def test_a_bar_is_as_long_as_its_figure() -> None:
     assert bar(median([0.0], ""), 0, 40) == ""
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_no_codes_and_nothing_is_written(
     results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,6 +100,7 @@ def test_a_pipe_gets_no_codes_and_nothing_is_written(
     assert [each.name for each in results.iterdir()] == ["journal.jsonl"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_an_encoding_that_lacks_letters_gets_others(encoding: str, results: Path) -> None:
     """Character for character: no table is bent by it, and no letter of ours is unknown."""
@@ -109,6 +111,7 @@ def test_an_encoding_that_lacks_letters_gets_others(encoding: str, results: Path
     assert re.search(r"^1 +#+", found, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_no_color_is_heeded_on_a_terminal(results: Path) -> None:
     terminal = {"FORCE_COLOR": "1", "TERM": "xterm-256color"}
     assert COLOUR.search(shown_in(results, **terminal, NO_COLOR="").decode())
@@ -127,6 +130,7 @@ def test_errors_can_be_told_in_any_encoding(monkeypatch: pytest.MonkeyPatch) -> 
     assert out.errors == HANDLER
 
 
+@pytest.mark.slow
 def test_what_is_not_there_is_told_in_a_line(tmp_path: Path) -> None:
     done = scaling("show", "nowhere", state=tmp_path)
     assert done.returncode == 2

@@ -80,6 +80,7 @@ def test_too_few_sub_windows_tell_nothing() -> None:
     assert np.isnan(late_rise(np.ones((3, 7)))).all()
 
 
+@pytest.mark.slow
 @given(
     arrays.arrays(
         np.float64,

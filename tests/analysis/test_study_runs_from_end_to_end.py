@@ -10,7 +10,7 @@ import scaling as package
 from scaling.analysis.table.load import read_journal
 from tests.support.cli import BUILD, scaling, start, stop_after
 
-pytestmark = pytest.mark.measures
+pytestmark = pytest.mark.slow
 
 SMALL = [
     *("run", "--arm", BUILD, "--loop", "asyncio", "--workers", "1,2", "--seconds", "0.2"),

@@ -74,6 +74,7 @@ def test_what_is_true_is_found_where_runs_are_steady(true: float, word: str) -> 
     assert set(found) <= {word, "can't tell"}
 
 
+@pytest.mark.slow
 def test_p_values_are_those_of_statsmodels() -> None:
     rng = np.random.default_rng(SEED)
     ours, theirs = rng.lognormal(0.03, 0.02, (4, 8)), rng.lognormal(0, 0.02, (4, 8))

@@ -13,6 +13,8 @@ from scaling.journal.record import Record, RunLine
 from tests.support.children import measured
 from tests.support.fabricate import Made, journal
 
+pytestmark = pytest.mark.slow
+
 SLOW_START = """
     from workers.workloads.compute import Compute
 
@@ -120,6 +122,7 @@ def test_only_what_is_done_in_the_window_counts(
     assert 11_000_000 < first < last < 12_000_000
 
 
+@pytest.mark.measures
 @MODELS
 def test_worker_that_stalls_makes_the_run_invalid(
     theirs: Callable[[str], str], tmp_path: Path, model: str

@@ -8,8 +8,12 @@ window may free one.
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from scaling.journal.record import Record
 from tests.support.children import FREE_THREADED, measured
+
+pytestmark = pytest.mark.measures
 
 # A machine may stall for most of a second, and leave a shorter window no operation to divide by.
 ECHO = {"workload": "echo", "window_s": 2, "warmup_s": 0.1}

@@ -108,6 +108,7 @@ def test_what_a_switch_is_gets_told_once() -> None:
     assert switched(["3.14", "3.14t+gil", "3.14+nogc"]) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ARMS_HERE)
 def test_a_real_child_reads_back_what_its_arm_promises(name: str) -> None:
     arm = parse_arm(name)

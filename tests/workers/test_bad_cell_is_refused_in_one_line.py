@@ -8,6 +8,7 @@ from tests.support.children import ask, finish
 from workers.cell import KINDS, Cell, CellError, read_cell
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "document",
     [
@@ -33,6 +34,7 @@ def test_child_refuses(document: str) -> None:
     assert done.told.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [["--help-me"], ["echo"], ["--describe", "--all"], ["--describe", "--workload"]],
@@ -104,6 +106,7 @@ def test_cell_of_the_readme_is_read() -> None:
     assert read_cell(json.loads(json.dumps(whole))).workers == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cell", "error"),
     [

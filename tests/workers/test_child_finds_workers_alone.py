@@ -23,6 +23,7 @@ def imports(folder: Path, name: str) -> bool:
     return answer.stdout.strip() != "None"
 
 
+@pytest.mark.slow
 def test_workers_is_found_and_scaling_is_not() -> None:
     with workers_path() as folder:
         assert imports(folder, "workers")
@@ -51,6 +52,7 @@ def test_it_is_copied_where_it_cannot_be_linked(
         assert [path.name for path in (folder / "workers").iterdir()] == ["__init__.py"]
 
 
+@pytest.mark.slow
 def test_it_is_found_without_being_imported() -> None:
     program = "import sys; from scaling.builds.child_path import workers_folder; workers_folder(); "
     program += "sys.exit('workers' in sys.modules)"

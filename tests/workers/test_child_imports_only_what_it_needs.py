@@ -10,6 +10,8 @@ import pytest
 
 from tests.support.children import environment, measured
 
+pytestmark = pytest.mark.slow
+
 # What is loaded, and from where, as seen at the end of a workload's life.
 TELLS = """
     from workers.workloads.{module} import {name}

@@ -7,6 +7,8 @@ import pytest
 
 from tests.support.children import finish, measured
 
+pytestmark = pytest.mark.slow
+
 WORKLOADS: list[tuple[str, dict[str, object]]] = [
     ("compute", {}),
     ("shared", {}),

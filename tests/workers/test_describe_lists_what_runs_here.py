@@ -53,6 +53,7 @@ def here() -> Description:
     return described()
 
 
+@pytest.mark.slow
 def test_interpreter_is_the_one_that_runs(here: Description) -> None:
     python = here.python
     assert python.version == ".".join(str(part) for part in sys.version_info[:3])
@@ -67,6 +68,7 @@ def test_no_path_is_told(here: Description) -> None:
     assert not [argument for argument in here.python.config_args if os.sep in argument]
 
 
+@pytest.mark.slow
 def test_settings_of_the_arm_are_seen() -> None:
     python = described(PYTHON_GIL="1", PYTHONMALLOC="mimalloc").python
     assert (python.gil_enabled, python.allocator) == (True, "mimalloc")
@@ -127,6 +129,7 @@ def test_loops_of_another_library_are_refused_under_every_model(here: Descriptio
     assert set(refused.values()) == {"runs on asyncio's loops only"}
 
 
+@pytest.mark.slow
 def test_every_loop_is_told_with_its_version_or_why_it_cannot_be_had(
     here: Description, tmp_path: Path
 ) -> None:
@@ -168,6 +171,7 @@ PICKY = """
     """
 
 
+@pytest.mark.slow
 def test_own_workload_is_refused_with_the_choices_that_cannot_be_loaded(
     theirs: Callable[[str], str], tmp_path: Path
 ) -> None:
@@ -185,6 +189,7 @@ def test_own_workload_is_refused_with_the_choices_that_cannot_be_loaded(
     ]
 
 
+@pytest.mark.slow
 def test_own_workload_by_module_and_name(theirs: Callable[[str], str], tmp_path: Path) -> None:
     name = theirs(NAP)
     nap = described(name, folders=(tmp_path,)).workloads[name]
@@ -204,6 +209,7 @@ def test_own_workload_by_module_and_name(theirs: Callable[[str], str], tmp_path:
     }
 
 
+@pytest.mark.slow
 def test_own_workload_by_entry_point(theirs: Callable[[str], str], tmp_path: Path) -> None:
     path = theirs(NAP)
     about = tmp_path / "nap-1.0.dist-info"
@@ -245,6 +251,7 @@ NONE_OF_THEM = {
 }
 
 
+@pytest.mark.slow
 def test_own_workload_that_is_none_is_refused_with_the_reason(tmp_path: Path) -> None:
     for module, (source, _) in NONE_OF_THEM.items():
         (tmp_path / f"{module}.py").write_text(BEGINNING + source)

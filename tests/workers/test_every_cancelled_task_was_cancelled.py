@@ -15,6 +15,7 @@ from workers.workloads.cancel import Cancel
 type Cancelling = Callable[[Any, Iterable[Begin], Begin], Awaitable[int]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", ALL_LOOPS)
 def test_each_of_two_workers_cancels_them_all(loop: str) -> None:
     parameters = {"tasks": 250, "batch": 100}
@@ -44,6 +45,7 @@ def test_the_last_batch_is_what_is_left(
     assert sizes == batches
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", ALL_LOOPS)
 def test_storm_sleeps_first_and_tells_when_the_last_has_settled(loop: str) -> None:
     parameters = {"tasks": 500, "batch": 500, "after_ms": 50}

@@ -15,8 +15,6 @@ from scaling.run.child import RUBBISH_KEPT, STDERR_KEPT, Child, Ending, run_chil
 from tests.support.children import QUICK, environment
 from tests.support.waiting import limit_from, says
 
-pytestmark = pytest.mark.measures
-
 BOTH = pytest.mark.parametrize("model", ["threads", "processes"])
 
 ENDS = """
@@ -106,6 +104,7 @@ def runs(theirs: Callable[[str], str], tmp_path: Path) -> Runs:
     return Runs(tmp_path)
 
 
+@pytest.mark.slow
 def test_measured(runs: Runs) -> None:
     ending = runs("fine", workers=2, model="processes")
     assert (ending.outcome, ending.exit_code, ending.signal) == ("measured", 0, None)
@@ -116,6 +115,7 @@ def test_measured(runs: Runs) -> None:
     assert len(runs.pids()) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("way", "number", "said"),
     [
@@ -131,11 +131,13 @@ def test_signal_is_told(runs: Runs, way: str, number: int, said: str) -> None:
     assert said in ending.stderr
 
 
+@pytest.mark.slow
 def test_exit_without_a_record_is_a_crash(runs: Runs) -> None:
     ending = runs("exit")
     assert (ending.outcome, ending.exit_code, ending.signal) == ("crashed", 7, None)
 
 
+@pytest.mark.slow
 def test_worker_process_that_crashes_fails_the_run(runs: Runs) -> None:
     ending = runs("segfault", model="processes")
     assert (ending.outcome, ending.exit_code) == ("failed", 1)
@@ -145,6 +147,7 @@ def test_worker_process_that_crashes_fails_the_run(runs: Runs) -> None:
     assert "in fall_over" in ending.stderr
 
 
+@pytest.mark.slow
 @BOTH
 def test_hang_is_ended_with_the_stacks_of_all_threads(
     runs: Runs, monkeypatch: pytest.MonkeyPatch, model: str
@@ -173,6 +176,7 @@ def test_what_holds_on_to_the_probe_does_not_hold_up_the_study(tmp_path: Path) -
     psutil.Process(int((tmp_path / "pid").read_text())).kill()
 
 
+@pytest.mark.slow
 def test_long_standard_error_is_kept_from_its_end(runs: Runs) -> None:
     ending = runs("print")
     assert ending.outcome == "measured"
@@ -259,6 +263,7 @@ with contextlib.suppress(ImportError):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
 @pytest.mark.parametrize(
     ("ways", "pending", "hung"),
@@ -318,6 +323,7 @@ STARTS = """
     """
 
 
+@pytest.mark.slow
 @BOTH
 def test_what_a_workload_starts_is_counted_and_ended(
     theirs: Callable[[str], str], tmp_path: Path, model: str

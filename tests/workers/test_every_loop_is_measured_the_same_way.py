@@ -15,6 +15,8 @@ from workers.host.schedule import schedule
 from workers.loops.registry import LOOPS
 from workers.loops.runners import runtime_of
 
+pytestmark = pytest.mark.slow
+
 MODELS = ["threads", "processes", "interpreters"]
 # What sub-interpreters load: those written in Python.
 PORTABLE = ["asyncio", "trio", "anyio/asyncio", "anyio/trio"]

@@ -15,8 +15,6 @@ from workers import Worker
 from workers.services.serving.listening import listen, url_of
 from workers.workloads.fetch import Fetch
 
-pytestmark = pytest.mark.measures
-
 LIMIT_S = 20
 
 type Answer = Callable[[int], web.StreamResponse | None]  # None: the connection is closed
@@ -168,6 +166,7 @@ def run(url: str, model: str = "threads", loop: str = "asyncio", **parameters: b
     return done.record
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "loop"),
     [
@@ -195,6 +194,7 @@ def mean_s(worker: WorkerRecord) -> float:
     return total / sum(known.count) / 1e9
 
 
+@pytest.mark.measures
 def test_latencies_are_what_littles_law_predicts() -> None:
     """At most: while the last ones are awaited, fewer are in flight than there may be.
 
@@ -210,6 +210,7 @@ def test_latencies_are_what_littles_law_predicts() -> None:
         assert predicted_s / 2 < mean_s(worker) <= predicted_s
 
 
+@pytest.mark.slow
 def test_fewer_urls_than_may_be_in_flight_is_what_is_in_flight() -> None:
     async def both() -> Worker:
         async with answering(right) as url:

@@ -20,6 +20,7 @@ JOINS = ["TaskGroup", "wait", "gather"]
 TASKS = 137
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", ALL_LOOPS)
 def test_each_of_two_workers_runs_them_all(loop: str) -> None:
     parameters = {"tasks": TASKS}
@@ -29,6 +30,7 @@ def test_each_of_two_workers_runs_them_all(loop: str) -> None:
     assert [worker.pending_tasks for worker in record.workers] == [0, 0]
 
 
+@pytest.mark.slow
 def test_work_in_flight_is_the_number_of_tasks() -> None:
     record = measured({"workload": "spawn", "workers": 2, "in_flight": 2 * TASKS + 1})
     assert [worker.ticks.operations[-1] for worker in record.workers] == [TASKS + 1, TASKS]
@@ -85,6 +87,7 @@ def test_eager_tasks_begin_at_once_and_only_in_the_block(loop: str) -> None:
     assert ran == ["eager", "lazy"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", [{"factory": "eager"}, {"join": "wait"}])
 @pytest.mark.parametrize(("loop", "name"), [("trio", "trio"), ("anyio/asyncio", "anyio")])
 def test_what_only_asyncio_has_is_refused(loop: str, name: str, parameters: dict[str, str]) -> None:
@@ -97,6 +100,7 @@ def test_what_only_asyncio_has_is_refused(loop: str, name: str, parameters: dict
     assert place in planned
 
 
+@pytest.mark.slow
 def test_a_task_group_holds_no_task_that_is_done() -> None:
     """Else the memory of a group would be that of a list."""
     alive: list[int] = []

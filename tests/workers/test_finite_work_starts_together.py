@@ -13,6 +13,8 @@ from scaling.run.probe import Probe
 from tests.support.children import PATIENCE_S, QUICK, environment, finish, measured
 from tests.support.waiting import limit_from, says
 
+pytestmark = pytest.mark.slow
+
 MODELS = pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
 BOTH = pytest.mark.parametrize("model", ["threads", "processes"])
 MIB = 1 << 20
@@ -316,6 +318,7 @@ class Readings:
             self._read.touch()
 
 
+@pytest.mark.measures
 @BOTH
 def test_memory_of_the_work_is_read_while_it_is_there(
     theirs: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str

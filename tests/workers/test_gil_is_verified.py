@@ -12,6 +12,8 @@ import pytest
 from scaling.journal.record import GilStates
 from tests.support.children import FREE_THREADED, finish, measured
 
+pytestmark = pytest.mark.slow
+
 # An extension that says nothing about the GIL, as most do: a free-threaded build turns it on.
 SILENT = """
 #include <Python.h>

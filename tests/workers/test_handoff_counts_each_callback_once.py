@@ -32,6 +32,7 @@ def clean(record: Record) -> None:
         assert not worker.hung
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [2, 5])
 def test_all_others_send_to_the_first(workers: int) -> None:
     record = handed_over(workers)
@@ -44,6 +45,7 @@ def test_all_others_send_to_the_first(workers: int) -> None:
     assert timers(record) == [True] + [False] * (workers - 1)
 
 
+@pytest.mark.slow
 def test_who_sends_nothing_has_nothing_on_the_way() -> None:
     first, *others = measured({"workload": "handoff", "workers": 3, "in_flight": 12}).workers
     assert first.in_flight is None
@@ -55,6 +57,7 @@ def test_a_share_of_what_all_have_on_the_way_would_be_kept_where_all_send_to_one
     assert Handoff(pattern="ring").uneven() is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 3])
 def test_in_a_ring_each_sends_to_the_next(workers: int) -> None:
     record = handed_over(workers, pattern="ring", on_the_way=7)
@@ -64,6 +67,7 @@ def test_in_a_ring_each_sends_to_the_next(workers: int) -> None:
     assert timers(record) == [True] * workers
 
 
+@pytest.mark.slow
 def test_one_alone_sends_to_itself() -> None:
     record = handed_over(1, on_the_way=1)
     clean(record)
@@ -73,6 +77,7 @@ def test_one_alone_sends_to_itself() -> None:
     assert timers(record) == [True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["processes", "interpreters"])
 def test_other_models_are_refused(model: str) -> None:
     done = finish({"workload": "handoff", "model": model, "workers": 2})

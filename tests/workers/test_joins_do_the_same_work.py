@@ -12,6 +12,7 @@ from workers.workloads.joins import JOINS, Join, Many
 WAYS = pytest.mark.parametrize("join", get_args(Join))
 
 
+@pytest.mark.slow
 @WAYS
 def test_two_workers_do_whole_fan_outs(join: str) -> None:
     parameters = {"tasks": 95, "fan_out": 10, "join": join}
@@ -69,6 +70,7 @@ def test_wrong_results_are_errors(
     assert worker.error_samples[0] == "the results are not those of the tasks, in their order"
 
 
+@pytest.mark.slow
 def test_other_libraries_are_refused() -> None:
     failure = finish({"workload": "gather", "loop": "trio"}).record.failure
     assert failure is not None

@@ -72,6 +72,7 @@ def test_a_runner_that_changes_its_loop_is_told(monkeypatch: pytest.MonkeyPatch)
     assert worker.error_samples[0] == "asyncio.Runner changed its loop"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["run", "runner"])
 @pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
 def test_every_worker_does_all_its_runs(model: str, way: str) -> None:
@@ -85,6 +86,7 @@ def test_every_worker_does_all_its_runs(model: str, way: str) -> None:
         assert not worker.hung
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["run", "runner"])
 def test_the_loop_is_the_cells(way: str) -> None:
     parameters = {"runs": 5, "pause_s": 0.0, "way": way}
@@ -94,6 +96,7 @@ def test_the_loop_is_the_cells(way: str) -> None:
     assert record.workers[0].ticks.operations == [0, 5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("loop", "reason"),
     [

@@ -12,6 +12,8 @@ import pytest
 from tests.support.children import environment
 from tests.support.waiting import says, wait_until
 
+pytestmark = pytest.mark.slow
+
 # Says which processes it runs in, once each worker is where `when` tells.
 LONG = """
     @dataclass

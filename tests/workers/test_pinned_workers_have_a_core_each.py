@@ -110,6 +110,7 @@ def test_where_nothing_can_be_pinned_the_plan_says_so() -> None:
     assert planned(pin=False, affinity=None).cells
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [model for model in MODELS if refusal(model) is None])
 def test_real_workers_are_found_on_the_cpus_that_they_were_given(model: str) -> None:
     mine = sorted(os.sched_getaffinity(0))
@@ -119,11 +120,13 @@ def test_real_workers_are_found_on_the_cpus_that_they_were_given(model: str) -> 
     assert [worker.cpus for worker in record.workers] == asked
 
 
+@pytest.mark.slow
 def test_workers_that_are_not_pinned_do_not_say_where_they_are() -> None:
     record = measured({"workload": "compute", "workers": 1})
     assert [worker.cpus for worker in record.workers] == [None]
 
 
+@pytest.mark.slow
 def test_a_workload_that_moves_its_worker_is_found_out(tmp_path: Path) -> None:
     (tmp_path / "mover.py").write_text(
         "import os\n"
@@ -139,6 +142,7 @@ def test_a_workload_that_moves_its_worker_is_found_out(tmp_path: Path) -> None:
     assert [worker.cpus for worker in record.workers] == [mine]
 
 
+@pytest.mark.slow
 def test_a_cpu_that_is_not_there_fails_the_run_and_says_so() -> None:
     done = finish({"workload": "compute", "workers": 1, "pinning": [[4_000]]})
     assert done.code == 1

@@ -17,6 +17,7 @@ from workers.loops.libraries.of_asyncio import Asyncio
 from workers.workloads.sleep import Operation, Sleep, Tasks
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tasks", get_args(Tasks))
 @pytest.mark.parametrize("loop", ALL_LOOPS)
 def test_one_in_a_thousand_fails_in_each_of_two_workers(loop: str, tasks: str) -> None:

@@ -90,6 +90,7 @@ def unknown_keys(printed: Any, known: Any) -> list[str]:
     return []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["threads", "processes"])
 def test_every_field_that_a_child_prints_is_known(model: str) -> None:
     cell = {"workload": "compute", "model": model, "workers": 2, "warmup_s": 0.01, "window_s": 0.05}
@@ -99,6 +100,7 @@ def test_every_field_that_a_child_prints_is_known(model: str) -> None:
     assert unknown_keys(json.loads(printed), msgspec.to_builtins(record)) == []
 
 
+@pytest.mark.slow
 def test_every_field_of_a_description_is_known() -> None:
     printed = workers("--describe")
     description = decode_description(printed)

@@ -29,6 +29,7 @@ FAILS = """
     """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("way", "kept"), [("raise", "'list.txt'"), ("crash", "in setup")])
 def test_failure_is_told_without_folders(
     theirs: Callable[[str], str], tmp_path: Path, way: str, kept: str
@@ -102,6 +103,7 @@ TELLS = """
     """
 
 
+@pytest.mark.slow
 def test_nothing_that_a_child_is_made_of_is_named(
     theirs: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,8 +25,6 @@ from workers.services.responder.server import HEAD_MOST_BYTES, answer_with, serv
 from workers.services.serving.listening import listen
 from workers.services.serving.loop import new_event_loop
 
-pytestmark = pytest.mark.measures
-
 LOOPS = pytest.mark.parametrize("factory", [asyncio.new_event_loop, new_event_loop])
 ASK = b"GET /?id=%d HTTP/1.1\r\nHost: here\r\n\r\n"
 ANSWER = answer_with(bytes(100))
@@ -57,6 +55,7 @@ def run(factory: Callable[[], asyncio.AbstractEventLoop], coroutine: Awaitable[N
         runner.run(main())
 
 
+@pytest.mark.slow
 def test_an_answer_is_whole_and_says_how_long_it_is() -> None:
     with running_responder("--body-bytes=1000") as url:
         status, headers, body = fetch(f"{url}/anything?id=7")
@@ -64,6 +63,7 @@ def test_an_answer_is_whole_and_says_how_long_it_is() -> None:
         assert fetch(url, "POST")[0] == 405
 
 
+@pytest.mark.measures
 @LOOPS
 def test_no_answer_comes_early_and_none_waits_for_another(
     factory: Callable[[], asyncio.AbstractEventLoop],
@@ -112,6 +112,7 @@ def test_a_head_without_end_is_not_collected_for_ever() -> None:
     run(asyncio.new_event_loop, endless())
 
 
+@pytest.mark.slow
 def test_several_processes_have_a_port_each() -> None:
     with start("--until-eof", "--processes=2", command=responder_command) as responder:
         urls = ready(responder)["urls"]
@@ -120,6 +121,7 @@ def test_several_processes_have_a_port_each() -> None:
         assert last_words(responder) == ""
 
 
+@pytest.mark.measures
 def test_its_ceiling_is_its_own_and_not_its_delays() -> None:
     """32 connections get no more than 640 answers a second from a server that waits for 50 ms."""
     with running_responder("--delay-ms=50", "--body-bytes=1000") as url:

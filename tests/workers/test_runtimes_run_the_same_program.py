@@ -20,8 +20,6 @@ from scaling.study.plan.refusals import refusal
 from tests.support.descriptions import description
 from tests.support.fake_builds import say_nothing, script
 
-pytestmark = pytest.mark.measures
-
 SPAWN = WorkloadFacts(
     path="workers.workloads.spawn:Spawn", operation="tasks", in_flight="tasks", finite=True
 )
@@ -74,6 +72,7 @@ def absent(arm: PreparedArm) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("name", RUNTIMES)
 def test_every_task_really_runs(name: str, workers: int) -> None:
@@ -96,6 +95,7 @@ def test_every_task_really_runs(name: str, workers: int) -> None:
     assert cpu_ns > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNTIMES)
 def test_work_in_flight_is_dealt_out_as_to_pythons_workers(name: str) -> None:
     arm = prepared(name)
@@ -106,6 +106,7 @@ def test_work_in_flight_is_dealt_out_as_to_pythons_workers(name: str) -> None:
     assert [worker.in_flight for worker in record.workers] == [334, 333, 333]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNTIMES)
 def test_tasks_can_pause(name: str) -> None:
     arm = prepared(name)
@@ -117,6 +118,7 @@ def test_tasks_can_pause(name: str) -> None:
     assert 29_000_000 < last_ns - first_ns < 100 * 30_000_000  # all at once, not in turn
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNTIMES)
 def test_its_memory_is_read_from_outside(name: str) -> None:
     arm = prepared(name)
@@ -128,6 +130,7 @@ def test_its_memory_is_read_from_outside(name: str) -> None:
     assert memory.peak_bytes >= memory.baseline_rss_bytes / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["node", "bun"])
 def test_a_program_that_calls_nothing_is_found_out(name: str, tmp_path: Path) -> None:
     """The program of factor-2025: `Array(n).map` skips holes."""
@@ -185,6 +188,7 @@ def pretended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PreparedArm:
     return prepared("bun")
 
 
+@pytest.mark.slow
 def test_it_is_found_by_its_name_and_run_with_its_program(pretended: PreparedArm) -> None:
     assert pretended.is_there
     assert not pretended.is_python

@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.servers import LIMIT_S, STRICT, environment, running_site
 
+pytestmark = pytest.mark.slow
+
 # Stops in the middle of traffic, as the host does; `-X dev -W error` make Python tell of leftovers.
 LIVE = """
 import asyncio, gc, json, sys

@@ -18,8 +18,6 @@ from tests.support.servers import LIMIT_S, environment, fetch, gone
 from workers.services.site.pages import list_page
 from workers.services.site.stories import News
 
-pytestmark = pytest.mark.measures
-
 SMALL: dict[str, ParameterValue] = {
     "pages": 2,
     "seed": 1,
@@ -40,6 +38,7 @@ def children() -> set[int]:
     return {child.pid for child in psutil.Process().children(recursive=True)}
 
 
+@pytest.mark.slow
 def test_a_site_is_shared_by_runs_that_need_the_same(services: Services) -> None:
     urls = services.need("site", SMALL)
     assert fetch(f"{urls[0]}/news")[2] == list_page(News(1, 2), 1)
@@ -108,6 +107,7 @@ def test_a_saturated_process_is_not_hidden_by_others_that_idle(
     assert used.cpu_s == pytest.approx(1.8)
 
 
+@pytest.mark.measures
 def test_what_it_can_deliver_is_measured(services: Services) -> None:
     ceiling = services.ceiling("site", SMALL, seconds=COUNTED_S)
     assert ceiling.service == "site"
@@ -118,6 +118,7 @@ def test_what_it_can_deliver_is_measured(services: Services) -> None:
     assert ceiling.mbytes_per_s * 1e6 / ceiling.requests_per_s > 50_000
 
 
+@pytest.mark.measures
 def test_a_delay_of_its_own_is_not_its_ceiling(services: Services) -> None:
     """32 connections get no more than 640 answers a second from a server that waits for 50 ms."""
     ceiling = services.ceiling("site", SMALL | {"delay_ms": 50}, seconds=COUNTED_S)
@@ -125,6 +126,7 @@ def test_a_delay_of_its_own_is_not_its_ceiling(services: Services) -> None:
     assert ceiling.requests_per_s > 640
 
 
+@pytest.mark.slow
 def test_one_that_died_is_started_again() -> None:
     with Services(sys.executable, environment()) as services:
         urls = services.need("site", SMALL)
@@ -143,6 +145,7 @@ def served_by(pid: int, url: str) -> bool:
     return int(url.rpartition(":")[2]) in ports
 
 
+@pytest.mark.slow
 def test_leaving_the_block_ends_them_all() -> None:
     before = children()
     with Services(sys.executable, environment(), workers=9) as services:
@@ -187,6 +190,7 @@ def test_bad_parameters_get_a_one_line_error(services: Services) -> None:
         Services("/nowhere/python", environment()).need("site", SMALL)
 
 
+@pytest.mark.slow
 def test_a_killed_driver_takes_its_services_along() -> None:
     driver_code = f"""
 import sys, time

@@ -10,6 +10,8 @@ import pytest
 from scaling.journal.record import ProcessFacts, Record, Switch
 from tests.support.children import FREE_THREADED, finish, measured
 
+pytestmark = pytest.mark.slow
+
 MODELS = pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
 
 

@@ -56,6 +56,7 @@ def test_rung_does_something_for_every_turn(sharing: str, monkeypatch: pytest.Mo
     assert touched == expected[sharing]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sharing", RUNGS)
 def test_rung_runs_in_two_threads(sharing: str) -> None:
     cell = {"workload": "shared", "workers": 2, "parameters": {"sharing": sharing}}
@@ -64,6 +65,7 @@ def test_rung_runs_in_two_threads(sharing: str) -> None:
         assert worker.ticks.errors[-1] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["processes", "interpreters"])
 def test_other_models_are_refused(model: str) -> None:
     done = finish({"workload": "shared", "model": model})
@@ -76,6 +78,7 @@ def test_other_models_are_refused(model: str) -> None:
     assert Shared().refuses("threads", "asyncio") is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sharing", OF_ONE_LOOP)
 def test_what_is_of_one_loop_is_refused_with_the_reason(sharing: OfOneLoop) -> None:
     name, instead = OF_ONE_LOOP[sharing]

@@ -38,6 +38,7 @@ def url() -> Iterator[str]:
         yield running
 
 
+@pytest.mark.slow
 def test_it_says_ready_when_it_answers_and_not_before() -> None:
     """The very first connection after the line must be served: no retry here."""
     with start("--until-eof", "--seed=5") as site:
@@ -97,6 +98,7 @@ def test_a_connection_serves_many_requests(url: str) -> None:
         assert site.sock is kept
 
 
+@pytest.mark.slow
 def test_no_answer_comes_before_the_delay_is_over() -> None:
     with running_site("--delay-ms=20") as url:
         for _ in range(10):
@@ -128,6 +130,7 @@ def test_its_sockets_are_made_for_tcp_by_name() -> None:
         assert url_of(listening).startswith("http://127.0.0.1:")
 
 
+@pytest.mark.slow
 def test_several_processes_have_a_port_each_and_the_same_pages() -> None:
     with start("--until-eof", "--processes=2") as site:
         urls = ready(site)["urls"]
@@ -137,6 +140,7 @@ def test_several_processes_have_a_port_each_and_the_same_pages() -> None:
     assert site.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_person_is_told_where_to_look() -> None:
     with start() as site:
         url = ready(site)["urls"][0]
@@ -167,6 +171,7 @@ def ceiling(*arguments: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
+@pytest.mark.slow
 def test_the_ceiling_is_what_a_client_gets_that_only_counts(url: str) -> None:
     done = ceiling("--pages=2", url)
     assert done.stderr == ""
@@ -176,6 +181,7 @@ def test_the_ceiling_is_what_a_client_gets_that_only_counts(url: str) -> None:
     assert 0 < figures["client_busy_fraction"] < 1.5
 
 
+@pytest.mark.slow
 def test_a_ceiling_without_pages_is_an_error(url: str) -> None:
     beyond = ceiling("--pages=9", url)
     assert (beyond.returncode, beyond.stdout) == (1, "")

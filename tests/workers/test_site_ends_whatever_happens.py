@@ -18,6 +18,8 @@ from tests.support.servers import (
     start,
 )
 
+pytestmark = pytest.mark.slow
+
 ONE_AND_TWO = pytest.mark.parametrize("processes", ["--processes=1", "--processes=2"])
 
 

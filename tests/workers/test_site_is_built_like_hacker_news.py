@@ -7,6 +7,8 @@ library; it knows the site's classes and nesting, and nothing of ours.
 from collections.abc import Iterator
 from html.parser import HTMLParser
 
+import pytest
+
 from tests.support.servers import fetch, running_site
 from workers.services.site.pages import item_page, list_page
 from workers.services.site.stories import RARE, News
@@ -160,6 +162,7 @@ def test_a_thread_reads_as_nested_comments() -> None:
         assert following[:-1] == ([f"#{thread[place + 1 + own].id}"] if sibling else [])
 
 
+@pytest.mark.slow
 def test_the_more_link_leads_through_all_pages_and_ends() -> None:
     with running_site("--pages=3") as url:
         address, seen = "/", []

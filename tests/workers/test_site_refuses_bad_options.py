@@ -55,6 +55,7 @@ def test_ports_must_fit(capsys: pytest.CaptureFixture[str]) -> None:
     assert "no room for 2 ports" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", ["--processes=1", "--processes=2"])
 def test_a_taken_port_is_named(processes: str) -> None:
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as taken:

@@ -18,6 +18,7 @@ from workers.workloads.turns import TURNS_PER_US
 EXPONENTIAL = {"pauses": "exponential", "pause_ms": 5, "sleeps": 400, "sleeps_in_flight": 80}
 
 
+@pytest.mark.slow
 def test_overhead_is_what_is_left_above_the_timers() -> None:
     parameters = {"sleeps": 500, "sleeps_in_flight": 100, "pause_ms": 2}
     (worker,) = measured({"workload": "sleep", "parameters": parameters}).workers
@@ -52,6 +53,7 @@ def test_no_deal_is_better_than_what_all_ask_for(drawn_s: list[float], in_flight
     assert pauses.dealt_s(Sleep(count, in_flight)._shares()) >= least * (1 - 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tasks", get_args(Tasks))
 @pytest.mark.parametrize("loop", ALL_LOOPS)
 def test_timed_ones_have_a_latency_each(loop: str, tasks: str) -> None:
@@ -67,6 +69,7 @@ def test_timed_ones_have_a_latency_each(loop: str, tasks: str) -> None:
             assert worker.figures["early_total"] == 0
 
 
+@pytest.mark.slow
 def test_those_that_are_not_timed_have_none() -> None:
     parameters = {"sleeps": 10, "sleeps_in_flight": 5}
     (worker,) = measured({"workload": "sleep", "parameters": parameters}).workers

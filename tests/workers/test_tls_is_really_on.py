@@ -20,6 +20,8 @@ from workers.workloads import echo_ends, tls
 from workers.workloads.echo import Echo
 from workers.workloads.loopback import Contexts
 
+pytestmark = pytest.mark.slow
+
 APIS = pytest.mark.parametrize("api", ["protocol", "buffered", "streams"])
 LIMIT_S = 20
 HANDSHAKE, APPLICATION_DATA = 22, 23  # types of TLS records

@@ -8,6 +8,8 @@ import pytest
 from tests.support.children import measured
 from workers.cell import Cell
 
+pytestmark = pytest.mark.slow
+
 COUNTS_CONNECTIONS = """
     from workers.workloads.echo import Echo
     class Theirs(Echo):

@@ -9,6 +9,8 @@ import pytest
 from tests.support.children import finish, measured
 from workers.cell import CellError, read_cell
 
+pytestmark = pytest.mark.slow
+
 CPUS = sorted(os.sched_getaffinity(0))
 # On one CPU the two share it, which is told all the same.
 PINNING = [[CPUS[0]], [CPUS[-1]]]

@@ -8,6 +8,8 @@ import pytest
 from scaling.journal.record import Failure
 from tests.support.children import PATIENCE_S, finish, measured
 
+pytestmark = pytest.mark.slow
+
 MODELS = pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
 BOTH = pytest.mark.parametrize("model", ["threads", "processes"])
 

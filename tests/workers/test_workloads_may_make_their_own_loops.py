@@ -10,6 +10,8 @@ from workers import Workload
 from workers.loops.registry import LOOPS, UnknownLoopError
 from workers.worker.handle import Worker
 
+pytestmark = pytest.mark.slow
+
 MODELS = pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
 MAKES = """
     @dataclass

@@ -1,0 +1,58 @@
+"""On both builds every module of `scaling` can be imported, and a study runs from end to end.
+
+The other tests of the analysis run on one build: it is pure Python on wheels that exist for both.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import scaling
+from tests.support.children import FREE_THREADED, environment
+from tests.support.cli import BUILD
+from tests.support.cli import scaling as run_scaling
+
+pytestmark = pytest.mark.slow
+
+# In a process of its own: an import that enables the GIL cannot be undone.
+IMPORT_ALL = """
+import pkgutil, sys
+import scaling
+for module in pkgutil.walk_packages(scaling.__path__, "scaling."):
+    if not module.name.endswith("__main__"):
+        __import__(module.name)
+print(sum(name.startswith("scaling") for name in sys.modules))
+if hasattr(sys, "_is_gil_enabled"):
+    print(sys._is_gil_enabled())
+"""
+
+
+def test_every_module_can_be_imported() -> None:
+    command = [sys.executable, "-W", "error", "-c", IMPORT_ALL]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    imported, gil_enabled = done.stdout.split()
+    files = [*Path(scaling.__file__).parent.rglob("*.py")]
+    assert int(imported) >= len(files) - 1  # all but __main__
+    assert gil_enabled == str(not FREE_THREADED)
+
+
+def test_a_study_runs_from_end_to_end(tmp_path: Path) -> None:
+    done = run_scaling(
+        *("run", "--arm", BUILD, "--workload", "compute,echo", "--loop", "asyncio"),
+        *("--workers", "1,2", "--blocks", "1", "--seconds", "0.2", "--no-controls"),
+        *("--output", "out"),
+        state=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    out = tmp_path / "out"
+    frame = scaling.load(out)
+    assert (frame["operations"] > 0).all()
+    assert set(frame["gil_enabled"]) == {not FREE_THREADED}
+    assert "echo" in (out / "tables.md").read_text()
+    assert [*(out / "plots").glob("echo-*.svg")]
+    shown = run_scaling("report", "out", state=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "<svg" in (out / "report.html").read_text()
