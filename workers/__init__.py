@@ -1,7 +1,7 @@
-"""What is measured: N workers, each running its own event loop, in a child process of their own.
+"""What is measured: N workers, each with its own event loop, in a child process of `scaling`.
 
-This package runs inside every build under test, so it imports the standard library and what the
-workload itself needs, nothing else. A workload of your own starts with::
+This package runs inside every build under test. It imports the standard library and what the
+workload itself needs, nothing else. Your own workload starts with::
 
     from workers import Worker, Workload, parameter
 """

@@ -1,12 +1,12 @@
-"""`python -m workers`: a cell on standard input gives a record on standard output.
+"""`python -m workers`: reads a cell (JSON) from standard input, writes a record to standard output.
 
-`--describe` tells instead what can be run here. Standard output carries the document alone:
-whatever a workload prints goes to standard error.
+`--describe` prints what can be run in this environment instead. Standard output carries that one
+document; whatever a workload prints goes to standard error.
 """
 
 import time
 
-STARTED_NS = time.monotonic_ns()  # before the imports below, which are part of the start
+STARTED_NS = time.monotonic_ns()  # before the other imports, which are part of the start-up time
 
 import faulthandler  # noqa: E402
 import json  # noqa: E402
@@ -16,18 +16,21 @@ import sys  # noqa: E402
 import threading  # noqa: E402
 from typing import Any  # noqa: E402
 
-USAGE = "usage: python -m workers < cell.json   or   python -m workers --describe [--workload M:N]"
+USAGE = (
+    "usage: python -m workers < cell.json\n"
+    "       python -m workers --describe [--workload package.module:Name]..."
+)
 
 
 def main(arguments: list[str]) -> int:
-    """Do what the arguments say; return the exit code (2: bad input, 1: the run failed)."""
+    """Run the command; return its exit code (2: bad input, 1: the run failed)."""
     faulthandler.enable()
     if hasattr(faulthandler, "register"):  # not on Windows
-        faulthandler.register(signal.SIGUSR1)  # the driver asks a child where it hangs
-    if arguments[:1] == ["--worker"]:  # for the host alone
-        from workers.worker.session import work
+        faulthandler.register(signal.SIGUSR1)  # the driver makes a hung child print its stacks
+    if arguments[:1] == ["--worker"]:  # internal: how the host starts a worker process
+        from workers.worker.session import run_worker
 
-        work(int(arguments[1]))
+        run_worker(int(arguments[1]))
         return 0
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
         os.dup2(2, 1)
@@ -66,7 +69,7 @@ if __name__ == "__main__":
     code = main(sys.argv[1:])
     sys.stdout.flush()
     sys.stderr.flush()
-    # Interpreter shutdown must not wait for a worker that hangs, nor for threads of a workload's.
+    # Interpreter shutdown must wait neither for a hung worker nor for a workload's own threads.
     if code == 1 or threading.active_count() > 1:
         os._exit(code)
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""The cell as the child reads it: one JSON document that says what to measure."""
+"""The cell: the JSON document that tells a child what to measure."""
 
 import math
 import os
@@ -7,7 +7,7 @@ from typing import Any
 
 SCHEMA = 1
 
-# JSON has few types; `true` is no number here, though Python says so.
+# Checked with `type(...)`: for Python `true` is an int, but here it is not a number.
 KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "workload": ((str,), "a name"),
     "parameters": ((dict,), "an object"),
@@ -28,17 +28,17 @@ KINDS: dict[str, tuple[tuple[type, ...], str]] = {
 
 
 class CellError(ValueError):
-    """A cell that cannot be read: says which key is wrong and what was expected."""
+    """The cell is not valid; the message names the key and what was expected."""
 
 
 @dataclass(frozen=True)
 class Cell:
     """What one child measures, once.
 
-    `in_flight` is the work in flight over all workers, to be dealt out evenly; None leaves the
-    workload's own default to each. `switches` are those of the arm, with their values
-    (`workers.readback.switches`). `pinning` has the CPUs of each worker. `observer_fd` is where the
-    driver listens for phases; None when nobody does.
+    `in_flight` is the work in flight of all workers together, divided evenly; with None each has
+    the workload's default. `switches` are the arm's, with their values
+    (`workers.readback.switches`). `services` are URLs by service. `pinning` lists the CPUs of each
+    worker. `observer_fd` is the descriptor on which the driver waits for phases; None: no driver.
     """
 
     workload: str
@@ -58,7 +58,7 @@ class Cell:
     schema: int = SCHEMA
 
     def share(self, index: int) -> int | None:
-        """Work in flight of one worker: the total dealt out evenly, the first ones get the rest."""
+        """Work in flight of one worker: an even share; the first workers get the remainder."""
         if self.in_flight is None:
             return None
         each, rest = divmod(self.in_flight, self.workers)
@@ -66,10 +66,10 @@ class Cell:
 
 
 def read_cell(document: object) -> Cell:
-    """Check a decoded JSON document and make the cell of it.
+    """Check a decoded JSON document and return the cell.
 
     Raises:
-        CellError: not an object, an unknown key, or a value that makes no sense.
+        CellError: not an object, an unknown key, a wrong type, or a value out of range.
     """
     if not isinstance(document, dict) or "workload" not in document:
         raise CellError('a cell is a JSON object with at least {"workload": "echo"}')
@@ -87,18 +87,18 @@ def read_cell(document: object) -> Cell:
 
 def _check(cell: Cell) -> None:
     if cell.schema != SCHEMA:
-        raise CellError(f"the cell has schema {cell.schema}, this child reads {SCHEMA}")
+        raise CellError(f"schema: this child reads {SCHEMA}, the cell has {cell.schema}")
     for name in ("workers", "ticks"):
         if getattr(cell, name) < 1:
             raise CellError(f"{name}: expected at least 1, got {getattr(cell, name)!r}")
-    # JSON as Python reads it has NaN and Infinity, too.
+    # Python's JSON also accepts NaN and Infinity.
     if not 0 < cell.window_s < math.inf:
         raise CellError(f"window_s: expected seconds above 0, got {cell.window_s}")
     if not 0 <= cell.warmup_s < math.inf:
         raise CellError(f"warmup_s: expected seconds, 0 or more, got {cell.warmup_s}")
     if cell.in_flight is not None and cell.in_flight < cell.workers:
         raise CellError(
-            f"in_flight: {cell.in_flight} cannot be dealt out to {cell.workers} workers"
+            f"in_flight: {cell.in_flight} is less than one for each of {cell.workers} workers"
         )
     if cell.pinning is not None:
         _check_pinning(cell.pinning, cell.workers)
@@ -106,10 +106,10 @@ def _check(cell: Cell) -> None:
 
 def _check_pinning(pinning: list[Any], workers: int) -> None:
     if not hasattr(os, "sched_setaffinity"):
-        raise CellError("pinning: this system does not let a program choose its CPUs")
+        raise CellError("pinning: this system cannot pin threads to CPUs")
     lists = [each for each in pinning if isinstance(each, list) and each]
     if len(lists) != len(pinning) or len(lists) != workers:
         raise CellError(f"pinning: expected a list of CPUs for each of {workers} workers")
     for cpu in (cpu for each in lists for cpu in each):
         if type(cpu) is not int or cpu < 0:
-            raise CellError(f"pinning: expected numbers of CPUs, got {cpu!r}")
+            raise CellError(f"pinning: expected CPU numbers, got {cpu!r}")

@@ -12,7 +12,7 @@ import time
 from workers.loops.registry import load_loop
 from workers.worker.handle import Worker
 from workers.workloads.echo import Echo
-from workers.workloads.echo_ends import ENDS, Wanted
+from workers.workloads.parts.echo_ends import ENDS, Wanted
 
 WARMUP_S = 0.3
 

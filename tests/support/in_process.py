@@ -1,7 +1,7 @@
 """Runs a workload in this very process, as a worker would, so that a test can reach into it."""
 
 from workers import Worker, Workload
-from workers.loops.runners import runtime_of
+from workers.loops.runners import runner_for
 
 ALL_LOOPS = ["asyncio", "uvloop", "trio", "anyio/asyncio", "anyio/trio"]
 
@@ -17,5 +17,5 @@ def run_alone(workload: Workload, loop: str = "asyncio", index: int = 0) -> Work
         finally:
             await workload.teardown(worker)
 
-    runtime_of(loop).run(life)
+    runner_for(loop).run(life)
     return worker

@@ -43,7 +43,7 @@ def test_unknown_options_get_the_usage(arguments: list[str]) -> None:
     done = ask(arguments, "")
     assert (done.code, done.printed) == (2, "")
     assert done.told.startswith("usage: python -m workers")
-    assert done.told.count("\n") == 1
+    assert done.told.count("\n") == 2  # one line for each use
 
 
 @pytest.mark.parametrize(
@@ -68,8 +68,8 @@ def test_unknown_options_get_the_usage(arguments: list[str]) -> None:
         ({"services": 3}, "services: expected an object, got 3"),
         ({"loop": None}, "loop: expected a name, got None"),
         ({"in_flight": "8"}, "in_flight: expected a whole number or null, got '8'"),
-        ({"in_flight": 1}, "in_flight: 1 cannot be dealt out to 2 workers"),
-        ({"schema": 2}, "the cell has schema 2, this child reads 1"),
+        ({"in_flight": 1}, "in_flight: 1 is less than one for each of 2 workers"),
+        ({"schema": 2}, "schema: this child reads 1, the cell has 2"),
         ({"wrokers": 2}, "unknown key 'wrokers' in the cell; known: "),
     ],
     ids=str,
@@ -110,7 +110,7 @@ def test_cell_of_the_readme_is_read() -> None:
 @pytest.mark.parametrize(
     ("cell", "error"),
     [
-        ({"workload": "ehco"}, "UnknownWorkloadError: unknown workload 'ehco'; there are: "),
+        ({"workload": "ehco"}, "UnknownWorkloadError: unknown workload 'ehco'; known: "),
         ({"workload": "json:dumps"}, "UnknownWorkloadError: json has no workload 'dumps'"),
         ({"workload": "no_such:Thing"}, "ModuleNotFoundError: No module named 'no_such'"),
         ({"workload": "echo", "loop": "oloop"}, "UnknownLoopError: unknown loop 'oloop'; "),

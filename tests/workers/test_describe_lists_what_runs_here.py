@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+import workers.workloads.compute
 from scaling.journal.record import Description, ParameterFacts, decode_description
 from tests.support.children import BEGINNING, FREE_THREADED, ask, finish
 from workers.loops.registry import LOOPS
+from workers.worker.registry import built_in, load_workload
 
 OURS = {name for name, loop in LOOPS.items() if loop.library == "asyncio"}
 NAP = '''
@@ -126,7 +128,7 @@ def test_loops_of_another_library_are_refused_under_every_model(here: Descriptio
     others = set(here.loops) - OURS
     assert others == {"trio", "anyio/asyncio", "anyio/trio"}
     assert set(refused) == {(model, loop) for model in here.models for loop in others}
-    assert set(refused.values()) == {"runs on asyncio's loops only"}
+    assert set(refused.values()) == {"runs only on asyncio's loops"}
 
 
 @pytest.mark.slow
@@ -238,11 +240,11 @@ NONE_OF_THEM = {
     ),
     "unscaled": (
         "@dataclass\nclass Theirs(Workload):\n  scaled = ('size',)\n  n: int = parameter(1, 'x')",
-        "ParameterError: Theirs: 'size' is no int parameter of its own",
+        "ParameterError: Theirs: 'size' is not one of its int parameters",
     ),
     "unsized": (
         "@dataclass\nclass Theirs(Workload):\n  in_flight = 'n'\n  n: float = parameter(1.0, 'x')",
-        "ParameterError: Theirs: 'n' is no int parameter of its own",
+        "ParameterError: Theirs: 'n' is not one of its int parameters",
     ),
     "short": (
         "class Theirs(Workload):\n  @classmethod\n  def refuses(cls): return None",
@@ -260,3 +262,18 @@ def test_own_workload_that_is_none_is_refused_with_the_reason(tmp_path: Path) ->
     for name, (_, reason) in zip(names, NONE_OF_THEM.values(), strict=True):
         assert (description.workloads[name].refused or "").startswith(reason)
     assert description.workloads["compute"].refused is None
+
+
+def test_a_file_in_the_folder_of_workloads_is_a_workload(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Path(workers.workloads.compute.__file__).read_text()
+    (tmp_path / "busy_work.py").write_text(source.replace("class Compute", "class BusyWork"))
+    monkeypatch.setattr(workers.workloads, "__path__", [str(tmp_path)])
+    assert built_in() == {"busy-work": "workers.workloads.busy_work:BusyWork"}
+    assert load_workload("busy-work").__name__ == "BusyWork"
+
+
+def test_each_file_in_the_folder_of_workloads_holds_the_class_that_its_name_says() -> None:
+    for name in built_in():
+        assert load_workload(name).operation

@@ -8,8 +8,8 @@ import pytest
 from tests.support.children import measured
 from tests.support.in_process import ALL_LOOPS, run_alone
 from workers.loops.libraries import Begin
-from workers.loops.libraries.of_asyncio import Asyncio
-from workers.loops.libraries.of_scopes import Scopes
+from workers.loops.libraries.on_asyncio import Asyncio
+from workers.loops.libraries.on_trio_and_anyio import CancelScopes
 from workers.workloads.cancel import Cancel
 
 type Cancelling = Callable[[Any, Iterable[Begin], Begin], Awaitable[int]]
@@ -63,7 +63,7 @@ def test_storm_sleeps_first_and_tells_when_the_last_has_settled(loop: str) -> No
 def when_all_have_ended(whole: Cancelling) -> Cancelling:
     """Cancel when no task is left, however long a machine takes to run them."""
 
-    async def cancel(self: Asyncio | Scopes, begins: Iterable[Begin], ready: Begin) -> int:
+    async def cancel(self: Asyncio | CancelScopes, begins: Iterable[Begin], ready: Begin) -> int:
         ended: list[Begin] = []
         every = [*begins]
 
@@ -88,7 +88,7 @@ def when_all_have_ended(whole: Cancelling) -> Cancelling:
 def test_a_task_that_ended_by_itself_is_an_error(
     monkeypatch: pytest.MonkeyPatch, loop: str
 ) -> None:
-    for library in (Asyncio, Scopes):
+    for library in (Asyncio, CancelScopes):
         monkeypatch.setattr(library, "cancel", when_all_have_ended(library.cancel))
     worker = run_alone(Cancel(tasks=30, batch=10, pause_s=0), loop)
     assert worker.operations == 0

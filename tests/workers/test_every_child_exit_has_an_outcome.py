@@ -143,7 +143,7 @@ def test_worker_process_that_crashes_fails_the_run(runs: Runs) -> None:
     assert (ending.outcome, ending.exit_code) == ("failed", 1)
     assert ending.record is not None
     assert ending.record.failure is not None
-    assert "worker 0 went away" in ending.record.failure.error
+    assert "worker 0 ended without reporting why" in ending.record.failure.error
     assert "in fall_over" in ending.stderr
 
 

@@ -11,9 +11,9 @@ import trio
 from trio.testing import MockClock
 
 from tests.support.children import Finished, finish, measured
-from workers.host.schedule import schedule
+from workers.host.hosting import schedule
 from workers.loops.registry import LOOPS
-from workers.loops.runners import runtime_of
+from workers.loops.runners import runner_for
 
 pytestmark = pytest.mark.slow
 
@@ -81,7 +81,7 @@ NAPS = """
 IMPATIENT = """
     import workers.worker.session
     whole = workers.worker.session.measure_window
-    workers.worker.session.measure_window = lambda life, runtime, grace_s: whole(life, runtime, 0.1)
+    workers.worker.session.measure_window = lambda session, runner, _: whole(session, runner, 0.1)
     """
 
 
@@ -169,7 +169,12 @@ def test_traffic_that_does_not_listen_is_cancelled(
 @pytest.mark.parametrize(
     ("name", "way", "phase", "error"),
     [
-        ("Theirs", "ends", "warm-up", "RuntimeError: the traffic ended before it was told to stop"),
+        (
+            "Theirs",
+            "ends",
+            "warm-up",
+            "RuntimeError: the traffic ended before the worker was stopped",
+        ),
         ("Theirs", "raises", "warm-up", "LookupError: no luck"),
         ("Work", "raises", "work", "LookupError: no luck"),
     ],
@@ -286,7 +291,7 @@ def test_ticks_on_trio_are_taken_on_schedule(monkeypatch: pytest.MonkeyPatch) ->
 
     async def take() -> list[int]:
         instants_ns = schedule(clock.monotonic_ns() + 20 * MS, 1.0, 10)
-        await runtime_of("trio").take_ticks(instants_ns, tick)
+        await runner_for("trio").take_ticks(instants_ns, tick)
         return instants_ns
 
     instants_ns = trio.run(take, clock=jumping)

@@ -10,11 +10,11 @@ import pytest
 from tests.support.children import finish, measured
 from tests.support.in_process import ALL_LOOPS, run_alone
 from workers.loops.libraries import Begin, library
-from workers.loops.libraries.of_asyncio import Asyncio
+from workers.loops.libraries.on_asyncio import Asyncio
 from workers.loops.registry import load_loop
 from workers.readback.refusals import load_choices, refusals
+from workers.workloads.parts.spawn_on_asyncio import eagerly
 from workers.workloads.spawn import Spawn
-from workers.workloads.spawn_on_asyncio import eagerly
 
 JOINS = ["TaskGroup", "wait", "gather"]
 TASKS = 137

@@ -118,9 +118,9 @@ import workers.host.hosting
 
 order, LIMIT_S = workers.host.hosting.Host._order, workers.host.hosting.LIMIT_S
 
-def impatiently(host, told):
-    workers.host.hosting.LIMIT_S = 0.5 if told["do"] == "work" else LIMIT_S
-    order(host, told)
+def impatiently(host, message):
+    workers.host.hosting.LIMIT_S = 0.5 if message["do"] == "work" else LIMIT_S
+    order(host, message)
 
 workers.host.hosting.Host._order = impatiently
 """
@@ -202,7 +202,7 @@ def test_worker_process_that_dies_midway_is_named(
     cell = {"workload": theirs(FRAGILE), "model": "processes", "parameters": {"where": "kill"}}
     failure = failed(cell, tmp_path)
     assert failure.phase == "work"
-    assert failure.error == "ChannelClosedError: worker 1 went away without a word"
+    assert failure.error == "ChannelClosedError: worker 1 ended without reporting why"
 
 
 @BOTH

@@ -10,7 +10,7 @@ from scaling.journal.record import Record
 from tests.support.children import finish, measured
 from workers import Worker
 from workers.workloads.handoff import Handoff, Sender
-from workers.workloads.meeting import Gathering, Meeting
+from workers.workloads.parts.meeting import Gathering, Meeting
 
 
 def handed_over(workers: int, **parameters: object) -> Record:

@@ -7,7 +7,7 @@ import pytest
 from tests.support.children import finish, measured
 from tests.support.in_process import run_alone
 from workers.workloads.gather import Gather
-from workers.workloads.joins import JOINS, Join, Many
+from workers.workloads.parts.joins import JOINS, Join, Many
 
 WAYS = pytest.mark.parametrize("join", get_args(Join))
 
@@ -74,4 +74,4 @@ def test_wrong_results_are_errors(
 def test_other_libraries_are_refused() -> None:
     failure = finish({"workload": "gather", "loop": "trio"}).record.failure
     assert failure is not None
-    assert "runs on asyncio's loops only" in failure.error
+    assert "runs only on asyncio's loops" in failure.error

@@ -101,7 +101,7 @@ def test_the_loop_is_the_cells(way: str) -> None:
     ("loop", "reason"),
     [
         ("rloop", "rloop mixes up its descriptors where loops begin and end beside each other"),
-        ("trio", "runs on asyncio's loops only"),
+        ("trio", "runs only on asyncio's loops"),
     ],
 )
 def test_what_makes_no_loop_of_its_own_is_refused(loop: str, reason: str) -> None:

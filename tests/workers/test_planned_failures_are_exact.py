@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.children import measured
 from tests.support.in_process import ALL_LOOPS, run_alone
 from workers.loops.libraries import Begin
-from workers.loops.libraries.of_asyncio import Asyncio
+from workers.loops.libraries.on_asyncio import Asyncio
 from workers.workloads.sleep import Operation, Sleep, Tasks
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from workers.services.site.pages import item_page, list_page
 from workers.services.site.stories import RARE, News, Story
-from workers.workloads.parsers import Commented, Listed, leading_number, load_parser
+from workers.workloads.parts.parsers import Commented, Listed, leading_number, load_parser
 
 NEWS = News(seed=3, pages=100)
 ONE_COMMENT, NO_COMMENT = RARE // 2 - 1, RARE - 1

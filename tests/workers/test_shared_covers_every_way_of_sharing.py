@@ -7,10 +7,10 @@ import pytest
 
 from tests.support.children import finish, measured
 from workers.readback.refusals import load_choices, refusals
-from workers.worker.registry import BUILT_IN
+from workers.worker.registry import built_in
 from workers.workloads.shared import OF_ONE_LOOP, RUNGS, OfOneLoop, Rung, Shared
 
-SHARED = BUILT_IN["shared"]
+SHARED = built_in()["shared"]
 
 
 def test_every_choice_has_a_rung() -> None:

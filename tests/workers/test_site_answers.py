@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -15,6 +16,7 @@ import pytest
 
 from tests.support.servers import (
     LIMIT_S,
+    STRICT,
     environment,
     fetch,
     last_words,
@@ -187,3 +189,13 @@ def test_a_ceiling_without_pages_is_an_error(url: str) -> None:
     assert (beyond.returncode, beyond.stdout) == (1, "")
     assert "404" in beyond.stderr
     assert "Traceback" not in beyond.stderr
+
+
+def test_the_earlier_name_of_the_site_still_serves_it() -> None:
+    def earlier(*options: str) -> list[str]:
+        return [sys.executable, *STRICT, "-m", "workers.site", "--pages=1", *options]
+
+    with start("--until-eof", command=earlier) as site:
+        (url,) = ready(site)["urls"]
+        with urllib.request.urlopen(f"{url}/news", timeout=LIMIT_S) as answer:
+            assert b"Scaling News" in answer.read()

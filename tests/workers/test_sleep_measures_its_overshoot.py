@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from tests.support.children import measured
 from tests.support.in_process import ALL_LOOPS, run_alone
-from workers.workloads.lateness import Lateness
-from workers.workloads.pauses import Pauses, exponential_s
+from workers.workloads.parts.lateness import Lateness
+from workers.workloads.parts.pauses import Pauses, exponential_s
+from workers.workloads.parts.turns import TURNS_PER_US
 from workers.workloads.sleep import Sleep, Tasks
-from workers.workloads.turns import TURNS_PER_US
 
 # 200 × 200 operations of 5 ms on average, of which a test waits for the fifth part of a hundredth.
 EXPONENTIAL = {"pauses": "exponential", "pause_ms": 5, "sleeps": 400, "sleeps_in_flight": 80}

@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from workers.host.schedule import Ticks, schedule
-from workers.loops.runners import runtime_of
+from workers.host.hosting import schedule
+from workers.loops.runners import runner_for
 from workers.worker.handle import Worker
+from workers.worker.meter import Ticks
 
 MS = 1_000_000
 LOOPS_OWN_ZERO_S = 5_000.0  # a loop's clock need not begin where the monotonic one does
@@ -57,7 +58,7 @@ class Timed(asyncio.SelectorEventLoop):
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    for module in ("workers.host.schedule", "workers.loops.runners.on_asyncio"):
+    for module in ("workers.worker.meter", "workers.loops.runners.on_asyncio"):
         monkeypatch.setattr(f"{module}.time", clock)
     return clock
 
@@ -73,7 +74,7 @@ def run(
         after(len(taken))
 
     with asyncio.Runner(loop_factory=lambda: Timed(clock)) as runner:
-        runner.run(runtime_of("asyncio").take_ticks(instants_ns, tick))
+        runner.run(runner_for("asyncio").take_ticks(instants_ns, tick))
     return taken
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from workers.workloads import timekeeper
-from workers.workloads.timekeeper import Timekeeper
+from workers.workloads.parts import timekeeper
+from workers.workloads.parts.timekeeper import Timekeeper
 
 PERIOD_S = 0.010
 

@@ -16,9 +16,9 @@ from workers import Worker
 from workers.host.models import MODELS
 from workers.readback.isolation import Isolation
 from workers.readback.refusals import load_choices, refusals
-from workers.workloads import echo_ends, tls
 from workers.workloads.echo import Echo
-from workers.workloads.loopback import Contexts
+from workers.workloads.parts import echo_ends, tls
+from workers.workloads.parts.loopback import Contexts
 
 pytestmark = pytest.mark.slow
 
@@ -217,13 +217,13 @@ def test_without_tls_nothing_of_it_is_imported_or_told(
         from workers.workloads.echo import Echo
         class Theirs(Echo):
             def facts(self) -> dict[str, str]:
-                brought = {"workers.workloads.tls", "tempfile"} & set(sys.modules)
+                brought = {"workers.workloads.parts.tls", "tempfile"} & set(sys.modules)
                 return super().facts() | {"brought": " ".join(sorted(brought))}
         """
     )
     assert measured({"workload": workload}, tmp_path).facts == {"brought": ""}
     told = measured({"workload": workload, "parameters": {"tls": "per-worker"}}, tmp_path).facts
-    assert "workers.workloads.tls" in told["brought"]
+    assert "workers.workloads.parts.tls" in told["brought"]
 
 
 def test_what_makes_the_certificate_stays_out_of_the_child(
@@ -275,5 +275,5 @@ def test_the_plan_is_told_where_no_certificate_can_be_made(
     why = "no certificate could be made: ModuleNotFoundError: no trustme here"
     told = refused(tls="per-worker")
     assert told["threads", "asyncio"] == told["processes", "asyncio"] == f"CertificateError: {why}"
-    assert told["interpreters", "asyncio"] == f"refused by a sub-interpreter: {why}"
+    assert told["interpreters", "asyncio"] == f"does not load in a sub-interpreter: {why}"
     assert refused() == {}

@@ -68,7 +68,7 @@ def failed(cell: Mapping[str, object], *folders: Path) -> Failure:
     [
         ("setup", "setup", "LookupError: no luck in setup"),
         ("run", "warm-up", "LookupError: no luck in run"),
-        ("end", "warm-up", "RuntimeError: the traffic ended before it was told to stop"),
+        ("end", "warm-up", "RuntimeError: the traffic ended before the worker was stopped"),
         ("exit", "warm-up", "SystemExit: 3"),
         ("teardown", "teardown", "LookupError: no luck in teardown"),
     ],
@@ -153,7 +153,7 @@ def test_what_failed_first_is_the_failure(
     )
     failure = failed({"workload": workload, "model": model}, tmp_path)
     assert (failure.phase, failure.error) == ("setup", "LookupError: first")
-    assert "and then, in teardown: AttributeError" in failure.traceback
+    assert "teardown failed, too: AttributeError" in failure.traceback
 
 
 def test_worker_process_that_dies_is_named(theirs: Callable[[str], str], tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_worker_process_that_dies_is_named(theirs: Callable[[str], str], tmp_pat
         """
     )
     failure = failed({"workload": workload, "model": "processes"}, tmp_path)
-    assert failure.error == "ChannelClosedError: worker 1 went away without a word"
+    assert failure.error == "ChannelClosedError: worker 1 ended without reporting why"
 
 
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
@@ -190,7 +190,7 @@ def test_echo_that_is_none_is_a_failure(
 ) -> None:
     workload = theirs(
         f"""
-        from workers.workloads import echo_ends
+        from workers.workloads.parts import echo_ends
         from workers.workloads.echo import Echo
 
         def answer(server, data):
@@ -283,7 +283,7 @@ IMPATIENT = """\
 import workers.host.hosting
 import workers.host.models
 
-workers.host.models.LAST_WORDS_S = 4
+workers.host.models.STACKS_S = 4
 order = workers.host.hosting.Host._order
 
 def impatiently(*arguments):
@@ -315,6 +315,6 @@ def test_hung_worker_is_given_up_with_its_stack(
     (tmp_path / "sitecustomize.py").write_text(IMPATIENT)
     failure, told = failed_and_told({"workload": workload, "model": model}, tmp_path)
     assert (failure.phase, failure.worker) == ("setup", None)
-    assert failure.error.startswith("TimeoutError: 1 of 2 workers silent for 3")
-    assert failure.error.endswith(" s: hung, or the loop blocked")
+    assert failure.error.startswith("TimeoutError: 1 of 2 workers sent nothing for 3")
+    assert failure.error.endswith(" s: hung, or the loop is blocked")
     assert "in stands_still" in told

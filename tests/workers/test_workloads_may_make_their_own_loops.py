@@ -101,5 +101,5 @@ def test_one_that_would_have_to_be_stopped_is_no_workload() -> None:
 
 
 def test_trio_makes_no_loop_of_asyncios_kind() -> None:
-    with pytest.raises(UnknownLoopError, match=r"^trio runs on trio, which makes no loop"):
+    with pytest.raises(UnknownLoopError, match=r"^trio runs on trio, which has no asyncio loop"):
         _ = Worker(0, 1, {}, "trio").loop_factory

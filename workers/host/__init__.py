@@ -1,1 +1,1 @@
-"""The host of N workers: one model, one schedule, one record."""
+"""The host: N workers under one model, one schedule, one record."""

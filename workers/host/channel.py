@@ -1,7 +1,7 @@
-"""The line between the host and a worker: JSON messages over one end of a socket pair.
+"""The channel between host and worker: JSON messages over a socket pair.
 
-Thread, process and sub-interpreter all can hold a file descriptor, so the three models talk to
-the host in the same way, and nothing is shared between workers.
+A thread, a process and a sub-interpreter can each hold a file descriptor. So all models talk to
+the host in the same way, and workers share nothing.
 """
 
 import json
@@ -13,27 +13,27 @@ from collections.abc import Iterable
 from typing import Any
 
 Message = dict[str, Any]
-CHUNK_BYTES = 65_536  # far below 256 KiB: a freed block above that changes glibc's behaviour
+CHUNK_BYTES = 65_536  # far below 256 KiB: glibc's malloc changes state once it frees a larger block
 
 
 class ChannelClosedError(ConnectionError):
-    """The other end went away without a word."""
+    """The other end closed without a message."""
 
 
 class Channel:
-    """One end of a line; messages are newline-delimited JSON."""
+    """One end of a channel; messages are newline-delimited JSON."""
 
     def __init__(self, end: socket.socket) -> None:
         self._socket = end
         self._received = bytearray()
 
     def fileno(self) -> int:
-        """Return the descriptor, for selectors."""
+        """Return the file descriptor, for selectors."""
         return self._socket.fileno()
 
     @property
-    def has_more(self) -> bool:
-        """Whether another message has come in together with the last one."""
+    def has_message(self) -> bool:
+        """Whether a whole message has already been read into the buffer."""
         return b"\n" in self._received
 
     def close(self) -> None:
@@ -44,31 +44,31 @@ class Channel:
         """Send one message."""
         self._socket.sendall(json.dumps(message).encode() + b"\n")
 
-    def take(self) -> Message | None:
-        """Read what has come in once; return a message if a whole one is there.
+    def poll(self) -> Message | None:
+        """Return the next message if it is complete after at most one read, else None.
 
         Raises:
-            LineClosedError: the other end is gone.
+            ChannelClosedError: the other end is closed.
         """
-        message = self._whole()
+        message = self._next()
         if message is None:
             try:
                 chunk = self._socket.recv(CHUNK_BYTES)
-            except ConnectionResetError:  # it went away with something of ours unread
+            except ConnectionResetError:  # it closed before it had read all that we sent
                 chunk = b""
             if not chunk:
-                raise ChannelClosedError("the other end of the line is gone")
+                raise ChannelClosedError("the other end of the channel is closed")
             self._received += chunk
-            message = self._whole()
+            message = self._next()
         return message
 
     def receive(self) -> Message:
-        """Wait for a message, blocking the thread."""
-        while (message := self.take()) is None:
+        """Wait for a message; blocks the thread."""
+        while (message := self.poll()) is None:
             pass
         return message
 
-    def _whole(self) -> Message | None:
+    def _next(self) -> Message | None:
         end = self._received.find(b"\n")
         if end < 0:
             return None
@@ -78,62 +78,63 @@ class Channel:
         return message
 
 
-def line_pair() -> tuple[Channel, socket.socket]:
-    """Make a line: the host's end, and the socket that the worker makes its own of."""
-    ours, theirs = socket.socketpair()
-    return Channel(ours), theirs
+def channel_pair() -> tuple[Channel, socket.socket]:
+    """Return the host's end of a new channel, and the socket from which a worker makes its own."""
+    host_end, worker_end = socket.socketpair()
+    return Channel(host_end), worker_end
 
 
 def receive_from_all(
-    lines: Iterable[Channel],
+    channels: Iterable[Channel],
     limit_s: float,
-    watched: int | None = None,
+    driver: int | None = None,
     *,
-    all_of_them: bool = True,
+    need_all: bool = True,
 ) -> dict[Channel, Message]:
-    """Wait until every line has brought one message, or one of them that its worker failed.
+    """Wait for one message from every channel, or for the first that reports a failure.
 
-    `watched` is a descriptor whose hanging up means that nobody waits for the answer any more.
-    Unless `all_of_them` are needed, what has come within `limit_s` (`math.inf`: no limit) is good
-    enough.
+    `driver` is a descriptor that becomes readable when the driver is gone. Without `need_all`, the
+    messages that arrived within `limit_s` are returned (`math.inf`: no limit).
 
     Raises:
-        TimeoutError: not all came within `limit_s`.
-        LineClosedError: a worker went away without a word (it crashed, say).
-        BrokenPipeError: the watcher is gone.
+        TimeoutError: a message is missing after `limit_s`.
+        ChannelClosedError: a worker ended without reporting a failure (it crashed, say).
+        BrokenPipeError: the driver is gone.
     """
     deadline = time.monotonic() + limit_s
-    waiting = dict(enumerate(lines))
+    waiting = dict(enumerate(channels))
     messages: dict[Channel, Message] = {}
     with selectors.DefaultSelector() as selector:
         for index, channel in waiting.items():
             selector.register(channel, selectors.EVENT_READ, index)
-        if watched is not None:
-            selector.register(watched, selectors.EVENT_READ)
-        ready = [index for index, channel in waiting.items() if channel.has_more]
+        if driver is not None:
+            selector.register(driver, selectors.EVENT_READ)
+        ready = [index for index, channel in waiting.items() if channel.has_message]
         while True:
             for index in ready:
-                message = _taken(waiting[index], index)
+                message = _poll(waiting[index], index)
                 if message is not None:
                     channel = waiting.pop(index)
                     messages[channel] = message
                     selector.unregister(channel)
-                    if message["is"] == "failed":  # the others may wait for ever for its worker
+                    if message["is"] == "failed":  # the others may wait for this worker for ever
                         return messages
             left_s = deadline - time.monotonic()
-            if not waiting or (left_s <= 0 and not all_of_them):
+            if not waiting or (left_s <= 0 and not need_all):
                 return messages
             if left_s <= 0:
                 silent = f"{len(waiting)} of {len(waiting) + len(messages)} workers"
-                raise TimeoutError(f"{silent} silent for {limit_s:g} s: hung, or the loop blocked")
+                raise TimeoutError(
+                    f"{silent} sent nothing for {limit_s:g} s: hung, or the loop is blocked"
+                )
             timeout_s = None if left_s == math.inf else left_s
             ready = [key.data for key, _ in selector.select(timeout_s)]
             if None in ready:
                 raise BrokenPipeError("the driver is gone")
 
 
-def _taken(channel: Channel, index: int) -> Message | None:
+def _poll(channel: Channel, index: int) -> Message | None:
     try:
-        return channel.take()
+        return channel.poll()
     except ChannelClosedError:
-        raise ChannelClosedError(f"worker {index} went away without a word") from None
+        raise ChannelClosedError(f"worker {index} ended without reporting why") from None

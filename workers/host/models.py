@@ -1,4 +1,4 @@
-"""What a worker is: a thread, a process, or a sub-interpreter. All that differs is in here."""
+"""What a worker is: a thread, a process or a sub-interpreter. All differences are in this file."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ import threading
 import time
 from typing import TYPE_CHECKING, Protocol
 
-from workers.worker.session import work
+from workers.worker.session import run_worker
 
-if TYPE_CHECKING:  # imported where they are needed: both cost a child memory
+if TYPE_CHECKING:  # imported where they are used: both cost a child memory
     import subprocess
     from concurrent import interpreters  # type: ignore[attr-defined]  # 3.14
 
-LAST_WORDS_S = 0.5  # for stacks to be written before a process is ended
+STACKS_S = 0.5  # for processes to write their stacks before they are killed
 
 
 class WorkerPool(Protocol):
-    """Starts the workers, each at its end of a line, and waits for them to be gone."""
+    """Starts N workers, each with its end of a channel, and waits for them to end."""
 
     def start(self, descriptors: list[int]) -> list[int]:
-        """Start one worker for each descriptor; return the processes that are the workers'."""
+        """Start one worker per descriptor; return the ids of the processes started."""
 
     def join(self, limit_s: float) -> None:
-        """Wait until all workers are gone, `limit_s` at most; processes that stay are ended."""
+        """Wait at most `limit_s` for all workers to end; processes that have not are killed."""
 
     def end(self, *, stacks: bool) -> None:
-        """Give up on workers of a run that failed; `stacks`: show first where each one is.
+        """Abandon the workers of a failed run; with `stacks`, print first where each one is.
 
-        Threads are left to the end of this process, which is near.
+        Threads end with this process, which exits soon after.
         """
 
 
@@ -42,10 +42,10 @@ class Threads:
         self._threads: list[threading.Thread] = []
 
     def start(self, descriptors: list[int]) -> list[int]:
-        """Start one thread a worker."""
+        """Start one thread per worker."""
         # Daemons: a worker that hangs must not keep the host from reporting it.
         self._threads = [
-            threading.Thread(target=work, args=(each,), name=f"worker-{k}", daemon=True)
+            threading.Thread(target=run_worker, args=(each,), name=f"worker-{k}", daemon=True)
             for k, each in enumerate(descriptors)
         ]
         for thread in self._threads:
@@ -59,19 +59,19 @@ class Threads:
             thread.join(max(0.0, deadline - time.monotonic()))
 
     def end(self, *, stacks: bool) -> None:
-        """Show where the threads are, if asked to."""
+        """Print the threads' stacks, if wanted."""
         if stacks:
             faulthandler.dump_traceback(all_threads=True)
 
 
 class Processes:
-    """Every worker is a fresh interpreter of its own (never forked: nothing is inherited)."""
+    """Every worker is a fresh interpreter in its own process (not forked: it inherits nothing)."""
 
     def __init__(self) -> None:
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def start(self, descriptors: list[int]) -> list[int]:
-        """Start one process a worker; settings arrive by environment variables."""
+        """Start one process per worker; the arm's settings reach it by environment variables."""
         import subprocess
 
         for descriptor in descriptors:
@@ -81,7 +81,7 @@ class Processes:
         return [process.pid for process in self._processes]
 
     def join(self, limit_s: float) -> None:
-        """Wait for the processes, and end those that stay."""
+        """Wait for the processes; kill those that do not end in time."""
         import subprocess
 
         deadline = time.monotonic() + limit_s
@@ -93,11 +93,11 @@ class Processes:
                 process.wait()
 
     def end(self, *, stacks: bool) -> None:
-        """End the processes; at SIGUSR1 each shows its stacks, one after the other."""
+        """Kill the processes; with `stacks`, each prints its own first (SIGUSR1), in turn."""
         for process in self._processes:
             if stacks:
                 process.send_signal(signal.SIGUSR1)
-                time.sleep(LAST_WORDS_S / len(self._processes))
+                time.sleep(STACKS_S / len(self._processes))
             process.kill()
             process.wait()
 
@@ -106,13 +106,13 @@ class Interpreters(Threads):
     """Every worker is a sub-interpreter with its own GIL, in a thread of this process."""
 
     def start(self, descriptors: list[int]) -> list[int]:
-        """Start one sub-interpreter a worker (CPython 3.14 or newer)."""
+        """Start one sub-interpreter per worker (CPython 3.14 or newer)."""
         from concurrent import interpreters  # type: ignore[attr-defined]  # 3.14
 
         for k, descriptor in enumerate(descriptors):
             code = (
                 f"import sys; sys.path[:] = {sys.path!r}\n"
-                f"from workers.worker.session import work; work({descriptor})"
+                f"from workers.worker.session import run_worker; run_worker({descriptor})"
             )
             interpreter = interpreters.create()
             thread = threading.Thread(
@@ -138,11 +138,11 @@ MODELS: dict[str, type[WorkerPool]] = {
 
 
 def refusal(model: str) -> str | None:
-    """Say why this interpreter cannot have workers of that model; None where it can."""
+    """Why this interpreter cannot run workers of that model; None if it can."""
     if model not in MODELS:
-        return f"unknown model {model!r}; there are: {', '.join(MODELS)}"
+        return f"unknown model {model!r}; known: {', '.join(MODELS)}"
     if model == "interpreters" and sys.version_info < (3, 14):
-        return "concurrent.interpreters came with CPython 3.14"
+        return "sub-interpreters need CPython 3.14 or newer (concurrent.interpreters)"
     if model == "processes" and sys.platform == "win32":
-        return "lines cannot be handed to a process on Windows yet"
+        return "not supported on Windows: a worker process must inherit a socket"
     return None

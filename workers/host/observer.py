@@ -1,7 +1,8 @@
-"""Who watches from outside: told each phase, and waited for.
+"""The driver's view of a run: it is notified of each phase, and the child waits for its reply.
 
-Memory is read by the driver, never in here. At the phases where a reading belongs (imports done,
-window closed with all workers still busy) the child says so and goes on at the driver's nod.
+The driver reads memory, never the child. At the phases where a reading belongs (imports done,
+window closed with all workers still busy) the child notifies the driver and waits until it has
+read.
 """
 
 import socket
@@ -10,23 +11,23 @@ from workers.host.channel import Channel
 
 
 class Observer:
-    """The driver's side channel; without a descriptor nobody is told and nothing is waited for."""
+    """The channel to the driver; without a descriptor, phases pass without notice or wait."""
 
     def __init__(self, descriptor: int | None) -> None:
         self.descriptor = descriptor
-        self._line = None if descriptor is None else Channel(socket.socket(fileno=descriptor))
+        self._channel = None if descriptor is None else Channel(socket.socket(fileno=descriptor))
 
     def phase(self, name: str, pids: list[int]) -> None:
-        """Announce a phase with the processes that make up the run; return at the nod.
+        """Announce a phase and the process ids of the run; return when the driver has replied.
 
         Raises:
-            LineClosedError: the driver is gone.
+            ChannelClosedError: the driver is gone.
         """
-        if self._line is not None:
-            self._line.send({"phase": name, "pids": pids})
-            self._line.receive()
+        if self._channel is not None:
+            self._channel.send({"phase": name, "pids": pids})
+            self._channel.receive()
 
     def close(self) -> None:
-        """Hang up: the run is over."""
-        if self._line is not None:
-            self._line.close()
+        """Close the channel: the run is over."""
+        if self._channel is not None:
+            self._channel.close()

@@ -1,7 +1,8 @@
-"""How many files a process may open, sockets among them, and making the most of it.
+"""The limit on a process's open files, sockets included, and how to raise it.
 
-Shells often start programs with a soft limit of 1,024, which one workload of 5,000 connections
-exceeds; a process may raise its own up to the hard limit, and only an administrator that one.
+Shells often start programs with a soft limit of 1,024, too few for a workload with 5,000
+connections. A process may raise its soft limit up to the hard one; only an administrator can raise
+that.
 """
 
 import contextlib
@@ -11,20 +12,20 @@ try:
 except ImportError:  # Windows has no such limit
 
     def raise_limit() -> None:
-        """Nothing to raise on this system."""
+        """Do nothing: this system has no such limit."""
 
     def limit() -> int | None:
-        """Nothing to read on this system."""
+        """Return None: this system has no such limit."""
         return None
 else:
 
     def raise_limit() -> None:
-        """Raise this process's soft limit to the hard one, as far as the system lets it."""
+        """Raise this process's soft limit to the hard one, as far as the system allows."""
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        with contextlib.suppress(ValueError, OSError):  # macOS allows less than it says
+        with contextlib.suppress(ValueError, OSError):  # macOS allows less than its hard limit
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
     def limit() -> int | None:
-        """How many files this process may open; None where there is no limit."""
+        """How many files this process may open; None means no limit."""
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         return None if soft == resource.RLIM_INFINITY else soft

@@ -1,1 +1,1 @@
-"""The event loops, and the async libraries that run on them."""
+"""Event loops, and the async libraries that run on them."""

@@ -1,4 +1,4 @@
-"""The event loops that a worker can run: one registry, one line a loop."""
+"""The event loops that a worker can run: one registry, one line per loop."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:  # a worker on trio does without asyncio
+if TYPE_CHECKING:  # a worker on trio does not import asyncio
     from asyncio import AbstractEventLoop
     from collections.abc import Callable
 
@@ -14,10 +14,12 @@ if TYPE_CHECKING:  # a worker on trio does without asyncio
 
 
 class Loop(NamedTuple):
-    """An event loop: whose it is, the library spoken on it, and what makes it.
+    """One kind of event loop.
 
-    Without a module that makes asyncio's kind of loop it is trio that runs. `backend` is what the
-    library would import by itself only at its first call, which is too late for us.
+    `module` is the package that provides it, and whose version is recorded. `library` is the async
+    library that workloads use on it. `made_by` is the module with `new_event_loop`; None means that
+    trio runs, without an asyncio loop. `backend` is a module that the library would otherwise
+    import at its first call, inside the measured time.
     """
 
     module: str
@@ -38,26 +40,26 @@ LOOPS = {
 
 
 class UnknownLoopError(ValueError):
-    """A loop that is not in the registry, or trio where a loop of asyncio's kind is needed."""
+    """The loop is not in the registry, or is trio where an asyncio loop is needed."""
 
 
 def known_loop(name: str) -> Loop:
-    """Look a loop up in the registry.
+    """Return a loop of the registry.
 
     Raises:
-        UnknownLoopError: no such loop in the registry.
+        UnknownLoopError: there is no such loop in the registry.
     """
     if name not in LOOPS:
-        raise UnknownLoopError(f"unknown loop {name!r}; there are: {', '.join(LOOPS)}")
+        raise UnknownLoopError(f"unknown loop {name!r}; known: {', '.join(LOOPS)}")
     return LOOPS[name]
 
 
 def import_loop(name: str) -> None:
-    """Import all that a loop needs.
+    """Import every module that a loop needs.
 
     Raises:
-        UnknownLoopError: no such loop in the registry.
-        ImportError: a package is not installed, or refuses this interpreter.
+        UnknownLoopError: there is no such loop in the registry.
+        ImportError: a package is not installed, or does not support this interpreter.
     """
     loop = known_loop(name)
     for module in (loop.made_by or "trio", loop.module, loop.backend):
@@ -66,27 +68,27 @@ def import_loop(name: str) -> None:
 
 
 def load_loop(name: str) -> LoopFactory:
-    """Import a loop of asyncio's kind and return its factory.
+    """Import an asyncio loop and return its factory.
 
     Raises:
-        UnknownLoopError: no such loop in the registry, or it is trio.
-        ImportError: the package is not installed, or refuses this interpreter.
+        UnknownLoopError: there is no such loop in the registry, or it is trio.
+        ImportError: the package is not installed, or does not support this interpreter.
     """
     import_loop(name)
     made_by = LOOPS[name].made_by
     if made_by is None:
-        raise UnknownLoopError(f"{name} runs on trio, which makes no loop of asyncio's kind")
+        raise UnknownLoopError(f"{name} runs on trio, which has no asyncio loop")
     return sys.modules[made_by].new_event_loop  # type: ignore[no-any-return]
 
 
 def loop_version(name: str) -> str:
-    """Tell the version of a loop that was loaded; asyncio's is the interpreter's."""
+    """Return the version of an imported loop; asyncio's is the interpreter's."""
     module = LOOPS[name].module
     if module in sys.stdlib_module_names:
         return ".".join(str(part) for part in sys.version_info[:3])
-    told = getattr(sys.modules[module], "__version__", None)
-    if told is None:
-        from importlib import metadata  # costs memory: only once everything is measured
+    version = getattr(sys.modules[module], "__version__", None)
+    if version is None:
+        from importlib import metadata  # costs memory, so only after everything is measured
 
-        told = metadata.version(module)
-    return str(told)
+        version = metadata.version(module)
+    return str(version)

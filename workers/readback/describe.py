@@ -1,4 +1,7 @@
-"""What can be run here: asked once in each child environment, so that `scaling` need not guess."""
+"""`python -m workers --describe`: what can be run in this environment.
+
+`scaling` runs it once in each child environment, and plans from the answer alone.
+"""
 
 import os
 import platform
@@ -15,19 +18,19 @@ from workers.readback.allocator import allocator
 from workers.readback.gil import gil_enabled
 from workers.readback.isolation import Isolation
 from workers.readback.refusals import load_choices, refusals, uneven
-from workers.worker.registry import BUILT_IN, load_workload
+from workers.worker.registry import built_in, load_workload
 from workers.worker.workload import parameters_of
 
 ENTRY_POINTS = "scaling.workloads"
 
 
 def describe(named: list[str]) -> dict[str, Any]:
-    """Describe this environment: builds, packages, loops, models and workloads.
+    """Describe this environment: Python, packages, loops, models and workloads.
 
-    `named` are workloads as `package.module:Name`, described beside the built-in ones and those
-    of the entry-point group `scaling.workloads`.
+    Workloads are the built-in ones, those of the entry-point group `scaling.workloads`, and
+    `named` ones, each as `package.module:Name`.
     """
-    python = _python()  # before any workload is imported: one of them may turn the GIL on
+    python = _python()  # before any workload is imported, since that may enable the GIL
     loops = {name: _loop(name) for name in LOOPS}
     models = {name: {"refused": refusal(name)} for name in MODELS}
     found = {entry.name: entry.value for entry in metadata.entry_points(group=ENTRY_POINTS)}
@@ -36,9 +39,9 @@ def describe(named: list[str]) -> dict[str, Any]:
     with Isolation(installed) if can_isolate else nullcontext() as isolation:
         workloads = {
             name: _workload(path, list(loops), nullcontext(isolation))
-            for name, path in BUILT_IN.items()
+            for name, path in built_in().items()
         }
-    # Others may leave a sub-interpreter in any state, so each is tried in one of its own.
+    # Unknown code may leave a sub-interpreter in any state, so each is tried in its own.
     for name, path in (found | {name: name for name in named}).items():
         own = Isolation(installed) if can_isolate else nullcontext()
         workloads[name] = _workload(path, list(loops), own)
@@ -70,11 +73,11 @@ def _python() -> dict[str, Any]:
 
 
 def config_args() -> list[str]:
-    """The options that this build was configured with, without anything that holds a path."""
+    """The options that this build was configured with, except those that contain a path."""
     import shlex
 
-    told = shlex.split(sysconfig.get_config_var("CONFIG_ARGS") or "")
-    return [argument for argument in told if os.sep not in argument]
+    options = shlex.split(sysconfig.get_config_var("CONFIG_ARGS") or "")
+    return [option for option in options if os.sep not in option]
 
 
 def _openssl() -> str | None:
@@ -90,7 +93,7 @@ def _loop(name: str) -> dict[str, Any]:
         import_loop(name)
     except ImportError as error:
         return {"version": None, "refused": f"not installed: {error}"}
-    except Exception as error:  # a loop that is there and does not like this interpreter
+    except Exception as error:  # installed, but does not support this interpreter
         return {"version": None, "refused": f"{type(error).__name__}: {error}"}
     return {"version": loop_version(name), "refused": None}
 
@@ -118,5 +121,5 @@ def _workload(
             "uneven": uneven(workload),
             "parameters": parameters_of(workload),
         }
-    except (Exception, SystemExit) as error:  # whatever a user's code raises is its refusal
+    except (Exception, SystemExit) as error:  # whatever a user's code raises is the reason
         return {"path": path, "summary": "", "refused": f"{type(error).__name__}: {error}"}

@@ -1,4 +1,4 @@
-"""A sub-interpreter that code is tried in: what cannot run there is found out, not guessed."""
+"""A sub-interpreter to try imports in: many extension modules refuse to load there."""
 
 import importlib
 import sys
@@ -8,17 +8,17 @@ from typing import Any, Self
 
 
 class Isolation:
-    """One sub-interpreter, for all that is tried: it is the imports that take the time.
+    """One sub-interpreter, reused for all workloads tried, since imports take most of the time.
 
-    Needs Python 3.14 (`concurrent.interpreters`). `loops` tells of each of `installed` why it
-    cannot be imported there, None if it can.
+    Needs CPython 3.14 (`concurrent.interpreters`). `loops` has for each of the `installed` loops
+    the reason why it cannot be imported there, None if it can.
     """
 
     def __init__(self, installed: Iterable[str]) -> None:
         self.loops: dict[str, str | None] = dict.fromkeys(installed)
 
     def __enter__(self) -> Self:
-        """Make the sub-interpreter, with this one's import path, and try the loops."""
+        """Create the sub-interpreter, with this one's import path, and try the loops."""
         self._interpreters: Any = importlib.import_module("concurrent.interpreters")
         self._interpreter = self._interpreters.create()
         try:
@@ -37,11 +37,11 @@ class Isolation:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close it."""
+        """Close the sub-interpreter."""
         self._interpreter.close()
 
     def refuses_workload(self, path: str, parameters: dict[str, Any]) -> str | None:
-        """Why a workload cannot be loaded there with these parameters, None if it can."""
+        """Why a workload cannot be loaded there with these parameters; None if it can."""
         return self._refuses(
             "from workers.worker.registry import load_workload; "
             "from workers.worker.workload import build; "
@@ -52,5 +52,5 @@ class Isolation:
         try:
             self._interpreter.exec(code)
         except self._interpreters.ExecutionFailed as error:
-            return f"refused by a sub-interpreter: {error.excinfo.msg}"
+            return f"does not load in a sub-interpreter: {error.excinfo.msg}"
         return None

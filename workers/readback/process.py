@@ -1,7 +1,7 @@
-"""What the measured process says of itself: build, GIL, allocator, collector, context, threads.
+"""What the measured interpreter reports about itself: GIL, allocator, collector, context, threads.
 
-Settings are passed in by environment variables and options; whether they arrived is read back
-here, from the running interpreter, at the moments that matter.
+Settings are passed in as environment variables and options. Whether they took effect is read back
+here, from the running interpreter, at start, after imports, and at both ends of the window.
 """
 
 import contextvars
@@ -19,7 +19,7 @@ from workers.readback.switches import Switches, Value
 
 
 class Collections:
-    """Counts what the cyclic garbage collector did, and for how long it held up its thread."""
+    """Counts runs of the cyclic garbage collector, and how long they held up their thread."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -27,11 +27,11 @@ class Collections:
         self._began_ns = 0
 
     def install(self) -> None:
-        """Listen to the collector of this interpreter."""
-        gc.callbacks.append(self._heard)
+        """Register with the collector of this interpreter."""
+        gc.callbacks.append(self._on_collection)
 
-    def _heard(self, phase: Literal["start", "stop"], info: dict[str, int]) -> None:
-        # One collection runs at a time in an interpreter, so one start time is enough.
+    def _on_collection(self, phase: Literal["start", "stop"], info: dict[str, int]) -> None:
+        # An interpreter runs one collection at a time, so one start time is enough.
         del info
         now_ns = time.perf_counter_ns()
         if phase == "start":
@@ -42,7 +42,7 @@ class Collections:
 
 
 class Readback:
-    """The state of one interpreter at start, after imports, and at both ends of the window."""
+    """One interpreter's state: at start, after imports, and at both ends of the window."""
 
     def __init__(self, watch_for_gil: GilWatch) -> None:
         self._gil_watch = watch_for_gil
@@ -56,7 +56,7 @@ class Readback:
         """Note the state after imports; set the collector and the switches as the arm says.
 
         Raises:
-            ImportError: a switch of a module that is not there.
+            ImportError: a switch names a module that cannot be imported.
         """
         self._gil["imported"] = gil_enabled()
         self._collections.install()
@@ -79,10 +79,10 @@ class Readback:
         return self._collections.count, self._collections.pause_ns, time.process_time_ns()
 
     def result(self, *, debug: bool, whole_process: bool = True) -> dict[str, Any]:
-        """Everything noted, for the record; `debug` is asyncio's debug mode as the loops saw it.
+        """Return everything noted, for the record; `debug` is whether the loop was in debug mode.
 
-        A sub-interpreter is not the `whole_process`: allocator and OS threads are the process's,
-        and reading the allocator diverts standard error, which two at once must not do.
+        For a sub-interpreter, which is not the `whole_process`, what belongs to the process is
+        None: reading the allocator redirects standard error, which two must not do at once.
         """
         collections, pause_ns, cpu_ns = (
             closed - opened for opened, closed in zip(self._opened, self._closed, strict=True)
@@ -95,7 +95,7 @@ class Readback:
             "gc_enabled": gc.isenabled(),
             "gc_collections": collections,
             "gc_pause_ns": pause_ns,
-            "switches": self._switches.told(),
+            "switches": self._switches.read_back(),
             "cpu_ns": cpu_ns,
             "context_items": len(contextvars.copy_context()),
             "thread_inherit_context": getattr(sys.flags, "thread_inherit_context", None),

@@ -1,7 +1,7 @@
-"""What a workload cannot run under here, and why: found out by loading it, not by guessing.
+"""Which models and loops a workload cannot run under here, and why: it is loaded to find out.
 
-What is loaded may depend on a parameter (a parser, say), so each of its choices is tried; what one
-of them refuses is no reason against the others.
+What it loads may depend on a parameter (a parser, say), so every choice is tried: if one cannot be
+loaded, the others may still run.
 """
 
 from typing import Any
@@ -10,15 +10,15 @@ from workers.host.models import MODELS
 from workers.readback.isolation import Isolation
 from workers.worker.workload import Workload, build, parameters_of, reason_against
 
-type Values = tuple[tuple[str, Any], ...]  # of parameters; () are the defaults
-type Loaded = dict[Values, str | None]  # why it could not be loaded with these values
+type Values = tuple[tuple[str, Any], ...]  # parameters and their values; () means the defaults
+type Loaded = dict[Values, str | None]  # why it cannot be loaded with these values; None if it can
 
 
 def load_choices(workload: type[Workload]) -> Loaded:
-    """Load a workload with its defaults, and with each other choice that it may heed.
+    """Load a workload with its defaults, and once for each other choice of a parameter.
 
     Raises:
-        Exception: whatever its default raised, where nothing else could be loaded either.
+        Exception: whatever the defaults raised, if no other choice could be loaded either.
     """
     loaded: Loaded = {}
     failure: BaseException | None = None
@@ -41,9 +41,9 @@ def refusals(
     loaded: Loaded,
     isolation: Isolation | None,
 ) -> list[dict[str, Any]]:
-    """Every model and loop that a workload cannot run under, and with which parameters.
+    """List the models and loops that a workload cannot run under, and with which parameters.
 
-    `isolation` is a sub-interpreter to try it in; None where there are none.
+    `isolation` is a sub-interpreter to try it in; None if this Python has none.
     """
     isolated = loaded
     isolated_loops: dict[str, str | None] = {}
@@ -66,7 +66,7 @@ def refusals(
 
 
 def _all_refused(workload: type[Workload], loops: list[str], loaded: Loaded) -> bool:
-    """Whether it says itself, of every choice, that no sub-interpreter will do."""
+    """Whether the workload itself refuses sub-interpreters with every choice."""
     return all(
         reason_against(build(workload, dict(values)), "interpreters", loop)
         for values in loaded
@@ -75,7 +75,7 @@ def _all_refused(workload: type[Workload], loops: list[str], loaded: Loaded) -> 
 
 
 def uneven(workload: type[Workload]) -> list[dict[str, Any]]:
-    """Why its work in flight cannot be dealt out evenly, and with which parameters."""
+    """List why work in flight cannot be divided evenly, and with which parameters."""
     answers = {
         values: build(workload, dict(values)).uneven() for values in ((), *_other_choices(workload))
     }
@@ -99,17 +99,17 @@ def _other_choices(workload: type[Workload]) -> list[Values]:
 
 
 def _by_parameters(workload: type[Workload], loaded: Loaded) -> list[tuple[str, dict[str, Any]]]:
-    """Each reason with the values that it holds for; no values where it holds for all."""
+    """Each reason with the values that it applies to; no values if it applies to all."""
     refused = {values: reason for values, reason in loaded.items() if reason is not None}
     of_defaults = refused.pop((), None)
     if of_defaults is None:
         return [(reason, dict(values)) for values, reason in refused.items()]
-    heeded = {name for values, reason in loaded.items() if reason is None for name, _ in values}
-    if not heeded:
+    relevant = {name for values, reason in loaded.items() if reason is None for name, _ in values}
+    if not relevant:
         return [(of_defaults, {})]
     described = parameters_of(workload)
-    found = [(of_defaults, {name: described[name]["default"]}) for name in sorted(heeded)]
+    found = [(of_defaults, {name: described[name]["default"]}) for name in sorted(relevant)]
     found += [
-        (reason, dict(values)) for values, reason in refused.items() if values[0][0] in heeded
+        (reason, dict(values)) for values, reason in refused.items() if values[0][0] in relevant
     ]
     return found

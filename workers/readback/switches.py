@@ -1,8 +1,8 @@
-"""Switches of an arm: set because somebody says that they do something, and read back.
+"""Switches of an arm: settings that someone recommends, set and read back.
 
-A name with dots is an attribute of a module, and is set here; any other is an environment variable,
-which the process was started with. Where nothing shows the effect of a switch, the switch itself is
-read back, and whether the module had it before.
+A name with dots is an attribute of a module and is set here. Any other name is an environment
+variable, with which the process was started. A switch may have no visible effect, so the switch
+itself is read back, and whether the module had that attribute before.
 """
 
 import importlib
@@ -16,31 +16,33 @@ type Value = bool | str
 class Switches:
     """The switches of one interpreter."""
 
-    def __init__(self, asked: Mapping[str, Value]) -> None:
-        """Set the attributes among them: no loop may have been made yet.
+    def __init__(self, values: Mapping[str, Value]) -> None:
+        """Set the attributes among them; call it before any loop is made.
 
         Raises:
             ImportError: there is no such module.
         """
-        self._were_there: dict[str, bool | None] = {}
-        for name, value in asked.items():
+        self._existed: dict[str, bool | None] = {}
+        for name, value in values.items():
             module_name, _, attribute = name.rpartition(".")
             if not module_name:
-                self._were_there[name] = None  # a variable: only who reads it could tell
+                self._existed[name] = (
+                    None  # an environment variable: nobody knows whether it is read
+                )
                 continue
             module = importlib.import_module(module_name)
-            self._were_there[name] = hasattr(module, attribute)
+            self._existed[name] = hasattr(module, attribute)
             setattr(module, attribute, value)
 
-    def told(self) -> list[dict[str, object]]:
-        """Each switch for the record: its value as found now (None: not there), and before us."""
+    def read_back(self) -> list[dict[str, object]]:
+        """List the switches for the record: current value, and whether it existed before."""
         return [
-            {"name": name, "value": _found(name), "was_there": were_there}
-            for name, were_there in self._were_there.items()
+            {"name": name, "value": _current(name), "was_there": existed}
+            for name, existed in self._existed.items()
         ]
 
 
-def _found(name: str) -> Value | None:
+def _current(name: str) -> Value | None:
     module_name, _, attribute = name.rpartition(".")
     if not module_name:
         return os.environ.get(name)

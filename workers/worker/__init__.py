@@ -1,1 +1,1 @@
-"""One worker's session, and what a workload sees of it."""
+"""One worker: its session from import to teardown, and what a workload sees of it."""

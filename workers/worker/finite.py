@@ -1,6 +1,6 @@
-"""What a worker does whose work is finite: wait for the release that is everybody's, do it all.
+"""Measuring a finite workload: wait for the release that all workers share, then do all the work.
 
-A worker that is done keeps what it holds until the host says stop, so that memory can be read.
+A finished worker keeps its objects until the host says stop, so that memory can be read.
 """
 
 from __future__ import annotations
@@ -10,37 +10,37 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from workers.host.channel import Message
-    from workers.loops.runners import Runtime
+    from workers.loops.runners import Runner
     from workers.worker.session import Session
 
 
 class FiniteRun:
-    """One worker's work, from the release that the host ordered to its finish."""
+    """The run of one worker, from the release that the host ordered to its finish."""
 
     def __init__(self, session: Session, order: Message) -> None:
-        self._life = session
+        self._session = session
         self._released_ns: int = order["released_ns"]
         self._started_ns = self._finished_ns = 0
 
     @property
     def wait_s(self) -> float:
-        """Seconds left until the release; 0 or less once it has come."""
+        """Seconds until the release; 0 or less once it has passed."""
         return (self._released_ns - time.monotonic_ns()) / 1e9
 
     def start(self) -> None:
-        """Take the opening tick: the first operation can begin."""
-        self._life.phase = "work"
-        self._life.meter.open(self._released_ns)
+        """Take the first tick; the first operation may begin."""
+        self._session.phase = "work"
+        self._session.meter.open(self._released_ns)
         self._started_ns = time.monotonic_ns()
 
     def finish(self) -> None:
-        """Take the closing tick, and tell the host."""
-        self._finished_ns = self._life.meter.close(None)
-        self._life.phase = "stop"
-        self._life.channel.send({"is": "measured", "finished_ns": self._finished_ns})
+        """Take the last tick, and notify the host."""
+        self._finished_ns = self._session.meter.close(None)
+        self._session.phase = "stop"
+        self._session.channel.send({"is": "measured", "finished_ns": self._finished_ns})
 
-    def told(self) -> Message:
-        """Tell when all this was, for the record."""
+    def times(self) -> Message:
+        """Return the instants of the run for the record, monotonic ns."""
         return {
             "busy_from_ns": self._started_ns,
             "busy_until_ns": self._finished_ns,
@@ -50,24 +50,24 @@ class FiniteRun:
         }
 
 
-async def measure_work(session: Session, runtime: Runtime) -> Message:
-    """Run a finite workload on its loop, waiting for the release by the loop's own clock.
+async def measure_finite(session: Session, runner: Runner) -> Message:
+    """Measure a finite workload on its loop; the loop's own clock waits for the release.
 
-    It runs in the life's own task, as it would in a script. Raises whatever it raises.
+    It runs in the session's task, as it would in a script. Raises whatever the workload raises.
     """
     session.channel.send({"is": "ready"})
-    finite_run = FiniteRun(session, await runtime.receive(session.channel))
+    finite_run = FiniteRun(session, await runner.receive(session.channel))
     while (wait_s := finite_run.wait_s) > 0:  # again if a timer fires early, as uvloop's may
-        await runtime.sleep(wait_s)
+        await runner.sleep(wait_s)
     finite_run.start()
     await session.workload.run(session.worker)
     finite_run.finish()
-    await runtime.receive(session.channel)
-    return finite_run.told()
+    await runner.receive(session.channel)
+    return finite_run.times()
 
 
-def measure_work_alone(session: Session) -> Message:
-    """Call the work of a workload that makes loops, where none runs. Raises whatever it raises."""
+def measure_without_loop(session: Session) -> Message:
+    """Measure a workload that makes its own loops, where none runs. Raises whatever it raises."""
     session.channel.send({"is": "ready"})
     finite_run = FiniteRun(session, session.channel.receive())
     while (wait_s := finite_run.wait_s) > 0:
@@ -76,4 +76,4 @@ def measure_work_alone(session: Session) -> Message:
     session.workload.work(session.worker)
     finite_run.finish()
     session.channel.receive()
-    return finite_run.told()
+    return finite_run.times()

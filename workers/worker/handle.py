@@ -1,4 +1,4 @@
-"""A worker as its workload sees it: what to count on, and when to stop."""
+"""A worker as its workload sees it: counters to add to, and whether to go on."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import math
 from typing import TYPE_CHECKING
 
 from workers.loops.registry import load_loop
-from workers.loops.runners import runtime_of
+from workers.loops.runners import runner_for
 from workers.worker.histogram import Histogram
 
 if TYPE_CHECKING:
     from workers.loops.registry import LoopFactory
 
-SAMPLES_KEPT = 3  # texts of errors: enough to see what went wrong, too few to cost memory
+SAMPLES_KEPT = 3  # error messages per worker: enough to see what failed, too few to cost memory
 
 
 class Worker:
     """One thread, process or sub-interpreter that runs one event loop.
 
-    A workload adds to `operations` and `bytes`, reports what went wrong with `fail`, and, unless
-    it is finite, goes on while `running` is true. Figures of its own go into `figures`, the unit
-    in the name ("settle_s"); timed cells count with `latency(ns)` how long each operation took.
-    `loop` is the loop's name in the cell. A worker that only `serves` others' operations says so
-    in `setup`, and none are expected of it.
+    A workload adds to `operations` and `bytes`, reports errors with `fail`, and, unless it is
+    finite, runs while `running` is true. It may put figures of its own into `figures`, with the
+    unit in the name ("settle_s"). A timed workload calls `latency(ns)` for each operation. `loop`
+    is the loop's name in the cell. A worker that only `serves` the operations of others sets that
+    in `setup`; no operations are expected of it.
 
-    Everything here belongs to this worker alone: the counters are read by its own ticks and added
-    up only after the window.
+    Everything here belongs to this worker alone: its own ticks read the counters, and they are
+    added up only after the window.
     """
 
     __slots__ = (
@@ -60,29 +60,29 @@ class Worker:
         self.serves = False
         self.running = True
         self._histogram = Histogram()
-        self.latency = self._histogram.record  # at hand: one call an operation, not two
-        self._stopping = runtime_of(loop).event()
+        self.latency = self._histogram.record  # bound once: one call per operation, not two
+        self._stopping = runner_for(loop).event()
 
     @property
     def loop_factory(self) -> LoopFactory:
-        """What makes a loop of the cell's kind, for workloads that make loops.
+        """The factory of the cell's kind of loop, for workloads that make their own loops.
 
         Raises:
-            UnknownLoopError: trio runs here, which makes no loop of asyncio's kind.
+            UnknownLoopError: the cell's loop is trio, which has no asyncio loop.
         """
         return load_loop(self.loop)
 
-    def fail(self, what: str) -> None:
-        """Count an operation that went wrong, which is never counted as done."""
+    def fail(self, error: str) -> None:
+        """Count a failed operation, which is never counted as done."""
         self.errors += 1
         if len(self.error_samples) < SAMPLES_KEPT:
-            self.error_samples.append(what)
+            self.error_samples.append(error)
 
     def finite_figures(self) -> dict[str, float]:
-        """Tell the workload's own figures, for the record.
+        """Return the workload's own figures for the record.
 
         Raises:
-            ValueError: one of them is no number, or is infinite, which JSON cannot tell.
+            ValueError: one of them is not a finite number, which JSON cannot hold.
         """
         for name, value in self.figures.items():
             if not _finite(value):
@@ -90,15 +90,15 @@ class Worker:
         return self.figures
 
     def latencies(self) -> dict[str, list[int]] | None:
-        """Tell the latencies counted, for the record; None without any."""
+        """Return the latency histogram for the record; None if nothing was timed."""
         return self._histogram.document()
 
     async def stopped(self) -> None:
-        """Return when the worker has been told to stop (for traffic that drives itself)."""
+        """Wait until the worker has to stop (for traffic that drives itself)."""
         await self._stopping.wait()
 
     def stop(self) -> None:
-        """Tell the traffic to end; called by the host on the worker's own loop."""
+        """Make the traffic end; called by the session on the worker's own loop."""
         self.running = False
         self._stopping.set()
 

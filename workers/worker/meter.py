@@ -1,12 +1,59 @@
-"""A worker's meter: ticks at instants, its interpreter read back at the first and the last."""
+"""The meter: takes a worker's ticks, and reads its interpreter back at the first and the last."""
 
-from workers.host.schedule import Ticks
+import time
+
 from workers.readback.process import Readback
 from workers.worker.handle import Worker
 
+try:
+    from resource import RUSAGE_THREAD, getrusage
+
+    def minor_faults() -> int | None:
+        """Minor page faults of this thread so far; they show what state malloc is in."""
+        return getrusage(RUSAGE_THREAD).ru_minflt
+except ImportError:  # not Linux: the figure stays blank
+
+    def minor_faults() -> int | None:
+        """Return None: this system does not count them per thread."""
+        return None
+
+
+class Ticks:
+    """A worker's ticks, one list per column; counters are cumulative since the worker started."""
+
+    def __init__(self) -> None:
+        self.columns: dict[str, list[int | None]] = {
+            "instant_ns": [],
+            "time_ns": [],
+            "operations": [],
+            "errors": [],
+            "bytes": [],
+            "cpu_ns": [],
+            "minor_faults": [],
+        }
+
+    def take(self, instant_ns: int | None, worker: Worker) -> int:
+        """Read the clock, the counters, and the CPU time of the calling thread.
+
+        `instant_ns` is when this tick was due (None: now). Returns the time read, monotonic ns.
+        """
+        time_ns = time.monotonic_ns()
+        reading = (
+            time_ns if instant_ns is None else instant_ns,
+            time_ns,
+            worker.operations,
+            worker.errors,
+            worker.bytes,
+            time.thread_time_ns(),
+            minor_faults(),
+        )
+        for column, value in zip(self.columns.values(), reading, strict=True):
+            column.append(value)
+        return time_ns
+
 
 class Meter:
-    """Reads one worker. `readback` is None where the host reads back for all (threads)."""
+    """Measures one worker. `readback` is None where the host reads back for all (threads)."""
 
     def __init__(self, worker: Worker, readback: Readback | None) -> None:
         self._worker = worker
@@ -15,7 +62,7 @@ class Meter:
 
     @property
     def columns(self) -> dict[str, list[int | None]]:
-        """All ticks so far, a list a column."""
+        """All ticks so far, one list per column."""
         return self._ticks.columns
 
     def open(self, instant_ns: int) -> int:
@@ -25,7 +72,7 @@ class Meter:
         return self.tick(instant_ns)
 
     def tick(self, instant_ns: int | None) -> int:
-        """Take a tick that was due at an instant (None: now); return when it was taken."""
+        """Take a tick due at `instant_ns` (None: now); return when it was taken."""
         return self._ticks.take(instant_ns, self._worker)
 
     def close(self, instant_ns: int | None) -> int:

@@ -1,42 +1,43 @@
-"""From the name of a workload to its class: a built-in's name, or `package.module:Name`."""
+"""From a workload's name to its class. Every file in `workers/workloads` is a built-in workload.
+
+`my_load.py` holds the class `MyLoad` and is called "my-load": to add a workload, add its file. Your
+own, from elsewhere, is named `package.module:Name`.
+"""
 
 import importlib
+import os
 
+import workers.workloads
 from workers.worker.workload import Workload
-
-BUILT_IN = {
-    "compute": "workers.workloads.compute:Compute",
-    "shared": "workers.workloads.shared:Shared",
-    "echo": "workers.workloads.echo:Echo",
-    "stream": "workers.workloads.stream:Stream",
-    "scrape": "workers.workloads.scrape:Scrape",
-    "fetch": "workers.workloads.fetch:Fetch",
-    "lifecycle": "workers.workloads.lifecycle:Lifecycle",
-    "handoff": "workers.workloads.handoff:Handoff",
-    "sleep": "workers.workloads.sleep:Sleep",
-    "spawn": "workers.workloads.spawn:Spawn",
-    "cancel": "workers.workloads.cancel:Cancel",
-    "gather": "workers.workloads.gather:Gather",
-}
 
 
 class UnknownWorkloadError(ValueError):
-    """No workload of that name."""
+    """There is no workload of that name."""
+
+
+def built_in() -> dict[str, str]:
+    """Names of the built-in workloads, in alphabetical order, and `module:Class` of each."""
+    files = sorted(os.listdir(workers.workloads.__path__[0]))
+    stems = [file[:-3] for file in files if file.endswith(".py") and file != "__init__.py"]
+    return {
+        stem.replace("_", "-"): f"workers.workloads.{stem}:{stem.title().replace('_', '')}"
+        for stem in stems
+    }
 
 
 def load_workload(name: str) -> type[Workload]:
     """Import a workload's class.
 
     Raises:
-        UnknownWorkloadError: no built-in of that name, no such class in the module, or the class
+        UnknownWorkloadError: no built-in has that name, the module has no such class, or the class
             is not a `Workload`.
         ImportError: the module, or something it needs, cannot be imported.
     """
-    path = BUILT_IN.get(name, name)
-    module_name, _, class_name = path.partition(":")
+    known = built_in()
+    module_name, _, class_name = known.get(name, name).partition(":")
     if not class_name:
         raise UnknownWorkloadError(
-            f"unknown workload {name!r}; there are: {', '.join(BUILT_IN)}, "
+            f"unknown workload {name!r}; known: {', '.join(known)}, "
             f"or name your own as package.module:Name"
         )
     found = getattr(importlib.import_module(module_name), class_name, None)

@@ -1,6 +1,6 @@
-"""One worker's life: import, set up, be measured, tear down.
+"""One worker's session: import, set up, be measured, tear down.
 
-The same in a thread, a process or a sub-interpreter: orders come and reports go over the line.
+It is the same in a thread, a process or a sub-interpreter: orders and reports go through a channel.
 """
 
 import contextlib
@@ -13,17 +13,17 @@ from workers.cell import Cell
 from workers.host.channel import Channel, Message
 from workers.host.open_files import raise_limit
 from workers.loops.registry import import_loop, loop_version
-from workers.loops.runners import Runtime, runtime_of
+from workers.loops.runners import Runner, runner_for
 from workers.readback.gil import GilWatch
 from workers.readback.process import Readback
-from workers.worker.finite import measure_work, measure_work_alone
+from workers.worker.finite import measure_finite, measure_without_loop
 from workers.worker.handle import Worker
 from workers.worker.meter import Meter
 from workers.worker.registry import load_workload
 from workers.worker.windowed import measure_window
 from workers.worker.workload import Workload, build, reason_against
 
-GRACE_S = 5.0  # for operations in flight to end once told to stop; for a teardown; for a loop
+GRACE_S = 5.0  # limit for operations in flight after the stop, for a teardown, and for a loop
 
 
 class RefusedError(ValueError):
@@ -37,9 +37,9 @@ def load(cell: Cell) -> Workload:
         RefusedError: the workload does not run under that model on that loop.
         Exception: whatever those imports raise.
     """
-    raise_limit()  # of open files: the plan counts on it
+    raise_limit()  # on open files: the plan relies on it
     import_loop(cell.loop)
-    runtime_of(cell.loop)  # imports what runs the life on it
+    runner_for(cell.loop)  # imports the module that runs a session on it
     workload = build(load_workload(cell.workload), cell.parameters)
     reason = reason_against(workload, cell.model, cell.loop)
     if reason is not None:
@@ -48,14 +48,14 @@ def load(cell: Cell) -> Workload:
     return workload
 
 
-def work(descriptor: int) -> None:
-    """Live a worker's life, told what to do over the line behind `descriptor`."""
+def run_worker(descriptor: int) -> None:
+    """Run a worker's session, with orders from the channel behind `descriptor`."""
     channel = Channel(socket.socket(fileno=descriptor))
     session = None
     try:
         assignment = channel.receive()
         session = Session(channel, Cell(**assignment["cell"]), assignment["index"])
-        channel.send({"is": "closed", "report": session.live()})
+        channel.send({"is": "closed", "report": session.run()})
     except BaseException as error:
         phase, index = (session.phase, session.index) if session else ("start", None)
         with contextlib.suppress(ConnectionError):  # unless the host itself is gone
@@ -65,9 +65,9 @@ def work(descriptor: int) -> None:
 
 
 def failure_of(error: BaseException, phase: str, worker: int | None) -> dict[str, Any]:
-    """Tell what failed, for the record; `worker` is None where it was the host.
+    """Describe a failure for the record; `worker` is None if the host failed.
 
-    Of a group, which task groups and nurseries raise, it is the first error that is named.
+    Of an exception group, which task groups and nurseries raise, the first error is named.
     """
     first = error
     while isinstance(first, BaseExceptionGroup):
@@ -81,9 +81,9 @@ def failure_of(error: BaseException, phase: str, worker: int | None) -> dict[str
 
 
 class Session:
-    """Holds what a worker needs from its first import to its report."""
+    """What a worker holds from its first import to its report."""
 
-    workload: Workload  # these three once it is imported
+    workload: Workload  # set, like the next two, once the workload is imported
     worker: Worker
     meter: Meter
 
@@ -98,10 +98,10 @@ class Session:
             watch.install()
             self._readback = Readback(watch)
 
-    def live(self) -> Message:
+    def run(self) -> Message:
         """Run from import to the closed loop; return what is known of the worker only then.
 
-        All else has been reported before: whatever hangs while closing takes no figure with it.
+        The report has been sent before, so a worker that hangs while closing loses no figure.
         """
         cell = self.cell
         if cell.pinning is not None:
@@ -116,49 +116,49 @@ class Session:
         self.worker = Worker(self.index, cell.workers, cell.services, cell.loop)
         self.meter = Meter(self.worker, self._readback)
         if self.workload.makes_loops:
-            pending = self._without_a_loop()
+            pending = self._without_loop()
         else:
-            runtime = runtime_of(cell.loop)
-            pending = runtime.run(lambda: self._on_a_loop(runtime))
+            runner = runner_for(cell.loop)
+            pending = runner.run(lambda: self._on_loop(runner))
         return {"pending_tasks": pending, **self._errors()}
 
-    async def _on_a_loop(self, runtime: Runtime) -> int:
-        """Do all that belongs on the loop; return how many tasks are left running."""
+    async def _on_loop(self, runner: Runner) -> int:
+        """Do everything that happens on the loop; return the number of tasks left running."""
         workload, worker = self.workload, self.worker
-        runtime.hear_errors(worker.fail)  # an error of this worker, not a line in a log
+        runner.on_error(worker.fail)  # count it as this worker's error, not as a line in a log
         try:
             self.phase = "setup"
             await workload.setup(worker)
             if workload.finite:
-                told = await measure_work(self, runtime)
+                times = await measure_finite(self, runner)
             else:
-                told = await measure_window(self, runtime, GRACE_S)
+                times = await measure_window(self, runner, GRACE_S)
             worker.stop()
-            self._report(told, _loop_in_use(runtime))
+            self._report(times, _loop_in_use(runner))
         except BaseException as error:
             worker.stop()
             try:
-                await runtime.within(GRACE_S, workload.teardown(worker))
+                await runner.within(GRACE_S, workload.teardown(worker))
             except Exception as another:
-                error.add_note(f"and then, in teardown: {type(another).__name__}: {another}")
+                error.add_note(f"teardown failed, too: {type(another).__name__}: {another}")
             raise
         self.phase = "teardown"
-        await runtime.within(GRACE_S, workload.teardown(worker))
-        return runtime.pending()
+        await runner.within(GRACE_S, workload.teardown(worker))
+        return runner.pending()
 
-    def _without_a_loop(self) -> int:
-        """Measure a workload that makes loops itself; it leaves no task that we could see."""
+    def _without_loop(self) -> int:
+        """Measure a workload that makes its own loops; it leaves no task that we could count."""
         self.phase = "setup"
-        told = measure_work_alone(self)
-        runtime = runtime_of(self.cell.loop)
+        times = measure_without_loop(self)
+        runner = runner_for(self.cell.loop)
 
         async def look() -> Message:
-            return _loop_in_use(runtime)
+            return _loop_in_use(runner)
 
-        self._report(told, runtime.run(look))
+        self._report(times, runner.run(look))
         return 0
 
-    def _report(self, told: Message, loop: Message) -> None:
+    def _report(self, times: Message, loop: Message) -> None:
         cell, worker = self.cell, self.worker
         report = {
             "index": self.index,
@@ -173,7 +173,7 @@ class Session:
             "process": self._read_back(debug=loop["debug"]),
             **self._errors(),
             **loop,
-            **told,
+            **times,
         }
         self.channel.send({"is": "report", "report": report})
 
@@ -186,5 +186,5 @@ class Session:
         return self._readback.result(debug=debug, whole_process=self.cell.model == "processes")
 
 
-def _loop_in_use(runtime: Runtime) -> Message:
-    return {"loop_class": runtime.loop_class(), "debug": runtime.debug()}
+def _loop_in_use(runner: Runner) -> Message:
+    return {"loop_class": runner.loop_class(), "debug": runner.debug()}

@@ -1,8 +1,8 @@
-"""What a workload is: a dataclass of parameters with traffic to run on one event loop.
+"""The base of every workload: a dataclass of parameters, and traffic to run on one event loop.
 
-A workload needs `run`; `setup` and `teardown` are there for connections and servers. Every
-worker has an instance of its own, so state on `self` is shared with nobody, and stays until
-`teardown`: memory is read before.
+A workload needs `run`; `setup` and `teardown` are for connections and servers. Every worker has
+its own instance, so nothing on `self` is shared. Keep state there until `teardown`: memory is read
+before it.
 """
 
 import dataclasses
@@ -13,19 +13,16 @@ from workers.loops.registry import known_loop
 from workers.worker.handle import Worker
 
 PARAMETER_TYPES = (bool, int, float, str)
-# How a library is called in a sentence.
+# Names of the libraries in messages.
 LIBRARIES = {"asyncio": "asyncio's loops", "trio": "trio", "anyio": "anyio"}
 
 
 class ParameterError(ValueError):
-    """A parameter that the workload does not have, or a value that it cannot take."""
+    """The workload has no such parameter, or does not accept the value."""
 
 
 def parameter[T](default: T, summary: str, *, at_least: float | None = None) -> T:
-    """Declare a parameter: its default is what the study uses, `summary` what it means.
-
-    `at_least` is the smallest number that makes sense.
-    """
+    """Declare a parameter: its default value, what it means (with its unit), its smallest value."""
     metadata = {"summary": summary, "at_least": at_least}
     field: T = dataclasses.field(default=default, metadata=metadata)
     return field
@@ -35,17 +32,17 @@ def parameter[T](default: T, summary: str, *, at_least: float | None = None) -> 
 class Workload:
     """Base of every workload.
 
-    `operation` names what is counted, in the plural ("round trips"). `in_flight` names the
-    parameter that says how much work a worker has in flight: sizing deals it out. `descriptors` are
-    the open files that each unit of it holds in the worker's process: what exceeds the system's
-    limit is refused in the plan. `services` names the helpers that the driver starts beside the
-    child ("site"). `libraries` are those whose loops it runs on: "asyncio", "trio", "anyio".
+    `operation` is what is counted, in the plural ("round trips"). `in_flight` is the name of the
+    parameter that sets how much work each worker has in flight; sizing divides the total evenly.
+    `descriptors` is how many open files one unit of it needs in the worker's process; the plan
+    refuses what exceeds the system's limit. `services` are what the driver starts beside the child
+    ("site"). `libraries` are those whose loops it runs on: "asyncio", "trio", "anyio".
 
-    A `finite` workload does a stated number of operations and is done, the others go on until they
-    are stopped. `scaled` names the int parameters that say how much a finite one does, and `whole`
-    the one that what belongs together is as large as: more is done rather than a part. One that
-    `makes_loops` has `work` instead of `run`, and neither `setup` nor `teardown`: it is called
-    where no loop runs, and is finite.
+    A `finite` workload does a stated number of operations; others run until they are stopped.
+    `scaled` are the int parameters that set how much a finite one does: a study can reduce them.
+    `whole` is the parameter that is the size of one indivisible part: reduced or not, whole parts
+    are done, at least one. A workload that `makes_loops` is finite and has `work` instead of
+    `run`, `setup` and `teardown`; it is called where no loop runs.
     """
 
     operation: ClassVar[str] = "operations"
@@ -59,23 +56,23 @@ class Workload:
     makes_loops: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
-        """Check that what makes loops is finite: no loop of ours runs that could stop it."""
+        """Check that a workload that makes loops is finite: no loop of ours runs to stop it."""
         if cls.makes_loops and not cls.finite:
             raise TypeError(f"{cls.__name__}: a workload that makes loops is finite")
 
     def refuses(self, model: str, loop: str) -> str | None:
-        """Say why it cannot run under `model` on `loop` with its parameters; None where it can.
+        """Why it cannot run under `model` on `loop` with these parameters; None if it can.
 
-        What its `libraries` leave out is refused whatever this says. A class method will do where
-        no parameter counts.
+        Loops of libraries not in `libraries` are refused in any case. Make it a class method if no
+        parameter matters.
         """
         del model
         return _foreign(type(self), loop)
 
     def uneven(self) -> str | None:
-        """Say why work in flight cannot be dealt out evenly with its parameters; None if it can.
+        """Why work in flight cannot be divided evenly among workers; None if it can.
 
-        It is what strong sizing takes.
+        Strong sizing needs that.
         """
         return None
 
@@ -83,29 +80,29 @@ class Workload:
         """Import what these parameters need; called once, before any loop exists."""
 
     def facts(self) -> dict[str, str]:
-        """Tell what is really in use (a parser, say); goes into the record."""
+        """What is really in use (which parser, say), for the record."""
         return {}
 
     async def setup(self, worker: Worker) -> None:
-        """Build what the traffic needs, inside the worker: payload, connections, sessions."""
+        """Create what the traffic needs, inside the worker: payload, connections, sessions."""
 
     async def run(self, worker: Worker) -> None:
         """Run traffic until `worker.running` is false, counting `worker.operations`.
 
-        A finite workload does what it has to do, and returns.
+        A finite workload does all its operations and returns.
         """
         raise NotImplementedError(f"{type(self).__name__} has no run()")
 
     def work(self, worker: Worker) -> None:
-        """Do all of the work where no loop runs; only of a workload that `makes_loops`."""
+        """Do all the work, with no loop running; only for a workload that `makes_loops`."""
         raise NotImplementedError(f"{type(self).__name__} has no work()")
 
     async def teardown(self, worker: Worker) -> None:
-        """Close everything that `setup` opened; called whatever happened."""
+        """Close everything that `setup` opened; always called, even after an error."""
 
 
 def reason_against(workload: Workload, model: str, loop: str) -> str | None:
-    """Why a workload cannot run under `model` on `loop`, by its libraries or its own word.
+    """Why a workload cannot run under `model` on `loop`: its `libraries` or its `refuses`.
 
     Raises:
         UnknownLoopError: no such loop.
@@ -116,15 +113,15 @@ def reason_against(workload: Workload, model: str, loop: str) -> str | None:
 def _foreign(workload: type[Workload], loop: str) -> str | None:
     if known_loop(loop).library in workload.libraries:
         return None
-    return f"runs on {' and '.join(LIBRARIES[each] for each in workload.libraries)} only"
+    return f"runs only on {' and '.join(LIBRARIES[each] for each in workload.libraries)}"
 
 
 def parameters_of(workload: type[Workload]) -> dict[str, dict[str, Any]]:
-    """List a workload's parameters: type, default, choices, least value and meaning of each.
+    """List a workload's parameters: type, default, choices, smallest value and summary of each.
 
     Raises:
-        ParameterError: a field's type is not bool, int, float, str or a Literal of strings, or what
-            `scaled`, `whole` or `in_flight` names is no int among them.
+        ParameterError: a field's type is not bool, int, float, str or a Literal of strings, or
+            `scaled`, `whole` or `in_flight` names something that is not an int parameter.
     """
     hints = get_type_hints(workload)
     described = {}
@@ -148,7 +145,7 @@ def parameters_of(workload: type[Workload]) -> dict[str, dict[str, Any]]:
         }
     for name in (*workload.scaled, *filter(None, [workload.whole, workload.in_flight])):
         if described.get(name, {}).get("type") != "int":
-            raise ParameterError(f"{workload.__name__}: {name!r} is no int parameter of its own")
+            raise ParameterError(f"{workload.__name__}: {name!r} is not one of its int parameters")
     return described
 
 
@@ -156,7 +153,7 @@ def build(workload: type[Workload], values: dict[str, Any]) -> Workload:
     """Make an instance with these parameters, defaults for the rest.
 
     Raises:
-        ParameterError: an unknown parameter, a wrong type, or a value out of range.
+        ParameterError: unknown parameter, wrong type, or a value out of range.
     """
     known = parameters_of(workload)
     for name, value in values.items():

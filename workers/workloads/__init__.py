@@ -1,1 +1,1 @@
-"""The workloads of the study, one file each."""
+"""Workloads, one file each; what they are made of is in `parts`."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workers import Worker, Workload, parameter
-from workers.workloads.echo_ends import ENDS, Ends, Wanted
-from workers.workloads.loopback import PLAIN
-from workers.workloads.turns import turns_of
+from workers.workloads.parts.echo_ends import ENDS, Ends, Wanted
+from workers.workloads.parts.loopback import PLAIN
+from workers.workloads.parts.turns import turns_of
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Echo(Workload):
         """Have a certificate, and what is shared, before there is any loop."""
         self._contexts = PLAIN
         if self.tls != "off":
-            from workers.workloads import tls
+            from workers.workloads.parts import tls
 
             tls.certificate()
             if self.tls == "shared":
@@ -65,7 +65,7 @@ class Echo(Workload):
         self._ends: Ends | None = None
         payload = (bytes(range(256)) * -(-self.payload_bytes // 256))[: self.payload_bytes]
         if self.tls == "per-worker":
-            from workers.workloads import tls
+            from workers.workloads.parts import tls
 
             self._contexts = tls.new_contexts()
         wanted = Wanted(worker, self.connections, payload, turns_of(self.work_us), self._contexts)

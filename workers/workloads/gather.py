@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 
 from workers import Worker, Workload, parameter
-from workers.workloads.joins import JOINS, Join
+from workers.workloads.parts.joins import JOINS, Join
 
 
 @dataclass

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from workers import Worker, Workload, parameter
-from workers.workloads.meeting import meeting
-from workers.workloads.timekeeper import Timekeeper
+from workers.workloads.parts.meeting import meeting
+from workers.workloads.parts.timekeeper import Timekeeper
 
 
 @dataclass

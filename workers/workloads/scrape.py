@@ -9,8 +9,8 @@ import aiohttp
 
 from workers import Worker, Workload, parameter
 from workers.services.site.stories import STORIES_PER_PAGE, News, Story
-from workers.workloads.http_client import client_facts, service_url
-from workers.workloads.parsers import Commented, Listed, Parser, load_parser
+from workers.workloads.parts.http_client import client_facts, service_url
+from workers.workloads.parts.parsers import Commented, Listed, Parser, load_parser
 
 TIMEOUT_S = 10.0  # for one page, all in all
 PAUSE_S = 0.1  # after a list page that failed: a site that is gone is not hammered

@@ -8,9 +8,9 @@ from typing import Literal
 
 from workers import Worker, Workload, parameter
 from workers.loops.libraries import library
-from workers.workloads.lateness import Lateness
-from workers.workloads.pauses import Pauses, exponential_s
-from workers.workloads.turns import turns, turns_of
+from workers.workloads.parts.lateness import Lateness
+from workers.workloads.parts.pauses import Pauses, exponential_s
+from workers.workloads.parts.turns import turns, turns_of
 
 Tasks = Literal["few", "each"]
 

@@ -55,7 +55,7 @@ class Spawn(Workload):
         self._sleep, self._join = spoken.sleep, spoken.join
         self._tasks_begin: AbstractContextManager[None] = nullcontext()
         if spoken.name == "asyncio":
-            from workers.workloads import spawn_on_asyncio as choices
+            from workers.workloads.parts import spawn_on_asyncio as choices
 
             if self.join != "TaskGroup":
                 self._join = {"wait": choices.wait, "gather": choices.gather}[self.join]

@@ -1,7 +1,7 @@
-"""Many tasks at once in asyncio, trio and anyio: the few shapes that workloads need of all three.
+"""Many tasks at once in asyncio, trio and anyio: the three patterns that workloads need of each.
 
-Each shape is a whole small program as that library's user would write it, so nothing of ours
-stands between an operation and the library.
+Each pattern is a whole small program as that library's user would write it, so no code of ours runs
+between an operation and the library.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
@@ -10,57 +10,57 @@ from typing import Any, Protocol
 from workers.loops.registry import known_loop
 
 type Begin = Callable[[], Coroutine[Any, Any, object]]
-"""An async function without arguments: what a task is made of."""
+"""An async function without arguments, run as a task."""
 
 type Leg = Callable[[Callable[[], None]], Coroutine[Any, Any, object]]
-"""The same in a relay: it is given what starts the next one, and calls that at its end."""
+"""A task of a relay: an async function that calls its argument at its end to start the next."""
 
 
 class Library(Protocol):
-    """A library's tasks."""
+    """Tasks in one of the libraries."""
 
     name: str
-    """As `libraries` of a workload has it: `asyncio`, `trio`, `anyio`."""
+    """As in a workload's `libraries`: `asyncio`, `trio`, `anyio`."""
     cancelled: type[BaseException]
-    """What a cancelled task is told by."""
+    """What is raised in a cancelled task."""
     sleep: Callable[[float], Awaitable[object]]
-    """The library's own, no wrapper; seconds."""
+    """The library's own function, without a wrapper; seconds."""
 
     async def join(self, begins: Iterable[Begin]) -> None:
-        """Start a task for each, in a group; return when all are done.
+        """Start a task for each in one group; return when all have ended.
 
         Raises:
-            BaseExceptionGroup: of what tasks raised; the others have been cancelled then.
+            BaseExceptionGroup: what the tasks raised; the others have been cancelled.
         """
 
     async def relay(self, legs: Iterable[Leg], at_most: int) -> None:
-        """Start a task for each, in a group, `at_most` of them at first; the others follow these.
+        """Run a task for each in one group, `at_most` of them at a time.
 
-        No queue and no semaphore stands between two tasks: the one that ends starts the next.
+        The task that ends starts the next: there is no queue and no semaphore between them.
 
         Raises:
-            BaseExceptionGroup: as `join`.
+            BaseExceptionGroup: as in `join`.
         """
 
     async def cancel(self, begins: Iterable[Begin], ready: Begin) -> int:
         """Start a task for each, wait for `ready`, cancel them all.
 
-        Returns the ns from the first cancelling until the last task has settled.
+        Returns the ns from the first cancellation until the last task has ended.
         """
 
 
 def library(loop: str) -> Library:
-    """The library that is spoken on a loop of that name; to be called on that very loop.
+    """Return the library of that loop; call it with that loop running.
 
     Raises:
-        UnknownLoopError: no such loop.
+        UnknownLoopError: there is no such loop.
         ImportError: the library is not installed.
     """
     name = known_loop(loop).library
     if name == "asyncio":
-        from workers.loops.libraries.of_asyncio import Asyncio  # a worker on trio does without
+        from workers.loops.libraries.on_asyncio import Asyncio  # trio's workers do not import it
 
         return Asyncio()
-    from workers.loops.libraries.of_scopes import Scopes
+    from workers.loops.libraries.on_trio_and_anyio import CancelScopes
 
-    return Scopes(name)
+    return CancelScopes(name)

@@ -1,4 +1,4 @@
-"""What runs a worker's life: asyncio on one of its loops, or trio. All that differs is in here."""
+"""What runs a session: asyncio on one of its loops, or trio. All differences are in this folder."""
 
 from __future__ import annotations
 
@@ -11,54 +11,55 @@ if TYPE_CHECKING:
 
     from workers.host.channel import Channel, Message
 
-ENDED_EARLY = "the traffic ended before it was told to stop"
+ENDED_EARLY = "the traffic ended before the worker was stopped"
 
 
 class Event(Protocol):
-    """Something that happens once, and can be waited for on the loop."""
+    """A flag that is set once, and can be awaited on the loop."""
 
     def set(self) -> None:
-        """Let it happen."""
+        """Set it."""
 
     async def wait(self) -> object:
-        """Return when it has happened."""
+        """Wait until it is set."""
 
 
 class Traffic(Protocol):
-    """What runs beside a worker's life until it is told to stop."""
+    """A workload's traffic, a task beside the session until the worker is stopped."""
 
     async def beside[T](self, awaited: Coroutine[Any, Any, T]) -> T:
-        """Wait for something while the traffic runs.
+        """Await something while the traffic runs.
 
         Raises:
-            RuntimeError: the traffic ended meanwhile; or what it raised, if it did.
+            RuntimeError: the traffic ended meanwhile.
+            Exception: whatever the traffic raised meanwhile.
         """
 
     async def end(self, grace_s: float) -> None:
-        """Let traffic that was told to stop finish its operations, then cancel what goes on.
+        """Give stopped traffic `grace_s` to finish its operations, then cancel it.
 
         Raises:
             Exception: whatever the traffic raised.
         """
 
     async def cancel(self, grace_s: float) -> None:
-        """Cancel the traffic, and wait until it has ended, if it ends in time."""
+        """Cancel the traffic, and wait at most `grace_s` for it to end."""
 
 
-class Runtime(Protocol):
-    """Runs a worker's life and gives it what differs between asyncio and trio."""
+class Runner(Protocol):
+    """Runs a session, and provides it with what differs between asyncio and trio."""
 
     def run[T](self, session: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Make a loop, run `session` on it to its end, close the loop."""
 
     def event(self) -> Event:
-        """Make an event; a loop need not run yet."""
+        """Make an event; no loop has to run yet."""
 
     def start(self, traffic: Coroutine[Any, Any, None]) -> Traffic:
-        """Start traffic beside the life that calls this."""
+        """Start traffic as a task beside the calling session."""
 
-    def hear_errors(self, heard: Callable[[str], None]) -> None:
-        """Have what goes wrong in callbacks told to `heard` from now on, not to a log."""
+    def on_error(self, report: Callable[[str], None]) -> None:
+        """From now on call `report` for errors in callbacks, instead of logging them."""
 
     async def sleep(self, seconds: float) -> None:
         """Wait by the loop's own clock."""
@@ -67,38 +68,38 @@ class Runtime(Protocol):
         """Wait for a message without blocking the loop.
 
         Raises:
-            LineClosedError: the other end is gone.
+            ChannelClosedError: the other end is closed.
         """
 
     async def take_ticks(self, instants_ns: Sequence[int], tick: Callable[[int], None]) -> None:
-        """Call `tick(instant)` at each instant (monotonic ns), or as soon after as can be.
+        """Call `tick(instant)` at each instant (monotonic ns), or as soon after it as possible.
 
-        Each is scheduled relative to the loop's own clock, which need not be `time.monotonic`.
+        They are scheduled by the loop's own clock, which need not be `time.monotonic`.
         """
 
     async def within(self, limit_s: float, closing: Coroutine[Any, Any, None]) -> None:
-        """Wait for what closes things, but not for ever: what hangs counts as pending."""
+        """Await a teardown for at most `limit_s`; if it hangs, it counts as a pending task."""
 
     def pending(self) -> int:
-        """Count the tasks that are left beside the one that asks."""
+        """Count the tasks that are left, without the calling one."""
 
     def loop_class(self) -> str:
-        """Name the class of the running loop, with its module."""
+        """Return module and class name of the running loop."""
 
     def debug(self) -> bool:
-        """Tell whether the running loop is in debug mode."""
+        """Whether the running loop is in debug mode."""
 
 
-def runtime_of(loop: str) -> Runtime:
-    """What runs a life on this loop; its library is imported only now.
+def runner_for(loop: str) -> Runner:
+    """Return the runner for a loop; imports its library.
 
     Raises:
-        UnknownLoopError: no such loop.
+        UnknownLoopError: there is no such loop.
     """
     if known_loop(loop).made_by is None:
-        from workers.loops.runners.on_trio import TrioRuntime
+        from workers.loops.runners.on_trio import TrioRunner
 
-        return TrioRuntime()
-    from workers.loops.runners.on_asyncio import AsyncioRuntime
+        return TrioRunner()
+    from workers.loops.runners.on_asyncio import AsyncioRunner
 
-    return AsyncioRuntime(loop)
+    return AsyncioRunner(loop)

@@ -1,4 +1,4 @@
-"""A worker's life on asyncio, on whichever of its loops."""
+"""Runs a session on asyncio, on any of its loops."""
 
 import asyncio
 import time
@@ -11,13 +11,13 @@ from workers.loops.runners import ENDED_EARLY
 
 
 class AsyncioTraffic:
-    """A task of its own, directly on the loop."""
+    """The traffic as a task of the loop."""
 
     def __init__(self, traffic: Coroutine[Any, Any, None]) -> None:
         self._task = asyncio.create_task(traffic)
 
     async def beside[T](self, awaited: Coroutine[Any, Any, T]) -> T:
-        """Wait for something while the task runs."""
+        """Await something while the task runs."""
         waiting = asyncio.ensure_future(awaited)
         await asyncio.wait({self._task, waiting}, return_when=asyncio.FIRST_COMPLETED)
         if waiting.done():
@@ -41,42 +41,42 @@ class AsyncioTraffic:
             await asyncio.wait({self._task}, timeout=grace_s)
 
 
-class AsyncioRuntime:
-    """Runs lives by `asyncio.Runner`."""
+class AsyncioRunner:
+    """Runs a session with `asyncio.Runner`."""
 
     def __init__(self, loop: str) -> None:
         self._loop = loop
 
     def run[T](self, session: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run a life on a loop of the cell's kind."""
+        """Run a session on a new loop of the cell's kind."""
         with asyncio.Runner(loop_factory=load_loop(self._loop)) as runner:
             return runner.run(session())
 
     def event(self) -> asyncio.Event:
-        """Make an event; it belongs to the loop that first waits for it."""
+        """Make an event; it belongs to the loop that first awaits it."""
         return asyncio.Event()
 
     def start(self, traffic: Coroutine[Any, Any, None]) -> AsyncioTraffic:
         """Start traffic as a task."""
         return AsyncioTraffic(traffic)
 
-    def hear_errors(self, heard: Callable[[str], None]) -> None:
-        """Become the loop's exception handler."""
+    def on_error(self, report: Callable[[str], None]) -> None:
+        """Set the loop's exception handler."""
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(lambda _, context: heard(_told(context)))
+        loop.set_exception_handler(lambda _, context: report(_message(context)))
 
     async def sleep(self, seconds: float) -> None:
         """Wait by the loop's own clock."""
         await asyncio.sleep(seconds)
 
     async def receive(self, channel: Channel) -> Message:
-        """Wait for a message as a reader of the loop."""
+        """Wait for a message with the loop's `add_reader`."""
         loop = asyncio.get_running_loop()
         arrived: asyncio.Future[Message] = loop.create_future()
 
         def readable() -> None:
             try:
-                message = channel.take()
+                message = channel.poll()
             except OSError as error:
                 loop.remove_reader(channel.fileno())
                 arrived.set_exception(error)
@@ -92,9 +92,9 @@ class AsyncioRuntime:
             loop.remove_reader(channel.fileno())
 
     async def take_ticks(self, instants_ns: Sequence[int], tick: Callable[[int], None]) -> None:
-        """Take each tick in a callback of the loop's: no task has to be woken for it."""
+        """Take each tick in a timer callback: no task has to be woken for it."""
         loop = asyncio.get_running_loop()
-        over = loop.create_future()
+        done = loop.create_future()
         upcoming = iter(instants_ns)
 
         def arm(instant_ns: int) -> None:
@@ -106,33 +106,33 @@ class AsyncioRuntime:
             following = next(upcoming, None)
             if following is not None:
                 arm(following)
-            elif not over.done():
-                over.set_result(None)
+            elif not done.done():
+                done.set_result(None)
 
         arm(next(upcoming))
-        await over
+        await done
 
     async def within(self, limit_s: float, closing: Coroutine[Any, Any, None]) -> None:
-        """Leave what hangs as a pending task."""
+        """Leave a hanging teardown behind as a pending task."""
         task = asyncio.create_task(closing)
         await asyncio.wait({task}, timeout=limit_s)
         if task.done():
             task.result()
 
     def pending(self) -> int:
-        """Count all tasks of the loop but the one that asks."""
+        """Count all tasks of the loop but the calling one."""
         return len(asyncio.all_tasks() - {asyncio.current_task()})
 
     def loop_class(self) -> str:
-        """Name the class of the running loop."""
+        """Return module and class name of the running loop."""
         kind = type(asyncio.get_running_loop())
         return f"{kind.__module__}.{kind.__qualname__}"
 
     def debug(self) -> bool:
-        """Tell whether the running loop is in debug mode."""
+        """Whether the running loop is in debug mode."""
         return asyncio.get_running_loop().get_debug()
 
 
-def _told(context: dict[str, Any]) -> str:
+def _message(context: dict[str, Any]) -> str:
     error = context.get("exception")
     return f"{context['message']}: {error!r}" if error else str(context["message"])

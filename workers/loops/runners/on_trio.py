@@ -1,4 +1,4 @@
-"""A worker's life on trio."""
+"""Runs a session on trio."""
 
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -12,7 +12,7 @@ from workers.loops.runners import ENDED_EARLY
 
 
 class TrioTraffic:
-    """A task in the nursery around the life; what it raises is kept for whoever asks."""
+    """The traffic as a task in the session's nursery; its error is kept until someone awaits it."""
 
     def __init__(self, nursery: trio.Nursery, traffic: Coroutine[Any, Any, None]) -> None:
         self._scope = trio.CancelScope()
@@ -25,7 +25,7 @@ class TrioTraffic:
         try:
             with self._scope:
                 await traffic
-        except trio.Cancelled:  # not by us: the whole life is over
+        except trio.Cancelled:  # not by us: the whole session is cancelled
             raise
         except BaseException as error:
             self._error = error
@@ -34,7 +34,7 @@ class TrioTraffic:
             self._waiting.cancel()
 
     async def beside[T](self, awaited: Coroutine[Any, Any, T]) -> T:
-        """Wait for something in a scope that the end of the traffic cancels."""
+        """Await something in a scope that is cancelled when the traffic ends."""
         with trio.CancelScope() as self._waiting:
             if self._ended.is_set():
                 self._waiting.cancel()
@@ -60,23 +60,23 @@ class TrioTraffic:
             raise self._error
 
 
-class TrioRuntime:
-    """Runs lives by `trio.run`."""
+class TrioRunner:
+    """Runs a session with `trio.run`."""
 
     def __init__(self) -> None:
-        self._tasks_of_its_own = 0
+        self._tasks_at_start = 0
         self._cut_short = 0
 
     def run[T](self, session: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run a life inside a nursery for its traffic."""
+        """Run a session inside a nursery for its traffic."""
         return trio.run(self._run, session)
 
     async def _run[T](self, session: Callable[[], Coroutine[Any, Any, T]]) -> T:
         async with trio.open_nursery() as self._nursery:
-            self._tasks_of_its_own = _tasks()
-            lived = await outcome.acapture(session)  # so that no nursery wraps what it raises
+            self._tasks_at_start = _tasks()
+            result = await outcome.acapture(session)  # or the nursery would wrap what it raises
             self._nursery.cancel_scope.cancel()
-        return lived.unwrap()
+        return result.unwrap()
 
     def event(self) -> trio.Event:
         """Make an event."""
@@ -86,44 +86,44 @@ class TrioRuntime:
         """Start traffic in the nursery."""
         return TrioTraffic(self._nursery, traffic)
 
-    def hear_errors(self, heard: Callable[[str], None]) -> None:
-        """Nothing to hear: on trio every error reaches the task that waits for it."""
+    def on_error(self, report: Callable[[str], None]) -> None:
+        """Do nothing: in trio every error is raised in the task that awaits it."""
 
     async def sleep(self, seconds: float) -> None:
-        """Wait by trio's own clock."""
+        """Wait by trio's clock."""
         await trio.sleep(seconds)
 
     async def receive(self, channel: Channel) -> Message:
-        """Wait for a message by trio's own poll."""
+        """Wait for a message with trio's `wait_readable`."""
         message = None
         while message is None:
             await trio.lowlevel.wait_readable(channel.fileno())
-            message = channel.take()
+            message = channel.poll()
         return message
 
     async def take_ticks(self, instants_ns: Sequence[int], tick: Callable[[int], None]) -> None:
-        """Take each tick in the task that calls this: trio has no other timers."""
+        """Take each tick in the calling task: trio has no timer callbacks."""
         for instant_ns in instants_ns:
             delay_s = instant_ns / 1e9 - time.monotonic()
             await trio.sleep_until(trio.current_time() + delay_s)
             tick(instant_ns)
 
     async def within(self, limit_s: float, closing: Coroutine[Any, Any, None]) -> None:
-        """Cut short what hangs, since no task of trio's is left behind, and count it."""
+        """Cancel a hanging teardown, since trio leaves no task behind, and count it."""
         with trio.move_on_after(limit_s) as scope:
             await closing
         self._cut_short += scope.cancelled_caught
 
     def pending(self) -> int:
-        """Count tasks beyond those that ran when the life began, and what was cut short."""
-        return _tasks() - self._tasks_of_its_own + self._cut_short
+        """Count the tasks beyond those at the session's start, and the teardowns cancelled."""
+        return _tasks() - self._tasks_at_start + self._cut_short
 
     def loop_class(self) -> str:
-        """Name what runs: trio's loop has no class that one could choose."""
+        """Return `trio.run`: trio's loop is not a class that one can choose."""
         return "trio.run"
 
     def debug(self) -> bool:
-        """Trio has no debug mode."""
+        """Return False: trio has no debug mode."""
         return False
 
 

@@ -47,7 +47,7 @@ def load_parser(name: str) -> Parser:
     Raises:
         ImportError: its package is not installed, or refuses this interpreter.
     """
-    return cast("Parser", importlib.import_module(f"workers.workloads.parsers.with_{name}"))
+    return cast("Parser", importlib.import_module(f"workers.workloads.parts.parsers.with_{name}"))
 
 
 def leading_number(text: str) -> int:

@@ -3,7 +3,7 @@
 import platform
 from html.parser import HTMLParser
 
-from workers.workloads.parsers import Commented, Listed, leading_number
+from workers.workloads.parts.parsers import Commented, Listed, leading_number
 
 VERSION = f"html.parser {platform.python_version()}"
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Protocol, cast
 
 from workers import Worker
-from workers.workloads.loopback import PLAIN, Contexts, listen
-from workers.workloads.turns import turns
+from workers.workloads.parts.loopback import PLAIN, Contexts, listen
+from workers.workloads.parts.turns import turns
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,7 @@
-"""`python -m workers.workloads.certificate`: make a certificate for 127.0.0.1, good for nothing
-else.
+"""`python -m workers.workloads.parts.certificate`: make a test certificate for 127.0.0.1.
 
-A process of its own, since what makes it (trustme on cryptography, with an OpenSSL of its own)
-must not be in the memory of a process that is measured, and does not load in sub-interpreters.
+It runs in a separate process, since what it imports (trustme on cryptography, with its own OpenSSL)
+must not be in the memory of a measured process, and does not load in sub-interpreters.
 Prints one line of JSON, `{"authority": PEM, "chain": PEM of private key and certificate}`.
 """
 
@@ -21,8 +20,8 @@ def main() -> int:
         return 1
     authority = trustme.CA()
     chain = authority.issue_cert(HOST).private_key_and_cert_chain_pem
-    told = {"authority": authority.cert_pem, "chain": chain}
-    print(json.dumps({name: pem.bytes().decode() for name, pem in told.items()}))
+    pems = {"authority": authority.cert_pem, "chain": chain}
+    print(json.dumps({name: pem.bytes().decode() for name, pem in pems.items()}))
     return 0
 
 

@@ -8,7 +8,7 @@ import tempfile
 from functools import cache
 from typing import NamedTuple
 
-from workers.workloads.loopback import Contexts
+from workers.workloads.parts.loopback import Contexts
 
 LIMIT_S = 30.0  # to make a certificate, which takes a quarter of a second
 
@@ -33,7 +33,7 @@ def certificate() -> Certificate:
     """
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "workers.workloads.certificate"],
+            [sys.executable, "-m", "workers.workloads.parts.certificate"],
             check=False,
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -1,4 +1,4 @@
-"""asyncio's tasks, on whichever of its loops."""
+"""Many tasks in asyncio, on any of its loops."""
 
 import asyncio
 import time
@@ -9,7 +9,7 @@ from workers.loops.libraries import Begin, Leg
 
 
 class Asyncio:
-    """Groups to join, lists to cancel."""
+    """A `TaskGroup` to join tasks, a list to cancel them."""
 
     name = "asyncio"
     cancelled: type[BaseException] = asyncio.CancelledError
@@ -24,20 +24,20 @@ class Asyncio:
                 group.create_task(begin())
 
     async def relay(self, legs: Iterable[Leg], at_most: int) -> None:
-        """Start them in a `TaskGroup`, which takes tasks from its tasks, too."""
+        """Start them in a `TaskGroup`; its own tasks may add more."""
         waiting = iter(legs)
         async with asyncio.TaskGroup() as group:
 
-            def follow() -> None:
+            def start_next() -> None:
                 leg = next(waiting, None)
                 if leg is not None:
-                    group.create_task(leg(follow))
+                    group.create_task(leg(start_next))
 
             for leg in islice(waiting, at_most):
-                group.create_task(leg(follow))
+                group.create_task(leg(start_next))
 
     async def cancel(self, begins: Iterable[Begin], ready: Begin) -> int:
-        """Cancel each task by itself: asyncio has nothing that cancels many."""
+        """Cancel the tasks one by one: asyncio has no call that cancels many."""
         tasks = [asyncio.create_task(begin()) for begin in begins]
         await ready()
         from_ns = time.monotonic_ns()

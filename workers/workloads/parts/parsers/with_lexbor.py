@@ -3,7 +3,7 @@
 import selectolax
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from workers.workloads.parsers import Commented, Listed, leading_number
+from workers.workloads.parts.parsers import Commented, Listed, leading_number
 
 VERSION = f"selectolax {selectolax.__version__}"
 

@@ -3,7 +3,7 @@
 import turbohtml
 from turbohtml import Element
 
-from workers.workloads.parsers import Commented, Listed, leading_number
+from workers.workloads.parts.parsers import Commented, Listed, leading_number
 
 VERSION = f"turbohtml {turbohtml.__version__}"
 

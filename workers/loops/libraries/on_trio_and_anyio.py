@@ -1,4 +1,4 @@
-"""The tasks of trio and anyio, where one cancel scope holds a whole group."""
+"""Many tasks in trio and anyio, where one cancel scope covers a whole group."""
 
 import importlib
 import time
@@ -9,8 +9,8 @@ from typing import Any
 from workers.loops.libraries import Begin, Leg
 
 
-class Scopes:
-    """Nurseries of trio, task groups of anyio."""
+class CancelScopes:
+    """Nurseries in trio, task groups in anyio."""
 
     def __init__(self, name: str) -> None:
         library = importlib.import_module(name)
@@ -20,7 +20,7 @@ class Scopes:
         self._open_group: Callable[[], Any]
         if name == "trio":
             self.cancelled, self._open_group = library.Cancelled, library.open_nursery
-        else:  # asks which loop is running
+        else:  # the answer depends on the running loop
             self.cancelled = library.get_cancelled_exc_class()
             self._open_group = library.create_task_group
 
@@ -31,20 +31,20 @@ class Scopes:
                 group.start_soon(begin)
 
     async def relay(self, legs: Iterable[Leg], at_most: int) -> None:
-        """Start them in a group, which takes tasks from its tasks, too."""
+        """Start them in a group; its own tasks may add more."""
         waiting = iter(legs)
         async with self._open_group() as group:
 
-            def follow() -> None:
+            def start_next() -> None:
                 leg = next(waiting, None)
                 if leg is not None:
-                    group.start_soon(leg, follow)
+                    group.start_soon(leg, start_next)
 
             for leg in islice(waiting, at_most):
-                group.start_soon(leg, follow)
+                group.start_soon(leg, start_next)
 
     async def cancel(self, begins: Iterable[Begin], ready: Begin) -> int:
-        """Cancel the group's scope, once for all of them."""
+        """Cancel the group's scope: one call for all of them."""
         async with self._open_group() as group:
             for begin in begins:
                 group.start_soon(begin)
