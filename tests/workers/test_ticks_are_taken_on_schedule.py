@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from workers.host.hosting import schedule
+from workers.host.schedule import schedule
 from workers.loops.runners import runner_for
 from workers.worker.handle import Worker
 from workers.worker.meter import Ticks

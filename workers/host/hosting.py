@@ -16,6 +16,7 @@ from workers.host.channel import Channel, Message, channel_pair, receive_from_al
 from workers.host.models import MODELS, refusal
 from workers.host.observer import Observer
 from workers.host.record import record_of
+from workers.host.schedule import schedule
 from workers.readback.gil import GilWatch
 from workers.readback.process import Readback
 from workers.worker.session import GRACE_S, failure_of, load
@@ -157,15 +158,6 @@ class Host:
             if message["is"] == "failed":
                 raise WorkerFailedError(message["failure"])
         return messages
-
-
-def schedule(opens_ns: int, window_s: float, ticks: int) -> list[int]:
-    """Instants (monotonic ns) that cut a window of `window_s` into `ticks` equal parts.
-
-    There are `ticks + 1` of them: the first opens the window, the last closes it.
-    """
-    step_ns = window_s * 1e9 / ticks
-    return [opens_ns + round(k * step_ns) for k in range(ticks + 1)]
 
 
 def _soon_ns() -> int:
