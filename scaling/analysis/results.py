@@ -13,10 +13,12 @@ import pandas as pd
 from scaling.analysis.comparison.compare import Compared, compare
 from scaling.analysis.comparison.paired import Paired, pair
 from scaling.analysis.controls import Outcome, Soundness, outcomes, soundness_of
+from scaling.analysis.curves.curve import Key
 from scaling.analysis.curves.sections import RunIssue, Section, run_issues, sections
 from scaling.analysis.curves.sweeps import Sweep, sweeps
 from scaling.analysis.statistics.drift import Drift, drift
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
+from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.analysis.table.load import Journal
 from scaling.journal.record import CeilingLine, StudyLine
 
@@ -61,9 +63,21 @@ class StudyResults:
         return pair(self.frame, self.sections, self.floor)
 
     @cached_property
-    def compared(self) -> list[Compared]:
-        """Arms, models and loops compared, for each section and loop."""
+    def judged(self) -> list[Compared]:
+        """Every ratio that has a verdict, section by section: gains and comparisons."""
         return compare(self.paired)
+
+    @property
+    def compared(self) -> list[Compared]:
+        """Those of `judged` that compare arms, models or loops."""
+        return [each for each in self.judged if each.compares]
+
+    @cached_property
+    def gains(self) -> dict[tuple[Key, int], RatioVerdict]:
+        """Throughput of N workers over one, with its verdict, by curve and N."""
+        return {
+            (gain.key, gain.workers): gain.throughput for each in self.judged for gain in each.gains
+        }
 
     @cached_property
     def outcomes(self) -> list[Outcome]:

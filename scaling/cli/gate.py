@@ -36,7 +36,7 @@ def gate(
         Texts, typer.Option(help="Ns to check: 2,4 (the largest with a core for each worker).")
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Fail also where one can't tell.")
+        bool, typer.Option("--strict", help="Also fail if a check is inconclusive.")
     ] = False,
     summary: Annotated[
         Path | None,

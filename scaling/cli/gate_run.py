@@ -52,7 +52,7 @@ def gate(
     now, then = cells(here, wanted), every(before)
     found = limits_held(now, limits, then, void)
     words = {check.word for check in found}
-    passes = "fails" not in words and not (strict and "can't tell" in words)
+    passes = "fails" not in words and not (strict and "inconclusive" in words)
     outcome = sentence(found, passes=passes, strict=strict)
     notes = [note for note in (basis(found), family(found)) if note]
     for which, each in studies.items():

@@ -18,7 +18,7 @@ from scaling.base import formats
 STYLES: dict[Word, str] = {
     "holds": "green",
     "does not hold": "bold red",
-    "can't tell": "yellow",
+    "inconclusive": "yellow",
     "cannot be tested here": "dim",
 }
 # What is said of several claims with a word.
@@ -81,7 +81,7 @@ def missing(judged: Sequence[JudgedClaim]) -> list[tuple[str, str]]:
 
 
 def counts(judged: Sequence[JudgedClaim]) -> str:
-    """`12 claims: 1 holds, 3 do not hold, 2 can't tell, 6 cannot be tested here.`."""
+    """`12 claims: 1 holds, 3 do not hold, 2 inconclusive, 6 cannot be tested here.`."""
     found = Counter(each.word for each in judged)
     parts = [
         f"{found[word]} {word if found[word] == 1 else PLURALS.get(word, word)}"

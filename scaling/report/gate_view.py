@@ -11,7 +11,7 @@ from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.base import formats
 from scaling.report.tables.pipes import pipe_table, unbroken
 
-STYLES: dict[Word, str] = {"holds": "green", "fails": "bold red", "can't tell": "yellow"}
+STYLES: dict[Word, str] = {"holds": "green", "fails": "bold red", "inconclusive": "yellow"}
 N_IS = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"  # of a cell's name, not to be broken over two lines
 HEADINGS = ("cell", "at least", "measured", "outcome")
 
@@ -22,7 +22,7 @@ def sentence(found: Sequence[Check], *, passes: bool, strict: bool) -> str:
     among = f"of {formats.plural(len(found), 'check')}"
     if fails := counts["fails"]:
         told = f"{fails} {among} {'fails' if fails == 1 else 'fail'}, which is proven"
-    elif doubtful := counts["can't tell"]:
+    elif doubtful := counts["inconclusive"]:
         told = f"{doubtful} {among} can't be told"
         told += ", and --strict lets that not pass" if strict else ", and none is proven to fail"
     else:

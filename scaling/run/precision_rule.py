@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.statistics.width import relative_half_width
 from scaling.base.formats import percent, plural
 from scaling.journal.record import RunLine
 
@@ -32,7 +31,7 @@ def precision_rule(precision: float, max_blocks: int, ratios: Ratios) -> Rule:
     known = f"± {percent(precision)}"
 
     def standing(runs: Sequence[RunLine], blocks: int) -> Standing:
-        widths = {name: relative_half_width(ratio) for name, ratio in ratios(runs).items()}
+        widths = {name: ratio.relative_half_width for name, ratio in ratios(runs).items()}
         wide = [name for name, width in widths.items() if width > precision]
         done = plural(blocks, "block")
         if not widths:

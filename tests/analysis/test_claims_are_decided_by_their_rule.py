@@ -11,7 +11,7 @@ import scaling.analysis.claims
 from scaling.analysis.claims.judging import judge
 from scaling.analysis.claims.rules import Part
 from scaling.analysis.statistics.estimate import median
-from scaling.analysis.statistics.verdict import ask
+from scaling.analysis.statistics.verdict import hypothesis
 from scaling.analysis.table.load import Journal
 from scaling.journal.record import StudyLine
 from scaling.report.claims_view import markdown
@@ -34,15 +34,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Journal:
     [
         ("at_least = 1.5", "holds", "its whole interval is above 1.50"),
         ("at_least = 2.0", "does not hold", "its whole interval is below 2.00"),
-        ("at_least = 1.8", "can't tell", "its interval has 1.80 inside"),
+        ("at_least = 1.8", "inconclusive", "its interval has 1.80 inside"),
         ("at_most = 2.0", "holds", "its whole interval is below 2.00"),
         ("at_most = 1.5", "does not hold", "its whole interval is above 1.50"),
-        ("at_most = 1.8", "can't tell", "its interval has 1.80 inside"),
+        ("at_most = 1.8", "inconclusive", "its interval has 1.80 inside"),
         ("between = [1.6, 2]", "holds", "its whole interval is between 1.60 and 2.00"),
         ("between = [1.9, 2.1]", "does not hold", "its whole interval is below 1.90"),
         ("between = [1.2, 1.6]", "does not hold", "its whole interval is above 1.60"),
-        ("between = [1.8, 2.1]", "can't tell", "its interval has 1.80 inside"),
-        ("between = [1.5, 1.8]", "can't tell", "its interval has 1.80 inside"),
+        ("between = [1.8, 2.1]", "inconclusive", "its interval has 1.80 inside"),
+        ("between = [1.5, 1.8]", "inconclusive", "its interval has 1.80 inside"),
     ],
 )
 def test_bounds(made: Journal, rule: str, word: str, reason: str) -> None:
@@ -79,17 +79,17 @@ def test_what_may_or_may_not_be_the_same_cannot_be_told(tmp_path: Path) -> None:
     noisy = study(tmp_path / "noisy", noise=0.1, sizings=("weak", "strong"))
     rule = "same = true\nover = { sizing = 'strong' }"
     found = judged(noisy, claim(rule, measure="throughput_per_s"))
-    assert found.word == "can't tell"
+    assert found.word == "inconclusive"
     assert found.reason == "its interval is not clear of 1 ± 2 %"
 
 
 def test_where_the_margin_is_too_wide_it_is_the_reason() -> None:
     ratios = np.array([0.99, 1.01] * 4)
-    question = ask(ratios, 0.33)
+    question = hypothesis(ratios, 0.33)
     (verdict,) = verdicts([ratios], [0.33])
     part = Part(question.value, question, "same")
     assert part.outcome(verdict) == 0
-    assert part.why(verdict, 1) == "a margin of 33 % is too wide to call anything the same"
+    assert part.why(verdict, 1) == "a noise of ±33 % is too wide to call anything the same"
 
 
 def test_the_margin_is_the_studys_own(tmp_path: Path) -> None:
@@ -125,21 +125,21 @@ def test_a_row_of_cells_falls_by_more_than_the_margin(made: Journal, loops: str,
 def test_a_row_of_cells_that_may_fall_cannot_be_told(tmp_path: Path) -> None:
     noisy = study(tmp_path / "noisy", noise=0.1, sizings=("weak", "strong"))
     rule = "falling = [{ sizing = 'weak' }, { sizing = 'strong' }]"
-    assert judged(noisy, claim(rule, measure="throughput_per_s")).word == "can't tell"
+    assert judged(noisy, claim(rule, measure="throughput_per_s")).word == "inconclusive"
 
 
 def test_below_six_blocks_nothing_is_told(tmp_path: Path) -> None:
     few = study(tmp_path / "few", blocks=5)
     for rule in ("at_least = 1.5", "at_most = 1.5", "between = [1, 3]"):
         found = judged(few, claim(rule))
-        assert (found.word, found.reason) == ("can't tell", "5 blocks; an interval takes 6")
+        assert (found.word, found.reason) == ("inconclusive", "5 blocks; an interval takes 6")
         assert found.ours
 
 
 def test_without_a_valid_run_nothing_is_told(tmp_path: Path) -> None:
     throttled = study(tmp_path / "made", lambda run: with_(run, disturbance__throttled_s=0.5))
     found = judged(throttled, claim("at_least = 1.5"))
-    assert (found.word, found.reason) == ("can't tell", "no valid run")
+    assert (found.word, found.reason) == ("inconclusive", "no valid run")
     assert "ours: –, speed-up of echo" in markdown([found])
 
 
@@ -147,7 +147,7 @@ def test_a_void_study_tells_nothing(tmp_path: Path) -> None:
     flat = {("3.14t", "threads", 1): 1.0, ("3.14t", "threads", 2): 1.02}
     void = study(tmp_path / "void", variants=COMPUTE, speeds=flat)
     found = judged(void, claim("at_least = 1.5"))
-    assert found.word == "can't tell"
+    assert found.word == "inconclusive"
     assert found.reason == "the study is void: its controls do not behave"
     assert found.doubt == "void"
 
@@ -163,8 +163,10 @@ def test_all_claims_are_one_family(tmp_path: Path) -> None:
     assert alone.word == "holds"
     doubtful = [claim("at_least = 1.8", name=f"other-{n}") for n in range(40)]
     among = judged(made, claim(f"at_least = {bound}"), *doubtful)
-    assert among.word == "can't tell"
-    assert among.reason == "not proven: of 41 questions one might come out so by chance"
+    assert among.word == "inconclusive"
+    assert among.reason == (
+        "not significant after Benjamini–Hochberg correction over 41 hypotheses (5 %)"
+    )
 
 
 @pytest.mark.slow
@@ -179,7 +181,7 @@ def test_true_claims_are_rarely_denied(tmp_path: Path) -> None:
             for rule in ("at_least", "at_most")
         ]
         words = {each.word for each in judge([made], claims(*every))}
-        wrong += words != {"can't tell"}
+        wrong += words != {"inconclusive"}
     assert wrong <= 1
 
 

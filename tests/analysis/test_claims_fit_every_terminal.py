@@ -81,7 +81,7 @@ def test_everything_is_told_in_the_width_there_is(width: int, results: Path) -> 
     assert places == sorted(places)
     assert "Nobody" not in plain
     last = plain[plain.rindex("5 claims:") :]
-    assert last == ("5 claims: 1 holds, 1 does not hold, 1 can't tell, 2 cannot be tested here.")
+    assert last == ("5 claims: 1 holds, 1 does not hold, 1 inconclusive, 2 cannot be tested here.")
 
 
 @pytest.mark.slow

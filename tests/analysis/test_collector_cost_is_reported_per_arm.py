@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from scaling.analysis.comparison.collector import collectors
 from scaling.analysis.comparison.compare import compare_configurations
+from scaling.analysis.comparison.contrast import collectors
 from scaling.analysis.comparison.paired import Configuration, paired
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
@@ -29,7 +29,7 @@ def read(folder: Path, made: Made) -> Journal:
 def test_it_is_the_same_arm_with_and_without(tmp_path: Path) -> None:
     study = read(tmp_path, MADE)
     (runs, *_) = paired(study.frame, study.study)
-    one, two = collectors(runs)
+    one, two = collectors(runs).judged()
     assert (one.of, one.over) == (
         Configuration(WITHOUT, "threads", 1),
         Configuration(WITH, "threads", 1),
@@ -55,4 +55,6 @@ def test_nothing_is_told_where_one_of_the_two_is_missing(
     tmp_path: Path, arms: tuple[str, ...]
 ) -> None:
     study = read(tmp_path, Made(arms=arms, workers=(1, 2)))
-    assert not [each for runs in paired(study.frame, study.study) for each in collectors(runs)]
+    assert not [
+        each for runs in paired(study.frame, study.study) for each in collectors(runs).judged()
+    ]

@@ -98,7 +98,7 @@ def test_a_drift_is_found_and_told_with_its_interval(change: float, word: str) -
 
 def test_below_six_blocks_nothing_can_be_told() -> None:
     found = drift(study(1, blocks=5, over_time=0.5))
-    assert (found.word, found.word_over_block, found.text) == ("can't tell", "can't tell", "")
+    assert (found.word, found.word_over_block, found.text) == ("inconclusive", "inconclusive", "")
     assert found.over_time.n == 0
 
 
@@ -157,4 +157,4 @@ def test_what_is_not_there_is_not_told(blank: str) -> None:
 def test_any_throughputs_are_taken(values: list[float]) -> None:
     frame = study(1, cells=4).iloc[: len(values)].assign(throughput_per_s=values)
     found = drift(frame)
-    assert found.word in ("none", "faster", "slower", "can't tell")
+    assert found.word in ("none", "faster", "slower", "inconclusive")

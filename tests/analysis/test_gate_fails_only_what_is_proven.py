@@ -109,11 +109,11 @@ def _intervals(results: Path) -> list[tuple[float, float]]:
 
 def test_false_alarms_are_rare(tmp_path: Path) -> None:
     """Four hundred gates whose bound is the truth: no more than a few may fail."""
-    from scaling.analysis.statistics.verdict import ask, judged
+    from scaling.analysis.statistics.verdict import hypothesis, judge
 
     rng = np.random.default_rng(20261120)
     efficiencies = 0.9 * np.exp(rng.normal(0, 0.02, (400, 8)))
-    fails = sum(judged([ask(each / 0.9, 0.0)])[0].verdict.side == -1 for each in efficiencies)
+    fails = sum(judge([hypothesis(each / 0.9, 0.0)])[0].verdict.side == -1 for each in efficiencies)
     assert fails / 400 < 0.045  # 2.5 % and four standard errors
 
 

@@ -35,7 +35,7 @@ def crashed(run: RunLine) -> RunLine:
 
 
 def test_known_factors_are_found_again(tmp_path: Path) -> None:
-    one, two = ladders(runs_of(tmp_path, KNOWN))
+    one, two = ladders(runs_of(tmp_path, KNOWN)).judged()
     assert (one.workers, two.workers) == (1, 2)
     for ladder in (one, two):
         assert factors(ladder) == pytest.approx(FACTORS, rel=1e-3)
@@ -49,7 +49,7 @@ def test_known_factors_are_found_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("blocks", [3, 8])
 def test_factors_multiply_exactly_in_each_block(tmp_path: Path, blocks: int) -> None:
     runs = runs_of(tmp_path, Made(arms=RUNGS, workers=(2,), blocks=blocks, noise=0.1))
-    (ladder,) = ladders(runs)
+    (ladder,) = ladders(runs).judged()
     headline = runs.ratios(ladder.top, ladder.bottom, "throughput")
     for block, whole in enumerate(headline):
         product = 1.0
@@ -72,7 +72,7 @@ def test_factors_multiply_exactly_in_each_block(tmp_path: Path, blocks: int) -> 
 def test_a_rung_that_is_missing_joins_its_steps(
     tmp_path: Path, arms: tuple[str, ...], names: list[str], missing: list[str]
 ) -> None:
-    ladder, _ = ladders(runs_of(tmp_path, Made(arms=arms, workers=(1, 2))))
+    ladder, _ = ladders(runs_of(tmp_path, Made(arms=arms, workers=(1, 2)))).judged()
     assert [step.name for step in ladder.steps] == names
     assert ladder.missing == missing
     assert ladder.top.arm == "3.14t"
@@ -82,7 +82,7 @@ def test_a_rung_whose_runs_are_invalid_is_not_stepped_on(tmp_path: Path) -> None
     def change(run: RunLine) -> RunLine:
         return crashed(run) if run.cell.arm == "3.14t+gil" else run
 
-    (ladder,) = ladders(runs_of(tmp_path, Made(arms=RUNGS, workers=(2,)), change))
+    (ladder,) = ladders(runs_of(tmp_path, Made(arms=RUNGS, workers=(2,)), change)).judged()
     assert [step.name for step in ladder.steps] == ["allocator", "build and GIL"]
 
 
@@ -91,7 +91,7 @@ def test_a_rung_that_mostly_failed_takes_no_block_from_the_others(tmp_path: Path
         return crashed(run) if run.cell.arm == "3.14+mimalloc" and run.block else run
 
     made = Made(arms=RUNGS, workers=(2,), blocks=8)
-    (ladder,) = ladders(runs_of(tmp_path, made, change))
+    (ladder,) = ladders(runs_of(tmp_path, made, change)).judged()
     assert ladder.missing == ["3.14+mimalloc"]
     assert ladder.headline.n == 8
 
@@ -108,7 +108,7 @@ def test_an_invalid_run_takes_its_block_out_of_all_factors(tmp_path: Path) -> No
         ]
         return with_(run, record__workers=workers, disturbance__throttled_s=0.5)
 
-    one, two = ladders(runs_of(tmp_path, KNOWN, change))
+    one, two = ladders(runs_of(tmp_path, KNOWN, change)).judged()
     for ladder in (one, two):
         assert {step.factor.n for step in ladder.steps} == {ladder.headline.n} == {2}
         assert factors(ladder) == pytest.approx(FACTORS, rel=1e-3)
@@ -128,7 +128,7 @@ def test_medians_that_do_not_multiply_out_are_called_so(tmp_path: Path) -> None:
         ]
         return with_(run, record__workers=workers)
 
-    for ladder in ladders(runs_of(tmp_path, KNOWN, change)):
+    for ladder in ladders(runs_of(tmp_path, KNOWN, change)).judged():
         assert ladder.headline.point == pytest.approx(LEVELS[-1], rel=1e-3)
         assert factors(ladder) == pytest.approx(FACTORS | {"allocator": 0.7}, rel=1e-3)
         assert not ladder.multiplies_out
@@ -136,7 +136,7 @@ def test_medians_that_do_not_multiply_out_are_called_so(tmp_path: Path) -> None:
 
 def test_every_version_has_its_own_ladder(tmp_path: Path) -> None:
     arms = ("3.13", "3.13t", "3.14", "3.14t", "3.15", "3.14+nogc")
-    found = ladders(runs_of(tmp_path, Made(arms=arms, workers=(2,))))
+    found = ladders(runs_of(tmp_path, Made(arms=arms, workers=(2,)))).judged()
     assert [(ladder.bottom.arm, ladder.top.arm) for ladder in found] == [
         ("3.13", "3.13t"),
         ("3.14", "3.14t"),

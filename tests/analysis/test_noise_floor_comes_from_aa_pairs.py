@@ -169,7 +169,7 @@ def test_verdicts_heed_it(tmp_path: Path) -> None:
         now = studied(tmp_path / f"{name}.jsonl", made, change)
         found = across((then.frame, then.study), (now.frame, now.study))
         words[name] = {each.throughput.verdict.word for each in found.changes}
-    assert words == {"quiet": {"faster"}, "noisy": {"same"}, "useless": {"can't tell"}}
+    assert words == {"quiet": {"faster"}, "noisy": {"same"}, "useless": {"inconclusive"}}
 
 
 def test_two_studies_have_no_common_floor(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.precision import headline_precision
-from scaling.analysis.statistics.width import relative_half_width
 from scaling.analysis.table.live import live_frame
 from scaling.analysis.table.load import load
 from scaling.journal.file import JournalFile
@@ -157,7 +156,7 @@ def test_a_study_without_ratios_adds_nothing() -> None:
 def test_the_rule_looks_at_widths_and_not_at_what_comes_out() -> None:
     for point in (0.5, 1.0, 3.0):
         ratio = Estimate(point, point * 0.97, point * 1.03, "×", 8, "made", 0.95)
-        assert relative_half_width(ratio) == pytest.approx(0.03)
+        assert ratio.relative_half_width == pytest.approx(0.03)
         assert not precision_rule(0.02, 40, lambda runs, r=ratio: {"": r})([], 8).enough  # type: ignore[misc]
 
 
@@ -179,7 +178,7 @@ def test_headline_ratios_are_speed_ups_the_whole_ladder_and_threads_over_process
     assert speedups | {
         "3.14t over 3.14, N = 2", "3.14t threads over 3.14+mimalloc processes, N = 2"
     } == names  # fmt: skip
-    assert all(ratio.coverage and 0 < relative_half_width(ratio) < 0.1 for ratio in found.values())
+    assert all(ratio.coverage and 0 < ratio.relative_half_width < 0.1 for ratio in found.values())
 
 
 def test_they_are_of_the_frame_that_the_journal_will_give(tmp_path: Path) -> None:

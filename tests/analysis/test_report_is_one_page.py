@@ -234,7 +234,7 @@ def test_the_answer_says_the_verdict_then_the_number_then_the_interval() -> None
 
 def test_few_blocks_are_no_verdict() -> None:
     told = part("answer", "one-arm").words
-    assert "Can't tell (3 blocks): 2 threads on 3.14t do" in told
+    assert "Inconclusive (3 blocks): 2 threads on 3.14t do" in told
     assert "too few for a verdict" in told
     assert "Faster" not in told
 

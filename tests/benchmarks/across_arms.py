@@ -63,7 +63,7 @@ def _echo(runs: Paired) -> Iterator[Figure]:
     name = f"echo on {runs.loop}, 2 threads / 2 processes"
     detail = f"{WITHOUT_THE_GIL} over {rival}"
     yield Figure(name, ratios, "at least", KEEPS_UP, detail=detail)
-    for ladder in ladders(runs):
+    for ladder in ladders(runs).judged():
         headline = ladder.headline
         inside = "inside" if ladder.multiplies_out else "outside"
         yield Figure(

@@ -1,15 +1,18 @@
-"""Verdicts by themselves, for tests that care for no estimate."""
+"""Verdicts without their estimates, for tests."""
 
 from collections.abc import Sequence
 
 from scaling.analysis.statistics.estimate import Floats
-from scaling.analysis.statistics.verdict import RATE, Direction, Verdict, ask, judged
+from scaling.analysis.statistics.verdict import RATE, Direction, Family, Verdict, hypothesis, judge
 
 
 def verdicts(
-    ratios: Sequence[Floats], margins: Sequence[float], direction: Sequence[Direction] | None = None
+    ratios: Sequence[Floats],
+    margins: Sequence[float],
+    direction: Sequence[Direction] | None = None,
+    family: Family = "primary",
 ) -> list[Verdict]:
     """Those of one family of ratios of shape (blocks,), each with its margin; rates by default."""
     spoken = [RATE] * len(ratios) if direction is None else direction
-    family = [ask(*each) for each in zip(ratios, margins, spoken, strict=True)]
-    return [each.verdict for each in judged(family)]
+    tested = [hypothesis(*each, family) for each in zip(ratios, margins, spoken, strict=True)]
+    return [each.verdict for each in judge(tested)]

@@ -1,6 +1,7 @@
 """Claims judged: each with its word, the figures that decide, and the reason.
 
-All tests of all claims are one family.
+No study names claims as its primary hypotheses, so the tests of all claims are one exploratory
+family: of the claims that are said to hold or not, at most 5 % are expected to be wrong.
 """
 
 import math
@@ -13,12 +14,13 @@ from scaling.analysis.claims.evidence import Evidence, NoEvidence, builds_differ
 from scaling.analysis.claims.reading import read_claims
 from scaling.analysis.claims.rules import Part, parts_of
 from scaling.analysis.lookup.figure import Figure
-from scaling.analysis.statistics.verdict import Verdict, judged
+from scaling.analysis.statistics.verdict import Verdict
+from scaling.analysis.statistics.verdict import judge as judge_all
 from scaling.analysis.table.load import Journal
 
-type Word = Literal["holds", "does not hold", "can't tell", "cannot be tested here"]
+type Word = Literal["holds", "does not hold", "inconclusive", "cannot be tested here"]
 
-WORDS: dict[int, Word] = {1: "holds", -1: "does not hold", 0: "can't tell"}
+WORDS: dict[int, Word] = {1: "holds", -1: "does not hold", 0: "inconclusive"}
 UNTESTED: Word = "cannot be tested here"
 VOID = "the study is void: its controls do not behave"
 
@@ -45,7 +47,7 @@ class JudgedClaim:
 
 
 def judge(journals: Sequence[Journal], claims: Claims | None = None) -> list[JudgedClaim]:
-    """Claims held against studies, source by source; by default those that come with the project.
+    """Check claims against studies, source by source; by default those that come with the project.
 
     Raises:
         UsageError: a journal's frame holds several studies.
@@ -55,7 +57,7 @@ def judge(journals: Sequence[Journal], claims: Claims | None = None) -> list[Jud
     found = [(source, claim, evidence(claim, studies)) for source, some in listed for claim in some]
     parts = [_parts(claim, known) for _, claim, known in found]
     family = [part.question for some in parts for part in some]
-    answers = iter(judged(family))
+    answers = iter(judge_all(family))
     tested = sum(math.isfinite(each.p_differs) for each in family)
     told = []
     for (source, claim, known), some in zip(found, parts, strict=True):
@@ -72,14 +74,14 @@ def judge(journals: Sequence[Journal], claims: Claims | None = None) -> list[Jud
 
 
 def _parts(claim: Claim, known: Evidence | NoEvidence) -> list[Part]:
-    """The claim's questions; none to a study that can tell nothing."""
+    """The claim's hypotheses; none of a study that is void."""
     if isinstance(known, NoEvidence) or known.study.is_void:
         return []
     return parts_of(claim, known.figures)
 
 
 def _decided(parts: Sequence[Part], verdicts: Sequence[Verdict], among: int) -> tuple[Word, str]:
-    """The word that the answers come to, and what it rests on."""
+    """The word that follows from the verdicts, and what it rests on."""
     outcomes = [part.outcome(verdict) for part, verdict in zip(parts, verdicts, strict=True)]
     decides = min(outcomes)
     if decides == 1 and [part.needed for part in parts] == ["above", "below"]:

@@ -16,7 +16,14 @@ from scaling.analysis.claims.claim import Claim
 from scaling.analysis.lookup.figure import Figure, figure
 from scaling.analysis.lookup.named_cell import changed
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.statistics.verdict import WIDEST_SAME, Hypothesis, Verdict, ask
+from scaling.analysis.statistics.verdict import (
+    CORRECTIONS,
+    WIDEST_SAME,
+    Family,
+    Hypothesis,
+    Verdict,
+    hypothesis,
+)
 from scaling.analysis.table.load import Journal
 from scaling.base.formats import number, percent, plural
 from scaling.study.presets import FEWEST_FOR_INTERVAL
@@ -24,6 +31,7 @@ from scaling.study.presets import FEWEST_FOR_INTERVAL
 type Needed = Literal["above", "below", "same"]
 
 SIDES = {"above": 1, "below": -1}
+FAMILY: Family = "exploratory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +75,8 @@ class Part:
         if inside and margin > WIDEST_SAME:
             return verdict.why
         if clear or inside:
-            return f"not proven: of {plural(among, 'question')} one might come out so by chance"
+            name = CORRECTIONS[FAMILY].name
+            return f"not significant after {name} correction over {among} hypotheses (5 %)"
         if self.bound:
             return f"its interval has {self.bound} inside"
         return f"its interval is not clear of 1 ± {percent(margin)}"
@@ -92,13 +101,21 @@ def parts_of(claim: Claim, figures: Sequence[Figure]) -> list[Part]:
     """The questions that the claim's rule puts to its figures."""
     if claim.falling or claim.same:
         needed: Needed = "same" if claim.same else "above"
-        return [Part(each.estimate, ask(each.values, each.margin), needed) for each in figures]
+        return [
+            Part(each.estimate, hypothesis(each.values, each.margin, family=FAMILY), needed)
+            for each in figures
+        ]
     least, most = claim.between or (claim.at_least, claim.at_most)
     (found,) = figures
     unit = found.estimate.unit
     bounds: list[tuple[Needed, float | None]] = [("above", least), ("below", most)]
     return [
-        Part(found.estimate, ask(found.values / bound, 0.0), needed, amount(bound, unit))
+        Part(
+            found.estimate,
+            hypothesis(found.values / bound, 0.0, family=FAMILY),
+            needed,
+            amount(bound, unit),
+        )
         for needed, bound in bounds
         if bound is not None
     ]

@@ -1,26 +1,33 @@
 """Threads over processes at the same N, and interpreters over processes: which to ship?
 
-What they are held against is the best that people can have today: N processes on the better of
-`3.14` and `3.14+mimalloc`, by median throughput at that N. Of two that are equal the better one is
-the luckier one, so the comparison errs in favour of processes, by less than the noise of a run.
+The baseline is the best that people can have today: N processes on the better of `3.14` and
+`3.14+mimalloc`, by median throughput at that N. Of two that are equal the better one is the luckier
+one, so the comparison errs in favour of processes, by less than the noise of a run.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scaling.analysis.comparison.families import Family, families
 from scaling.analysis.comparison.paired import Configuration, Measure, Paired
-from scaling.analysis.statistics.verdict import COST, RATE, Hypothesis, RatioVerdict, ask, judged
+from scaling.analysis.comparison.version_arms import VersionArms, version_arms
+from scaling.analysis.statistics.verdict import (
+    COST,
+    RATE,
+    Hypothesis,
+    Pending,
+    RatioVerdict,
+    hypothesis,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class BaselineRatio:
     """`ours` over `theirs`: each figure is ours divided by theirs, paired inside blocks.
 
-    `among` are the ways of which `theirs` was the fastest. Memory is PSS over PSS, or RSS over RSS
-    where either has no PSS; `memory_kind` says which. The verdicts of all rivalries of a section
-    and loop, which stand in one table, are one family.
+    `theirs` was the fastest of `among`. Memory is PSS over PSS, or RSS over RSS where either has no
+    PSS; `memory_kind` says which. The throughput of threads at the headline N is a primary
+    hypothesis of the study; all other ratios are exploratory.
     """
 
     ours: Configuration
@@ -38,7 +45,7 @@ class BaselineRatio:
 
 
 class _Match(NamedTuple):
-    """A rivalry before its family is known."""
+    """A ratio before its verdicts are known."""
 
     ours: Configuration
     theirs: Configuration
@@ -46,44 +53,55 @@ class _Match(NamedTuple):
     memory_kind: Measure
 
 
-def baseline_ratios(runs: Paired) -> list[BaselineRatio]:
+def baseline_ratios(runs: Paired) -> Pending[list[BaselineRatio]]:
     """Threads of every version's free arm, and interpreters of any arm, over processes at each N.
 
-    Where no arm with the GIL ran as processes, an arm is held against its own.
+    Where no arm with the GIL ran as processes, an arm is compared with its own processes.
     """
     matches = list(_matches(runs))
-    answers = iter(judged([question for each in matches for question in _questions(runs, each)]))
-    found = [
-        BaselineRatio(
-            each.ours,
-            each.theirs,
-            each.among,
-            throughput=next(answers),
-            cpu_s_per_op=next(answers),
-            memory=next(answers),
-            memory_kind=each.memory_kind,
+
+    def complete(verdicts: Iterator[RatioVerdict]) -> list[BaselineRatio]:
+        found = [
+            BaselineRatio(
+                each.ours,
+                each.theirs,
+                each.among,
+                throughput=next(verdicts),
+                cpu_s_per_op=next(verdicts),
+                memory=next(verdicts),
+                memory_kind=each.memory_kind,
+            )
+            for each in matches
+        ]
+        return [each for each in found if each.throughput.n]
+
+    return Pending([each for match in matches for each in _hypotheses(runs, match)], complete)
+
+
+def _hypotheses(runs: Paired, match: _Match) -> Iterator[Hypothesis]:
+    """Throughput, CPU time, memory."""
+    measures: tuple[Measure, ...] = ("throughput", "cpu_s_per_op", match.memory_kind)
+    for measure in measures:
+        is_rate = measure == "throughput"
+        is_primary = (
+            is_rate and match.ours.model == "threads" and match.ours.workers == runs.telling_n
         )
-        for each in matches
-    ]
-    return [each for each in found if each.throughput.n]
-
-
-def _questions(runs: Paired, match: _Match) -> Iterator[Hypothesis]:
-    """What is asked of a pair of ways: work, CPU time, memory."""
-    asked: tuple[Measure, ...] = ("throughput", "cpu_s_per_op", match.memory_kind)
-    for measure in asked:
-        direction = RATE if measure == "throughput" else COST
-        yield ask(runs.ratios(match.ours, match.theirs, measure), runs.margin(measure), direction)
+        yield hypothesis(
+            runs.ratios(match.ours, match.theirs, measure),
+            runs.margin(measure),
+            RATE if is_rate else COST,
+            "primary" if is_primary else "exploratory",
+        )
 
 
 def _matches(runs: Paired) -> Iterator[_Match]:
-    for family in families(runs.arms):
-        ours = [(family.free, "threads")]
-        ours += [(arm, "interpreters") for arm in family.rungs]
+    for version in version_arms(runs.arms):
+        ours = [(version.free, "threads")]
+        ours += [(arm, "interpreters") for arm in version.rungs]
         for arm, model in ours:
             for n in runs.workers:
                 configuration = Configuration(arm, model, n)
-                among = _processes(runs, family, configuration)
+                among = _processes(runs, version, configuration)
                 theirs = runs.fastest(among)
                 if theirs is not None and runs.measured([configuration]):
                     yield _Match(
@@ -94,7 +112,7 @@ def _matches(runs: Paired) -> Iterator[_Match]:
 def ceiling(runs: Paired) -> list[Configuration]:
     """At each N the fastest processes of an arm with the GIL, of any version; else of any arm."""
     found = []
-    with_gil = [arm for family in families(runs.arms) for arm in family.with_gil]
+    with_gil = [arm for version in version_arms(runs.arms) for arm in version.with_gil]
     for n in runs.workers:
         usual = runs.fastest(Configuration(arm, "processes", n) for arm in with_gil)
         configuration = usual or runs.fastest(
@@ -104,7 +122,7 @@ def ceiling(runs: Paired) -> list[Configuration]:
     return found
 
 
-def _processes(runs: Paired, family: Family, ours: Configuration) -> list[Configuration]:
-    """The processes that a way is held against."""
-    usual = runs.measured(Configuration(arm, "processes", ours.workers) for arm in family.with_gil)
+def _processes(runs: Paired, version: VersionArms, ours: Configuration) -> list[Configuration]:
+    """The processes of which the fastest is the baseline of a configuration."""
+    usual = runs.measured(Configuration(arm, "processes", ours.workers) for arm in version.with_gil)
     return usual or runs.measured([Configuration(ours.arm, "processes", ours.workers)])

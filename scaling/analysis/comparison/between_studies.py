@@ -1,12 +1,11 @@
 """The same cells in two studies: yesterday's and today's, side by side.
 
-Their runs were not made in the same blocks, so nothing pairs them, and what changed besides the
-thing in question is told with the figures.
+Their runs were not made in the same blocks, so nothing pairs them, and whatever else changed is
+shown beside the figures.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -21,17 +20,18 @@ from scaling.analysis.statistics.verdict import (
     RATE,
     Direction,
     Hypothesis,
+    Pending,
     RatioVerdict,
-    ask_unpaired,
-    judged,
+    judge_together,
+    unpaired_hypothesis,
 )
 from scaling.journal.identity import Identity, identity_of
 from scaling.journal.record import StudyLine
 
 type Study = tuple[pd.DataFrame, StudyLine]
 
-# What a study may be asked differently without any cell of it being measured differently. With
-# strong sizing the largest N of a workload is no such thing: it decides what is in flight.
+# Options that may differ between two studies without any cell being measured differently. With
+# strong sizing the largest N of a workload is not one of them: it decides what is in flight.
 HARMLESS = frozenset(
     {"name", "preset", "blocks", "seed", "arms", "workloads", "models", "loops", "sizing"}
     | {"workers"}
@@ -42,9 +42,9 @@ HARMLESS = frozenset(
 class Change:
     """One cell, `then` and `now`; ratios are now over then, unpaired.
 
-    `memory` is blank where one study has PSS and the other RSS, as `memory_kinds` says. The
-    verdicts of a section, which is one table, are one family; their margin heeds the noise floors
-    of both studies, which know nothing of what changed on the machine in between.
+    `memory` is blank where one study has PSS and the other RSS, as `memory_kinds` says. All
+    verdicts on two studies are exploratory; their margin is the larger noise floor of the two,
+    which says nothing of what changed on the machine in between.
     """
 
     section: Section
@@ -67,14 +67,14 @@ class Change:
 
     @property
     def is_across_states(self) -> bool:
-        """Whether its runs were made in another allocator state than then."""
+        """Whether the runs of the two were in different allocator states."""
         states = {self.then.allocator_state, self.now.allocator_state}
         return len(states - {None}) > 1
 
 
 @dataclass(frozen=True, slots=True)
 class Across:
-    """Two studies: the cells they share, how many they do not, and what else is not the same.
+    """Two studies: the cells they share, how many they do not, and what else differs.
 
     `invalid_then` and `invalid_now` name the cells of both in which one has no valid run.
     """
@@ -96,7 +96,7 @@ class Across:
 
 
 def across(then: Study, now: Study) -> Across:
-    """Hold one study against an earlier one, in the later one's order."""
+    """Compare a study with an earlier one, in the later one's order."""
     before = {_cell(each): each for each in _cells(then)}
     after = {_cell(each): each for each in _cells(now)}
     both = [(before[cell], here) for cell, here in after.items() if cell in before]
@@ -105,11 +105,7 @@ def across(then: Study, now: Study) -> Across:
     return Across(
         then,
         now,
-        [
-            change
-            for _, pairs in groupby(measured, key=lambda pair: pair[1][0].title)
-            for change in _changes(list(pairs), floors)
-        ],
+        judge_together([_change(was, here, floors) for was, here in measured]),
         only_then=sum(cell not in after for cell in before),
         only_now=sum(cell not in before for cell in after),
         invalid_then=tuple(_name(*here) for was, here in both if not _is_measured(was)),
@@ -162,31 +158,24 @@ def _name(section: Section, curve: Curve, point: Point) -> str:
     return f"{section.label} · {key.sizing} · {who} · N = {point.workers}"
 
 
-def _changes(pairs: list[tuple[Place, Place]], floors: list[NoiseFloor]) -> list[Change]:
-    """The cells of one section, all their ratios judged together."""
-    answers = iter(judged([each for pair in pairs for each in _questions(*pair, floors)]))
-    return [
-        Change(
-            section,
-            curve,
-            then=then[2],
-            now=point,
-            throughput=next(answers),
-            memory=next(answers),
-            memory_kinds=(then[1].memory_kind, curve.memory_kind),
-        )
-        for then, (section, curve, point) in pairs
-    ]
+def _change(then: Place, now: Place, floors: list[NoiseFloor]) -> Pending[Change]:
+    section, curve, point = now
+    memory_kinds = then[1].memory_kind, curve.memory_kind
+
+    def complete(verdicts: Iterator[RatioVerdict]) -> Change:
+        return Change(section, curve, then[2], point, next(verdicts), next(verdicts), memory_kinds)
+
+    return Pending(list(_hypotheses(then, now, floors)), complete)
 
 
-def _questions(then: Place, now: Place, floors: list[NoiseFloor]) -> Iterator[Hypothesis]:
-    """What is asked of one cell: work, and memory if it is of one kind."""
-    speeches: dict[str, Direction] = {"throughput": RATE, "memory": COST}
-    for measure, direction in speeches.items():
+def _hypotheses(then: Place, now: Place, floors: list[NoiseFloor]) -> Iterator[Hypothesis]:
+    """Throughput, and memory if both studies have the same kind."""
+    directions: dict[str, Direction] = {"throughput": RATE, "memory": COST}
+    for measure, direction in directions.items():
         alike = measure != "memory" or then[1].memory_kind == now[1].memory_kind
         ours, theirs = (_runs(place, measure, alike) for place in (now, then))
         margin = max(floor.margin(now[1].key.workload, measure) for floor in floors)
-        yield ask_unpaired(ours, theirs, margin, direction)
+        yield unpaired_hypothesis(ours, theirs, margin, direction, "exploratory")
 
 
 def _runs(place: Place, measure: str, alike: bool) -> Floats:

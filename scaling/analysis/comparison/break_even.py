@@ -5,22 +5,22 @@ They do where the verdict is `faster`. That process is the fastest, by median, o
 who runs one loop today.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from scaling.analysis.comparison.families import Family, families
 from scaling.analysis.comparison.paired import Configuration, Paired
-from scaling.analysis.statistics.verdict import RatioVerdict, ask, judged
+from scaling.analysis.comparison.version_arms import VersionArms, version_arms
+from scaling.analysis.statistics.verdict import Pending, RatioVerdict, hypothesis
 
-type Outcome = Literal["reached", "never", "can't tell"]
+type Outcome = Literal["reached", "never", "inconclusive"]
 
 
 @dataclass(frozen=True, slots=True)
 class BreakEven:
     """Threads of `arm` at each N over the `single` process at N = 1, paired inside blocks.
 
-    `among` are the single ones of which `single` was the fastest. The verdicts at all Ns are one
-    family.
+    `single` was the fastest of `among`.
     """
 
     arm: str
@@ -35,44 +35,47 @@ class BreakEven:
 
     @property
     def undecided(self) -> list[int]:
-        """The Ns at which one can't tell."""
-        return [n for n, ratio in self.ratios.items() if ratio.verdict.word == "can't tell"]
+        """The Ns at which the verdict is inconclusive."""
+        return [n for n, ratio in self.ratios.items() if ratio.verdict.word == "inconclusive"]
 
     @property
     def outcome(self) -> Outcome:
-        """`never` is only said where every N was slower or the same; one where one can't tell
-        leaves it open.
+        """`never` only where threads were slower or the same at every N; an inconclusive N leaves
+        it open.
         """
         if self.at is not None:
             return "reached"
-        return "can't tell" if self.undecided else "never"
+        return "inconclusive" if self.undecided else "never"
 
 
-def break_evens(runs: Paired) -> list[BreakEven]:
+def break_evens(runs: Paired) -> Pending[list[BreakEven]]:
     """One for every version that has threads without the GIL and a single worker with it."""
-    found = (_break_even(runs, family) for family in families(runs.arms))
-    return [each for each in found if each is not None]
+    pending = [each for version in version_arms(runs.arms) if (each := _break_even(runs, version))]
+
+    def complete(verdicts: Iterator[RatioVerdict]) -> list[BreakEven]:
+        found = [each.complete(verdicts) for each in pending]
+        return [each for each in found if each.ratios]
+
+    return Pending([each for part in pending for each in part.hypotheses], complete)
 
 
-def _break_even(runs: Paired, family: Family) -> BreakEven | None:
+def _break_even(runs: Paired, version: VersionArms) -> Pending[BreakEven] | None:
     models = ("threads", "processes")
     among = runs.measured(
-        Configuration(arm, model, 1) for arm in family.with_gil for model in models
+        Configuration(arm, model, 1) for arm in version.with_gil for model in models
     )
     single = runs.fastest(among)
     if single is None:
         return None
-    configurations = [Configuration(family.free, "threads", n) for n in runs.workers]
-    margin = runs.margin("throughput")
-    answers = judged(
-        [
-            ask(runs.ratios(configuration, single, "throughput"), margin)
-            for configuration in configurations
-        ]
-    )
-    known = {
-        configuration.workers: ratio
-        for configuration, ratio in zip(configurations, answers, strict=True)
-        if ratio.n
+    free, margin = version.free, runs.margin("throughput")
+    ratios = {
+        n: runs.ratios(Configuration(free, "threads", n), single, "throughput")
+        for n in runs.workers
     }
-    return BreakEven(family.free, single, among, known) if known else None
+
+    def complete(verdicts: Iterator[RatioVerdict]) -> BreakEven:
+        found = {n: next(verdicts) for n in ratios}
+        return BreakEven(free, single, among, {n: ratio for n, ratio in found.items() if ratio.n})
+
+    hypotheses = [hypothesis(each, margin, family="exploratory") for each in ratios.values()]
+    return Pending(hypotheses, complete)

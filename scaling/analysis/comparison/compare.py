@@ -1,26 +1,32 @@
-"""Everything that one study says about its arms, models and loops, section by section."""
+"""Every ratio of one study with its verdict: gains, and arms, models and loops compared."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from scaling.analysis.comparison.baseline import BaselineRatio, baseline_ratios
 from scaling.analysis.comparison.break_even import BreakEven, break_evens
-from scaling.analysis.comparison.collector import collectors
-from scaling.analysis.comparison.contrast import Contrast
+from scaling.analysis.comparison.contrast import Contrast, collectors, versions
+from scaling.analysis.comparison.gain import Gain, gains
 from scaling.analysis.comparison.ladder import Ladder, ladders
 from scaling.analysis.comparison.loops import loops, runtimes, together
 from scaling.analysis.comparison.paired import Configuration, Paired, paired
-from scaling.analysis.comparison.versions import versions
-from scaling.analysis.statistics.verdict import RatioVerdict, Verdict
+from scaling.analysis.statistics.verdict import (
+    Pending,
+    RatioVerdict,
+    Verdict,
+    combined,
+    judge_together,
+)
 from scaling.journal.record import StudyLine
 
 
 class Ratio(NamedTuple):
-    """One ratio of a comparison: what it answers, of what, over what; memory has a kind."""
+    """One ratio of a study: what it answers, of what, over what; memory has a kind."""
 
     question: str
     measure: str
@@ -31,23 +37,24 @@ class Ratio(NamedTuple):
 
     @property
     def verdict(self) -> Verdict:
-        """What it comes to, by the family that it stands in."""
+        """Its verdict, corrected for the other hypotheses of its family."""
         return self.value.verdict
 
     @property
     def margin(self) -> float:
-        """What it must differ from 1 by to be told from it."""
+        """What it must differ from 1 by."""
         return self.verdict.margin
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The comparisons that one section's runs allow; lists may be empty.
+    """The gains and comparisons that one section's runs allow; lists may be empty.
 
     Those of `loops` and `runtimes` are of the runs on all of its loops, the others on one.
     """
 
     runs: Paired
+    gains: list[Gain] = field(default_factory=list)
     ladders: list[Ladder] = field(default_factory=list)
     baseline_ratios: list[BaselineRatio] = field(default_factory=list)
     break_evens: list[BreakEven] = field(default_factory=list)
@@ -62,8 +69,20 @@ class Compared:
         return not self.runs.loop
 
     @property
+    def compares(self) -> bool:
+        """Whether there is more than one curve to compare; else there are gains alone."""
+        return len(self.runs.curves) > 1
+
+    @property
+    def all_ratios(self) -> Iterator[Ratio]:
+        """Every ratio that has a verdict: the gains, then `ratios`."""
+        for gain in self.gains:
+            yield Ratio("gain", "throughput", gain.of, gain.over, gain.throughput)
+        yield from self.ratios
+
+    @property
     def ratios(self) -> Iterator[Ratio]:
-        """All of them, question by question."""
+        """Those between arms, models, loops and runtimes, question by question."""
         for ladder in self.ladders:
             yield Ratio("headline", "throughput", ladder.top, ladder.bottom, ladder.headline)
             for step in ladder.steps:
@@ -89,15 +108,15 @@ class Compared:
 
     @property
     def across_states(self) -> list[tuple[Configuration, Configuration]]:
-        """The pairs of ways whose ratio is one across allocator states, each once.
+        """The pairs of configurations that ran in different allocator states, each once.
 
-        Such a ratio tells of the state, too, and must say so (DESIGN.md, Arms).
+        Their ratio is one of states, too, which must be said beside it (DESIGN.md, Arms).
         """
         pairs = dict.fromkeys((ratio.of, ratio.over) for ratio in self.ratios)
         return [pair for pair in pairs if len(set(filter(None, map(self.state, pair)))) > 1]
 
     def state(self, configuration: Configuration) -> str | None:
-        """The allocator state of a way's runs, as `Point.allocator_state` has it."""
+        """The allocator state of a configuration's runs, as `Point.allocator_state` has it."""
         point = self.runs.point(configuration)
         return point.allocator_state if point else None
 
@@ -105,37 +124,44 @@ class Compared:
 def compare_configurations(frame: pd.DataFrame, study: StudyLine) -> list[Compared]:
     """One entry for each section and loop of a study in which two arms or models were run.
 
-    After those of a section comes one across its loops, if there are any to hold against asyncio,
-    or other runtimes against Python.
+    After those of a section comes one across its loops, if there are any to compare with asyncio,
+    or other runtimes to compare with Python.
 
     Raises:
         UsageError: the frame holds several studies.
     """
-    return compare(paired(frame, study))
+    return [each for each in compare(paired(frame, study)) if each.compares]
 
 
 def compare(every: Iterable[Paired]) -> list[Compared]:
-    """The same of all of a study's runs, paired."""
-    found = []
+    """All verdicts of a study, from all of its runs: one entry for each section and loop, and
+    after those of a section one across its loops where there is something to compare.
+
+    They are judged together, so that each family of hypotheses is that of the whole study
+    (`scaling.analysis.statistics.verdict`).
+    """
+    pending: list[Pending[Compared]] = []
     for _, group in groupby(every, key=lambda runs: runs.section.curves[0].key):
         parts = list(group)
-        found += [_on_one_loop(runs) for runs in parts if len(runs.curves) > 1]
+        pending += map(_on_one_loop, parts)
         if len(parts) > 1:
-            across = _across_loops(together(parts))
-            found += [across] if across.loops or across.runtimes else []
-    return found
+            pending.append(_across_loops(together(parts)))
+    found = judge_together(pending)
+    return [each for each in found if each.runs.loop or each.loops or each.runtimes]
 
 
-def _on_one_loop(runs: Paired) -> Compared:
-    return Compared(
-        runs,
-        ladders(runs),
-        baseline_ratios(runs),
-        break_evens(runs),
-        versions(runs),
-        collectors(runs),
-    )
+def _on_one_loop(runs: Paired) -> Pending[Compared]:
+    parts: dict[str, Pending[Any]] = {"gains": gains(runs)}
+    if len(runs.curves) > 1:
+        parts |= {
+            "ladders": ladders(runs),
+            "baseline_ratios": baseline_ratios(runs),
+            "break_evens": break_evens(runs),
+            "versions": versions(runs),
+            "collectors": collectors(runs),
+        }
+    return combined(partial(Compared, runs), **parts)
 
 
-def _across_loops(runs: Paired) -> Compared:
-    return Compared(runs, loops=loops(runs), runtimes=runtimes(runs))
+def _across_loops(runs: Paired) -> Pending[Compared]:
+    return combined(partial(Compared, runs), loops=loops(runs), runtimes=runtimes(runs))

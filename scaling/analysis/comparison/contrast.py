@@ -1,18 +1,32 @@
-"""One way held against another by what it does and what that costs, paired inside blocks."""
+"""One configuration over another: what it does, and the CPU time that this takes."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import batched
+from itertools import product
 
 from scaling.analysis.comparison.paired import Configuration, Measure, Paired
-from scaling.analysis.statistics.verdict import COST, RATE, Direction, RatioVerdict, ask, judged
+from scaling.analysis.comparison.version_arms import RUNGS, version_arms
+from scaling.analysis.statistics.verdict import (
+    COST,
+    RATE,
+    Direction,
+    Pending,
+    RatioVerdict,
+    hypothesis,
+)
 
-ASKED: tuple[tuple[Measure, Direction], ...] = (("throughput", RATE), ("cpu_s_per_op", COST))
+MEASURES: tuple[tuple[Measure, Direction], ...] = (("throughput", RATE), ("cpu_s_per_op", COST))
+VERSION = re.compile(r"3\.\d+")  # not another runtime
+# The last setting of an arm's name, by the order of `scaling.builds.arms.SETTINGS`.
+WITHOUT_COLLECTOR = "+nogc"
+
+type Pairs = Iterable[tuple[Configuration, Configuration]]
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """The ratios of `of` over `over`."""
+    """The ratios of `of` over `over`, paired inside blocks."""
 
     of: Configuration
     over: Configuration
@@ -20,14 +34,56 @@ class Contrast:
     cpu_s_per_op: RatioVerdict
 
 
-def contrasts(runs: Paired, pairs: Iterable[tuple[Configuration, Configuration]]) -> list[Contrast]:
-    """Each pair that was measured; all of them stand in one table, so they are one family."""
-    known = [pair for pair in pairs if len(runs.measured(pair)) == len(pair)]
-    questions = [
-        ask(runs.ratios(*pair, measure), runs.margin(measure), direction)
-        for pair in known
-        for measure, direction in ASKED
+def contrasts(runs: Paired, pairs: Pairs) -> Pending[list[Contrast]]:
+    """Each pair of which both sides were measured."""
+    measured = [pair for pair in pairs if len(runs.measured(pair)) == len(pair)]
+    hypotheses = [
+        hypothesis(runs.ratios(*pair, measure), runs.margin(measure), direction, "exploratory")
+        for pair in measured
+        for measure, direction in MEASURES
     ]
-    answers = batched(judged(questions), len(ASKED))
-    ratios = (Contrast(*pair, *each) for pair, each in zip(known, answers, strict=True))
-    return [each for each in ratios if each.throughput.n]
+
+    def complete(verdicts: Iterator[RatioVerdict]) -> list[Contrast]:
+        found = [Contrast(*pair, next(verdicts), next(verdicts)) for pair in measured]
+        return [each for each in found if each.throughput.n]
+
+    return Pending(hypotheses, complete)
+
+
+def collectors(runs: Paired) -> Pending[list[Contrast]]:
+    """What the cyclic collector costs: each arm without it over the same arm with it, at each N.
+
+    The free-threaded build's collector stops every loop of the process at once, so the cost may
+    grow with N.
+    """
+    arms = [arm for arm in runs.arms if arm.endswith(WITHOUT_COLLECTOR)]
+    return contrasts(
+        runs,
+        (
+            (
+                Configuration(arm, model, n),
+                Configuration(arm.removesuffix(WITHOUT_COLLECTOR), model, n),
+            )
+            for arm, model, n in product(arms, runs.models, runs.workers)
+        ),
+    )
+
+
+def versions(runs: Paired) -> Pending[list[Contrast]]:
+    """What the versions of Python changed: each arm over that of the oldest version that has it.
+
+        3.13 over 3.12, 3.14 over 3.12;  3.14t over 3.13t
+
+    Both have the same model and N. What else two builds differ in (another compiler, PGO) is in
+    the ratio, too, and must be shown beside it (`scaling.analysis.comparison.build_differences`).
+    """
+    return contrasts(runs, _version_pairs(runs))
+
+
+def _version_pairs(runs: Paired) -> Iterator[tuple[Configuration, Configuration]]:
+    names = [each.version for each in version_arms(runs.arms)]
+    rising = sorted(filter(VERSION.fullmatch, names), key=lambda name: int(name[2:]))
+    for (added, _), model, n in product(RUNGS, runs.models, runs.workers):
+        measured = runs.measured(Configuration(version + added, model, n) for version in rising)
+        for configuration in measured[1:]:
+            yield configuration, measured[0]

@@ -1,23 +1,24 @@
-"""What freed the speed: the headline ratio of a version taken apart into its steps.
+"""What freed the speed: the headline ratio of a version, split into its steps.
 
     3.14 → 3.14+mimalloc → 3.14t+gil → 3.14t        allocator × build × GIL = headline
 
 In each block the factors multiply to the headline exactly, since every rung stands once above and
 once below the line; their medians need not, and `multiplies_out` says whether they do. A rung that
-was not measured is left out, and the step across it bears both names.
+was not measured is left out, and the step across it has both names.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from scaling.analysis.comparison.families import Family, changes, families
 from scaling.analysis.comparison.paired import Configuration, Paired
+from scaling.analysis.comparison.version_arms import VersionArms, version_arms
 from scaling.analysis.statistics.estimate import Floats
-from scaling.analysis.statistics.verdict import RatioVerdict, ask, judged
+from scaling.analysis.statistics.verdict import Pending, RatioVerdict, hypothesis
 
 MODEL = "threads"
 # A rung between the ends must be valid in so many of the blocks in which the ends are. With fewer
@@ -41,8 +42,7 @@ class Step:
 class Ladder:
     """All steps at one N, from the blocks in which every rung was valid.
 
-    `missing` are the rungs between the ends that could not be stepped on. Ladders of the same rungs
-    stand in one table, and their verdicts are one family.
+    `missing` are the rungs between the ends that were not measured, or in too few blocks.
     """
 
     workers: int
@@ -62,7 +62,7 @@ class Ladder:
 
     @property
     def configurations(self) -> list[Configuration]:
-        """Every rung stepped on, from the bottom."""
+        """Every rung measured, from the bottom."""
         return [self.bottom, *(step.after for step in self.steps)]
 
     @property
@@ -78,7 +78,10 @@ class Ladder:
 
 
 class _Climb(NamedTuple):
-    """A ladder before its family is known; factors are of shape (blocks,), the headline's last."""
+    """A ladder before its verdicts are known.
+
+    `factors` are of shape (blocks,), those of the steps and then the headline's.
+    """
 
     workers: int
     rungs: list[Configuration]
@@ -86,38 +89,31 @@ class _Climb(NamedTuple):
     factors: list[Floats]
     missing: list[str]
 
-    @property
-    def arms(self) -> list[str]:
-        return [rung.arm for rung in self.rungs]
 
-
-def ladders(runs: Paired) -> list[Ladder]:
+def ladders(runs: Paired) -> Pending[list[Ladder]]:
     """The ladder of every version at every N that has two rungs of it or more."""
-    every = (_climb(runs, family, n) for family in families(runs.arms) for n in runs.workers)
-    climbs = (climb for climb in every if climb is not None)
-    return [
-        ladder
-        for _, alike in groupby(climbs, key=lambda climb: climb.arms)
-        for ladder in _judged(list(alike), runs.margin("throughput"))
+    every = (_climb(runs, version, n) for version in version_arms(runs.arms) for n in runs.workers)
+    climbs = [climb for climb in every if climb is not None]
+    margin = runs.margin("throughput")
+    hypotheses = [
+        hypothesis(ratios, margin, family="exploratory")
+        for climb in climbs
+        for ratios in climb.factors
     ]
+    return Pending(hypotheses, lambda verdicts: [_ladder(climb, verdicts) for climb in climbs])
 
 
-def _judged(climbs: list[_Climb], margin: float) -> list[Ladder]:
-    """Ladders of the same rungs, all their factors judged together."""
-    answers = iter(judged([ask(each, margin) for climb in climbs for each in climb.factors]))
-    found = []
-    for climb in climbs:
-        named = zip(climb.names, pairwise(climb.rungs), climb.factors[:-1], strict=True)
-        steps = [
-            Step(name, *configurations, next(answers), values)
-            for name, configurations, values in named
-        ]
-        found.append(Ladder(climb.workers, steps, next(answers), climb.missing))
-    return found
+def _ladder(climb: _Climb, verdicts: Iterator[RatioVerdict]) -> Ladder:
+    named = zip(climb.names, pairwise(climb.rungs), climb.factors[:-1], strict=True)
+    steps = [
+        Step(name, *configurations, next(verdicts), values)
+        for name, configurations, values in named
+    ]
+    return Ladder(climb.workers, steps, next(verdicts), climb.missing)
 
 
-def _climb(runs: Paired, family: Family, workers: int) -> _Climb | None:
-    measured = runs.measured(Configuration(arm, MODEL, workers) for arm in family.rungs)
+def _climb(runs: Paired, version: VersionArms, workers: int) -> _Climb | None:
+    measured = runs.measured(Configuration(arm, MODEL, workers) for arm in version.rungs)
     if len(measured) < 2:
         return None
     bottom, top = measured[0], measured[-1]
@@ -134,7 +130,7 @@ def _climb(runs: Paired, family: Family, workers: int) -> _Climb | None:
         return None
     pairs = [*pairwise(rungs), (bottom, top)]
     factors = [runs.ratios(after, before, "throughput")[known] for before, after in pairs]
-    names = [changes(before.arm, after.arm, family) for before, after in pairwise(rungs)]
-    span = family.rungs[family.rungs.index(bottom.arm) : family.rungs.index(top.arm)]
+    names = [version.changes(before.arm, after.arm) for before, after in pairwise(rungs)]
+    span = version.rungs[version.rungs.index(bottom.arm) : version.rungs.index(top.arm)]
     missing = [arm for arm in span if arm not in {rung.arm for rung in rungs}]
     return _Climb(workers, rungs, names, factors, missing)

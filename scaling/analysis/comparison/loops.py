@@ -2,10 +2,9 @@
 
     uvloop over asyncio, trio over asyncio;  go over 3.14t on asyncio
 
-A loop is held against asyncio at the same arm, model and N. A runtime that is no Python
-(`scaling.builds.runtimes`) has a loop of its own; it is held against as many threads, on asyncio,
-of the first Python that the study names, and who tells it must say that the two differ in
-everything.
+A loop is compared with asyncio at the same arm, model and N. A runtime that is no Python
+(`scaling.builds.runtimes`) has a loop of its own; it is compared with as many threads, on asyncio,
+of the first Python that the study names. The two differ in everything, which must be said.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,7 @@ import numpy as np
 from scaling.analysis.comparison.contrast import Contrast, contrasts
 from scaling.analysis.comparison.paired import Configuration, Measure, Paired
 from scaling.analysis.statistics.estimate import Floats
+from scaling.analysis.statistics.verdict import Pending
 from scaling.builds.runtimes.known import RUNTIMES
 
 BASE = "asyncio"
@@ -23,7 +23,10 @@ MODEL = "threads"  # what a runtime's workers are called, too
 
 
 def together(parts: Sequence[Paired]) -> Paired:
-    """The runs of one section on all its loops, in the same blocks; every way names its loop."""
+    """The runs of one section on all its loops, in the same blocks.
+
+    Every configuration names its loop.
+    """
     blocks = np.unique(np.concatenate([part.blocks for part in parts]))
 
     def table(measure: Measure) -> Floats:
@@ -47,12 +50,12 @@ def together(parts: Sequence[Paired]) -> Paired:
     )
 
 
-def loops(runs: Paired) -> list[Contrast]:
+def loops(runs: Paired) -> Pending[list[Contrast]]:
     """Each other loop over asyncio; `runs` are those of all loops, as `together` makes them."""
     return contrasts(runs, _loop_pairs(runs))
 
 
-def runtimes(runs: Paired) -> list[Contrast]:
+def runtimes(runs: Paired) -> Pending[list[Contrast]]:
     """Each other runtime over Python, of the runs of all loops."""
     return contrasts(runs, _runtime_pairs(runs))
 

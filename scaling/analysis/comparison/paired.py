@@ -1,7 +1,7 @@
 """The values of one section and loop as block × (arm, model, N): the basis of every ratio.
 
-Two ways of running the same work are compared inside a block, between runs made close together;
-the median is taken of those ratios, never a ratio of medians. Invalid runs have no value.
+Two configurations are compared inside a block, between runs made close together; the median is
+taken of those ratios, never a ratio of medians. Invalid runs have no value.
 """
 
 from collections.abc import Iterable
@@ -22,14 +22,13 @@ from scaling.journal.record import StudyLine
 type Measure = Literal["throughput", "cpu_s_per_op", "PSS", "RSS"]
 
 SUBJECT = ["workload", "parameters", "sizing", "loop"]
-WAY = ["arm", "model", "workers"]
+CONFIGURATION = ["arm", "model", "workers"]
 
 
 class Configuration(NamedTuple):
     """One way to run a section's work: on which arm, under which model, with N workers.
 
-    `loop` is empty but where loops are held against each other
-    (`scaling.analysis.comparison.loops`).
+    `loop` is empty except where loops are compared (`scaling.analysis.comparison.loops`).
     """
 
     arm: str
@@ -40,12 +39,13 @@ class Configuration(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """The runs of one section on one loop. `values` are arrays (blocks × ways), NaN for no value.
+    """The runs of one section on one loop.
 
-    Throughput is in operations/s, CPU time in s per operation, memory (PSS and RSS) in MiB.
-    `columns` says where a way stands, `blocks` which block each row is, ascending; `curves` are the
-    same runs as curves, in the section's order. `floor` is the noise floor of the study. `loop` is
-    empty where it is all of the section's loops (`scaling.analysis.comparison.loops`).
+    `values` are arrays (blocks × configurations), NaN for no value: throughput in operations/s, CPU
+    time in s per operation, memory (PSS and RSS) in MiB. `columns` has the place of each
+    configuration, `blocks` the block of each row, ascending; `curves` are the same runs as curves,
+    in the section's order. `floor` is the noise floor of the study. `loop` is empty where it is all
+    of the section's loops (`scaling.analysis.comparison.loops`).
     """
 
     section: Section
@@ -78,34 +78,34 @@ class Paired:
 
     @property
     def telling_n(self) -> int:
-        """The N to speak of where there is room for one: the largest with a core per worker."""
+        """The headline N: the largest with a core for each worker."""
         points = [point for curve in self.curves for point in curve.points]
         on_cores = [point.workers for point in points if point.region == "cores"]
         return max(on_cores, default=max(self.workers))
 
     def of(self, configuration: Configuration, measure: Measure) -> Floats:
-        """The values of a way, shape (blocks,); all NaN where it was not measured."""
+        """The values of a configuration, shape (blocks,); all NaN where it was not measured."""
         table = self.values[measure]
         if configuration not in self.columns:
             return np.full(len(table), np.nan)
         return table[:, self.columns[configuration]]
 
     def estimate(self, configuration: Configuration, measure: Measure, unit: str) -> Estimate:
-        """The median of a way's values."""
+        """The median of a configuration's values."""
         return median(self.of(configuration, measure), unit)
 
     def ratios(self, over: Configuration, under: Configuration, measure: Measure) -> Floats:
-        """One way's values over another's, block by block, shape (blocks,)."""
+        """One configuration's values over another's, block by block, shape (blocks,)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = self.of(over, measure) / self.of(under, measure)
         return np.where(np.isfinite(ratio), ratio, np.nan)
 
     def margin(self, measure: Measure) -> float:
-        """What a ratio of that measure must differ from 1 by to be told from it."""
+        """What a ratio of that measure must differ from 1 by."""
         return self.floor.margin(self.curves[0].key.workload, measure)
 
     def measured(self, configurations: Iterable[Configuration]) -> list[Configuration]:
-        """Those of the ways that have a valid run."""
+        """Those of them that have a valid run."""
         return [
             configuration
             for configuration in configurations
@@ -113,7 +113,7 @@ class Paired:
         ]
 
     def fastest(self, configurations: Iterable[Configuration]) -> Configuration | None:
-        """The way with the highest median throughput; None where none was measured."""
+        """The one with the highest median throughput; None where none was measured."""
 
         def speed(configuration: Configuration) -> float:
             return float(np.nanmedian(self.of(configuration, "throughput")))
@@ -121,11 +121,11 @@ class Paired:
         return max(self.measured(configurations), key=speed, default=None)
 
     def memory_kind(self, over: Configuration, under: Configuration) -> Measure:
-        """What two ways' memory can be compared by: PSS, or RSS where either has no PSS."""
+        """PSS, or RSS where either of two configurations has no PSS."""
         return "PSS" if np.isfinite(self.ratios(over, under, "PSS")).any() else "RSS"
 
     def point(self, configuration: Configuration) -> Point | None:
-        """The point of a curve that a way is; None where it was not run."""
+        """A configuration's point on its curve; None where it was not run."""
         whose = configuration.arm, configuration.model, configuration.loop or self.loop
         points = (
             point
@@ -145,7 +145,7 @@ def paired(frame: pd.DataFrame, study: StudyLine) -> list[Paired]:
     return pair(frame, sections(frame, study), noise_floor(frame, study))
 
 
-def pair(frame: pd.DataFrame, told: Iterable[Section], floor: NoiseFloor) -> list[Paired]:
+def pair(frame: pd.DataFrame, of: Iterable[Section], floor: NoiseFloor) -> list[Paired]:
     """The same where the study's sections and noise floor are known.
 
     Raises:
@@ -157,7 +157,7 @@ def pair(frame: pd.DataFrame, told: Iterable[Section], floor: NoiseFloor) -> lis
         for names, runs in originals(frame).groupby(SUBJECT, observed=True, sort=False)
     }
     found = []
-    for section in told:
+    for section in of:
         for loop in dict.fromkeys(curve.key.loop for curve in section.curves):
             members = [curve for curve in section.curves if curve.key.loop == loop]
             key = members[0].key
@@ -169,15 +169,15 @@ def pair(frame: pd.DataFrame, told: Iterable[Section], floor: NoiseFloor) -> lis
 def _paired(
     section: Section, loop: str, members: list[Curve], runs: pd.DataFrame, floor: NoiseFloor
 ) -> Paired:
-    valid = runs[runs["valid"]].drop_duplicates(["block", *WAY], keep="last")
-    configurations = valid[WAY].drop_duplicates()
+    valid = runs[runs["valid"]].drop_duplicates(["block", *CONFIGURATION], keep="last")
+    configurations = valid[CONFIGURATION].drop_duplicates()
     columns = {
         Configuration(str(arm), str(model), int(workers)): place
         for place, (arm, model, workers) in enumerate(
             configurations.itertuples(index=False, name=None)
         )
     }
-    names = valid[WAY].itertuples(index=False, name=None)
+    names = valid[CONFIGURATION].itertuples(index=False, name=None)
     column = [columns[Configuration(str(arm), str(model), int(n))] for arm, model, n in names]
     blocks, row = np.unique(valid["block"].to_numpy(), return_inverse=True)
 

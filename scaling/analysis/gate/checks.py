@@ -2,7 +2,7 @@
 
 A check fails only where that is proven: its whole interval is below the bound, and stays so when
 Holm's correction heeds how many checks there are (`scaling.analysis.statistics.verdict`, with the
-bound in the place of 1). It holds only where that is proven, too; else one can't tell.
+bound in the place of 1). It holds only where that is proven, too; else it is inconclusive.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,14 +13,20 @@ from scaling.analysis.gate.cells import CheckedCell
 from scaling.analysis.gate.request import Limits
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.unpaired import ratio
-from scaling.analysis.statistics.verdict import Hypothesis, RatioVerdict, ask, ask_unpaired, judged
+from scaling.analysis.statistics.verdict import (
+    Hypothesis,
+    RatioVerdict,
+    hypothesis,
+    judge,
+    unpaired_hypothesis,
+)
 from scaling.base.errors import UsageError
 from scaling.base.formats import number, plural
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 
-type Word = Literal["holds", "fails", "can't tell"]
+type Word = Literal["holds", "fails", "inconclusive"]
 
-WORDS: dict[int, Word] = {1: "holds", -1: "fails", 0: "can't tell"}
+WORDS: dict[int, Word] = {1: "holds", -1: "fails", 0: "inconclusive"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +43,13 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """A check before its family is known; `question` is about the value over the bound."""
+    """A check before its family is known; `tested` is the value over the bound."""
 
     cell: str
     what: str
     value: Estimate
     bound: float
-    question: Hypothesis
+    tested: Hypothesis
 
 
 def efficiencies(cells: Sequence[CheckedCell], least: float) -> list[_Open]:
@@ -65,7 +71,7 @@ def efficiencies(cells: Sequence[CheckedCell], least: float) -> list[_Open]:
 
 
 def _over(cell: CheckedCell, least: float) -> Hypothesis:
-    return ask(cell.runs("efficiency") / least, 0.0)
+    return hypothesis(cell.runs("efficiency") / least, 0.0)
 
 
 def regressions(
@@ -86,24 +92,24 @@ def regressions(
 def _changes(pairs: list[tuple[CheckedCell, CheckedCell]], least: float) -> Iterator[_Open]:
     for cell, old in pairs:
         ours, theirs = cell.runs("throughput"), old.runs("throughput")
-        question = ask_unpaired(ours / least, theirs, 0.0)
-        yield _Open(cell.name, "throughput over OLD", ratio(ours, theirs), least, question)
+        tested = unpaired_hypothesis(ours / least, theirs, 0.0)
+        yield _Open(cell.name, "throughput over OLD", ratio(ours, theirs), least, tested)
 
 
 def settle(family: Sequence[_Open], void: str = "") -> list[Check]:
     """The checks with their words. From a study that its controls make `void` nothing is told."""
-    answers = judged([each.question for each in family])
+    verdicts = judge([each.tested for each in family])
     return [
-        _settled(each, answer, len(family), void)
-        for each, answer in zip(family, answers, strict=True)
+        _settled(each, verdict, len(family), void)
+        for each, verdict in zip(family, verdicts, strict=True)
     ]
 
 
-def _settled(each: _Open, answer: RatioVerdict, among: int, void: str) -> Check:
+def _settled(each: _Open, ratio: RatioVerdict, among: int, void: str) -> Check:
     value, bound = each.value, number(each.bound)
-    word = WORDS[answer.verdict.side]
+    word = WORDS[ratio.verdict.side]
     if void:
-        word, why = "can't tell", void
+        word, why = "inconclusive", void
     elif value.n < FEWEST_FOR_INTERVAL:
         why = f"{plural(value.n, 'block')}; an interval takes {FEWEST_FOR_INTERVAL}"
     elif word == "fails":

@@ -28,7 +28,7 @@ UNIT = "of a cell's median"
 CELLS = [*CELL, "twin"]
 TIME_METHOD = "Theil–Sen through the blocks' medians"
 
-type Word = Literal["none", "faster", "slower", "can't tell"]
+type Word = Literal["none", "faster", "slower", "inconclusive"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def _share(logs: Floats) -> Floats:
 def _word(value: Estimate) -> Word:
     """Less than the margin from end to end is nothing that would be called a difference."""
     if not value.n:
-        return "can't tell"
+        return "inconclusive"
     if value.low > 0 and value.point > MARGIN:
         return "faster"
     return "slower" if value.high < 0 and value.point < -MARGIN else "none"

@@ -40,10 +40,10 @@ def _of(runs: Paired) -> dict[str, Estimate]:
         for point in curve.points:
             if point.workers == n > 1:
                 found[f"{curve.key.arm} {curve.key.model}, N = {n} over 1"] = point.speedup
-    for ladder in ladders(runs):
+    for ladder in ladders(runs).judged():
         if ladder.workers == n:
             found[f"{ladder.top.arm} over {ladder.bottom.arm}, N = {n}"] = ladder.headline
-    for each in baseline_ratios(runs):
+    for each in baseline_ratios(runs).judged():
         if each.workers == n:
             ours, theirs = (
                 f"{configuration.arm} {configuration.model}"

@@ -19,7 +19,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from scaling.analysis.statistics.estimate import median
-from scaling.analysis.statistics.width import relative_half_width
 from scaling.analysis.table.ticks import measure
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine
@@ -51,7 +50,7 @@ def expected_half_width(scatter: float, blocks: int) -> float:
     ranks = np.arange(1, blocks + 1)
     shares = (ranks - 0.375) / (blocks + 0.25)
     values = np.exp([scatter * NormalDist().inv_cdf(share) for share in shares])
-    return relative_half_width(median(values, "×"))
+    return median(values, "×").relative_half_width
 
 
 def _twinned(cell: Cell) -> str:

@@ -1,7 +1,7 @@
-"""What a ratio comes to: `faster`, `slower`, `same` or `can't tell`, by one rule everywhere.
+"""What a ratio comes to: `faster`, `slower`, `same` or `inconclusive`, by one rule everywhere.
 
-Two arms that differ by less than a margin are the same for every purpose, so a ratio is held
-against 1 ± margin and not against 1. A word other than `can't tell` takes both the interval that is
+Two cells that differ by less than a margin are the same for every purpose, so a ratio is compared
+with 1 ± margin and not with 1. A word other than `inconclusive` needs both the interval that is
 printed beside the ratio and a test on the logarithms of the ratios:
 
     faster   the interval lies above 1 + margin, and so does the mean log ratio (t test)
@@ -10,20 +10,22 @@ printed beside the ratio and a test on the logarithms of the ratios:
              (two one-sided t tests: D. J. Schuirmann, J. Pharmacokin. Biopharm. 15 (1987), 657);
              never where the margin is wider than `WIDEST_SAME`
 
-A table asks many questions at once, and one in twenty would be answered by chance. The tests of a
-table are a family: S. Holm's correction (Scand. J. Statist. 6 (1979), 65) keeps the chance that any
-of its words `faster` and `slower` is wrong below 5 %, and likewise that any of its `same` is. With
-fewer than six blocks nothing is told, and nothing is tested.
+A study tests many hypotheses at once, and one in twenty would be rejected by chance. So they form
+two families. The *primary* ones are named before the study is measured: S. Holm's correction
+(Scand. J. Statist. 6 (1979), 65) keeps the chance that any of their words `faster` and `slower` is
+wrong below 5 %, and likewise that any of their `same` is. All others are *exploratory*: the
+correction of Y. Benjamini and Y. Hochberg (J. R. Statist. Soc. B 57 (1995), 289) keeps the share of
+wrong words among those given below 5 % on average. With fewer than six blocks nothing is tested.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from scaling.analysis.statistics import unpaired
+from scaling.analysis.statistics import t_test, unpaired
 from scaling.analysis.statistics.estimate import Estimate, Floats, median
 from scaling.base.formats import percent
 from scaling.study.presets import FEWEST_FOR_INTERVAL
@@ -31,15 +33,16 @@ from scaling.study.presets import FEWEST_FOR_INTERVAL
 ERROR_RATE = 0.05  # of a whole family
 RATIO = "×"
 
-# A margin is as wide as twins came apart. On a machine on which they did so by more than a tenth,
-# that two cells differ by no more than that too does not make them the same.
+# The margin is at least the A/A spread. On a machine where that is more than a tenth, two cells
+# that differ by no more than the margin are not thereby the same.
 WIDEST_SAME = 0.1
 
-type Word = Literal["faster", "slower", "more", "less", "same", "can't tell"]
+type Word = Literal["faster", "slower", "more", "less", "same", "inconclusive"]
+type Family = Literal["primary", "exploratory"]
 
 
 class Direction(NamedTuple):
-    """How a ratio below and one above the margin are spoken of."""
+    """The words for a ratio below and one above the margin."""
 
     below: Word
     above: Word
@@ -51,11 +54,12 @@ COST = Direction("less", "more")  # of CPU time and memory
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One word for a ratio, how it was come by, and why it could be none other.
+    """One word for a ratio, what it rests on, and `why` it is `inconclusive` where it is.
 
     `p_differs` is the chance of such a ratio, or one farther off, if it were inside 1 ± `margin`
     (twice that of the side on which the median is); `p_same` that of one as near to 1 if it were
-    outside. Both are Holm's, of the family that the ratio belongs to; NaN where nothing was tested.
+    outside. Both are corrected for the other hypotheses of the `family`; NaN where nothing was
+    tested.
     """
 
     word: Word
@@ -63,10 +67,11 @@ class Verdict:
     p_differs: float = math.nan
     p_same: float = math.nan
     why: str = ""
+    family: Family = "primary"
 
     @property
     def side(self) -> int:
-        """1 where the ratio is above the margin for certain, -1 where below, else 0."""
+        """1 where the ratio is proven to be above the margin, -1 where below, else 0."""
         return {RATE.above: 1, COST.above: 1, RATE.below: -1, COST.below: -1}.get(self.word, 0)
 
 
@@ -88,23 +93,30 @@ class Hypothesis(NamedTuple):
     p_differs: float
     p_same: float
     direction: Direction = RATE
+    family: Family = "primary"
 
 
-def ask(ratios: Floats, margin: float, direction: Direction = RATE) -> Hypothesis:
-    """The question that ratios of shape (blocks,) put, paired inside blocks.
+def hypothesis(
+    ratios: Floats, margin: float, direction: Direction = RATE, family: Family = "primary"
+) -> Hypothesis:
+    """That ratios of shape (blocks,), paired inside blocks, differ from 1 by more than `margin`.
 
     Raises:
         ValueError: the margin is not a number of at least 0.
     """
     value = median(ratios, RATIO)
     known = ratios[np.isfinite(ratios)]
-    return Hypothesis(value, margin, *_p_values(value, margin, known), direction)
+    return Hypothesis(value, margin, *_p_values(value, margin, known), direction, family)
 
 
-def ask_unpaired(
-    ours: Floats, theirs: Floats, margin: float, direction: Direction = RATE
+def unpaired_hypothesis(
+    ours: Floats,
+    theirs: Floats,
+    margin: float,
+    direction: Direction = RATE,
+    family: Family = "primary",
 ) -> Hypothesis:
-    """The question that two studies put: their runs are not paired, and the tests are Welch's.
+    """The same of two studies, whose runs are not paired: the tests are Welch's.
 
     Values that are not finite and positive are left out, as in `unpaired.ratio`.
 
@@ -113,19 +125,48 @@ def ask_unpaired(
     """
     ours, theirs = (side[np.isfinite(side) & (side > 0)] for side in (ours, theirs))
     value = unpaired.ratio(ours, theirs, RATIO)
-    return Hypothesis(value, margin, *_p_values(value, margin, ours, theirs), direction)
+    return Hypothesis(value, margin, *_p_values(value, margin, ours, theirs), direction, family)
 
 
-def judged(family: Sequence[Hypothesis]) -> list[RatioVerdict]:
-    """The answers to all questions of one table, in their order."""
-    differs = _holm([each.p_differs for each in family])
-    same = _holm([each.p_same for each in family])
-    return [_judge(*each) for each in zip(family, differs, same, strict=True)]
+def judge(hypotheses: Sequence[Hypothesis]) -> list[RatioVerdict]:
+    """The verdicts on all hypotheses of a study, in order, each family corrected by itself."""
+    differs = _corrected(hypotheses, lambda each: each.p_differs)
+    same = _corrected(hypotheses, lambda each: each.p_same)
+    return [_verdict(*each) for each in zip(hypotheses, differs, same, strict=True)]
 
 
-def _judge(question: Hypothesis, p_differs: float, p_same: float) -> RatioVerdict:
-    value, margin = question.value, question.margin
-    word: Word = "can't tell"
+class Pending[T](NamedTuple):
+    """A result that lacks its verdicts: they depend on all hypotheses of the study.
+
+    `complete` takes the verdicts on `hypotheses`, in their order, and no more of them.
+    """
+
+    hypotheses: list[Hypothesis]
+    complete: Callable[[Iterator[RatioVerdict]], T]
+
+    def judged(self) -> T:
+        """The result, as if it were all that the study asks."""
+        return judge_together([self])[0]
+
+
+def combined[T](make: Callable[..., T], **parts: Pending[Any]) -> Pending[T]:
+    """What `make` makes of the completed parts, which it takes by name."""
+
+    def complete(verdicts: Iterator[RatioVerdict]) -> T:
+        return make(**{name: part.complete(verdicts) for name, part in parts.items()})
+
+    return Pending([each for part in parts.values() for each in part.hypotheses], complete)
+
+
+def judge_together[T](results: Sequence[Pending[T]]) -> list[T]:
+    """The results, completed with verdicts that are corrected over all of their hypotheses."""
+    verdicts = iter(judge([each for result in results for each in result.hypotheses]))
+    return [result.complete(verdicts) for result in results]
+
+
+def _verdict(tested: Hypothesis, p_differs: float, p_same: float) -> RatioVerdict:
+    value, margin = tested.value, tested.margin
+    word: Word = "inconclusive"
     why = ""
     if value.n < FEWEST_FOR_INTERVAL:
         why = f"fewer than {FEWEST_FOR_INTERVAL} blocks" if value.n else "no value"
@@ -133,35 +174,61 @@ def _judge(question: Hypothesis, p_differs: float, p_same: float) -> RatioVerdic
         why = "a ratio is not above 0"
     elif value.low > 1 + margin or value.high < 1 - margin:
         if p_differs < ERROR_RATE:
-            word = question.direction.above if value.low > 1 else question.direction.below
+            word = tested.direction.above if value.low > 1 else tested.direction.below
         else:
-            why = "by chance in more than 5 % of such tables"
+            why = f"not significant after {CORRECTIONS[tested.family].name} correction (5 %)"
     elif 1 - margin < value.low and value.high < 1 + margin:
         if margin > WIDEST_SAME:
-            why = f"a margin of {percent(margin)} is too wide to call anything the same"
+            why = f"a noise of ±{percent(margin)} is too wide to call anything the same"
         elif p_same < ERROR_RATE:
             word = "same"
         else:
-            why = "by chance in more than 5 % of such tables"
+            why = f"not significant after {CORRECTIONS[tested.family].name} correction (5 %)"
+    elif abs(value.point - 1) <= margin:
+        why = f"within the noise of ±{percent(margin)}"
     else:
-        why = "its interval lies neither inside nor outside of the margin"
-    verdict = Verdict(word, margin, p_differs, p_same, why)
+        why = f"its interval overlaps the noise of ±{percent(margin)}"
+    verdict = Verdict(word, margin, p_differs, p_same, why, tested.family)
     return RatioVerdict(*astuple(value), verdict=verdict)
 
 
-def _holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's p-values; what was not tested (NaN) is no member of the family.
+class Correction(NamedTuple):
+    """How the p-values of a family are corrected for how many there are.
 
-    The same as statsmodels' multipletests, which collects garbage at every call: that takes longer
-    than all else here, and the longer the more runs a study has.
+    `adjust` takes them in rising order, shape (n,), and gives each its corrected value.
     """
-    found = np.array(p_values, dtype=np.float64)
-    tested = np.flatnonzero(np.isfinite(found))
-    rising = tested[np.argsort(found[tested])]
-    times = np.arange(len(rising), 0, -1)
-    found[rising] = np.minimum(1.0, np.maximum.accumulate(found[rising] * times))
-    adjusted: list[float] = found.tolist()
-    return adjusted
+
+    name: str
+    adjust: Callable[[Floats], Floats]
+
+
+def _holm(rising: Floats) -> Floats:
+    return np.maximum.accumulate(rising * np.arange(len(rising), 0, -1))
+
+
+def _benjamini_hochberg(rising: Floats) -> Floats:
+    scaled = rising * len(rising) / np.arange(1, len(rising) + 1)
+    return np.minimum.accumulate(scaled[::-1])[::-1]
+
+
+CORRECTIONS: dict[Family, Correction] = {
+    "primary": Correction("Holm", _holm),
+    "exploratory": Correction("Benjamini–Hochberg", _benjamini_hochberg),
+}
+
+
+def _corrected(
+    hypotheses: Sequence[Hypothesis], p_value: Callable[[Hypothesis], float]
+) -> list[float]:
+    """The corrected p-values; what was not tested (NaN) is no member of its family."""
+    found = np.array([p_value(each) for each in hypotheses], dtype=np.float64)
+    families = np.array([each.family for each in hypotheses])
+    for family, correction in CORRECTIONS.items():
+        tested = np.flatnonzero(np.isfinite(found) & (families == family))
+        rising = tested[np.argsort(found[tested])]
+        found[rising] = np.minimum(1.0, correction.adjust(found[rising]))
+    corrected: list[float] = found.tolist()
+    return corrected
 
 
 def _p_values(
@@ -171,7 +238,7 @@ def _p_values(
 
     They can only differ to the side on which the median is. Where some blocks are far to the other
     side, the mean may be there, too, and proves nothing for either. Without a margin, or with one
-    that is too wide, nothing can be the same: that is not asked, and no member of the family.
+    that is too wide, nothing can be the same: that is not tested, and no member of the family.
 
     Raises:
         ValueError: the margin is not a number of at least 0.
@@ -181,42 +248,11 @@ def _p_values(
     sides = [ours] if theirs is None else [ours, theirs]
     if min(map(len, sides)) < FEWEST_FOR_INTERVAL or any((side <= 0).any() for side in sides):
         return math.nan, math.nan
+    mean = t_test.mean_of(np.log(ours))
+    if theirs is not None:
+        mean = t_test.difference(mean, t_test.mean_of(np.log(theirs)))
     with np.errstate(divide="ignore"):  # a margin of 1: nothing is below
         low, high = float(np.log1p(-min(margin, 1.0))), float(np.log1p(margin))
-    logs = np.log(ours)
-    against = np.zeros(1) if theirs is None else np.log(theirs)
-    if np.ptp(logs) == np.ptp(against) == 0:  # there is no t without a spread
-        middle = logs[0] - against[0]
-        differs, same = 1.0 - (middle > high or middle < low), 1.0 - (low < middle < high)
-    else:
-        of = _one_sample(logs, low, high) if theirs is None else _welch(logs, against, low, high)
-        differs, same = min(1.0, 2 * (of.above if value.point > 1 else of.below)), of.same
-    return differs, same if 0 < margin <= WIDEST_SAME else math.nan
-
-
-class _Tested(NamedTuple):
-    """p-values of one-sided tests: above the margin, below it, inside of it."""
-
-    above: float
-    below: float
-    same: float
-
-
-def _one_sample(logs: Floats, low: float, high: float) -> _Tested:
-    from statsmodels.stats.weightstats import DescrStatsW  # slow to import
-
-    of = DescrStatsW(logs)
-    _, above, _ = of.ttest_mean(high, alternative="larger")
-    _, below, _ = of.ttest_mean(low, alternative="smaller")
-    same, *_ = of.ttost_mean(low, high)
-    return _Tested(float(above), float(below), float(same))
-
-
-def _welch(ours: Floats, theirs: Floats, low: float, high: float) -> _Tested:
-    from statsmodels.stats.weightstats import CompareMeans, DescrStatsW  # slow to import
-
-    of = CompareMeans(DescrStatsW(ours), DescrStatsW(theirs))
-    _, above, _ = of.ttest_ind("larger", usevar="unequal", value=high)
-    _, below, _ = of.ttest_ind("smaller", usevar="unequal", value=low)
-    same, *_ = of.ttost_ind(low, high, usevar="unequal")
-    return _Tested(float(above), float(below), float(same))
+    differs = mean.p_above(high) if value.point > 1 else mean.p_below(low)
+    same = max(mean.p_above(low), mean.p_below(high))
+    return min(1.0, 2 * differs), same if 0 < margin <= WIDEST_SAME else math.nan

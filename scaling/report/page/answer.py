@@ -8,12 +8,11 @@ none, that of every way.
 from collections.abc import Iterator
 
 from scaling.analysis.comparison.compare import Compared
-from scaling.analysis.comparison.families import families
+from scaling.analysis.comparison.gain import subjects
 from scaling.analysis.comparison.paired import Configuration, Paired
 from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.statistics.verdict import ask, judged
 from scaling.base import formats
 from scaling.report.page.parts import Block
 from scaling.report.page.short import SpokenOf, short_grids
@@ -32,7 +31,8 @@ def answer_blocks(results: StudyResults) -> list[Block]:
     configurations = {each.runs.title: each for each in results.compared}
     asked = [each for each in results.paired if each.curves[0].key.workload not in CONTROLS]
     chosen = [
-        (each, configurations.get(each.title), _spoken_of(each)) for each in asked or results.paired
+        (each, configurations.get(each.title), _spoken_of(each, results))
+        for each in asked or results.paired
     ]
     blocks = [Block("In short", grids=short_grids(chosen)), *(_block(*each) for each in chosen)]
     return [block for block in blocks if not block.is_empty]
@@ -50,22 +50,19 @@ def _block(runs: Paired, compared: Compared | None, told: list[SpokenOf]) -> Blo
     return Block(runs.title, words, notes=[basis(shown), *notes, *again(points)] if words else [])
 
 
-def _spoken_of(runs: Paired) -> list[SpokenOf]:
-    """The curves to tell of; their verdicts are one family."""
-    told = list(_telling(runs))
-    margin = runs.margin("throughput")
-    speedups = (curve.values["speedup"][:, curve.workers.index(p.workers)] for curve, p in told)
-    found = judged([ask(values, margin) for values in speedups])
-    return [SpokenOf(*each, answer) for each, answer in zip(told, found, strict=True)]
+def _spoken_of(runs: Paired, results: StudyResults) -> list[SpokenOf]:
+    """The curves to speak of, each with the verdict on what more workers gain."""
+    return [
+        SpokenOf(curve, point, results.gains[curve.key, point.workers])
+        for curve, point in _telling(runs)
+    ]
 
 
 def _telling(runs: Paired) -> Iterator[tuple[Curve, Point]]:
     """Each curve with its point at the N that tells most: the largest that has a core for each
     worker, or else the largest.
     """
-    free = {family.free for family in families(runs.arms)}
-    wanted = [c for c in runs.curves if c.key.arm in free and c.key.model == "threads"]
-    for curve in wanted or runs.curves:
+    for curve in subjects(runs):
         several = [point for point in curve.points if point.workers > 1 and point.speedup.n]
         on_cores = [point for point in several if point.region == "cores"]
         if several:

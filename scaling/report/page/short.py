@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from scaling.analysis.comparison.compare import Compared
-from scaling.analysis.comparison.families import families
 from scaling.analysis.comparison.paired import Configuration, Paired
+from scaling.analysis.comparison.version_arms import free_arms
 from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.verdict import RatioVerdict
@@ -67,8 +67,7 @@ def short_grids(
 
 
 def _is_asked(runs: Paired, curve: Curve) -> bool:
-    free = {family.free for family in families(runs.arms)}
-    return curve.key.model == "threads" and curve.key.arm in free
+    return curve.key.model == "threads" and curve.key.arm in free_arms(runs.arms)
 
 
 def _row(runs: Paired, compared: Compared | None, told: SpokenOf) -> list[Cell]:

@@ -20,7 +20,7 @@ TWINS = (
 )
 WITHOUT_DRIFT = {
     "none": "No drift of the machine was found over the study.",
-    "can't tell": "Too few blocks to tell whether the machine drifted over the study.",
+    "inconclusive": "Too few blocks to tell whether the machine drifted over the study.",
 }
 WORST_FIRST = ("invalid", "suspect", "valid")
 

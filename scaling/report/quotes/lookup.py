@@ -29,7 +29,8 @@ OF_CLAIMS: dict[str, Word | None] = {
     "all": None,
     "hold": "holds",
     "do-not-hold": "does not hold",
-    "inconclusive": "can't tell",
+    "inconclusive": "inconclusive",
+    "cannot-tell": "inconclusive",  # as earlier pages have it
     "cannot-be-tested": "cannot be tested here",
 }
 

@@ -11,24 +11,25 @@ from scaling.report.tables.columns import estimate_columns, study_columns
 
 
 def comparison_rows(results: StudyResults) -> pd.DataFrame:
-    """All ratios of a study's comparison.
+    """All ratios of a study.
 
-    Columns: what it is about (study, workload, parameters, sizing); `question` (headline, step,
-    over processes, break-even, version, no collector, loop, runtime) and `measure` (of a step what
-    changes in it, else throughput, cpu_s_per_op, memory); the way it is of (`loop`, `arm`, `model`,
-    `workers`, its `runs`, how many of them `suspect`, how many more `left_out`, `allocator_state`)
-    and the way it is over (`over_loop`, `over_arm` …); the `ratio` (`estimate_columns`); its
-    `verdict` (of CPU time and memory `more` and `less`), the `margin` that this heeds, and Holm's
-    `p_differs` and `p_same` in the family of its table (`scaling.analysis.statistics.verdict`);
-    `memory_kind` of a ratio of memory; `builds_differ`, in what the two arms' builds differ and
-    should not (of a runtime nothing: it is meant to differ in everything); `controls`, what the
-    study's controls say, and its `scale`.
+    Columns: what it is about (study, workload, parameters, sizing); `question` (gain, headline,
+    step, over processes, break-even, version, no collector, loop, runtime) and `measure` (of a step
+    what changes in it, else throughput, cpu_s_per_op, memory); the way it is of (`loop`, `arm`,
+    `model`, `workers`, its `runs`, how many are `suspect`, how many more `left_out`,
+    `allocator_state`) and the way it is over (`over_loop`, `over_arm` …); the `ratio`
+    (`estimate_columns`); its `verdict` (of CPU time and memory `more` and `less`), `why` it is
+    inconclusive, its `margin`, its `family` (primary or exploratory) and `p_differs` and `p_same`,
+    corrected for all hypotheses of that family in the study
+    (`scaling.analysis.statistics.verdict`); `memory_kind` of a ratio of memory; `builds_differ`, in
+    what the two arms' builds differ and should not (of a runtime nothing: it is meant to differ in
+    everything); `controls`, what the study's controls say, and its `scale`.
     """
     about = study_columns(results)
     rows = [
         _row(each, ratio, results.study) | about
-        for each in results.compared
-        for ratio in each.ratios
+        for each in results.judged
+        for ratio in each.all_ratios
     ]
     return pd.DataFrame(rows)
 
@@ -49,6 +50,8 @@ def _row(compared: Compared, ratio: Ratio, study: StudyLine) -> dict[str, object
         **{f"over_{name}": value for name, value in over.items()},
         **estimate_columns("ratio", ratio.value),
         "verdict": ratio.verdict.word,
+        "why": ratio.verdict.why,
+        "family": ratio.verdict.family,
         "margin": ratio.margin,
         "p_differs": ratio.verdict.p_differs,
         "p_same": ratio.verdict.p_same,

@@ -8,13 +8,13 @@ from collections import Counter
 
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.comparison.contrast import Contrast
-from scaling.analysis.comparison.families import families
+from scaling.analysis.comparison.version_arms import free_arms
 from scaling.report.tables.phrases import besides, doing, named, opening, spoken
 
 
 def across_loops(compared: Compared) -> list[str]:
     """A sentence for each loop and for each runtime; none where there are none."""
-    free = {family.free for family in families(compared.runs.arms)}
+    free = free_arms(compared.runs.arms)
 
     def is_asked(each: Contrast) -> bool:
         return each.of.arm in free and each.of.model == "threads"
@@ -60,7 +60,7 @@ def _telling(found: list[Contrast], n: int) -> list[Contrast]:
 
 
 def _others(chosen: Contrast, at_n: list[Contrast]) -> str:
-    """` Of 3 other arms and models at N = 2: 2 faster, 1 can't tell.`; nothing below six blocks."""
+    """` Of 3 other arms and models at N = 2: 2 faster, 1 inconclusive.`; empty below six blocks."""
     others = [each.throughput for each in at_n if each is not chosen]
     if all(each.coverage is None for each in others):
         return ""

@@ -8,7 +8,7 @@ from scaling.base.vocabulary import WORKER
 
 
 def opening(value: RatioVerdict) -> str:
-    """The verdict as a sentence begins with it: `Faster`, `Can't tell (3 blocks)`."""
+    """The verdict as a sentence begins with it: `Faster`, `Inconclusive (3 blocks)`."""
     verdict = value.verdict
     if verdict.word == "same":
         return f"Same within {formats.percent(verdict.margin)}"

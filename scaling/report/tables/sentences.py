@@ -1,6 +1,6 @@
 """The comparison in words: the verdict first, then the number, and no more than figures bear.
 
-With fewer than six blocks there is a range, one can't tell, and the sentence says so.
+With fewer than six blocks there is a range, the verdict is inconclusive, and the sentence says so.
 """
 
 from scaling.analysis.comparison.baseline import BaselineRatio
@@ -97,7 +97,7 @@ def even(found: BreakEven) -> str:
             if ns := [n for n, verdict in after.items() if verdict == word]:
                 told += f" It does not hold at N = {formats.listed(ns)}, {word} again."
         if found.undecided:
-            told += f" At N = {formats.listed(found.undecided)} one can't tell."
+            told += f" It is inconclusive at N = {formats.listed(found.undecided)}."
         return told
     if found.outcome == "never":
         threads = doing(Configuration(found.arm, "threads", last))
@@ -109,12 +109,12 @@ def even(found: BreakEven) -> str:
     few = [ratio for ratio in found.ratios.values() if ratio.coverage is None]
     if few:
         kind = bounds_kind(few)
-        told = f"Break-even: can't tell from {f'the {kind}' if kind else 'single runs'}"
+        told = f"Break-even: inconclusive from {f'the {kind}' if kind else 'single runs'}"
         above = [n for n, ratio in found.ratios.items() if ratio.n > 1 and ratio.low > 1]
         lies = f", which lies above 1 at N = {formats.listed(above)}" if above else ""
         return f"{told}{lies}: {free} over {single}."
     return (
-        f"Break-even: can't tell up to N = {last}; at N = {formats.listed(found.undecided)} "
+        f"Break-even: inconclusive up to N = {last}; at N = {formats.listed(found.undecided)} "
         f"{free} may be slower or faster than {single}."
     )
 

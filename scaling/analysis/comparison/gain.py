@@ -1,0 +1,61 @@
+"""What more workers gain: N workers over one of the same arm and model, block by block."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from scaling.analysis.comparison.paired import Configuration, Paired
+from scaling.analysis.comparison.version_arms import free_arms
+from scaling.analysis.curves.curve import Curve, Key
+from scaling.analysis.statistics.verdict import Pending, RatioVerdict, hypothesis
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """`throughput` of N workers over that of one; `of` and `over` are the two configurations.
+
+    The gain at the largest N that has a core for each worker is a primary hypothesis of the study
+    for threads without the GIL, or for every arm and model where a study has no such threads; all
+    other gains are exploratory.
+    """
+
+    key: Key
+    of: Configuration
+    over: Configuration
+    throughput: RatioVerdict
+
+    @property
+    def workers(self) -> int:
+        """N."""
+        return self.of.workers
+
+
+def gains(runs: Paired) -> Pending[list[Gain]]:
+    """One for every curve with a run at N = 1, and every N above it."""
+    margin = runs.margin("throughput")
+    primary = {curve.key for curve in subjects(runs)}
+    found = []
+    for curve in runs.curves:
+        one, *others = (Configuration(curve.key.arm, curve.key.model, n) for n in curve.workers)
+        found += [(curve.key, each, one) for each in others if one.workers == 1]
+    hypotheses = [
+        hypothesis(
+            runs.ratios(of, over, "throughput"),
+            margin,
+            family="primary" if key in primary and of.workers == runs.telling_n else "exploratory",
+        )
+        for key, of, over in found
+    ]
+
+    def complete(verdicts: Iterator[RatioVerdict]) -> list[Gain]:
+        every = [Gain(*each, next(verdicts)) for each in found]
+        return [each for each in every if each.throughput.n]
+
+    return Pending(hypotheses, complete)
+
+
+def subjects(runs: Paired) -> list[Curve]:
+    """The curves that a study is about: threads without the GIL, or all where there are none."""
+    free = free_arms(runs.arms)
+    return [
+        curve for curve in runs.curves if curve.key.arm in free and curve.key.model == "threads"
+    ] or runs.curves
