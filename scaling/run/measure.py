@@ -28,7 +28,8 @@ from scaling.run.prepare import Wanted, prepare
 from scaling.run.progress import Display
 from scaling.run.services import Services
 from scaling.run.session import drive, is_complete
-from scaling.study.definition import Study, study_from
+from scaling.study.combine import study_from
+from scaling.study.definition import Study
 from scaling.study.options import Options
 from scaling.study.pin_group import group_for
 from scaling.study.plan.cells import Plan, make_plan

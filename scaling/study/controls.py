@@ -10,8 +10,7 @@ import msgspec
 
 from scaling.builds.runtimes.known import RUNTIMES
 from scaling.journal.record import Description, ParameterValue
-from scaling.study.definition import Study
-from scaling.study.file import WorkloadEntry
+from scaling.study.definition import Study, WorkloadEntry
 
 # Each control with the parameters that make it one; the others are as the workload has them.
 CONTROLS: Mapping[str, Mapping[str, ParameterValue]] = {

@@ -1,73 +1,229 @@
-"""A study: what is asked, from a study file and the command line, with the defaults filled in.
+"""A study: everything that can be asked, each option declared once, as a field of `Study`.
 
-The defaults are the field defaults of `Study`, and `PRESETS` for blocks and window. What the
-command line says wins over the file. `settle` then holds the study against what the child
-environments can run.
+From a field follow the key of study files, its flag on the command line, its check, its place in
+the journal's first line and in the JSON Schema of study files. To add an option, add its field.
 """
 
-import re
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, get_type_hints
 
 import msgspec
 
-from scaling.base.errors import UsageError
-from scaling.builds.arms import parse_arms
-from scaling.study.checks import check_name, checked
-from scaling.study.file import StudyFile, WorkloadEntry, load_study_file
-from scaling.study.options import FLAGS, Options
-from scaling.study.parameters import Override, parse_override
-from scaling.study.presets import DEFAULT_PRESET, PRESETS
-
-# What is run when no study is named.
-DEFAULT_STUDY = "scale"
+from scaling.base.formats import listed
+from scaling.base.vocabulary import MODELS, SIZINGS
+from scaling.study import kinds
+from scaling.study.kinds import Kind
+from scaling.study.parameters import Override
+from scaling.study.presets import PRESETS
 
 # With `precision`, no more blocks than this: about two hours of the default study on two cores. The
 # interval narrows with the root of their number, so halving that of 10 blocks takes all 40.
 MAX_BLOCKS = 40
 
-# The lists that a workload's entry may override, and the command line above it.
-ENTRY_LISTS = ("arms", "loops", "models", "workers", "sizing")
+WHAT, EFFORT = "What is measured", "How long, and how precisely"  # headings of `--help`
 
-type Loader = Callable[[str], StudyFile]
+_PRESETS = listed(f"{name} ({preset.blocks} blocks)" for name, preset in PRESETS.items())
+
+
+@dataclass(frozen=True)
+class Option:
+    """The declaration of an option. `key` and `default` are those of the field that has it.
+
+    `flag` is the one on the command line; an option without one is for study files alone.
+    `formerly` is an older name of the key and the flag, which is still read. An option
+    `per_workload` can also stand in a `[[workloads]]` table, for that workload.
+    """
+
+    kind: Kind
+    help: str
+    flag: str = ""
+    group: str = WHAT
+    formerly: str = ""
+    per_workload: bool = False
+    key: str = ""
+    default: Any = None
+
+    @property
+    def parameter(self) -> str:
+        """The flag as a Python name: `--max-blocks` is `max_blocks`."""
+        return self.flag.removeprefix("--").replace("-", "_")
+
+
+class WorkloadEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One `[[workloads]]` of a study: which workload, what of the study's lists it overrides.
+
+    `name` is a built-in name or `package.module:Name`. A list among the `parameters` is a sweep;
+    they are checked once it is known what the workload takes (`scaling.study.parameters`).
+    """
+
+    name: str
+    parameters: dict[str, Any] = {}
+    arms: tuple[str, ...] | None = None
+    loops: tuple[str, ...] | None = None
+    models: tuple[str, ...] | None = None
+    workers: tuple[int, ...] | None = None
+    sizing: tuple[str, ...] | None = None
 
 
 class Study(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked.
 
-    `workers` is None where the machine's topology decides. `controls`: the control workloads are
-    run, too, where the study itself does not ask for them (`scaling.study.controls`); `twins`: a
-    cell of each workload is run twice in every block (`scaling.study.plan.aa_pairs`); `pin`: every
-    worker gets a CPU of its own.
+    `workers` is None where the machine's topology decides. Without a preset's name, `blocks` and
+    `window_s` come from the default preset.
 
-    With a `precision`, blocks are added to `blocks` until the interval of every headline ratio is
-    that narrow (its half width over the ratio) or there are `max_blocks`. `scale` multiplies the
-    amounts of the workloads (`scaling.study.scaled`), and `limit_s` is what a finite run may take.
-
-    `source` names the study file, for messages, and `overrides` are what `--set` said; both are
-    gone once the study is settled.
+    `source` names the study file, for messages, and `overrides` are from `--set`; both are gone
+    once the study is settled.
     """
 
-    name: str
-    arms: tuple[str, ...]
+    name: Annotated[
+        str,
+        Option(kinds.NAME, "Name of the study and of its folder in results/."),
+    ]
+    loops: Annotated[
+        tuple[str, ...],
+        Option(
+            kinds.NAMES,
+            "Event loops: asyncio,uvloop. Libraries, too: trio, anyio/trio.",
+            flag="--loop",
+            per_workload=True,
+        ),
+    ] = ("asyncio",)
+    workers: Annotated[
+        tuple[int, ...] | None,
+        Option(
+            kinds.COUNTS,
+            "Numbers of workers: 1,2,4. By default 1, 2, 4, … and the numbers of cores and CPUs.",
+            flag="--workers",
+            per_workload=True,
+        ),
+    ] = None
+    arms: Annotated[
+        tuple[str, ...],
+        Option(
+            kinds.NAMES,
+            "Builds of Python, with settings: 3.14,3.14t+gil. By default the build in use.",
+            flag="--arm",
+            per_workload=True,
+        ),
+    ]
+    models: Annotated[
+        tuple[str, ...],
+        Option(
+            kinds.some_of(MODELS, "model"),
+            f"What a worker is: {listed(MODELS)}.",
+            flag="--model",
+            per_workload=True,
+        ),
+    ] = ("threads",)
+    sizing: Annotated[
+        tuple[str, ...],
+        Option(
+            kinds.some_of(SIZINGS, "sizing"),
+            "Work in flight: weak (fixed per worker) or strong (fixed in total).",
+            flag="--sizing",
+            per_workload=True,
+        ),
+    ] = ("weak",)
+    scale: Annotated[
+        float,
+        Option(
+            kinds.FACTOR,
+            "Multiply the amounts of finite workloads by this: 0.01 for a quick look.",
+            flag="--scale",
+        ),
+    ] = 1.0
+    controls: Annotated[
+        bool,
+        Option(
+            kinds.SWITCH,
+            "Also run the control workloads (compute, shared) if the study has none.",
+            flag="--controls",
+        ),
+    ] = True
+    aa_pairs: Annotated[
+        bool,
+        Option(
+            kinds.SWITCH,
+            "Run one cell of each workload twice in every block, to measure the noise.",
+            flag="--aa-pairs",
+            formerly="twins",
+        ),
+    ] = True
+    pin: Annotated[
+        bool,
+        Option(
+            kinds.SWITCH,
+            "Pin each worker to a CPU of its own: one per core first, then SMT siblings.",
+            flag="--pin",
+        ),
+    ] = False
+    preset: Annotated[
+        str,
+        Option(
+            kinds.one_of(PRESETS, "preset"),
+            f"Number of blocks and length of the window: {_PRESETS}.",
+            flag="--preset",
+            group=EFFORT,
+        ),
+    ]
+    blocks: Annotated[
+        int,
+        Option(
+            kinds.COUNT,
+            "How many times every cell is run (6 or more for intervals).",
+            flag="--blocks",
+            group=EFFORT,
+        ),
+    ]
+    window_s: Annotated[
+        float,
+        Option(
+            kinds.SECONDS,
+            "Length of the window in which operations count.",
+            flag="--seconds",
+            group=EFFORT,
+        ),
+    ]
+    warmup_s: Annotated[
+        float, Option(kinds.SECONDS_OR_NONE, "Length of the warm-up before the window.")
+    ] = 0.3
+    limit_s: Annotated[
+        float,
+        Option(
+            kinds.SECONDS,
+            "Time limit for one run of a finite workload (3600).",
+            flag="--limit",
+            group=EFFORT,
+        ),
+    ] = 3600.0
+    precision: Annotated[
+        float | None,
+        Option(
+            kinds.FRACTION,
+            "Add blocks until the interval of every headline ratio is within ± this: 2%.",
+            flag="--precision",
+            group=EFFORT,
+        ),
+    ] = None
+    max_blocks: Annotated[
+        int,
+        Option(
+            kinds.COUNT,
+            f"With --precision, the most blocks to run ({MAX_BLOCKS}).",
+            flag="--max-blocks",
+            group=EFFORT,
+        ),
+    ] = MAX_BLOCKS
+    seed: Annotated[
+        int,
+        Option(
+            kinds.WHOLE_NUMBER,
+            "Seed of the random order of the runs.",
+            flag="--seed",
+            group=EFFORT,
+        ),
+    ] = 1
     workloads: tuple[WorkloadEntry, ...]
-    models: tuple[str, ...] = ("threads",)
-    loops: tuple[str, ...] = ("asyncio",)
-    workers: tuple[int, ...] | None = None
-    sizing: tuple[str, ...] = ("weak",)
-    controls: bool = True
-    twins: bool = True
-    pin: bool = False
-    preset: str
-    blocks: int
-    precision: float | None = None
-    max_blocks: int = MAX_BLOCKS
-    window_s: float
-    warmup_s: float = 0.3
-    limit_s: float = 3600.0
-    scale: float = 1.0
-    seed: int = 1
     source: str = ""
     overrides: tuple[Override, ...] = ()
 
@@ -79,83 +235,18 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
         return document
 
 
-def study_from(
-    options: Options, *, running_build: str, load_file: Loader = load_study_file
-) -> Study:
-    """Build the study that the options ask for.
-
-    `running_build` is the arm where neither the file nor the command line names one.
-
-    Raises:
-        UsageError: an unknown name or a value that makes no sense; says where and what is expected.
-    """
-    asked = options.study or DEFAULT_STUDY
-    source = f"{Path(asked).name.removesuffix('.toml')}.toml"
-    file = checked(load_file(asked), _keys_of(source))
-    flags = checked(options.as_file(), FLAGS.__getitem__)
-    said = _said(file, flags)
-    said["arms"] = _named(said.get("arms", (running_build,)))
-    said["workloads"] = _workloads(file, flags, options.workload_names, source)
-    for entry in said["workloads"]:  # an arm that only one workload names is an arm of the study
-        said["arms"] = tuple(dict.fromkeys([*said["arms"], *(entry.arms or ())]))
-    said["name"] = _name(file, source, said["arms"])
-    overrides = tuple(map(parse_override, options.set))
-    return Study(**said, source=source, overrides=overrides)
+def _declared() -> dict[str, Option]:
+    hints = get_type_hints(Study, include_extras=True)
+    found = {}
+    for field in msgspec.structs.fields(Study):
+        for option in getattr(hints[field.name], "__metadata__", ()):
+            default = None if field.required else field.default
+            found[field.name] = replace(option, key=field.name, default=default)
+    return found
 
 
-def _named(arms: Iterable[str]) -> tuple[str, ...]:
-    """The arms by their own names, each once."""
-    return tuple(arm.name for arm in parse_arms(arms))
+# Every option by its key, in the order in which they are declared and listed.
+OPTIONS = _declared()
 
-
-def _keys_of(place: str) -> Callable[[str], str]:
-    return lambda key: f"{place}: {key}"
-
-
-def _said(file: StudyFile, flags: StudyFile) -> dict[str, Any]:
-    """What is said by the flags, else by the file; blocks and window by a preset if by neither."""
-    if flags.preset is not None:
-        # A preset is a word for blocks and window, so this one stands for those of the file.
-        file = msgspec.structs.replace(file, blocks=None, window_s=None)
-    said = {
-        key: value
-        for each in (file, flags)
-        for key, value in msgspec.structs.asdict(each).items()
-        if value is not None
-    }
-    said.setdefault("preset", DEFAULT_PRESET)
-    preset = PRESETS[said["preset"]]
-    return {"blocks": preset.blocks, "window_s": preset.window_s} | said
-
-
-def _workloads(
-    file: StudyFile, flags: StudyFile, names: Sequence[str], source: str
-) -> tuple[WorkloadEntry, ...]:
-    """The file's entries; `names` choose among them and add to them, flags win over their lists."""
-    entries = [
-        checked(entry, _keys_of(f"{source}: workload {entry.name}"))
-        for entry in file.workloads or ()
-    ]
-    if names:
-        entries = [
-            entry
-            for name in names
-            for entry in [each for each in entries if each.name == name]
-            or [WorkloadEntry(name=name)]
-        ]
-    if not entries:
-        raise UsageError(f"{source}: no workload: add a [[workloads]] entry or say --workload NAME")
-    won = {key: None for key in ENTRY_LISTS if getattr(flags, key) is not None}
-    entries = [msgspec.structs.replace(entry, **won) for entry in entries]
-    return tuple(
-        msgspec.structs.replace(entry, arms=_named(entry.arms)) if entry.arms else entry
-        for entry in entries
-    )
-
-
-def _name(file: StudyFile, source: str, arms: Sequence[str]) -> str:
-    """The study's name; a file without one gives its own, and the arms unless it names them too."""
-    if file.name is not None:
-        return check_name(file.name, f"{source}: name")
-    parts = [Path(source).stem, *(arms if file.arms is None else ())]
-    return check_name(re.sub(r"[^A-Za-z0-9._+-]", "-", "-".join(parts)), source)
+# The lists that a workload's entry may override, and the command line above it.
+ENTRY_LISTS = tuple(key for key, option in OPTIONS.items() if option.per_workload)

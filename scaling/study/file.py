@@ -1,55 +1,64 @@
 """Study files: TOML as a person writes it, checked key by key; on disk or built in."""
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import UNSET, Meta, UnsetType
 
 from scaling.base.errors import UsageError
 from scaling.base.suggest import nearest, unknown
 from scaling.base.text_file import text_in
 from scaling.base.toml_file import converted, document, title
+from scaling.study.definition import OPTIONS, Option, WorkloadEntry
 
 
-class WorkloadEntry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One `[[workloads]]` of a study: which workload, what of the study's lists it overrides.
+@dataclass(frozen=True)
+class StudyFile:
+    """What a study file says: the values of its options by key, checked, and its workloads."""
 
-    `name` is a built-in name or `package.module:Name`. A list among the `parameters` is a sweep;
-    they are checked once it is known what the workload takes (`scaling.study.parameters`).
-    """
-
-    name: str
-    parameters: dict[str, Any] = {}
-    arms: tuple[str, ...] | None = None
-    loops: tuple[str, ...] | None = None
-    models: tuple[str, ...] | None = None
-    workers: tuple[int, ...] | None = None
-    sizing: tuple[str, ...] | None = None
+    values: Mapping[str, Any]
+    workloads: tuple[WorkloadEntry, ...]
 
 
-class StudyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a study file may say. What it leaves out (None) gets the default of `Study`."""
+def _table(name: str, options: Iterable[Option], *fields: tuple[Any, ...]) -> type[msgspec.Struct]:
+    """The shape of a table in a study file: these fields, and a key for each of the options."""
+    keys = []
+    for option in options:
+        about: dict[str, Any] = {}
+        if option.default is not None:
+            default = option.default
+            about["default"] = list(default) if isinstance(default, tuple) else default
+        told = Meta(description=option.help, extra_json_schema=about)
+        keys.append((option.key, Annotated[option.kind.type, told] | UnsetType, UNSET))
+        if option.formerly:
+            old = Meta(
+                description=f"Older name of {option.key}.", extra_json_schema={"deprecated": True}
+            )
+            keys.append((option.formerly, Annotated[option.kind.type, old] | UnsetType, UNSET))
+    return msgspec.defstruct(
+        name, [*fields, *keys], frozen=True, kw_only=True, forbid_unknown_fields=True
+    )
 
-    name: str | None = None
-    preset: str | None = None
-    blocks: int | None = None
-    precision: float | str | None = None
-    max_blocks: int | None = None
-    scale: float | str | None = None
-    limit_s: float | None = None
-    window_s: float | None = None
-    warmup_s: float | None = None
-    seed: int | None = None
-    arms: tuple[str, ...] | None = None
-    models: tuple[str, ...] | None = None
-    loops: tuple[str, ...] | None = None
-    workers: tuple[int, ...] | None = None
-    sizing: tuple[str, ...] | None = None
-    controls: bool | None = None
-    twins: bool | None = None
-    pin: bool | None = None
-    workloads: tuple[WorkloadEntry, ...] | None = None
+
+_NAME = "A built-in workload (echo), or your own as package.module:Name."
+_PARAMETERS = "Parameters of the workload; a list of values is a sweep."
+_WORKLOADS = "The workloads, each with what differs from the lists of the study."
+
+ENTRY = _table(
+    "Workload",
+    (option for option in OPTIONS.values() if option.per_workload),
+    ("name", Annotated[str, Meta(description=_NAME)]),
+    ("parameters", Annotated[dict[str, Any], Meta(description=_PARAMETERS)], {}),
+)
+FILE = _table(
+    "Study",
+    OPTIONS.values(),
+    ("workloads", Annotated[list[ENTRY], Meta(description=_WORKLOADS)], []),  # type: ignore[valid-type]
+)
 
 
 def built_in_studies() -> tuple[str, ...]:
@@ -59,6 +68,11 @@ def built_in_studies() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in names if path.suffix == ".toml"))
 
 
+def built_in_text(name: str) -> str:
+    """The study file of a built-in study."""
+    return (resources.files("scaling.study") / "builtin" / f"{name}.toml").read_text("utf-8")
+
+
 def load_study_file(name: str) -> StudyFile:
     """The study in the file `name`, or the built-in one of that name.
 
@@ -66,8 +80,7 @@ def load_study_file(name: str) -> StudyFile:
         UsageError: no such study, not readable, not TOML, or a key or value that does not fit.
     """
     if name in built_in_studies():
-        text = (resources.files("scaling.study") / "builtin" / f"{name}.toml").read_text("utf-8")
-        return read_study(text, f"{name}.toml")
+        return read_study(built_in_text(name), f"{name}.toml")
     path = Path(name)
     if path.suffix != ".toml" and not path.is_file():
         raise unknown("study", name, built_in_studies())
@@ -82,16 +95,35 @@ def read_study(text: str, source: str) -> StudyFile:
     Raises:
         UsageError: not TOML, or a key or value that does not fit; says file, key and expectation.
     """
-    said = document(text, source)
-    # One workload at a time: msgspec does not tell which element of a list was wrong.
-    entries = said.pop("workloads", None)
-    study = converted(said, StudyFile, source)
-    if entries is None:
-        return study
+    tables = document(text, source)
+    # One workload at a time: msgspec does not say which element of a list is wrong.
+    entries = tables.pop("workloads", [])
     if not isinstance(entries, list):
         raise UsageError(f"{source}: workloads: expected [[workloads]] tables, got {entries!r}")
+    values = _values(tables, FILE, source)
+    del values["workloads"]
     workloads = tuple(
-        converted(entry, WorkloadEntry, f"{source}: {title('workload', number, entry)}")
+        _entry(entry, f"{source}: {title('workload', number, entry)}")
         for number, entry in enumerate(entries, start=1)
     )
-    return msgspec.structs.replace(study, workloads=workloads)
+    return StudyFile(values, workloads)
+
+
+def _entry(table: object, where: str) -> WorkloadEntry:
+    values = _values(table, ENTRY, where)
+    return WorkloadEntry(**values)
+
+
+def _values(table: object, shape: type[msgspec.Struct], where: str) -> dict[str, Any]:
+    """What a table says, by key: checked, and under today's names."""
+    given = {
+        key: value
+        for key, value in msgspec.structs.asdict(converted(table, shape, where)).items()
+        if value is not UNSET
+    }
+    for key, option in OPTIONS.items():
+        if option.formerly in given:
+            given.setdefault(key, given.pop(option.formerly))
+    for key in given.keys() & OPTIONS.keys():
+        given[key] = OPTIONS[key].kind.check(given[key], f"{where}: {key}")
+    return given

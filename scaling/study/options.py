@@ -1,111 +1,63 @@
-"""What the command line says about a study, read into the same shape as a study file.
-
-One shape means one way of merging and one set of checks for both (`scaling.study.definition`).
-"""
+"""What the command line says about a study: the flags that `Study` declares, as typed."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from scaling.base.errors import UsageError
-from scaling.study.file import StudyFile
+from scaling.base.typed import values_in
+from scaling.study.definition import OPTIONS
 
-# The flag that says each key of a study file.
-FLAGS = {
-    "arms": "--arm",
-    "blocks": "--blocks",
-    "controls": "--controls",
-    "limit_s": "--limit",
-    "loops": "--loop",
-    "max_blocks": "--max-blocks",
-    "models": "--model",
-    "pin": "--pin",
-    "precision": "--precision",
-    "preset": "--preset",
-    "scale": "--scale",
-    "seed": "--seed",
-    "sizing": "--sizing",
-    "twins": "--twins",
-    "window_s": "--seconds",
-    "workers": "--workers",
-    "workloads": "--workload",
+# The key of each flag, by its Python name; older names, too.
+KEYS = {option.parameter: key for key, option in OPTIONS.items() if option.flag} | {
+    option.formerly: key for key, option in OPTIONS.items() if option.formerly
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(init=False)
 class Options:
     """The flags as typed. Those of several values may be `1,2,4`, repeated, or both.
 
-    `set` are the `--set workload.parameter=value[,value…]`; empty or None: not said.
+    `set` are the `--set workload.parameter=value[,value…]`. `flags` has what was given of all the
+    other flags, by their key in a study file.
     """
 
-    study: str | None = None
-    workload: tuple[str, ...] = ()
-    loop: tuple[str, ...] = ()
-    workers: tuple[str, ...] = ()
-    arm: tuple[str, ...] = ()
-    model: tuple[str, ...] = ()
-    sizing: tuple[str, ...] = ()
-    set: tuple[str, ...] = ()
-    seconds: float | None = None
-    limit: float | None = None
-    preset: str | None = None
-    blocks: int | None = None
-    precision: str | None = None
-    max_blocks: int | None = None
-    scale: str | None = None
-    seed: int | None = None
-    controls: bool | None = None
-    twins: bool | None = None
-    pin: bool | None = None
+    study: str | None
+    workload: tuple[str, ...]
+    set: tuple[str, ...]
+    flags: dict[str, Any]
+
+    def __init__(
+        self,
+        *,
+        study: str | None = None,
+        workload: Iterable[str] = (),
+        set: Iterable[str] = (),  # noqa: A002  # the name of the flag
+        **flags: Any,
+    ) -> None:
+        self.study = study
+        self.workload, self.set = tuple(workload), tuple(set)
+        self.flags = {
+            KEYS[name]: tuple(value) if isinstance(value, list) else value
+            for name, value in flags.items()
+            if value is not None and value not in ([], ())
+        }
 
     @property
     def workload_names(self) -> tuple[str, ...]:
-        """The workloads asked for, each once; those with a colon are a user's own."""
-        return listed(self.workload, FLAGS["workloads"]) or ()
-
-    def as_file(self) -> StudyFile:
-        """What a study file would say that says the same, the workloads left out.
+        """The workloads asked for, each once; those with a colon are a user's own.
 
         Raises:
-            UsageError: a flag with nothing in it, or a worker count that is no whole number.
+            UsageError: the flag has nothing in it.
         """
-        return StudyFile(
-            preset=self.preset,
-            blocks=self.blocks,
-            precision=self.precision,
-            max_blocks=self.max_blocks,
-            scale=self.scale,
-            window_s=self.seconds,
-            limit_s=self.limit,
-            seed=self.seed,
-            controls=self.controls,
-            twins=self.twins,
-            pin=self.pin,
-            arms=listed(self.arm, FLAGS["arms"]),
-            models=listed(self.model, FLAGS["models"]),
-            loops=listed(self.loop, FLAGS["loops"]),
-            workers=_whole_numbers(listed(self.workers, FLAGS["workers"])),
-            sizing=listed(self.sizing, FLAGS["sizing"]),
-        )
+        return values_in(self.workload, "--workload")
 
+    def values(self) -> dict[str, Any]:
+        """What the flags say, checked, as a study keeps it, by key.
 
-def listed(texts: Iterable[str], flag: str) -> tuple[str, ...] | None:
-    """The values of a flag given as `a,b`, repeated, or both, each once; None if never given.
-
-    Raises:
-        UsageError: the flag was given with no value in it.
-    """
-    texts = tuple(texts)
-    values = tuple(dict.fromkeys(part.strip() for text in texts for part in text.split(",")))
-    if "" in values:
-        raise UsageError(f"{flag}: expected values such as 1,2,4 or a,b, got {','.join(texts)!r}")
-    return values or None
-
-
-def _whole_numbers(texts: tuple[str, ...] | None) -> tuple[int, ...] | None:
-    if texts is None:
-        return None
-    for text in texts:
-        if not text.removeprefix("-").isdecimal():
-            raise UsageError(f"{FLAGS['workers']}: expected whole numbers, got {text!r}")
-    return tuple(map(int, texts))
+        Raises:
+            UsageError: a value that an option cannot have.
+        """
+        return {
+            key: OPTIONS[key].kind.of_flag(given, OPTIONS[key].flag)
+            for key, given in self.flags.items()
+        }

@@ -11,8 +11,7 @@ import msgspec
 from scaling.base.errors import UsageError
 from scaling.base.suggest import unknown
 from scaling.journal.record import Description, WorkloadFacts
-from scaling.study.definition import ENTRY_LISTS, Study
-from scaling.study.file import WorkloadEntry
+from scaling.study.definition import ENTRY_LISTS, Study, WorkloadEntry
 from scaling.study.parameters import combined
 from scaling.study.scaled import scaled
 

@@ -13,11 +13,11 @@ from scaling.journal.record import Cell, RunLine, decode_line, encode_line
 from scaling.machine.topology import Topology
 from scaling.run.run_wording import run_in_words
 from scaling.run.session import drive, remaining
-from scaling.study.definition import study_from
+from scaling.study.combine import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
-from scaling.study.plan.view import twins_line
+from scaling.study.plan.view import aa_pairs_line
 from tests.analysis.test_resume_is_replay import Pretended, Told, believes, opened
 from tests.support.descriptions import description
 
@@ -50,38 +50,38 @@ def plan(text: str = STUDY, topology: Topology = TWO_CORES, **options: object) -
 
 def test_a_workload_asked_for_has_one_twin_and_controls_that_were_added_have_none() -> None:
     made = plan()
-    assert [twin.workload for twin in made.twins] == ["echo", "scrape"]
+    assert [twin.workload for twin in made.repeats] == ["echo", "scrape"]
     assert len(made.cells) > made.asked  # there are controls
 
 
 def test_it_repeats_the_first_of_everything_at_the_largest_n_with_a_core_each() -> None:
-    echo, scrape = plan().twins
+    echo, scrape = plan().repeats
     assert (echo.sizing, echo.parameters["payload_bytes"]) == ("strong", 256)
     assert (echo.loop, echo.model, echo.workers, echo.region) == ("asyncio", "threads", 2, "cores")
     assert scrape.workers == 4  # no N has a core each: the smallest
-    (on_four, _) = plan(topology=Topology(logical_cpus=4, physical_cores=4)).twins
+    (on_four, _) = plan(topology=Topology(logical_cpus=4, physical_cores=4)).repeats
     assert on_four.workers == 4
 
 
 def test_what_cannot_run_has_no_twin_but_what_comes_next_has() -> None:
     text = "models = ['interpreters', 'threads']\n[[workloads]]\nname = 'echo'\nloops = ['uvloop']"
-    (twin,) = plan(text).twins
+    (twin,) = plan(text).repeats
     assert (twin.loop, twin.model) == ("uvloop", "threads")
 
 
 def test_a_twin_differs_from_its_cell_in_the_label_alone() -> None:
     known = Topology(logical_cpus=2, physical_cores=2, cores=((0,), (1,)), affinity=(0, 1))
     for made in (plan(), plan(topology=known, pin=True)):
-        for twin in made.twins:
+        for twin in made.repeats:
             assert replace(twin, twin=False) in made.cells[: made.asked]
-    assert made.twins[0].pinning == [[0], [1]]
+    assert made.repeats[0].pinning == [[0], [1]]
 
 
 def test_twins_are_in_every_block_at_places_of_their_own() -> None:
     made = plan(seed=3)
     for block in range(3):
         keys = Counter(cell_key(run.cell) for run in made.runs if run.block == block)
-        assert keys == Counter(map(cell_key, (*made.cells, *made.twins)))
+        assert keys == Counter(map(cell_key, (*made.cells, *made.repeats)))
     places = {
         (run.block, cell_key(replace(run.cell, twin=False)), run.cell.twin): run.position
         for run in made.runs
@@ -96,7 +96,7 @@ def test_twins_are_in_every_block_at_places_of_their_own() -> None:
 
 def test_neither_the_child_nor_the_live_line_is_told() -> None:
     made = plan()
-    for twin in made.twins:
+    for twin in made.repeats:
         cell = replace(twin, twin=False)
         assert made.document(twin, ticks=20) == made.document(cell, ticks=20)
         assert "twin" not in json.dumps(made.document(twin, ticks=20))
@@ -109,7 +109,7 @@ def test_a_twin_has_a_key_of_its_own_so_a_study_goes_on_with_the_right_one(tmp_p
     with opened(tmp_path / "journal.jsonl") as journal:
         drive(made, journal, Pretended(), believes, Told())
         twins = [line for line in journal.runs if line.cell.twin]
-        assert len(twins) == 3 * len(made.twins)
+        assert len(twins) == 3 * len(made.repeats)
         left = remaining(made.runs, [line for line in journal.runs if line != twins[4]], believes)
     assert [(attempt.run.block, attempt.run.cell) for attempt in left] == [
         (twins[4].block, twins[4].cell)
@@ -125,15 +125,21 @@ def test_a_journal_from_before_there_were_twins_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "without", [plan(twins=False), plan(f"twins = false\n{STUDY}")], ids=["flag", "file"]
+    "without",
+    [plan(aa_pairs=False), plan(f"aa_pairs = false\n{STUDY}"), plan(twins=False)],
+    ids=["flag", "file", "older-flag"],
 )
 def test_they_can_be_left_out_and_the_plan_tells_either_way(without: Plan) -> None:
-    told = "2 twins (A/A) show the noise floor; --no-twins leaves them out"
-    assert twins_line(plan()) == told
-    assert twins_line(plan(f"twins = false\n{STUDY}", twins=True)) == told
-    assert twins_line(dataclasses.replace(plan(), twins=plan().twins[:1])) == (
-        "1 twin (A/A) shows the noise floor; --no-twins leaves it out"
+    line = (
+        "2 cells are run twice in every block (A/A pairs) to measure the noise; "
+        "--no-aa-pairs leaves them out"
     )
-    assert without.twins == ()
-    assert twins_line(without).startswith("no twins")
+    assert aa_pairs_line(plan()) == line
+    assert aa_pairs_line(plan(f"twins = false\n{STUDY}", twins=True)) == line
+    assert aa_pairs_line(dataclasses.replace(plan(), repeats=plan().repeats[:1])) == (
+        "1 cell is run twice in every block (A/A pairs) to measure the noise; "
+        "--no-aa-pairs leaves it out"
+    )
+    assert without.repeats == ()
+    assert aa_pairs_line(without).startswith("no A/A pairs")
     assert without.cells == plan().cells

@@ -17,7 +17,7 @@ type Command = Callable[..., subprocess.CompletedProcess[str]]
 CASES = {
     "workload": (["--workload", "ehco"], "Did you mean 'echo'?"),
     "loop": (["--loop", "uvlop"], "Did you mean 'uvloop'?"),
-    "workers": (["--workers", "0"], "workers must be 1 or more, got 0"),
+    "workers": (["--workers", "0"], "expected 1 or more, got 0"),
     "parameter": (["--set", "echo.paylod_bytes=1"], "Did you mean 'payload_bytes'?"),
     "value": (["--set", "echo.payload_bytes=many"], "expected a whole number, got 'many'"),
     "arm": (["--arm", "3.14x"], "Did you mean"),

@@ -14,7 +14,7 @@ import pytest
 from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
 from scaling.journal.record import Description, decode_description
 from scaling.machine.topology import Topology
-from scaling.study.definition import DEFAULT_STUDY, study_from
+from scaling.study.combine import DEFAULT_STUDY, study_from
 from scaling.study.file import built_in_studies
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan

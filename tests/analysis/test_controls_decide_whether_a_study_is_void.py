@@ -23,8 +23,8 @@ from scaling.report.tables.across_view import across_chapters
 from scaling.report.tables.comparison_rows import comparison_rows
 from scaling.report.tables.export import markdown, summary
 from scaling.report.tables.results_view import Results
+from scaling.study.combine import study_from
 from scaling.study.controls import CONTROLS
-from scaling.study.definition import study_from
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.view import PlanView, controls_line

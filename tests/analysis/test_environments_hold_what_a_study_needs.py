@@ -9,8 +9,8 @@ from scaling.builds import environments
 from scaling.builds.environments import OF_CHILDREN, ensure, pins_file
 from scaling.builds.missing_packages import explained
 from scaling.journal.record import Description, Offer, Refusal, WorkloadFacts
-from scaling.study.definition import study_from
-from scaling.study.file import WorkloadEntry
+from scaling.study.combine import study_from
+from scaling.study.definition import WorkloadEntry
 from scaling.study.options import Options
 from scaling.study.pin_group import group_for
 from scaling.study.plan.refusals import refusal

@@ -3,7 +3,6 @@
 import shlex
 import subprocess
 import sys
-from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
@@ -18,11 +17,11 @@ from scaling.analysis.lookup.quantity import OVER_ONE, SLOPE
 from scaling.analysis.table.columns import COLUMNS
 from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
 from scaling.cli import app
-from scaling.cli.study_options import Asked
+from scaling.cli.study_options import asked_from
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, Description, Offer, decode_description
 from scaling.machine.topology import Topology
-from scaling.study.definition import study_from
+from scaling.study.combine import study_from
 from scaling.study.plan.cells import make_plan
 
 HERE = Path(__file__).parents[2]
@@ -47,7 +46,7 @@ def planned(command: str) -> list[Cell]:
     program, verb, *arguments = shlex.split(command)
     assert (program, verb) == ("scaling", "run")
     given = get_command(app).commands[verb].make_context(verb, arguments).params  # type: ignore[attr-defined]
-    asked = Asked(**{field.name: given[field.name] for field in fields(Asked)})
+    asked = asked_from({name: value for name, value in given.items() if name != "output"})
     study = study_from(asked.options, running_build="3.14t")
     arms = {arm: described("go" if arm in RUNTIMES else "python") for arm in study.arms}
     made = make_plan(

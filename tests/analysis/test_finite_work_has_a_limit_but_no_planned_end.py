@@ -27,7 +27,7 @@ from scaling.run.child import Child, Ending
 from scaling.run.execute import Executor
 from scaling.run.header import head
 from scaling.run.services import Services
-from scaling.study.definition import study_from
+from scaling.study.combine import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan

@@ -1,9 +1,10 @@
-"""What a user says of a study is declared in one place, and every command about one takes it."""
+"""An option of a study is declared once: flags, study files, checks and schema follow from that."""
 
-from dataclasses import fields
+import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import pytest
 import typer
 from typer.main import get_command
@@ -12,10 +13,17 @@ from typer.testing import CliRunner
 from scaling.base.errors import UsageError
 from scaling.cli import app
 from scaling.cli.study_options import Asked, takes_asked
-from scaling.study.file import StudyFile
-from scaling.study.options import FLAGS, Options
+from scaling.study.definition import OPTIONS, Study
+from scaling.study.file import built_in_studies, built_in_text, read_study
+from scaling.study.options import Options
+from scaling.study.schema import study_schema
+from tests.support.children import ROOT
+from tests.support.json_schema import faults
 
-NAMES = [field.name for field in fields(Asked)]
+FLAGS = [option.flag for option in OPTIONS.values() if option.flag]
+SCHEMA = study_schema()
+STUDY = "[[workloads]]\nname = 'echo'\n"
+PUBLISHED = sorted((ROOT / "results" / "published").rglob("study.toml"))
 
 
 def parameters(command: str) -> dict[str, Any]:
@@ -24,24 +32,77 @@ def parameters(command: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("command", ["plan", "run"])
-def test_every_option_is_there_with_its_help(command: str) -> None:
-    offered = parameters(command)
-    assert list(offered)[: len(NAMES)] == NAMES
-    assert all(offered[name].help for name in NAMES)
+def test_every_option_has_its_flag_with_its_help(command: str) -> None:
+    offered = {flag: each for each in parameters(command).values() for flag in each.opts}
+    for option in OPTIONS.values():
+        if option.flag:
+            assert offered[option.flag].help == option.help
 
 
-def test_a_command_keeps_the_options_of_its_own() -> None:
-    assert set(parameters("run")) - set(NAMES) == {"output"}
-    assert set(parameters("plan")) == set(NAMES)
+def test_every_option_is_a_field_of_the_study_and_a_key_of_its_file() -> None:
+    keys = {field.name for field in msgspec.structs.fields(Study)}
+    assert keys - OPTIONS.keys() == {"workloads", "source", "overrides"}
+    properties = SCHEMA["$defs"]["Study"]["properties"]
+    for key, option in OPTIONS.items():
+        assert properties[key]["description"] == option.help
+    older = {option.formerly for option in OPTIONS.values() if option.formerly}
+    assert properties.keys() - OPTIONS.keys() == {"workloads", *older}
 
 
-def test_every_flag_that_a_message_names_is_one() -> None:
-    flags = {opt for each in parameters("plan").values() for opt in each.opts}
-    assert set(FLAGS.values()) <= flags
+def test_an_option_of_one_workload_is_a_key_of_its_table() -> None:
+    own = {key for key, option in OPTIONS.items() if option.per_workload}
+    assert SCHEMA["$defs"]["Workload"]["properties"].keys() == own | {"name", "parameters"}
 
 
-def test_every_key_that_has_a_flag_is_one_of_a_study_file() -> None:
-    assert set(FLAGS) <= set(StudyFile.__struct_fields__)
+def test_a_command_keeps_its_own_options() -> None:
+    assert set(parameters("run")) - set(parameters("plan")) <= {"output"}
+    assert "output" in parameters("run")
+
+
+@pytest.mark.parametrize("name", built_in_studies())
+def test_every_built_in_study_fits_the_schema(name: str) -> None:
+    assert faults(tomllib.loads(built_in_text(name)), SCHEMA) == []
+
+
+@pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: path.parent.name)
+def test_every_published_study_fits_the_schema(path: Path) -> None:
+    assert faults(tomllib.loads(path.read_text("utf-8")), SCHEMA) == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "windw_s = 2",
+        "window_s = 'long'",
+        "window_s = 0",
+        "warmup_s = -1",
+        "workers = [1, 'two']",
+        "workers = [0]",
+        "workers = 2",
+        "loops = []",
+        "blocks = 0",
+        "blocks = 2.5",
+        "blocks = true",
+        "precision = [1]",
+        "precision = 'fine'",
+        "scale = 0",
+        "preset = 'smok'",
+        "models = ['thread']",
+        "sizing = ['week']",
+        "name = '../elsewhere'",
+        "twins = 1",
+        "[[workloads]]\nnmae = 'echo'",
+        "[[workloads]]\nparameters = {}",
+        "[[workloads]]\nname = 'echo'\nworkers = [0]",
+        "[[workloads]]\nname = 'echo'\nblocks = 3",
+        "[[workloads]]\nname = 'echo'\nparameters = 3",
+    ],
+)
+def test_what_a_study_file_may_not_say_the_schema_refuses_too(wrong: str) -> None:
+    text = f"{wrong}\n{STUDY}"
+    with pytest.raises(UsageError):
+        read_study(text, "mine.toml")
+    assert faults(tomllib.loads(text), SCHEMA)
 
 
 def called(*arguments: str) -> tuple[Asked, dict[str, Any]]:
@@ -61,14 +122,14 @@ def called(*arguments: str) -> tuple[Asked, dict[str, Any]]:
     return answer
 
 
-def test_what_is_not_said_is_not_there() -> None:
+def test_options_that_are_not_given_are_absent() -> None:
     asked, own = called()
-    assert asked == Asked()
-    assert asked.options == Options()
+    assert asked == Asked(options=Options())
+    assert asked.options.values() == {}
     assert own == {"output": None}
 
 
-def test_what_is_said_arrives_in_the_form_that_a_study_takes() -> None:
+def test_flags_arrive_under_the_names_of_the_options() -> None:
     asked, own = called(
         *("--workload", "echo", "--workload", "stream,scrape", "--set", "echo.api=streams"),
         *("--seconds", "0.5", "--blocks", "4", "--no-controls", "--twins", "--precision", "2%"),
@@ -77,30 +138,24 @@ def test_what_is_said_arrives_in_the_form_that_a_study_takes() -> None:
     assert asked.options == Options(
         workload=("echo", "stream,scrape"),
         set=("echo.api=streams",),
-        seconds=0.5,
-        blocks=4,
+        seconds="0.5",
+        blocks="4",
         controls=False,
-        twins=True,
+        aa_pairs=True,
         precision="2%",
-        max_blocks=12,
+        max_blocks="12",
         scale="0.01",
-        limit=7200.0,
+        limit="7200",
     )
+    assert asked.options.values()["limit_s"] == 7200.0
     assert own == {"output": Path("there")}
 
 
-def test_what_has_to_be_got_ready_is_told_apart(tmp_path: Path) -> None:
+def test_what_has_to_be_prepared_is_kept_apart(tmp_path: Path) -> None:
     asked, _ = called("--path", str(tmp_path), "--with", "my-package", "--pgo")
     wanted = asked.wanted
     assert (wanted.paths, wanted.requirements, wanted.pgo) == (
-        [str(tmp_path)], ["my-package"], True
+        [str(tmp_path)], ("my-package",), True
     )  # fmt: skip
     with pytest.raises(UsageError, match="no such folder"):
         _ = called("--path", str(tmp_path / "nowhere"))[0].wanted
-
-
-def test_commands_are_listed_from_the_study_to_the_machine() -> None:
-    commands: Any = get_command(app)
-    listed = list(commands.commands)
-    order = ["plan", "run", "plot", "compare", "interpreters", "doctor"]
-    assert [name for name in listed if name in order] == order

@@ -8,7 +8,7 @@ import pytest
 from scaling.base.errors import UsageError
 from scaling.journal.record import Description, Refusal, Uneven, WorkloadFacts
 from scaling.machine.topology import Topology
-from scaling.study.definition import study_from
+from scaling.study.combine import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
@@ -157,7 +157,7 @@ def test_the_table_adds_up_and_tells_the_refusals_once_an_arm() -> None:
         for arm in ("3.14", "3.14t")
         for parameters in ("", "payload_bytes=256")
     ]
-    assert (table.cells, table.twins, sum(row.runs for row in table.rows)) == (12, 1, 36)
+    assert (table.cells, table.aa_pairs, sum(row.runs for row in table.rows)) == (12, 1, 36)
     assert table.runs == len(made.runs) == 36 + 3
     run_s = 1.0 + 0.3 + 2.0
     assert [row.seconds for row in table.rows] == [pytest.approx(9 * run_s)] * 4

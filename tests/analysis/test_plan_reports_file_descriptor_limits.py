@@ -17,7 +17,7 @@ import pytest
 from scaling.journal.record import Cell, WorkloadFacts, decode_description, decode_record
 from scaling.machine.open_files import open_files_limit
 from scaling.machine.topology import Topology
-from scaling.study.definition import study_from
+from scaling.study.combine import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan

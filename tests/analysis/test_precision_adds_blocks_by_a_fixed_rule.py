@@ -18,7 +18,8 @@ from scaling.journal.identity import cell_key
 from scaling.journal.record import RunLine
 from scaling.run.precision_rule import Ratios, Rule, Standing, precision_rule
 from scaling.run.session import InterruptedStudyError, drive, is_complete
-from scaling.study.definition import MAX_BLOCKS, study_from
+from scaling.study.combine import study_from
+from scaling.study.definition import MAX_BLOCKS
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun, in_blocks
@@ -245,13 +246,13 @@ def test_the_plan_says_what_it_may_come_to(plan: Plan) -> None:
     study = msgspec.structs.replace(plan.study, precision=0.015, max_blocks=12)
     asked = replace(plan, study=study)
     assert list(reservations(asked)) == [
-        "blocks are added until every headline ratio is known to ± 1.5 %, up to 12 blocks"
+        "blocks are added until every headline ratio is within ± 1.5 %, up to 12 blocks"
     ]
 
 
 @pytest.mark.parametrize(
     ("blocks", "most", "end"),
-    [(3, 5, "up to 5 blocks: too few, an interval takes 6"), (8, 5, "up to 8 blocks")],
+    [(3, 5, "up to 5 blocks: too few, an interval needs 6"), (8, 5, "up to 8 blocks")],
 )
 def test_a_bound_that_cannot_be_held_is_told(plan: Plan, blocks: int, most: int, end: str) -> None:
     study = msgspec.structs.replace(plan.study, precision=0.02, max_blocks=most, blocks=blocks)

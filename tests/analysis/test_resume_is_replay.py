@@ -10,7 +10,7 @@ from scaling.journal.record import Memory, RunLine
 from scaling.machine.topology import Topology
 from scaling.run.session import InterruptedStudyError, drive, remaining
 from scaling.run.time_left import Left
-from scaling.study.definition import study_from
+from scaling.study.combine import study_from
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.order import PlannedRun

@@ -18,7 +18,7 @@ from scaling.journal.record import (
     encode_line,
 )
 from scaling.machine.topology import Topology
-from scaling.study.definition import study_from
+from scaling.study.combine import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.plan.cells import make_plan

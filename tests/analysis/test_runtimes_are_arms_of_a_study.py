@@ -33,7 +33,8 @@ from scaling.report.plots.caption import builds_text
 from scaling.run.header import head
 from scaling.run.measure import Prepared
 from scaling.run.prepare import Wanted, prepare
-from scaling.study.definition import Study, study_from
+from scaling.study.combine import study_from
+from scaling.study.definition import Study
 from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.pin_group import group_for

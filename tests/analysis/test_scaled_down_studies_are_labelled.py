@@ -19,7 +19,7 @@ from scaling.report.plots.caption import caption
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.export import markdown, summary
 from scaling.report.tables.results_view import Results
-from scaling.study.definition import study_from
+from scaling.study.combine import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan

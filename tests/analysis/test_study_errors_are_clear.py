@@ -6,7 +6,8 @@ import pytest
 
 from scaling.base.errors import UsageError
 from scaling.base.suggest import nearest
-from scaling.study.definition import Study, study_from
+from scaling.study.combine import study_from
+from scaling.study.definition import Study
 from scaling.study.file import built_in_studies, load_study_file, read_study
 from scaling.study.options import Options
 from scaling.study.settle import settle
@@ -26,9 +27,9 @@ def study(text: str, options: Options) -> Study:
         ("window_s = 'long'", "mine.toml: window_s: expected number, got text ('long')"),
         ("workers = [1, 'two']", "mine.toml: workers[1]: expected whole number, got text"),
         ("workers = 2", "mine.toml: workers: expected list, got whole number (2)"),
-        ("workers = [2, 0]", "mine.toml: workers: workers must be 1 or more, got 0"),
+        ("workers = [2, 0]", "mine.toml: workers: expected 1 or more, got 0"),
         ("loops = []", "mine.toml: loops: the list is empty"),
-        ("blocks = 0", "mine.toml: blocks: blocks must be 1 or more, got 0"),
+        ("blocks = 0", "mine.toml: blocks: expected 1 or more, got 0"),
         ("blocks = 2.5", "mine.toml: blocks: expected whole number, got number (2.5)"),
         ("window_s = inf", "mine.toml: window_s: expected seconds above 0, got inf"),
         ("warmup_s = -1", "mine.toml: warmup_s: expected seconds, 0 or more, got -1"),
@@ -37,7 +38,7 @@ def study(text: str, options: Options) -> Study:
             "mine.toml: precision: expected a share between 0 and 1, such as 2%, got",
         ),
         ("precision = [1]", "mine.toml: precision: expected number or text, got list"),
-        ("max_blocks = 0", "mine.toml: max_blocks: blocks must be 1 or more, got 0"),
+        ("max_blocks = 0", "mine.toml: max_blocks: expected 1 or more, got 0"),
         ("limit_s = 0", "mine.toml: limit_s: expected seconds above 0, got 0"),
         ("scale = true", "mine.toml: scale: expected number or text, got true/false (True)"),
         ("preset = 'smok'", "mine.toml: preset: unknown preset 'smok'. Did you mean 'smoke'?"),
@@ -49,7 +50,7 @@ def study(text: str, options: Options) -> Study:
         ("[[workloads]]\nnmae = 'echo'", "workload 1: unknown key 'nmae'. Did you mean 'name'?"),
         (
             "[[workloads]]\nname = 'echo'\nworkers = [0]",
-            "mine.toml: workload echo: workers: workers must be 1 or more, got 0",
+            "mine.toml: workload 1 (echo): workers: expected 1 or more, got 0",
         ),
         (
             "[[workloads]]\nname = 'echo'\nparameters = 3",
@@ -67,16 +68,16 @@ def test_a_wrong_study_file_is_told_by_file_and_key(text: str, said: str) -> Non
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (Options(workers=("0",)), "--workers: workers must be 1 or more, got 0"),
-        (Options(workers=("1,-2",)), "--workers: workers must be 1 or more, got -2"),
-        (Options(workers=("two",)), "--workers: expected whole numbers, got 'two'"),
+        (Options(workers=("0",)), "--workers: expected 1 or more, got 0"),
+        (Options(workers=("1,-2",)), "--workers: expected 1 or more, got -2"),
+        (Options(workers=("two",)), "--workers: expected a whole number, got 'two'"),
         (Options(workers=("1,,2",)), "--workers: expected values such as 1,2,4"),
         (Options(seconds=float("nan")), "--seconds: expected seconds above 0, got nan"),
         (Options(limit=0), "--limit: expected seconds above 0, got 0"),
-        (Options(blocks=-1), "--blocks: blocks must be 1 or more, got -1"),
+        (Options(blocks=-1), "--blocks: expected 1 or more, got -1"),
         (Options(precision="200%"), "--precision: expected a share between 0 and 1, such as 2%"),
         (Options(precision="fine"), "--precision: expected a share between 0 and 1, such as 2%"),
-        (Options(max_blocks=0), "--max-blocks: blocks must be 1 or more, got 0"),
+        (Options(max_blocks=0), "--max-blocks: expected 1 or more, got 0"),
         (Options(scale="0"), "--scale: expected a factor above 0, such as 0.01 or 1%, got '0'"),
         (Options(preset="rigourous"), "--preset: unknown preset 'rigourous'. Did you mean"),
         (Options(model=("tasks",)), "--model: unknown model 'tasks'. There are: threads"),

@@ -3,8 +3,9 @@
 import pytest
 
 from scaling.base.errors import UsageError
-from scaling.study.definition import Study, study_from
-from scaling.study.file import WorkloadEntry, read_study
+from scaling.study.combine import study_from
+from scaling.study.definition import Study, WorkloadEntry
+from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.presets import PRESETS
 
@@ -36,7 +37,7 @@ def test_what_nobody_says_has_its_default() -> None:
     assert (made.arms, made.models, made.loops) == (("3.14t",), ("threads",), ("asyncio",))
     assert (made.workers, made.sizing, made.seed) == (None, ("weak",), 1)
     assert (made.preset, made.blocks, made.window_s) == ("default", *PRESETS["default"])
-    assert (made.precision, made.scale, made.controls, made.twins) == (None, 1.0, True, True)
+    assert (made.precision, made.scale, made.controls, made.aa_pairs) == (None, 1.0, True, True)
 
 
 def test_a_file_says_what_it_says() -> None:

@@ -40,7 +40,7 @@ from scaling.journal.record import (
     WorkloadNote,
     encode_line,
 )
-from scaling.study.plan.aa_pairs import twins_of
+from scaling.study.plan.aa_pairs import repeats_of
 
 MIB = 1024 * 1024
 OPERATIONS = {"echo": "round trips", "scrape": "stories", "compute": "batches", "stream": "MiB"}
@@ -91,7 +91,7 @@ def journal(made: Made, change: Callable[[RunLine], RunLine] | None = None) -> l
     lines: list[Line] = [study_line(made)]
     for block in range(made.blocks):
         cells = list(cells_of(made))
-        cells += twins_of(cells) if made.twins else ()
+        cells += repeats_of(cells) if made.twins else ()
         rng.shuffle(cells)
         for position, cell in enumerate(cells):
             run = run_line(made, cell, rng, block=block, position=position)

@@ -13,7 +13,7 @@ from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell
 from scaling.machine.pinning import cpu_order, pinning
 from scaling.machine.topology import Topology
-from scaling.study.definition import study_from
+from scaling.study.combine import study_from
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
 from tests.support.children import finish, measured

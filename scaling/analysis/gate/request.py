@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from scaling.base.errors import UsageError
-from scaling.study.options import listed
+from scaling.base.typed import share as share_of
+from scaling.base.typed import values_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +42,7 @@ def share(text: str | None, flag: str) -> float | None:
     """
     if text is None:
         return None
-    try:
-        value = float(text.strip().removesuffix("%")) / (100 if text.strip().endswith("%") else 1)
-    except ValueError:
-        value = -1.0
+    value = share_of(text)
     if not 0 <= value <= 1:
         raise UsageError(f"gate: {flag}: expected a share such as 0.8 or 5%, got {text!r}")
     return value
@@ -67,8 +65,8 @@ def filter_of(said: Mapping[str, Iterable[str] | None], at: Iterable[str] | None
     Raises:
         UsageError: a flag has no value in it, or an N is no whole number from 1 on.
     """
-    names = {name: listed(texts or (), f"--{name}") for name, texts in said.items()}
-    ns = listed(at or (), "--at") or ()
+    names = {name: values_in(texts or (), f"--{name}") for name, texts in said.items()}
+    ns = values_in(at or (), "--at")
     for text in ns:
         if not text.isdecimal() or int(text) < 1:
             raise UsageError(f"gate: --at: expected numbers of workers, such as 2,4, got {text!r}")

@@ -9,7 +9,7 @@ from scaling.base import formats
 from scaling.journal.record import StudyLine
 from scaling.report.page.parts import Block
 from scaling.report.tables.grid import Cell, Grid
-from scaling.study.file import StudyFile, WorkloadEntry
+from scaling.study.file import ENTRY, FILE
 from scaling.study.scaled import scaled_to
 
 FILE_NAME = "study.toml"
@@ -57,9 +57,9 @@ def study_file(study: StudyLine) -> str:
     entries = study.study.get("workloads")
     if not entries:
         return ""
-    document = _said(study.study, StudyFile)
+    document = _said(study.study, FILE)
     document.pop("scale", None)
-    document["workloads"] = [_said(entry, WorkloadEntry) for entry in entries]
+    document["workloads"] = [_said(entry, ENTRY) for entry in entries]
     return tomli_w.dumps(document)
 
 

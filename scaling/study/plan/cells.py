@@ -12,9 +12,8 @@ from scaling.journal.record import SCHEMA, Cell, Description, ParameterValue, Wo
 from scaling.machine.pinning import cpu_order, pinning
 from scaling.machine.topology import Topology, default_worker_counts
 from scaling.study.controls import with_controls
-from scaling.study.definition import Study
-from scaling.study.file import WorkloadEntry
-from scaling.study.plan.aa_pairs import twins_of
+from scaling.study.definition import Study, WorkloadEntry
+from scaling.study.plan.aa_pairs import repeats_of
 from scaling.study.plan.in_flight import in_flight, most_workers
 from scaling.study.plan.open_files import too_many_open_files
 from scaling.study.plan.order import PlannedRun, in_blocks
@@ -32,13 +31,13 @@ class Plan:
     """A settled study's cells. `workloads` has the facts of each workload of the study, by name.
 
     The first `asked` of the cells are what the study asks for; the others are the controls that
-    were added to it. `twins` repeat some of those asked for.
+    were added to it. `repeats` are the second cells of the A/A pairs.
     """
 
     study: Study
     cells: tuple[Cell, ...]
     asked: int
-    twins: tuple[Cell, ...]
+    repeats: tuple[Cell, ...]
     refused: tuple[Refused, ...]
     workloads: Mapping[str, WorkloadFacts]
 
@@ -53,8 +52,8 @@ class Plan:
 
     @property
     def every_cell(self) -> tuple[Cell, ...]:
-        """What each block consists of: the cells and the twins."""
-        return (*self.cells, *self.twins)
+        """What each block consists of: the cells, some of them twice (A/A pairs)."""
+        return (*self.cells, *self.repeats)
 
     def inside_s(self, cell: Cell) -> float | None:
         """Seconds of warm-up and window in a run; None where it ends when its work is done."""
@@ -132,7 +131,7 @@ def make_plan(
         study=study,
         cells=_distinct(found),
         asked=len(own),
-        twins=twins_of(own) if study.twins else (),
+        repeats=repeats_of(own) if study.aa_pairs else (),
         refused=tuple(dict.fromkeys(each for each in found if isinstance(each, Refused))),
         workloads={entry.name: facts_of(entry.name, descriptions) for entry in study.workloads},
     )

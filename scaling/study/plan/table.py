@@ -39,7 +39,7 @@ class RefusedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanTable:
-    """The rows of a plan and its sums, in which the twins are counted, too.
+    """The rows of a plan and its sums, which count the repeats of the A/A pairs, too.
 
     `finite` of the `runs` take a time that is not known beforehand; `total_s` is that of the
     others, each of which takes `run_s`, and `in_windows` the share of it that is measured.
@@ -49,7 +49,7 @@ class PlanTable:
     rows: tuple[PlanRow, ...]
     refused: tuple[RefusedRow, ...]
     cells: int
-    twins: int
+    aa_pairs: int
     blocks: int
     runs: int
     finite: int
@@ -88,7 +88,7 @@ def plan_table(plan: Plan, overhead_s: float = EXPECTED_OVERHEAD_S) -> PlanTable
         rows=rows,
         refused=_refused_rows(plan),
         cells=len(plan.cells),
-        twins=len(plan.twins),
+        aa_pairs=len(plan.repeats),
         blocks=blocks,
         runs=runs,
         finite=finite,

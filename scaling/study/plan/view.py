@@ -18,10 +18,10 @@ from scaling.study.scaled import MUCH, amount, scaled_to
 def one_line(plan: Plan) -> str:
     """What a study is about to cost."""
     table = plan_table(plan)
-    twins = f" and {plural(table.twins, 'twin')}" if table.twins else ""
+    pairs = f" and {plural(table.aa_pairs, 'A/A pair')}" if table.aa_pairs else ""
     refused = f"; {plural(len(table.refused), 'combination')} left out" if table.refused else ""
     return (
-        f"{table.name}: {plural(table.cells, 'cell')}{twins} in {plural(table.blocks, 'block')} = "
+        f"{table.name}: {plural(table.cells, 'cell')}{pairs} in {plural(table.blocks, 'block')} = "
         f"{plural(table.runs, 'run')}{_cost(plan)}{refused}"
     )
 
@@ -29,7 +29,7 @@ def one_line(plan: Plan) -> str:
 def _cost(plan: Plan) -> str:
     table = plan_table(plan)
     windowed = f"of {table.run_s:.1f} s, about {duration(table.total_s)}"
-    finite = "finite: time known after the first block"
+    finite = "finite: their time is known after the first block"
     if not table.finite:
         return f" {windowed}"
     if table.finite == table.runs:
@@ -38,16 +38,15 @@ def _cost(plan: Plan) -> str:
 
 
 def reservations(plan: Plan) -> Iterator[str]:
-    """What makes a study smaller or longer than it looks, a line each."""
+    """What makes a study smaller or longer than it looks, one line each."""
     study = plan.study
     if study.scale != 1:
         yield scaled_to(study.document)
     if study.precision is not None:
-        known = percent(study.precision)
         most = max(study.blocks, study.max_blocks)
-        few = f": too few, an interval takes {FEWEST_FOR_INTERVAL}"
+        few = f": too few, an interval needs {FEWEST_FOR_INTERVAL}"
         yield (
-            f"blocks are added until every headline ratio is known to ± {known}, "
+            f"blocks are added until every headline ratio is within ± {percent(study.precision)}, "
             f"up to {plural(most, 'block')}{few if most < FEWEST_FOR_INTERVAL else ''}"
         )
     yield from switched(study.arms)
@@ -57,44 +56,47 @@ def reservations(plan: Plan) -> Iterator[str]:
         (amount(plan.workloads[cell.workload], cell.parameters) for cell in finite), default=0
     )
     if each >= MUCH:
-        yield f"{each:,} per worker can take hours in all; --scale 0.01 is for a quick look"
+        yield f"{each:,} per worker can take hours in total; for a quick look: --scale 0.01"
 
 
 def _wholes(plan: Plan) -> Iterator[str]:
-    """What does more than was asked for: what belongs together is done, even if it is just once."""
-    told: set[str] = set()
+    """Workloads that do more than was asked for, since their operations come in whole groups."""
+    found: set[str] = set()
     for cell in plan.cells:
         facts = plan.workloads[cell.workload]
         whole = cell.parameters.get(facts.whole) if facts.whole is not None else None
         asked = amount(facts, cell.parameters)
         if isinstance(whole, int) and whole > asked:
-            told.add(
-                f"{cell.workload}: {facts.whole}={whole:,} is more than the {asked:,} asked for: "
-                f"one is done, in full"
+            found.add(
+                f"{cell.workload}: {facts.whole}={whole:,} is more than the {asked:,} asked for; "
+                f"one whole {facts.whole} is done"
             )
-    yield from sorted(told)
+    yield from sorted(found)
 
 
-def twins_line(plan: Plan) -> str:
-    """What the plan does to find out how much of a difference is noise."""
-    if not plan.twins:
-        return "no twins: nothing will show how far apart equal runs come out"
-    twins = plural(len(plan.twins), "twin")
-    shows, them = ("shows", "it") if len(plan.twins) == 1 else ("show", "them")
-    return f"{twins} (A/A) {shows} the noise floor; --no-twins leaves {them} out"
+def aa_pairs_line(plan: Plan) -> str:
+    """How the plan measures noise."""
+    if not plan.repeats:
+        return "no A/A pairs: run-to-run noise will not be measured"
+    pairs = plural(len(plan.repeats), "cell")
+    are, them = ("is", "it") if len(plan.repeats) == 1 else ("are", "them")
+    return (
+        f"{pairs} {are} run twice in every block (A/A pairs) to measure the noise; "
+        f"--no-aa-pairs leaves {them} out"
+    )
 
 
 def controls_line(plan: Plan) -> str:
-    """What the plan does to find out whether its figures can be believed."""
+    """How the plan checks that machine and builds behave as they must."""
     if not plan.study.controls:
-        return "controls left out: nothing will show whether machine and builds behave"
+        return "no controls: problems of the machine or the builds will not be noticed"
     added = dict.fromkeys(cell.workload for cell in plan.cells[plan.asked :])
     if added:
         cells = plural(len(plan.cells) - plan.asked, "cell")
         return f"{cells} of these are controls ({', '.join(added)}); --no-controls leaves them out"
     if any(is_control(cell.workload, cell.parameters) for cell in plan.cells):
-        return "the controls are among these"
-    return "no controls: they tell nothing without two cores"
+        return "the study has its own controls"
+    return "no controls: they need two cores"
 
 
 class PlanView:
@@ -131,7 +133,7 @@ class PlanView:
         for remark in (
             *reservations(self._plan),
             controls_line(self._plan),
-            twins_line(self._plan),
+            aa_pairs_line(self._plan),
         ):
             yield Text(remark, style="dim")
         if self._plan.study.pin:

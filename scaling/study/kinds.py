@@ -1,0 +1,172 @@
+"""Kinds of values that options of a study have: one place for type, check, schema and flag text.
+
+A check gets the value and the words that a message begins with (`mine.toml: blocks`, `--blocks`).
+It returns the value as a study keeps it, or raises `UsageError` saying what was expected.
+"""
+
+import math
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import msgspec
+
+from scaling.base.errors import UsageError
+from scaling.base.suggest import unknown
+from scaling.base.typed import share, values_in
+
+FOLDER_NAME = r"[A-Za-z0-9][A-Za-z0-9._+-]*"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """What the values of an option are.
+
+    `type` is that of the value in a study file, with what JSON Schema says of it besides. `check`
+    is described above. `from_text` makes the value of a flag such a value, and `metavar` stands
+    for it in `--help`; a kind without one is a switch, `--pin/--no-pin`.
+    """
+
+    type: Any
+    check: Callable[[Any, str], Any]
+    from_text: Callable[[str, str], Any] = lambda text, _flag: text
+    metavar: str = ""
+    several: bool = False
+
+    def of_flag(self, given: Any, flag: str) -> Any:
+        """The checked value of a flag: its text, the texts of a repeated one, or a value.
+
+        Raises:
+            UsageError: the text is not of this kind, or the value cannot be.
+        """
+        if self.several:
+            texts = values_in(given, flag)
+            return self.check(tuple(self.from_text(text, flag) for text in texts), flag)
+        return self.check(self.from_text(given, flag) if isinstance(given, str) else given, flag)
+
+
+def _schema(of: Any, **keywords: Any) -> Any:
+    """The type with keywords of JSON Schema, which the checks keep, too."""
+    return Annotated[of, msgspec.Meta(extra_json_schema=keywords)]
+
+
+def _list_of(element: Any) -> Any:
+    return _schema(tuple.__class_getitem__((element, ...)), minItems=1)
+
+
+def _several(values: Sequence[Any], where: str) -> tuple[Any, ...]:
+    if not values:
+        raise UsageError(f"{where}: the list is empty; leave the key out for the default")
+    return tuple(dict.fromkeys(values))
+
+
+def _whole_number(text: str, flag: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise UsageError(f"{flag}: expected a whole number, got {text!r}") from None
+
+
+def _number(text: str, flag: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"{flag}: expected a number, got {text!r}") from None
+
+
+def _positive(value: int, where: str) -> int:
+    if value < 1:
+        raise UsageError(f"{where}: expected 1 or more, got {value}")
+    return value
+
+
+def _counts(values: Sequence[int], where: str) -> tuple[int, ...]:
+    return tuple(sorted(_positive(value, where) for value in _several(values, where)))
+
+
+def _seconds(value: float, where: str) -> float:
+    if not 0 < value < math.inf:
+        raise UsageError(f"{where}: expected seconds above 0, got {value!r}")
+    return value
+
+
+def _seconds_or_none(value: float, where: str) -> float:
+    if not 0 <= value < math.inf:
+        raise UsageError(f"{where}: expected seconds, 0 or more, got {value!r}")
+    return value
+
+
+def _fraction(value: float | str, where: str) -> float:
+    number = share(value)
+    if not 0 < number < 1:
+        raise UsageError(f"{where}: expected a share between 0 and 1, such as 2%, got {value!r}")
+    return number
+
+
+def _factor(value: float | str, where: str) -> float:
+    number = share(value)
+    if not 0 < number < math.inf:
+        raise UsageError(f"{where}: expected a factor above 0, such as 0.01 or 1%, got {value!r}")
+    return number
+
+
+def check_folder_name(value: str, where: str) -> str:
+    """A study's name, which is also the name of its results folder.
+
+    Raises:
+        UsageError: a folder should not have this name.
+    """
+    if re.fullmatch(FOLDER_NAME, value) is None:
+        raise UsageError(
+            f"{where}: expected letters, digits and . _ + - (it names a folder), got {value!r}"
+        )
+    return value
+
+
+def one_of(known: Collection[str], what: str) -> Kind:
+    """One of these names; `what` says in messages what they are names of."""
+
+    def check(value: str, where: str) -> str:
+        if value not in known:
+            raise unknown(what, value, known, where=where)
+        return value
+
+    return Kind(type=_schema(str, enum=list(known)), check=check, metavar="NAME")
+
+
+def some_of(known: Collection[str], what: str) -> Kind:
+    """A list of these names."""
+    one = one_of(known, what)
+
+    def check(values: Sequence[str], where: str) -> tuple[str, ...]:
+        return _several([one.check(value, where) for value in values], where)
+
+    return Kind(type=_list_of(one.type), check=check, metavar="NAME,…", several=True)
+
+
+_PER_CENT = r"^\s*[0-9.]+(e-?[0-9]+)?\s*%?\s*$"
+_SHARE = _schema(float, exclusiveMinimum=0) | _schema(str, pattern=_PER_CENT)
+
+NAMES = Kind(type=_list_of(str), check=_several, metavar="NAME,…", several=True)
+COUNTS = Kind(
+    type=_list_of(_schema(int, minimum=1)),
+    check=_counts,
+    from_text=_whole_number,
+    metavar="N,…",
+    several=True,
+)
+COUNT = Kind(type=_schema(int, minimum=1), check=_positive, from_text=_whole_number, metavar="N")
+WHOLE_NUMBER = Kind(
+    type=int, check=lambda value, _where: value, from_text=_whole_number, metavar="N"
+)
+SECONDS = Kind(
+    type=_schema(float, exclusiveMinimum=0), check=_seconds, from_text=_number, metavar="SECONDS"
+)
+SECONDS_OR_NONE = Kind(
+    type=_schema(float, minimum=0), check=_seconds_or_none, from_text=_number, metavar="SECONDS"
+)
+FRACTION = Kind(type=_SHARE, check=_fraction, metavar="SHARE")
+FACTOR = Kind(type=_SHARE, check=_factor, metavar="FACTOR")
+SWITCH = Kind(type=bool, check=lambda value, _where: value)
+NAME = Kind(type=_schema(str, pattern=f"^{FOLDER_NAME}$"), check=check_folder_name, metavar="NAME")
