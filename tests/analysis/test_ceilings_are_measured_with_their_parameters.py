@@ -13,7 +13,7 @@ from scaling.machine.topology import Topology
 from scaling.run.ceilings import measure_ceilings
 from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
-from scaling.study.definition import study_from
+from scaling.study.combine import study_from
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
 from tests.support.descriptions import WORKLOADS, description
