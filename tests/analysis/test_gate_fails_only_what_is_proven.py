@@ -128,6 +128,10 @@ def test_a_void_study_proves_nothing(tmp_path: Path) -> None:
     code, text = told(folder, Limits(min_efficiency=0.9))
     assert code == 0
     assert "RESULTS is void" in text
+    limits = Limits(max_regression=0.05, against=folder)
+    code, text = told(study(tmp_path / "new", 0.5, seed=2), limits)
+    assert code == 0
+    assert "OLD is void" in text
     assert "compute ·" not in text.split("VOID")[0]  # a control is checked where it is named only
     assert told(folder, Limits(min_efficiency=0.9), strict=True)[0] == 1
 

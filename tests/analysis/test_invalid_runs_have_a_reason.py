@@ -8,6 +8,7 @@ import pytest
 
 import scaling
 from scaling.analysis.validity import CHECKS, Expectation, expectation, other_build
+from scaling.builds.arms import parse_arm
 from scaling.journal.record import (
     Failure,
     GilStates,
@@ -17,9 +18,11 @@ from scaling.journal.record import (
     Record,
     RunLine,
     ServiceUse,
+    StudyLine,
     Switch,
     Ticks,
     WorkerRecord,
+    decode_line,
 )
 from tests.support.fabricate import Made, arm, journal, with_, write
 
@@ -67,10 +70,11 @@ def flips_in_a_worker(run: RunLine) -> RunLine:
     assert run.record is not None
     bad = flips(run).record
     assert bad is not None
-    first, *others = run.record.workers
-    return with_(
-        run, record__workers=[msgspec.structs.replace(first, process=bad.process), *others]
-    )
+    sound = [
+        msgspec.structs.replace(each, process=run.record.process) for each in run.record.workers
+    ]
+    flipped = msgspec.structs.replace(sound[0], process=bad.process)
+    return with_(run, cell__model="processes", record__workers=[flipped, *sound[1:]])
 
 
 def starts_late(run: RunLine) -> RunLine:
@@ -158,6 +162,46 @@ def clock_goes_back(run: RunLine) -> RunLine:
     return of_ticks(run, back)
 
 
+def rises(run: RunLine) -> RunLine:
+    def faster(ticks: Ticks) -> Ticks:
+        done, counts = 0.0, []
+        for place in range(len(ticks.operations)):
+            done += 1000 * (0.8 if place < 5 else 1.0)
+            counts.append(round(done))
+        return msgspec.structs.replace(ticks, operations=counts)
+
+    return of_ticks(run, faster)
+
+
+def reads_the_gil_no_more(run: RunLine) -> RunLine:
+    states = GilStates(started=False, imported=False, opened=False)
+    return with_(run, record__process__gil=states)
+
+
+def loses_a_worker(run: RunLine) -> RunLine:
+    assert run.record is not None
+    return with_(run, record__workers=run.record.workers[:1])
+
+
+def is_one_process(run: RunLine) -> RunLine:
+    """Asked for processes; the first worker reports none of its own."""
+    return with_(run, cell__model="processes")
+
+
+def forks(run: RunLine) -> RunLine:
+    """Asked for threads; each worker reports a process of its own."""
+    assert run.record is not None
+    process = run.record.process
+    return of_workers(run, lambda worker: msgspec.structs.replace(worker, process=process))
+
+
+def one_on_another_loop(run: RunLine) -> RunLine:
+    assert run.record is not None
+    first, second = run.record.workers
+    other = msgspec.structs.replace(second, loop_class="uvloop.Loop")
+    return with_(run, record__workers=[first, other])
+
+
 def pinned(found: list[int] | None) -> Change:
     """Both workers were to be pinned; the second was `found` elsewhere, or did not say."""
 
@@ -228,11 +272,17 @@ FAULTS: list[tuple[str, str, Change, str]] = [
         lambda run: with_(run, record__loop__class_=None),
         "loop: its class was not read back",
     ),
+    ("settings-lost", "invalid", one_on_another_loop, "loop: uvloop.Loop, the cell asks for"),
+    ("settings-lost", "invalid", reads_the_gil_no_more, "GIL: not read back at: closed"),
+    ("settings-lost", "invalid", loses_a_worker, "workers: 1 in the record, the cell asks for 2"),
+    ("settings-lost", "invalid", is_one_process, "worker 0 did not report its process"),
+    ("settings-lost", "invalid", forks, "worker 0 had a process of its own"),
     ("settings-lost", "invalid", pinned([0, 1]), "worker 1 was on CPUs [0, 1], pinned to [1]"),
     ("settings-lost", "invalid", pinned(None), "worker 1 did not report which CPUs it was on"),
     ("not-all-busy", "invalid", starts_late, "busy for 95"),
     ("not-all-busy", "invalid", one_idle, "1 worker(s) finished no operation"),
     ("not-steady", "suspect", slows_down, "the rate fell by 21.1% of its mean"),
+    ("not-steady", "suspect", rises, "warming: from one quarter of the window to a later one"),
     (
         "uneven-finish",
         "suspect",
@@ -405,6 +455,31 @@ def test_workers_on_the_cpus_that_they_were_pinned_to_are_as_they_should_be(
     tmp_path: Path,
 ) -> None:
     assert judged(tmp_path, pinned([1]))[0]["validity"] == "valid"
+
+
+@pytest.mark.parametrize("settings", [[], ["jit"]])
+def test_an_arm_is_judged_by_what_it_promised_when_it_was_measured(
+    tmp_path: Path, settings: list[str]
+) -> None:
+    """Also one with a setting that this version does not have, or that means something else now."""
+    head, *runs = journal(Made(workers=(1,), blocks=1))
+    promised = ReadBack(gil_enabled=False, allocator="jemalloc", gc_enabled=True)
+    made = msgspec.structs.replace(arm("3.14t"), settings=settings, expected=promised)
+    lines = [with_(head, arms={"3.14t": made}), *runs]
+    (reasons,) = scaling.load(write(lines, tmp_path / "journal.jsonl"))["details"]
+    assert reasons == ("allocator: mimalloc, the arm asks for jemalloc",)
+    kept = [with_(run, record__process__allocator="jemalloc") for run in runs]
+    assert scaling.load(write([lines[0], *kept], tmp_path / "kept.jsonl"))["valid"].all()
+
+
+def test_a_study_line_records_what_each_arm_promises(tmp_path: Path) -> None:
+    head = journal(Made(arms=("3.14+mimalloc",)))[0]
+    promised = parse_arm("3.14+mimalloc").expected
+    made = msgspec.structs.replace(arm("3.14+mimalloc"), expected=promised)
+    path = write([with_(head, arms={"3.14+mimalloc": made})], tmp_path / "journal.jsonl")
+    (read,) = (decode_line(line) for line in path.read_bytes().splitlines())
+    assert isinstance(read, StudyLine)
+    assert read.arms["3.14+mimalloc"].expected == promised
 
 
 def test_an_arm_promises_what_its_name_says() -> None:

@@ -231,7 +231,10 @@ def run_line(
             opened=opened,
             closed=opened + round(made.window_s * 1e9),
         ),
-        workers=workers,
+        workers=[
+            worker if cell.model == "threads" else with_(worker, process=process)
+            for worker in workers
+        ],
     )
     per_worker = 1.3 * MIB if cell.model == "threads" else 21 * MIB
     resident = round((24 * MIB + per_worker * cell.workers) * rng.gauss(1, 0.004))

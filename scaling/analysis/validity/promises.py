@@ -35,7 +35,12 @@ def settings_lost(batch: Batch) -> Found:
         if reads_back is None:
             wrong: str | None = f"the arm {run.cell.arm} has a setting unknown to this version"
         else:
-            wrong = by_process.get(row) or _unpinned(run) or _other_loop(run, reads_back)
+            wrong = (
+                by_process.get(row)
+                or _other_workers(run)
+                or _unpinned(run)
+                or _other_loop(run, reads_back)
+            )
         if wrong:
             yield row, Finding("settings-lost", "invalid", wrong)
 
@@ -80,6 +85,7 @@ def _lost(process: ProcessFacts, expected: Expectation) -> str | None:
     return (
         other_build(process, expected.python)
         or _differs("GIL", process.gil.started, asked.gil_enabled)
+        or _unread_gil(process, asked)
         or _differs("allocator", process.allocator, asked.allocator)
         or _differs("garbage collector", process.gc_enabled, asked.gc_enabled)
         or _differs("asyncio debug mode", process.debug, False)
@@ -87,11 +93,36 @@ def _lost(process: ProcessFacts, expected: Expectation) -> str | None:
     )
 
 
+def _unread_gil(process: ProcessFacts, asked: ReadBack) -> str | None:
+    """At which moment the GIL was not read: it may have been on then."""
+    if asked.gil_enabled is None:
+        return None
+    moments = ("imported", "opened", "closed")
+    unread = [moment for moment in moments if getattr(process.gil, moment) is None]
+    return f"GIL: not read back at: {', '.join(unread)}" if unread else None
+
+
 def _switched_otherwise(process: ProcessFacts, asked: ReadBack) -> str | None:
     """What is wrong with the arm's switches."""
     found = {each.name: each.value for each in process.switches}
     wrong = (_differs(name, found.get(name), value) for name, value in asked.switches.items())
     return next((each for each in wrong if each), None)
+
+
+def _other_workers(run: RunLine) -> str | None:
+    """Which workers are missing or too many, or are not what the cell's model makes of them."""
+    if run.record is None:
+        return None
+    workers, cell = run.record.workers, run.cell
+    if [worker.index for worker in workers] != list(range(cell.workers)):
+        return f"workers: {len(workers)} in the record, the cell asks for {cell.workers}"
+    for worker in workers:
+        shares = worker.process is None
+        if shares and cell.model != "threads":
+            return f"worker {worker.index} did not report its process, which {cell.model} have"
+        if not shares and cell.model == "threads":
+            return f"worker {worker.index} had a process of its own, the cell asks for threads"
+    return None
 
 
 def _unpinned(run: RunLine) -> str | None:
@@ -112,22 +143,26 @@ def _moved(worker: WorkerRecord, pinning: list[list[int]]) -> str | None:
 
 
 def _other_loop(run: RunLine, asked: ReadBack) -> str | None:
-    """How the class of the running loop differs from what the cell's loop must be.
+    """How the class of a running loop differs from what the cell's loop must be.
 
     A loop is named after the package that makes it (`anyio/trio` runs on trio), so the class must
     come from that package; a class name alone may change between its versions. Runtimes other than
     Python have one loop each. What the record calls the loop is no evidence: the child copies that
     from the cell.
     """
-    loop = run.record.loop if run.record else None
-    if loop is None or loop.class_ is None:
+    if run.record is None or run.record.loop is None or run.record.loop.class_ is None:
         return "loop: its class was not read back"
     package = run.cell.loop.rpartition("/")[2]
-    if asked.loop_class is not None:
-        as_asked = loop.class_ == asked.loop_class
-    else:
-        as_asked = loop.class_.startswith(f"{package}.")
-    return None if as_asked else f"loop: {loop.class_}, the cell asks for {run.cell.loop}"
+    workers = (worker.loop_class for worker in run.record.workers)
+    for found in dict.fromkeys([run.record.loop.class_, *filter(None, workers)]):
+        as_asked = (
+            found.startswith(f"{package}.")
+            if asked.loop_class is None
+            else found == asked.loop_class
+        )
+        if not as_asked:
+            return f"loop: {found}, the cell asks for {run.cell.loop}"
+    return None
 
 
 def _differs(what: str, found: bool | str | None, asked: bool | str | None) -> str | None:

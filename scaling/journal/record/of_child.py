@@ -111,6 +111,7 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One worker's part of a record. `process` is None where the top one holds (threads).
 
+    `loop_class` is the class of its own loop; older journals have only that of the first worker.
     `cpus` are those that the worker found itself on, where it was pinned. `hung` tells that it
     had not closed down when the host stopped waiting for it. A worker that `serves` only answers
     others' operations. `figures` are the workload's own, with their units in their names.
@@ -124,6 +125,7 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True):
     process: ProcessFacts | None = None
     in_flight: int | None = None
     serves: bool = False
+    loop_class: str | None = None
     busy_from_ns: int | None = None
     busy_until_ns: int | None = None
     released_ns: int | None = None
