@@ -43,7 +43,7 @@ class NoWheelError(ScalingError):
 
 
 @dataclass(frozen=True)
-class Environment:
+class ChildEnvironment:
     """A virtual environment that is ready for use."""
 
     python: Path
@@ -62,7 +62,7 @@ def ensure(
     extra: Sequence[str] = (),
     say: Say,
     uv: Uv = uv_tool.run,
-) -> Environment:
+) -> ChildEnvironment:
     """The environment of `interpreter` with the pins of `group`, made if it is not there yet.
 
     `extra` are a user's own requirements, installed after the pinned ones and without hashes.
@@ -100,10 +100,12 @@ def ensure(
 
     cache.make_whole(destination, fill, say=say, whole=whole)
     document = json.loads((destination / "environment.json").read_text(encoding="utf-8"))
-    return Environment(_python(destination), key, document["packages"], document["left_out"])
+    return ChildEnvironment(_python(destination), key, document["packages"], document["left_out"])
 
 
-def ensure_any(interpreters: Iterable[Interpreter], *, group: str, say: Say) -> Environment | None:
+def ensure_any(
+    interpreters: Iterable[Interpreter], *, group: str, say: Say
+) -> ChildEnvironment | None:
     """The environment of the first of `interpreters` that has wheels for all of `group`."""
     for interpreter in interpreters:
         try:

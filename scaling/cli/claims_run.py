@@ -13,7 +13,7 @@ from scaling.base.console import say
 from scaling.base.errors import UsageError
 from scaling.journal.protected_write import write_file
 from scaling.journal.reading import journal_in
-from scaling.report.claims_view import View, basis, counts, markdown, missing
+from scaling.report.claims_view import View, counts, figures_note, markdown, missing
 from scaling.report.output import read
 
 
@@ -33,7 +33,7 @@ def tell_claims(
     console.print(View(told))
     for what, command in missing(told):
         say(console, f"{what}:\n  {command}")
-    for line in filter(None, (basis(told), counts(told))):
+    for line in filter(None, (figures_note(told), counts(told))):
         console.print(Text(f"\n{line}"))
     if output is not None:
         text = markdown(told)

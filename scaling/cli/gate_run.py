@@ -15,7 +15,7 @@ from scaling.analysis.gate.request import Filter, Limits
 from scaling.analysis.table.load import Journal
 from scaling.base.console import say
 from scaling.base.errors import UsageError
-from scaling.report.gate_view import basis, family, markdown, sentence, table
+from scaling.report.gate_view import family, markdown, sentence, spread_note, table
 from scaling.report.output import read
 from scaling.study.scaled import scaled_to
 
@@ -54,7 +54,7 @@ def gate(
     words = {check.word for check in found}
     passes = "fails" not in words and not (strict and "inconclusive" in words)
     outcome = sentence(found, passes=passes, strict=strict)
-    notes = [note for note in (basis(found), family(found)) if note]
+    notes = [note for note in (spread_note(found), family(found)) if note]
     for which, each in studies.items():
         doubts = (sound[which].text, scaled_to(each.study.study))
         notes += [f"{which}: {doubt}" for doubt in doubts if doubt]

@@ -18,7 +18,7 @@ from scaling.study.definition import OPTIONS, WHAT, Option
 from scaling.study.options import Options
 
 if TYPE_CHECKING:
-    from scaling.run.prepare import Wanted
+    from scaling.run.prepare import ChildNeeds
 
 YOURS = "Your own workload, and interpreters"
 STUDY = "A study file, or the name of a built-in study (`scaling study` lists them)."
@@ -39,16 +39,16 @@ class Asked:
     pgo: bool = False
 
     @property
-    def wanted(self) -> "Wanted":
+    def wanted(self) -> "ChildNeeds":
         """What has to be prepared.
 
         Raises:
             UsageError: a folder is not there.
         """
-        from scaling.run.prepare import Wanted
+        from scaling.run.prepare import ChildNeeds
 
         paths = [str(_folder(path)) for path in self.path]
-        return Wanted(paths=paths, requirements=self.requirements, pgo=self.pgo)
+        return ChildNeeds(paths=paths, requirements=self.requirements, pgo=self.pgo)
 
 
 def _folder(path: Path) -> Path:

@@ -91,7 +91,7 @@ def counts(judged: Sequence[JudgedClaim]) -> str:
     return f"{formats.plural(len(judged), 'claim')}: {', '.join(parts)}."
 
 
-def basis(judged: Sequence[JudgedClaim]) -> str:
+def figures_note(judged: Sequence[JudgedClaim]) -> str:
     """What stands beside our figures, and that the tests are one family; empty without figures."""
     spread = bounds_kind(figure.estimate for each in judged for figure in each.ours)
     if not spread:
@@ -105,7 +105,7 @@ def basis(judged: Sequence[JudgedClaim]) -> str:
 def markdown(judged: Sequence[JudgedClaim]) -> str:
     """The same for a text: a section for each source, an item for each claim."""
     parts = ["# Claims", counts(judged)]
-    parts += [note] if (note := basis(judged)) else []
+    parts += [note] if (note := figures_note(judged)) else []
     for source, claims in _by_source(judged):
         parts.append(f"## {_safe(_heading(source))}")
         if place := source.url or source.where:

@@ -31,7 +31,7 @@ def sentence(found: Sequence[Check], *, passes: bool, strict: bool) -> str:
     return f"gate: {'passes' if passes else 'FAILS'}: {told}."
 
 
-def basis(found: Sequence[Check]) -> str:
+def spread_note(found: Sequence[Check]) -> str:
     """What stands with the figures, intervals or mere ranges; empty for single runs."""
     kind = bounds_kind(each.value for each in found)
     return f"With each figure its {kind}." if kind else ""

@@ -24,7 +24,7 @@ from scaling.run.ceilings import measure_ceilings
 from scaling.run.execute import Executor, child_environment
 from scaling.run.header import head
 from scaling.run.precision_rule import Rule, precision_rule
-from scaling.run.prepare import Wanted, prepare
+from scaling.run.prepare import ChildNeeds, prepare
 from scaling.run.progress import Display
 from scaling.run.services import Services
 from scaling.run.session import drive, is_complete
@@ -59,7 +59,7 @@ def running_build() -> str:
 
 
 @contextmanager
-def prepared(options: Options, wanted: Wanted, say: Say) -> Iterator[Prepared]:
+def prepared(options: Options, wanted: ChildNeeds, say: Say) -> Iterator[Prepared]:
     """Prepare everything that the options ask for; children can be run inside the context.
 
     Raises:

@@ -22,7 +22,7 @@ DESCRIBE_LIMIT_S = 120.0
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ChildNeeds:
     """What the children need: a group of pins, and a user's folders and requirements."""
 
     group: str = "child"
@@ -33,7 +33,7 @@ class Wanted:
 
 def prepare(
     names: Sequence[str],
-    wanted: Wanted,
+    wanted: ChildNeeds,
     workers_path: str,
     own_workloads: Sequence[str],
     say: Say,

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 import scaling.analysis.claims
 from scaling.analysis.claims.judging import judge
-from scaling.analysis.claims.rules import Part
+from scaling.analysis.claims.rules import ClaimTest
 from scaling.analysis.statistics.estimate import median
 from scaling.analysis.statistics.verdict import hypothesis
 from scaling.analysis.table.load import Journal
@@ -87,7 +87,7 @@ def test_where_the_margin_is_too_wide_it_is_the_reason() -> None:
     ratios = np.array([0.99, 1.01] * 4)
     question = hypothesis(ratios, 0.33)
     (verdict,) = verdicts([ratios], [0.33])
-    part = Part(question.value, question, "same")
+    part = ClaimTest(question.value, question, "same")
     assert part.outcome(verdict) == 0
     assert part.why(verdict, 1) == "a noise of ±33 % is too wide to call anything the same"
 

@@ -10,7 +10,7 @@ import pytest
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds import environments
-from scaling.builds.environments import Environment, NoWheelError, ensure, ensure_any
+from scaling.builds.environments import ChildEnvironment, NoWheelError, ensure, ensure_any
 from tests.support.fake_builds import Uv, answer, interpreter, say_nothing
 
 PINS = """\
@@ -61,7 +61,7 @@ def uv(*rules: tuple[str, subprocess.CompletedProcess[str] | Callable[[str], obj
 
 def made(
     pretended: Uv, build: str = "3.14t", group: str = "child", extra: Sequence[str] = ()
-) -> Environment:
+) -> ChildEnvironment:
     return ensure(interpreter(build), group=group, extra=extra, say=say_nothing, uv=pretended)
 
 
@@ -189,11 +189,11 @@ def test_the_analysis_is_of_no_use_without_a_package(tmp_path: Path) -> None:
 def test_the_analysis_runs_where_it_can(monkeypatch: pytest.MonkeyPatch) -> None:
     tried = []
 
-    def pretended(one: object, **options: object) -> Environment:
+    def pretended(one: object, **options: object) -> ChildEnvironment:
         tried.append(one)
         if len(tried) < 2:
             raise NoWheelError("no pandas")
-        return Environment(Path("python"), "key", {}, {})
+        return ChildEnvironment(Path("python"), "key", {}, {})
 
     monkeypatch.setattr(environments, "ensure", pretended)
     several = [interpreter("3.13t"), interpreter("3.14"), interpreter("3.14t")]

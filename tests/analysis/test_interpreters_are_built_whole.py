@@ -14,7 +14,7 @@ import pytest
 
 from scaling.base.errors import ScalingError
 from scaling.builds.interpreters import Interpreter, libraries, parse_build, source
-from scaling.builds.interpreters.build import Step, from_source, work
+from scaling.builds.interpreters.build import BuildStep, from_source, work
 from scaling.builds.interpreters.follow import follow
 from tests.support.fake_builds import python_script, say_nothing, script
 
@@ -148,7 +148,11 @@ def test_every_tenth_of_the_way_is_said(toolchain: Path) -> None:
     def counting(lines: int) -> tuple[str, ...]:
         return ("sh", "-c", f"for i in $(seq {lines}); do echo; done")
 
-    steps = [Step(counting(50), 10, 50), Step(counting(200), 30, 100), Step(counting(1), 0, 1)]
+    steps = [
+        BuildStep(counting(50), 10, 50),
+        BuildStep(counting(200), 30, 100),
+        BuildStep(counting(1), 0, 1),
+    ]
     ticks: Iterator[float] = (float(number) for number in count())
     said: list[str] = []
     work(steps, toolchain, name="it", say=said.append, clock=lambda: next(ticks))

@@ -32,7 +32,7 @@ from scaling.machine.topology import Topology
 from scaling.report.plots.caption import builds_text
 from scaling.run.header import head
 from scaling.run.measure import Prepared
-from scaling.run.prepare import Wanted, prepare
+from scaling.run.prepare import ChildNeeds, prepare
 from scaling.study.combine import study_from
 from scaling.study.definition import Study
 from scaling.study.file import read_study
@@ -133,7 +133,7 @@ def test_the_journal_tells_what_is_there() -> None:
 
 def test_it_is_held_against_a_python() -> None:
     with pytest.raises(UsageError, match="go: name an arm that is a Python, too"):
-        prepare(["go"], Wanted(), "workers", [], say_nothing)
+        prepare(["go"], ChildNeeds(), "workers", [], say_nothing)
 
 
 def test_helpers_run_on_a_python() -> None:

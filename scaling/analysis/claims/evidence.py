@@ -22,7 +22,7 @@ from scaling.journal.record import Machine
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class CheckedStudy:
     """A journal, what its controls say, and how many cores its machine has for workers."""
 
     journal: Journal
@@ -44,7 +44,7 @@ class Study:
 class Evidence:
     """The figures that decide a claim, from one study."""
 
-    study: Study
+    study: CheckedStudy
     figures: list[Figure]
 
     @property
@@ -61,14 +61,14 @@ class NoEvidence:
     run: str = ""
 
 
-def study_of(journal: Journal) -> Study:
+def study_of(journal: Journal) -> CheckedStudy:
     """A journal with what has to be known of it.
 
     Raises:
         UsageError: its frame holds several studies.
     """
     cores = cores_for_workers(journal.study.machine)
-    return Study(journal, soundness(journal.frame, journal.study), cores)
+    return CheckedStudy(journal, soundness(journal.frame, journal.study), cores)
 
 
 def cores_for_workers(machine: Machine) -> float:
@@ -77,7 +77,7 @@ def cores_for_workers(machine: Machine) -> float:
     return min(filter(None, (full, machine.usable_cpus, machine.cpu_quota)), default=0)
 
 
-def evidence(claim: Claim, studies: Sequence[Study]) -> Evidence | NoEvidence:
+def evidence(claim: Claim, studies: Sequence[CheckedStudy]) -> Evidence | NoEvidence:
     """The best that the studies have for a claim."""
     if claim.cannot:
         return NoEvidence(claim.cannot)
@@ -105,7 +105,7 @@ def evidence(claim: Claim, studies: Sequence[Study]) -> Evidence | NoEvidence:
     return NoEvidence(f"not measured: {reason}", claim.run)
 
 
-def builds_differ(claim: Claim, study: Study) -> str:
+def builds_differ(claim: Claim, study: CheckedStudy) -> str:
     """In what the builds of a claim's arms differ and should not: `compiler, PGO`, or nothing."""
     arms = {str(cell.get("arm")) for cell in claim.cells}
     return ", ".join(each.fact for each in build_differences_of(study.journal.study, arms))

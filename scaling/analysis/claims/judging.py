@@ -12,7 +12,7 @@ from typing import Literal
 from scaling.analysis.claims.claim import Claim, Claims, Source
 from scaling.analysis.claims.evidence import Evidence, NoEvidence, builds_differ, evidence, study_of
 from scaling.analysis.claims.reading import read_claims
-from scaling.analysis.claims.rules import Part, parts_of
+from scaling.analysis.claims.rules import ClaimTest, tests_of
 from scaling.analysis.lookup.figure import Figure
 from scaling.analysis.statistics.verdict import Verdict
 from scaling.analysis.statistics.verdict import judge as judge_all
@@ -55,7 +55,7 @@ def judge(journals: Sequence[Journal], claims: Claims | None = None) -> list[Jud
     studies = [study_of(journal) for journal in journals]
     listed = (claims or read_claims()).by_source
     found = [(source, claim, evidence(claim, studies)) for source, some in listed for claim in some]
-    parts = [_parts(claim, known) for _, claim, known in found]
+    parts = [_tests(claim, known) for _, claim, known in found]
     family = [part.question for some in parts for part in some]
     answers = iter(judge_all(family))
     tested = sum(math.isfinite(each.p_differs) for each in family)
@@ -73,14 +73,16 @@ def judge(journals: Sequence[Journal], claims: Claims | None = None) -> list[Jud
     return told
 
 
-def _parts(claim: Claim, known: Evidence | NoEvidence) -> list[Part]:
+def _tests(claim: Claim, known: Evidence | NoEvidence) -> list[ClaimTest]:
     """The claim's hypotheses; none of a study that is void."""
     if isinstance(known, NoEvidence) or known.study.is_void:
         return []
-    return parts_of(claim, known.figures)
+    return tests_of(claim, known.figures)
 
 
-def _decided(parts: Sequence[Part], verdicts: Sequence[Verdict], among: int) -> tuple[Word, str]:
+def _decided(
+    parts: Sequence[ClaimTest], verdicts: Sequence[Verdict], among: int
+) -> tuple[Word, str]:
     """The word that follows from the verdicts, and what it rests on."""
     outcomes = [part.outcome(verdict) for part, verdict in zip(parts, verdicts, strict=True)]
     decides = min(outcomes)

@@ -35,7 +35,7 @@ FAMILY: Family = "exploratory"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ClaimTest:
     """One question of a claim: `value` is to be above or below `bound`, or the same as 1.
 
     `question` is about the value over its bound; of a ratio against 1 ± margin `bound` is empty.
@@ -97,12 +97,12 @@ def figures_of(claim: Claim, journal: Journal) -> list[Figure]:
     ]
 
 
-def parts_of(claim: Claim, figures: Sequence[Figure]) -> list[Part]:
+def tests_of(claim: Claim, figures: Sequence[Figure]) -> list[ClaimTest]:
     """The questions that the claim's rule puts to its figures."""
     if claim.falling or claim.same:
         needed: Needed = "same" if claim.same else "above"
         return [
-            Part(each.estimate, hypothesis(each.values, each.margin, family=FAMILY), needed)
+            ClaimTest(each.estimate, hypothesis(each.values, each.margin, family=FAMILY), needed)
             for each in figures
         ]
     least, most = claim.between or (claim.at_least, claim.at_most)
@@ -110,7 +110,7 @@ def parts_of(claim: Claim, figures: Sequence[Figure]) -> list[Part]:
     unit = found.estimate.unit
     bounds: list[tuple[Needed, float | None]] = [("above", least), ("below", most)]
     return [
-        Part(
+        ClaimTest(
             found.estimate,
             hypothesis(found.values / bound, 0.0, family=FAMILY),
             needed,

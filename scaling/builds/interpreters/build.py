@@ -27,7 +27,7 @@ PGO_FLAGS = ("--enable-optimizations",)  # with LTO it takes twice as long, for 
 
 
 @dataclass(frozen=True)
-class Step:
+class BuildStep:
     """A command, and what is known of it from having run it (3.14.7, GCC 12, two cores)."""
 
     command: tuple[str, ...]
@@ -73,18 +73,20 @@ def from_source(
     return inspect(destination / "bin" / f"python{wanted.name}", origin="built")
 
 
-def _steps(wanted: Build, tree: Path, destination: Path, *, pgo: bool) -> tuple[Step, ...]:
+def _steps(wanted: Build, tree: Path, destination: Path, *, pgo: bool) -> tuple[BuildStep, ...]:
     flags = [*FLAGS, *(PGO_FLAGS if pgo else ()), *(["--disable-gil"] * wanted.free_threaded)]
     make = ("make", f"-j{_cores()}")
     return (
-        Step((str(tree / "configure"), f"--prefix={destination}", *flags), 20, 820),
-        Step(make, 780, 1200, parallel=True) if pgo else Step(make, 200, 450, parallel=True),
-        Step(("make", "install", "DESTDIR=" + str(tree.with_name("root"))), 10, 1950),
+        BuildStep((str(tree / "configure"), f"--prefix={destination}", *flags), 20, 820),
+        BuildStep(make, 780, 1200, parallel=True)
+        if pgo
+        else BuildStep(make, 200, 450, parallel=True),
+        BuildStep(("make", "install", "DESTDIR=" + str(tree.with_name("root"))), 10, 1950),
     )
 
 
 def work(
-    steps: Sequence[Step], folder: Path, *, name: str, say: Say, clock: Callable[[], float]
+    steps: Sequence[BuildStep], folder: Path, *, name: str, say: Say, clock: Callable[[], float]
 ) -> None:
     """Run `steps` one after the other in `folder`, saying every tenth of the way that it is made.
 
@@ -101,7 +103,7 @@ def work(
     for step in steps:
         seen = 0
 
-        def on_line(step: Step = step, before_s: float = before_s) -> None:
+        def on_line(step: BuildStep = step, before_s: float = before_s) -> None:
             nonlocal seen, said
             seen += 1
             done = (before_s + step.expected_s * min(seen / step.lines, 1.0)) / expected_s

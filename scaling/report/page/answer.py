@@ -18,7 +18,7 @@ from scaling.report.page.parts import Block
 from scaling.report.page.short import SpokenOf, short_grids
 from scaling.report.tables.margins import floors
 from scaling.report.tables.measures import again
-from scaling.report.tables.phrases import basis, doing, opening, spoken, workers
+from scaling.report.tables.phrases import doing, opening, ratios_note, spoken, workers
 from scaling.report.tables.sentences import answers, states
 from scaling.study.controls import CONTROLS
 
@@ -47,7 +47,9 @@ def _block(runs: Paired, compared: Compared | None, told: list[SpokenOf]) -> Blo
         shown += [ratio.value for ratio in compared.ratios]
         notes = [*floors(compared), *states(compared)]
     points = [point for curve in runs.curves for point in curve.points]
-    return Block(runs.title, words, notes=[basis(shown), *notes, *again(points)] if words else [])
+    return Block(
+        runs.title, words, notes=[ratios_note(shown), *notes, *again(points)] if words else []
+    )
 
 
 def _spoken_of(runs: Paired, results: StudyResults) -> list[SpokenOf]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import matplotlib as mpl
 
-from scaling.report.page.parts import Block, Figure, Part
+from scaling.report.page.parts import Block, PageFigure, PageSection
 from scaling.report.page.picture import RC_OF_PAGES, picture
 from scaling.report.plots.draw import sheets
 from scaling.report.plots.plot import Plot
@@ -46,7 +46,7 @@ WITHOUT_RIVALS = (
 )
 
 
-def figure_parts(about: Iterable[Subject]) -> list[Part]:
+def figure_parts(about: Iterable[Subject]) -> list[PageSection]:
     """The parts that hold pictures, and a block in each for every section that has any."""
     blocks: dict[str, list[Block]] = defaultdict(list)
     about = list(about)
@@ -54,7 +54,7 @@ def figure_parts(about: Iterable[Subject]) -> list[Part]:
     titles = PARTS if has_rivals else PARTS | {RIVALS: WITHOUT_RIVALS}
     with mpl.rc_context(RC_OF_PAGES):
         for number, subject in enumerate(sorted(about, key=_is_control), start=1):
-            drawn: dict[str, list[Figure]] = defaultdict(list)
+            drawn: dict[str, list[PageFigure]] = defaultdict(list)
             for plot, figure in _figures(subject, f"f{number}"):
                 drawn[plot.part].append(figure)
             grids = _grids(subject)
@@ -63,7 +63,7 @@ def figure_parts(about: Iterable[Subject]) -> list[Part]:
                     Block(subject.section.title, figures=drawn[part], grids=grids.get(part, []))
                 )
     return [
-        Part(name, title, [block for block in blocks[name] if not block.is_empty], told)
+        PageSection(name, title, [block for block in blocks[name] if not block.is_empty], told)
         for name, (title, told) in titles.items()
     ]
 
@@ -73,11 +73,11 @@ def _is_control(subject: Subject) -> bool:
     return subject.section.curves[0].key.workload in CONTROLS
 
 
-def _figures(subject: Subject, name: str) -> Iterator[tuple[Plot, Figure]]:
+def _figures(subject: Subject, name: str) -> Iterator[tuple[Plot, PageFigure]]:
     """Every picture of a subject with its kind; `name` begins their ids."""
     for plot, sheet in sheets(subject):
         shown = picture(sheet, f"{name}-{plot.name}")
-        yield plot, Figure(shown, plot.tables(subject, sheet.title), notes(subject.section))
+        yield plot, PageFigure(shown, plot.tables(subject, sheet.title), notes(subject.section))
 
 
 def _grids(subject: Subject) -> dict[str, list[Grid]]:

@@ -7,7 +7,7 @@ from scaling.report.page.parts import Block
 from scaling.report.tables.comparison_grids import loop_grids, runtime_grids
 from scaling.report.tables.loop_sentences import across_loops
 from scaling.report.tables.margins import floors
-from scaling.report.tables.phrases import basis
+from scaling.report.tables.phrases import ratios_note
 from scaling.report.tables.sentences import states
 
 
@@ -19,5 +19,5 @@ def loop_blocks(compared: Iterable[Compared]) -> list[Block]:
 def _block(compared: Compared) -> Block:
     grids = [*loop_grids(compared.loops), *runtime_grids(compared.runtimes)]
     shown = [figure for grid in grids for figure in grid.estimates]
-    notes = [basis(shown), *floors(compared), *states(compared)]
+    notes = [ratios_note(shown), *floors(compared), *states(compared)]
     return Block(compared.runs.title, across_loops(compared), grids=grids, notes=notes)

@@ -7,7 +7,7 @@ from scaling.report.tables.grid import Grid
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class PageFigure:
     """A picture and the tables behind it, with what is to be known of their figures."""
 
     picture: Picture
@@ -24,7 +24,7 @@ class Block:
 
     title: str = ""
     words: list[str] = field(default_factory=list)
-    figures: list[Figure] = field(default_factory=list)
+    figures: list[PageFigure] = field(default_factory=list)
     grids: list[Grid] = field(default_factory=list)
     folded: list[Grid] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PageSection:
     """A part of the page under a heading of its own; `name` is its id."""
 
     name: str

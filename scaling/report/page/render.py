@@ -22,7 +22,7 @@ from scaling.report.page.answer import answer_blocks
 from scaling.report.page.facts import machine_block, question_block
 from scaling.report.page.figures import figure_parts
 from scaling.report.page.loops import loop_blocks
-from scaling.report.page.parts import Part
+from scaling.report.page.parts import PageSection
 from scaling.report.page.swept import sweep_blocks
 from scaling.report.page.trust import law_blocks, noise_block, steadiness_block, validity_blocks
 from scaling.report.plots.draw import subjects
@@ -54,17 +54,17 @@ def page(journal: Journal) -> str:
     about = list(subjects(results).values())
     answers = answer_blocks(results)
     parts = [
-        Part("question", "The question", [question_block(results)], _asked(journal)),
-        Part("answer", "The answer", answers, "" if answers else NOTHING),
-        Part("machine", "The machine and the builds", [machine_block(study)]),
+        PageSection("question", "The question", [question_block(results)], _asked(journal)),
+        PageSection("answer", "The answer", answers, "" if answers else NOTHING),
+        PageSection("machine", "The machine and the builds", [machine_block(study)]),
         *figure_parts(about),
-        Part("loops", "The loop", loop_blocks(results.compared), LOOPS),
-        Part("sweeps", "By parameter", sweep_blocks(about, results.sweeps), SWEEPS),
-        Part("laws", "Laws", law_blocks(results), LAWS),
-        Part("noise", "Noise floor", [noise_block(results)]),
-        Part("steadiness", "Steadiness and drift", [steadiness_block(results)]),
-        Part("validity", "Validity", validity_blocks(results), VALIDITY),
-        Part("again", "How to reproduce it", [again_block(study)]),
+        PageSection("loops", "The loop", loop_blocks(results.compared), LOOPS),
+        PageSection("sweeps", "By parameter", sweep_blocks(about, results.sweeps), SWEEPS),
+        PageSection("laws", "Laws", law_blocks(results), LAWS),
+        PageSection("noise", "Noise floor", [noise_block(results)]),
+        PageSection("steadiness", "Steadiness and drift", [steadiness_block(results)]),
+        PageSection("validity", "Validity", validity_blocks(results), VALIDITY),
+        PageSection("again", "How to reproduce it", [again_block(study)]),
     ]
     return _template().render(
         study=study,

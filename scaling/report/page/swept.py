@@ -7,12 +7,12 @@ import matplotlib as mpl
 from scaling.analysis.curves.curve import Point
 from scaling.analysis.curves.sweeps import Sweep
 from scaling.base import formats
-from scaling.report.page.parts import Block, Figure
+from scaling.report.page.parts import Block, PageFigure
 from scaling.report.page.picture import RC_OF_PAGES, Picture, picture
 from scaling.report.plots import sweep as plots
 from scaling.report.plots.subject import Subject
 from scaling.report.tables.grid import Cell, Grid
-from scaling.report.tables.measures import basis, curve_name
+from scaling.report.tables.measures import curve_name, medians_note
 from scaling.report.tables.sweep_view import Swept, swept
 
 
@@ -30,7 +30,7 @@ def sweep_blocks(about: Sequence[Subject], sweeps: Sequence[Sweep]) -> list[Bloc
 
 def _block(sweep: Sweep, drawn: Picture) -> Block:
     grids = [_grid(sweep, each) for each in swept(sweep)]
-    shown = Figure(drawn, grids, [basis(_points(sweep))])
+    shown = PageFigure(drawn, grids, [medians_note(_points(sweep))])
     return Block(sweep.title, figures=[shown] if grids else [])  # one value has no table
 
 

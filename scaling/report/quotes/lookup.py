@@ -12,7 +12,7 @@ from scaling.base.errors import UsageError
 from scaling.base.suggest import unknown
 from scaling.journal.reading import NAMES
 from scaling.report.quotes.keys import keys_in, source_of
-from scaling.report.quotes.source import Source, parse
+from scaling.report.quotes.source import QuoteSource, parse
 
 # Facts about a whole study.
 OF_A_STUDY: dict[str, Callable[[Extent], str]] = {
@@ -71,7 +71,7 @@ class Lookup:
             return _of_study(source, journal)
         return source.form.text(figure(journal, source.measure, source.cell, source.over).estimate)
 
-    def _of_claims(self, source: Source) -> str:
+    def _of_claims(self, source: QuoteSource) -> str:
         if source.measure not in OF_CLAIMS:
             raise unknown("count", source.measure, OF_CLAIMS, where=CLAIMS)
         _take_no_cell(source, "all claims")
@@ -95,7 +95,7 @@ class Lookup:
         return self._read(self._folder / name)
 
 
-def _of_study(source: Source, journal: Journal) -> str:
+def _of_study(source: QuoteSource, journal: Journal) -> str:
     _take_no_cell(source, "a whole study")
     fact = OF_A_STUDY[source.measure](extent(journal))
     if not fact:
@@ -103,6 +103,6 @@ def _of_study(source: Source, journal: Journal) -> str:
     return fact
 
 
-def _take_no_cell(source: Source, whole: str) -> None:
+def _take_no_cell(source: QuoteSource, whole: str) -> None:
     if source.cell or source.over:
         raise UsageError(f"{source.measure} is a fact about {whole} and takes no cell")

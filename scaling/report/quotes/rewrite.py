@@ -9,7 +9,7 @@ from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.text_file import text_in
 from scaling.journal.protected_write import write_file
-from scaling.report.quotes.check import Finding, check, corrected
+from scaling.report.quotes.check import WrongFigure, check, corrected
 from scaling.report.quotes.lookup import Lookup
 from scaling.report.quotes.text import quotes_in
 
@@ -39,7 +39,7 @@ def quotes(texts: Sequence[Path], results: Path, console: Console, *, write: boo
     return every_one
 
 
-def _summary(path: Path, text: str, findings: list[Finding], wrong: list[Finding]) -> str:
+def _summary(path: Path, text: str, findings: list[WrongFigure], wrong: list[WrongFigure]) -> str:
     """`README.md: 41 figures with a source, all as measured; 2 corrected`."""
     figures = formats.plural(len(quotes_in(text)), "figure")
     state = f"{len(wrong)} wrong" if wrong else "all as measured"

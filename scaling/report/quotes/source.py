@@ -28,7 +28,7 @@ WORDS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class QuoteSource:
     """A folder of results, a measure, a cell and how the figure is written."""
 
     results: str
@@ -38,7 +38,7 @@ class Source:
     form: Form
 
 
-def parse(source: str) -> Source:
+def parse(source: str) -> QuoteSource:
     """Read a source.
 
     Raises:
@@ -54,7 +54,7 @@ def parse(source: str) -> Source:
     over = {
         name.removeprefix(OVER): given.pop(name) for name in list(given) if name.startswith(OVER)
     }
-    return Source(results, measure, _cell(given), _cell(over) if over else None, written)
+    return QuoteSource(results, measure, _cell(given), _cell(over) if over else None, written)
 
 
 def _pairs(words: Iterable[str]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from itertools import groupby
 from scaling.analysis.comparison.between_studies import Across
 from scaling.analysis.curves.sections import RunIssue
 from scaling.base import formats
-from scaling.report.tables.phrases import basis
+from scaling.report.tables.phrases import ratios_note
 
 
 def changed(found: Across) -> list[str]:
@@ -22,7 +22,7 @@ def changed(found: Across) -> list[str]:
     told.append("Their runs were not made side by side: ratios are unpaired.")
     if found.changes:
         figures = [(c.then.throughput, c.now.throughput, c.throughput) for c in found.changes]
-        told.append(basis([value for row in figures for value in row], "ratios unpaired"))
+        told.append(ratios_note([value for row in figures for value in row], "ratios unpaired"))
     alone = [
         f"{formats.plural(count, 'cell')} only in the {which}"
         for count, which in ((found.only_then, "earlier"), (found.only_now, "later"))

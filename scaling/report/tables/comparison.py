@@ -18,7 +18,7 @@ from scaling.report.tables.grid import Chapter
 from scaling.report.tables.loop_sentences import across_loops
 from scaling.report.tables.margins import floors
 from scaling.report.tables.measures import again
-from scaling.report.tables.phrases import basis
+from scaling.report.tables.phrases import ratios_note
 from scaling.report.tables.sentences import answers, states
 from scaling.study.scaled import scaled_to
 
@@ -64,5 +64,5 @@ def _chapter(compared: Compared, study: StudyLine) -> Chapter:
     shown = [figure for grid in grids for figure in grid.estimates]
     points = [point for curve in compared.runs.curves for point in curve.points]
     told = [*answers(compared), *across_loops(compared)]
-    words = [*told, basis(shown), *floors(compared), *states(compared), *again(points)]
+    words = [*told, ratios_note(shown), *floors(compared), *states(compared), *again(points)]
     return Chapter(compared.runs.title, words, grids)

@@ -111,7 +111,7 @@ def curve_name(curve: Curve | Track) -> str:
 def notes(section: Section) -> list[str]:
     """What the figures of a section are, and what the marks at its numbers mean."""
     points = _points(section)
-    told = [basis(points)]
+    told = [medians_note(points)]
     if any(point.finish.n for point in points):
         told.append("Finish: from the release of all workers to the last one's finish.")
         if any(point.peak.n for point in points):
@@ -130,7 +130,7 @@ def notes(section: Section) -> list[str]:
     return [*told, *_states(section), *again(points)]
 
 
-def basis(points: Iterable[Point]) -> str:
+def medians_note(points: Iterable[Point]) -> str:
     """What stands beside medians, if there is more than a run each."""
     kind = bounds_kind(point.throughput for point in points)
     return f"Medians; beside them the {kind}." if kind else "Single runs."

@@ -33,7 +33,7 @@ def besides(value: RatioVerdict, unit: str) -> str:
     return number if value.coverage is None else f"{value.verdict.word}, {number}"
 
 
-def basis(values: list[Estimate], made: str = "ratios paired inside blocks") -> str:
+def ratios_note(values: list[Estimate], made: str = "ratios paired inside blocks") -> str:
     """What stands in brackets beside the figures of a section, and how its ratios were made."""
     kind = bounds_kind(values)
     if not kind:

@@ -14,7 +14,7 @@ from scaling.analysis.curves.curve import Point
 from scaling.analysis.curves.sweeps import Sweep, Track
 from scaling.base import formats
 from scaling.report.tables.fitting import GAP, figure_table, packed, width_of
-from scaling.report.tables.measures import MARKS, Measure, basis, curve_name, measures
+from scaling.report.tables.measures import MARKS, Measure, curve_name, measures, medians_note
 from scaling.report.tables.pipes import pipe_table
 
 FASTER = ", × the speed-up over N = 1"
@@ -73,7 +73,7 @@ def sweep_tables(sweep: Sweep, room: int) -> Iterator[Text | Table]:
         widths = [width_of(column) for column in zip(headings, *rows, strict=True)]
         for places in packed(widths[1:], widths[0] + GAP, room):
             yield figure_table(headings, widths, rows, [0, *(1 + place for place in places)])
-    yield Text(basis(_points(sweep)), "dim")
+    yield Text(medians_note(_points(sweep)), "dim")
 
 
 def sweep_markdown(sweep: Sweep) -> str:
@@ -88,7 +88,7 @@ def sweep_markdown(sweep: Sweep) -> str:
             for value, row in zip(sweep.values, each.points, strict=True)
         ]
         parts.append(pipe_table(headings, rows, range(len(headings))))
-    return "\n\n".join([*parts, basis(_points(sweep))])
+    return "\n\n".join([*parts, medians_note(_points(sweep))])
 
 
 def _text(each: Swept, point: Point | None) -> Text:
