@@ -104,11 +104,13 @@ def test_debug_mode_is_noticed(model: str) -> None:
 @pytest.mark.parametrize("model", ["threads", "processes"])
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 def test_loop_in_use_is_named(loop: str, model: str) -> None:
-    told = measured(cell(model, loop=loop)).loop
+    record = measured(cell(model, loop=loop))
+    told = record.loop
     assert told is not None
     assert told.name == loop
     assert told.class_ is not None
     assert told.class_.startswith(loop)
+    assert {worker.loop_class for worker in record.workers} == {told.class_}
     assert told.version is not None
     assert told.version[0].isdigit()
 

@@ -6,7 +6,7 @@ from workers.cell import SCHEMA, Cell
 from workers.host.channel import Message
 from workers.readback.process import Readback
 
-SAME_FOR_ALL = ("loop_class", "loop_version", "facts", "debug")  # stored once, from worker 0
+SAME_FOR_ALL = ("loop_version", "facts", "debug")  # stored once, from worker 0
 
 
 def record_of(
@@ -23,7 +23,7 @@ def record_of(
     `instants_ns` are the phases of the run, monotonic ns.
     """
     first: Message = reports[0] if reports else {}
-    process = readback.result(debug=bool(first.get("debug")))
+    process = readback.result(debug=any(report.get("debug") for report in reports))
     if cell.model == "interpreters":  # one allocator for the whole process
         for report in reports:
             report["process"]["allocator"] = process["allocator"]
