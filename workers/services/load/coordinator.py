@@ -1,0 +1,126 @@
+"""Starts the generator processes, gives them the same instants, and collects what they counted.
+
+It sends nothing itself. It holds the processes' standard inputs, so they end when it does.
+"""
+
+import contextlib
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from workers.host.schedule import schedule
+from workers.services.load.generator import Part
+from workers.services.load.options import Options
+
+LEAD_NS = 50_000_000  # from reading the instants to the first request
+SUB_WINDOWS = 10
+END_S = 15.0  # after the last instant, and for connecting besides the time-out
+
+type Document = dict[str, Any]
+
+
+class GeneratorError(Exception):
+    """The load could not be sent; the message is one line for the user."""
+
+
+def generate(
+    options: Options, instants: Callable[[], list[int]] | None
+) -> tuple[list[Document], float]:
+    """Send the load; return the reports of all processes and the measured seconds.
+
+    `instants` is called when all are connected and gives first to last instant (monotonic ns);
+    without it, they begin now and take `options.seconds`.
+
+    Raises:
+        GeneratorError: a server cannot be reached, or a process ended early.
+    """
+    processes = [_start() for _ in range(options.processes)]
+    try:
+        with _bounded(processes, options.timeout_s + END_S):
+            for place, process in enumerate(processes):
+                _tell(process, part_of(options, place).document())
+            for process in processes:
+                _hear(process)
+        warmup_ns = int(options.warmup_s * 1e9)
+        if instants:
+            instants_ns = instants()
+        else:
+            opens_ns = time.monotonic_ns() + LEAD_NS + warmup_ns
+            instants_ns = schedule(opens_ns, options.seconds, SUB_WINDOWS)
+        now_ns = time.monotonic_ns()
+        if instants_ns[0] < now_ns:
+            raise GeneratorError("the first instant has passed: nothing was sent")
+        # What the warm-up has missed is not made up for.
+        begins_ns = max(instants_ns[0] - warmup_ns, min(now_ns + LEAD_NS, instants_ns[0]))
+        with _bounded(processes, (instants_ns[-1] - now_ns) / 1e9 + END_S):
+            for process in processes:
+                _tell(process, {"begins_ns": begins_ns, "instants_ns": instants_ns})
+            reports = [_hear(process) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+    return reports, (instants_ns[-1] - instants_ns[0]) / 1e9
+
+
+def part_of(options: Options, place: int) -> Part:
+    """The part of the load that one process sends; connections are dealt as evenly as they go."""
+    more = place < options.connections % options.processes
+    return Part(
+        targets=options.targets,
+        requests=options.requests,
+        rate_per_s=options.rate_per_s,
+        arrivals=options.arrivals,
+        connections=options.connections // options.processes + more,
+        seed=options.seed,
+        keepalive=options.keepalive,
+        timeout_s=options.timeout_s,
+        place=place,
+        of=options.processes,
+    )
+
+
+def _start() -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "workers.services.load.generator"]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def _tell(process: "subprocess.Popen[str]", document: Mapping[str, Any]) -> None:
+    """Write a line; a process that is gone has said why, or will be found gone."""
+    assert process.stdin
+    with contextlib.suppress(BrokenPipeError):
+        process.stdin.write(json.dumps(document) + "\n")
+        process.stdin.flush()
+
+
+def _hear(process: "subprocess.Popen[str]") -> Document:
+    assert process.stdout
+    line = process.stdout.readline()
+    if not line:
+        code = process.wait()
+        raise GeneratorError(f"a generator process ended without a result (exit code {code})")
+    told: Document = json.loads(line)
+    if "failed" in told:
+        raise GeneratorError(told["failed"])
+    return told
+
+
+@contextlib.contextmanager
+def _bounded(processes: Sequence["subprocess.Popen[str]"], seconds: float) -> Iterator[None]:
+    """Kill processes that are not done in time; whoever waits for their line then gets none."""
+
+    def kill() -> None:
+        for process in processes:
+            process.kill()
+
+    watch = threading.Timer(seconds, kill)
+    watch.daemon = True
+    watch.start()
+    try:
+        yield
+    finally:
+        watch.cancel()

@@ -1,0 +1,124 @@
+"""A lane: one of the connections, with at most one request in flight.
+
+A lane without an open connection opens one for the request that it is given, so the time to
+connect is part of that request's latency.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from workers.services.load.tally import Tally, Window
+
+
+class Message(NamedTuple):
+    """A request as it is sent, and what its answer must be."""
+
+    data: bytes
+    status: int | None  # None: 200 to 399
+    is_head: bool
+
+
+class Connection(Protocol):
+    """An open connection, of either protocol; it reports to its lane."""
+
+    def send(self, message: Message) -> None:
+        """Send a request; nothing is in flight."""
+
+    def close(self) -> None:
+        """Close after an answer."""
+
+    def abort(self) -> None:
+        """Close at once, whatever is in flight."""
+
+
+# Opens a connection for a lane, which it reports to by `opened`, `answered` and `lost`.
+type Open = Callable[["Lane"], "asyncio.Future[None]"]
+
+
+class Lane:
+    """Sends requests one after the other and settles each in the tally."""
+
+    __slots__ = (
+        "_freed", "_keepalive", "_message", "_messages", "_open", "_opening", "_tally",
+        "connection", "due_ns", "sent_ns", "window",
+    )  # fmt: skip
+
+    def __init__(self, messages: Sequence[Message], open_one: Open, *, keepalive: bool) -> None:
+        """`messages` are what can be sent; `open_one` opens a connection for this lane."""
+        self._messages = messages
+        self._open = open_one
+        self._keepalive = keepalive
+        self._message = messages[0]
+        self._opening: asyncio.Future[None] | None = None
+        self._tally: Tally | None = None
+        self._freed: Callable[[Lane], None] | None = None
+        self.connection: Connection | None = None
+        self.due_ns = self.sent_ns = 0
+        self.window: Window | None = None  # of the request in flight; None while idle
+
+    async def connect(self) -> None:
+        """Open the connection before there is a request."""
+        await self._open(self)
+
+    def attach(self, tally: Tally, freed: Callable[["Lane"], None]) -> None:
+        """Settle requests in a tally; `freed` is called when the next one can be sent."""
+        self._tally = tally
+        self._freed = freed
+
+    def send(self, position: int, due_ns: int, window: Window) -> None:
+        """Send the request at a position in the list; the lane is idle."""
+        self._message = self._messages[position]
+        self.due_ns = due_ns
+        self.window = window
+        self.sent_ns = time.monotonic_ns()
+        if self.connection:
+            self.connection.send(self._message)
+        else:
+            self._opening = self._open(self)
+
+    def opened(self, connection: Connection) -> None:
+        """A connection is open: send what waits for it."""
+        self.connection = connection
+        if self.window:
+            connection.send(self._message)
+
+    def answered(self, error: str, *, reusable: bool) -> None:
+        """The answer is complete; `error` is empty if it is the right one."""
+        if self.connection and not (reusable and self._keepalive):
+            self.connection.close()
+            self.connection = None
+        self._settle(error)
+
+    def lost(self, kind: str) -> None:
+        """The connection is gone; an error of this kind if a request was in flight."""
+        self.connection = None
+        if self.window:
+            self._settle(kind)
+
+    def give_up(self, kind: str) -> None:
+        """End the request in flight with an error of this kind."""
+        self._hang_up()
+        self._settle(kind)
+
+    def finish(self) -> None:
+        """Count the request in flight as censored, and close."""
+        window, self.window = self.window, None
+        if window and self._tally:
+            self._tally.censor(window, self.due_ns)
+        self._hang_up()
+
+    def _hang_up(self) -> None:
+        connection, self.connection = self.connection, None
+        if connection:
+            connection.abort()
+        if self._opening:
+            self._opening.cancel()
+
+    def _settle(self, error: str) -> None:
+        done_ns = time.monotonic_ns()
+        window, self.window = self.window, None
+        if window and self._tally and self._freed:
+            self._tally.settle(window, self.due_ns, self.sent_ns, done_ns, error)
+            self._freed(self)

@@ -1,0 +1,90 @@
+"""The open loop: requests are due by a schedule, whatever the server does.
+
+All lanes serve one queue. A schedule for each connection would keep the backlog of a slow one from
+a free one; the send time instead of the due time would hide what a stall delays.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+
+from workers.services.load.lane import Lane
+from workers.services.load.tally import Tally, Window
+from workers.services.load.timer import Timer, new_timer
+
+AT_A_TIME = 64  # requests that may be due at once before answers are read again
+
+
+class OpenLoop:
+    """Takes requests from the schedule when they are due and gives each to a free lane.
+
+    Slip is recorded for every request: until it was sent or, if all lanes were busy, until it was
+    taken into the queue. So a stall of the generator shows in either case.
+    """
+
+    def __init__(
+        self,
+        due_ns: Iterator[int],
+        draw: Callable[[], int],
+        tally: Tally,
+        clock: Callable[[], int] = time.monotonic_ns,
+        make_timer: Callable[[Callable[[], None]], Timer] = new_timer,
+    ) -> None:
+        """`due_ns` are absolute and end no earlier than the tally's last instant."""
+        self._schedule = due_ns
+        self._draw = draw
+        self._tally = tally
+        self._clock = clock
+        self._next_ns = next(due_ns)
+        self._free: deque[Lane] = deque()  # the one that waits longest comes first
+        self._queue: deque[tuple[int, Window]] = deque()
+        self._timer = make_timer(self.take_due)
+        self.timer_kind = self._timer.kind
+
+    def begin(self, lanes: Sequence[Lane]) -> None:
+        """Start with these lanes, all idle."""
+        self._free.extend(lanes)
+        self._timer.set(self._next_ns)
+
+    def take_due(self) -> None:
+        """Take what is due and set the timer for what is next."""
+        due_ns, now_ns = self._next_ns, self._clock()
+        closes_ns, free = self._tally.closes_ns, self._free
+        for _ in range(AT_A_TIME):
+            if due_ns > now_ns or due_ns >= closes_ns:
+                break
+            window = self._tally.take(due_ns)
+            if free:
+                lane = free.popleft()
+                lane.send(self._draw(), due_ns, window)
+                window.slip.record(lane.sent_ns - due_ns)
+            else:
+                self._queue.append((due_ns, window))
+                window.slip.record(now_ns - due_ns)
+            due_ns = next(self._schedule)
+            now_ns = self._clock()
+        self._next_ns = due_ns
+        if due_ns < closes_ns:
+            self._timer.set(due_ns)
+        else:
+            self._timer.close()
+
+    def freed(self, lane: Lane) -> None:
+        """Give a lane that is idle again what has waited longest."""
+        if self._queue:
+            due_ns, window = self._queue.popleft()
+            lane.send(self._draw(), due_ns, window)
+        else:
+            self._free.append(lane)
+
+    def finish(self) -> None:
+        """Count everything that was due and not sent before the last instant as censored."""
+        while self._next_ns < self._tally.closes_ns:
+            window = self._tally.take(self._next_ns)
+            self._queue.append((self._next_ns, window))
+            window.slip.record(self._tally.closes_ns - self._next_ns)
+            self._next_ns = next(self._schedule)
+        self._timer.close()
+        while self._queue:
+            due_ns, window = self._queue.popleft()
+            self._tally.censor(window, due_ns)

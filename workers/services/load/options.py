@@ -1,0 +1,150 @@
+"""The command line of the load generator, checked before anything is sent."""
+
+import argparse
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workers.services.load.arrivals import KINDS
+from workers.services.load.requests_list import Request, read_requests
+from workers.services.load.target import BadInputError, Target, parse_target
+
+RATE_MOST = 1_000_000
+SECONDS_MOST = 3_600
+CONNECTIONS_MOST = 10_000
+PROCESSES_MOST = 64
+REQUESTS_MOST = 50_000_000
+MODULE = "workers.services.load"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What was asked for. `rate_per_s` None stands for a closed loop."""
+
+    targets: Sequence[Target]
+    requests: Sequence[Request]
+    rate_per_s: float | None
+    arrivals: str
+    seconds: float
+    warmup_s: float
+    connections: int
+    processes: int
+    seed: int
+    keepalive: bool
+    timeout_s: float
+    json: bool
+    histograms: bool
+    instants: bool
+    until_eof: bool
+
+
+def parser() -> argparse.ArgumentParser:
+    """Make the parser of `python -m workers.services.load`."""
+    made = argparse.ArgumentParser(
+        prog=f"python -m {MODULE}",
+        usage=f"python -m {MODULE} URL [URL …] --rate N|max [options]; -h lists them",
+        description="Send requests to a server and measure latency from the time they were due.",
+        epilog="Exit code: 0 measured, 1 invalid result, 2 bad usage or server not reached.",
+        allow_abbrev=False,
+    )
+    add = made.add_argument
+    add("urls", nargs="+", metavar="URL", help="http://… or tcp://HOST:PORT; several are dealt")
+    add("--rate", type=_rate, required=True, metavar="N|max", help="requests/s; max: closed loop")
+    add("--arrivals", choices=KINDS, default="poisson", help="gaps between requests (poisson)")
+    add("--seconds", type=_seconds, default=10.0, help="length of the measurement (10)")
+    add("--warmup", type=_warmup, default=1.0, metavar="S", help="load before it (1)")
+    add("--connections", type=_connections, default=64, metavar="C", help="at most in use (64)")
+    add("--processes", type=_processes, default=1, metavar="K", help="generator processes (1)")
+    add("--seed", type=int, default=1, help="of arrivals and of the choice of requests (1)")
+    add("--requests", metavar="FILE", help="JSON lines: method path headers body weight status")
+    add("--no-keepalive", action="store_true", help="a connection per request")
+    add("--timeout", type=_timeout, default=10.0, metavar="S", help="for an answer (10)")
+    add("--json", action="store_true", help="print one JSON object")
+    add("--histograms", action="store_true", help="with --json: histograms of each sub-window")
+    add("--remote", action="store_true", help="allow a server that is not on this machine")
+    add("--until-eof", action="store_true", help="give up when standard input ends")
+    add(
+        "--instants",
+        action="store_true",
+        help='print a line when connected, then read {"instants_ns": [first, …, last]} '
+        "(monotonic) from standard input in place of --seconds; implies --until-eof",
+    )
+    return made
+
+
+def read_options(made: argparse.ArgumentParser, arguments: Sequence[str]) -> Options:
+    """Read the command line; a bad one ends the program with exit code 2."""
+    told = made.parse_args(arguments)
+    if told.processes > told.connections:
+        made.error(f"{told.processes} processes cannot share {told.connections} connections")
+    if len(told.urls) > told.connections:
+        made.error(f"{len(told.urls)} servers need at least as many connections")
+    if told.rate and told.rate * (told.seconds + told.warmup) > REQUESTS_MOST:
+        made.error(f"more than {REQUESTS_MOST:,} requests; lower --rate or --seconds")
+    try:
+        targets = [parse_target(url, remote=told.remote) for url in told.urls]
+        requests = read_requests(told.requests) if told.requests else [Request()]
+    except BadInputError as error:
+        made.error(str(error))
+    if len({target.scheme for target in targets}) > 1:
+        made.error("http:// and tcp:// cannot be mixed")
+    if targets[0].scheme == "tcp" and told.no_keepalive:
+        made.error("--no-keepalive is for http://")
+    return Options(
+        targets=targets,
+        requests=requests,
+        rate_per_s=told.rate,
+        arrivals=told.arrivals,
+        seconds=told.seconds,
+        warmup_s=told.warmup,
+        connections=told.connections,
+        processes=told.processes,
+        seed=told.seed,
+        keepalive=not told.no_keepalive,
+        timeout_s=told.timeout,
+        json=told.json,
+        histograms=told.histograms,
+        instants=told.instants,
+        until_eof=told.until_eof or told.instants,
+    )
+
+
+def _between(least: float, most: float, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not least <= number <= most:  # nan is refused too
+        raise argparse.ArgumentTypeError(f"expected {least:g} to {most:,.0f}, got {text!r}")
+    return number
+
+
+def _whole(most: int, text: str) -> int:
+    number = _between(1, most, text)
+    if number != int(number):
+        raise argparse.ArgumentTypeError(f"expected a whole number, got {text!r}")
+    return int(number)
+
+
+def _rate(text: str) -> float | None:
+    return None if text == "max" else _between(0.01, RATE_MOST, text)
+
+
+def _seconds(text: str) -> float:
+    return _between(0.1, SECONDS_MOST, text)
+
+
+def _warmup(text: str) -> float:
+    return _between(0, SECONDS_MOST, text)
+
+
+def _timeout(text: str) -> float:
+    return _between(0.01, SECONDS_MOST, text)
+
+
+def _connections(text: str) -> int:
+    return _whole(CONNECTIONS_MOST, text)
+
+
+def _processes(text: str) -> int:
+    return _whole(PROCESSES_MOST, text)

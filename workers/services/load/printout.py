@@ -1,0 +1,74 @@
+"""The summary for people."""
+
+from collections.abc import Mapping
+from typing import Any
+
+COLUMNS = ("mean", "p50", "p90", "p95", "p99", "p999", "max")
+ROWS = {
+    "latency_ms": "latency",
+    "service_ms": "service",
+    "slip_ms": "slip",
+}
+MEANINGS = {
+    "connect": "could not connect",
+    "timeout": "no answer in time",
+    "reset": "connection reset",
+    "closed": "connection closed without an answer",
+    "short": "connection closed within an answer",
+    "malformed": "not an HTTP answer to a request",
+    "mismatch": "answer differs from the message",
+    "status": "wrong status",
+}
+
+
+def printout(summary: Mapping[str, Any]) -> str:
+    """A screen of text: counts, percentiles in ms, errors, the generator's own state."""
+    open_loop = summary["timer"] is not None
+    completed, offered = f"{summary['completed']:,}", f"{summary['offered']:,}"
+    lines = [
+        f"{summary['rate_per_s']:,.1f} answers/s: {completed} of {offered} requests answered",
+        f"  {summary['censored']:,} unfinished at the end",
+    ]
+    lines += [
+        f"  {count:,} failed: {MEANINGS.get(kind, kind)}"
+        for kind, count in summary["errors"].items()
+    ]
+    lines += ["", "ms      " + "".join(f"{name:>10}" for name in COLUMNS)]
+    for key, name in ROWS.items():
+        figures = summary[key]
+        if figures["n"]:
+            cells = "".join(f"{_number(figures[column]):>10}" for column in COLUMNS)
+            lines.append(f"{name:<8}{cells}")
+    lines += [
+        "",
+        "latency: from the due time" if open_loop else "closed loop: latency is from the send",
+    ]
+    if open_loop:
+        lines[-1] += "; service: from the send; slip: how late the generator was"
+    if any(summary["latency_ms"][column] is None for column in COLUMNS):
+        lines.append("–: fewer than 20 requests beyond this percentile")
+    lines.append(_generator(summary))
+    lines += [f"INVALID: {reason}" for reason in summary["invalid"]]
+    if doubtful := [name for name in summary["doubtful"] if name in ("p999", "max")]:
+        lines.append(f"doubtful because the generator was late: {', '.join(doubtful)}")
+    return "\n".join(lines)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,.3f}" if value < 100 else f"{value:,.1f}"
+
+
+def _generator(summary: Mapping[str, Any]) -> str:
+    count = summary["processes"]
+    parts = [
+        f"generator: {summary['busy_fraction']:.0%} busy",
+        f"{count} processes" if count > 1 else "1 process",
+        summary["loop"],
+    ]
+    if summary["timer"]:
+        parts.append(f"timer: {summary['timer']}")
+    slice_ns = summary["slice_ns"]
+    parts.append(f"time slice {slice_ns / 1e6:g} ms" if slice_ns else "time slice unknown")
+    return ", ".join(parts)

@@ -1,0 +1,133 @@
+"""What is asked: one request, or a list with weights from a file of JSON lines.
+
+A line is an object with `method`, `path`, `headers`, `body`, `weight` and `status` (the one that
+is right; without it 200 to 399 are). All are optional.
+"""
+
+import json
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from workers.services.load.target import BadInputError
+
+ECHO_BODY = "x" * 256  # what the study's echo workload sends unless told otherwise
+OWN_HEADERS = ("connection", "content-length", "transfer-encoding")
+TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "method": str,
+    "path": str,
+    "headers": dict,
+    "body": str,
+    "weight": (int, float),
+    "status": int,
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    """One entry of the list. `path` None stands for the URL's; `status` None for 200 to 399."""
+
+    method: str = "GET"
+    path: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: str = ""
+    weight: float = 1.0
+    status: int | None = None
+
+    def on_http(self, authority: str, path: str, *, keepalive: bool) -> bytes:
+        """The request as bytes for the server at `authority`; `path` is the URL's."""
+        names = {name.lower() for name in self.headers}
+        body = self.body.encode()
+        lines = [f"{self.method} {self.path or path} HTTP/1.1"]
+        if "host" not in names:
+            lines.append(f"Host: {authority}")
+        lines += [f"{name}: {value}" for name, value in self.headers.items()]
+        if body or self.method in ("POST", "PUT", "PATCH"):
+            lines.append(f"Content-Length: {len(body)}")
+        if not keepalive:
+            lines.append("Connection: close")
+        return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
+
+    def on_tcp(self) -> bytes:
+        """The body behind its length (4 bytes, big-endian)."""
+        body = (self.body or ECHO_BODY).encode()
+        return len(body).to_bytes(4, "big") + body
+
+
+def draw(weights: Sequence[float], seed: str) -> Callable[[], int]:
+    """Make a function that draws positions in the list, the same ones for a seed."""
+    if len(weights) == 1:
+        return lambda: 0
+    choices, positions = random.Random(seed).choices, range(len(weights))
+    totals = [math.fsum(weights[: place + 1]) for place in positions]
+    return lambda: choices(positions, cum_weights=totals)[0]
+
+
+def read_requests(file: str) -> list[Request]:
+    """Read a list of requests; empty lines are skipped.
+
+    Raises:
+        BadInputError: the file cannot be read, or a line is wrong; it names file and line.
+    """
+    try:
+        with open(file, encoding="utf-8") as lines:
+            found = [
+                _read(line, f"{file}, line {number}")
+                for number, line in enumerate(lines, 1)
+                if line.strip()
+            ]
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInputError(f"{file}: {getattr(error, 'strerror', error)}") from None
+    if not found:
+        raise BadInputError(f"{file}: no requests in it")
+    return found
+
+
+def _read(line: str, place: str) -> Request:
+    try:
+        told: Any = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise BadInputError(f"{place}: not JSON ({error.msg}, column {error.colno})") from None
+    if not isinstance(told, dict):
+        raise BadInputError(f'{place}: expected an object like {{"path": "/"}}')
+    for name, value in told.items():
+        if name not in TYPES:
+            raise BadInputError(f"{place}: unknown key {name!r}; known: {', '.join(TYPES)}")
+        if not isinstance(value, TYPES[name]) or isinstance(value, bool):
+            raise BadInputError(f"{place}: {name} has the wrong type")
+    if not all(isinstance(value, str) for value in told.get("headers", {}).values()):
+        raise BadInputError(f"{place}: headers need texts as values")
+    request = Request(**told)
+    if problem := _problem(request):
+        raise BadInputError(f"{place}: {problem}")
+    return request
+
+
+def _problem(request: Request) -> str:
+    """What a server could not take, or what would not be one request; empty if nothing."""
+    if not (request.method.isascii() and request.method.isalpha() and request.method.isupper()):
+        return f"method {request.method!r} is not a word in capitals"
+    if request.method == "CONNECT":
+        return "method CONNECT is not supported"
+    if request.path is not None and not (
+        request.path.startswith("/") and request.path.isascii() and _is_plain(request.path, " ")
+    ):
+        return f"path {request.path!r} must begin with / and hold only ASCII without blanks"
+    for name, value in request.headers.items():
+        if name.lower() in OWN_HEADERS:
+            return f"header {name} is set by the generator; leave it out"
+        if not (name and name.isascii() and _is_plain(name, " :")):
+            return f"header {name!r} is not a header's name"
+        if not _is_plain(value) or not all(ord(letter) < 256 for letter in value):
+            return f"header {name}: no line breaks and only Latin-1"
+    if not (math.isfinite(request.weight) and request.weight > 0):
+        return f"weight {request.weight} is not above 0"
+    if request.status is not None and not 200 <= request.status <= 599:
+        return f"status {request.status} is not from 200 to 599"
+    return ""
+
+
+def _is_plain(text: str, but: str = "") -> bool:
+    return all((letter.isprintable() or letter == "\t") and letter not in but for letter in text)

@@ -1,0 +1,96 @@
+"""What all processes counted, as one JSON object, and whether it can be believed."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workers.services.load.distribution import Distribution, Figures
+from workers.services.load.tally import QUANTITIES
+
+SLIP_MOST = 0.1
+"""Share of a latency that may be the generator's own slip: more, and it measures itself."""
+SLIP_ALWAYS_MS = 0.1
+"""Slip that is never counted against a result: waking up takes so long on an idle machine, too."""
+BUSY_MOST = 0.7
+"""A busier generator is late more often than not: queueing grows without bound towards 1."""
+DECIDING = ("mean", "p50", "p90", "p95", "p99")  # slip here makes a result invalid
+DOUBTFUL = (*DECIDING, "p999", "max")  # one stall makes the last two doubtful, no more
+
+type Object = dict[str, Any]
+
+
+def summarize(reports: Sequence[Mapping[str, Any]], seconds: float, *, histograms: bool) -> Object:
+    """Add up the reports of all processes (see `generator.send`) over a window of `seconds`.
+
+    `latency_ms` holds answered and censored requests; of the latter it knows the latency so far,
+    which is a lower bound. `histograms` adds those of each sub-window, in ns.
+    """
+    windows = [window for report in reports for window in report["windows"]]
+    errors: Counter[str] = Counter()
+    for window in windows:
+        errors.update(window["errors"])
+    latency, service, slip, censored = (
+        Distribution(window[name] for name in names for window in windows)
+        for names in (("latency", "censored"), ("service",), ("slip",), ("censored",))
+    )
+    summary: Object = {
+        "offered": sum(window["offered"] for window in windows),
+        "completed": sum(window["completed"] for window in windows),
+        "censored": censored.n,
+        "errors": dict(sorted(errors.items())),
+        "rate_per_s": sum(report["answered"] for report in reports) / seconds,
+        "busy_fraction": max(report["busy_fraction"] for report in reports),
+        "latency_ms": latency.figures(),
+        "service_ms": service.figures(),
+        "slip_ms": slip.figures(),
+        "processes": len(reports),
+        **{name: reports[0][name] for name in ("loop", "timer", "slice_ns")},
+    }
+    summary["doubtful"] = doubtful(summary["slip_ms"], summary["latency_ms"])
+    summary["invalid"] = reasons(summary, open_loop=summary["timer"] is not None)
+    if histograms:
+        summary["windows"] = _by_window([report["windows"] for report in reports])
+    return summary
+
+
+def doubtful(slip: Figures, latency: Figures) -> list[str]:
+    """Figures of the latency of which the same figure of slip is more than a tenth."""
+    found = []
+    for name in DOUBTFUL:
+        late, total = slip[name], latency[name]
+        if late is None or total is None:
+            continue
+        if late > max(SLIP_MOST * total, SLIP_ALWAYS_MS):
+            found.append(name)
+    return found
+
+
+def reasons(summary: Object, *, open_loop: bool) -> list[str]:
+    """Why the result is invalid; empty if it is not. In a closed loop nothing can slip."""
+    found = []
+    if not summary["completed"]:
+        found.append("no request was answered")
+    if late := [name for name in summary["doubtful"] if name in DECIDING]:
+        found.append(
+            f"the generator was late: slip is more than {SLIP_MOST:.0%} of the latency at "
+            f"{', '.join(late)}"
+        )
+    if open_loop and summary["busy_fraction"] > BUSY_MOST:
+        found.append(
+            f"the generator was {summary['busy_fraction']:.0%} busy, more than {BUSY_MOST:.0%}; "
+            "use more --processes"
+        )
+    return found
+
+
+def _by_window(by_process: Sequence[Sequence[Mapping[str, Any]]]) -> list[Object]:
+    """Counts and histograms of each sub-window, all processes added up."""
+    return [
+        {
+            "offered": sum(each["offered"] for each in same),
+            "completed": sum(each["completed"] for each in same),
+            "errors": dict(sum((Counter(each["errors"]) for each in same), Counter())),
+            **{name: Distribution(each[name] for each in same).document() for name in QUANTITIES},
+        }
+        for same in zip(*by_process, strict=True)
+    ]
