@@ -24,9 +24,9 @@ def main(arguments: Sequence[str]) -> int:
 
     def instants() -> list[int]:
         print(json.dumps({"connections": options.connections}), flush=True)
-        told = read_instants(sys.stdin.buffer.readline())
+        read = read_instants(sys.stdin.buffer.readline())
         _end_with_stdin()
-        return told
+        return read
 
     if options.until_eof and not options.instants:
         _end_with_stdin()
@@ -46,16 +46,16 @@ def read_instants(line: bytes) -> list[int]:
         ValueError: they are not at least two rising whole numbers, or the last has passed.
     """
     try:
-        told = json.loads(line)["instants_ns"]
-        rising = all(early < late for early, late in pairwise(told))
-        good = len(told) > 1 and rising and all(type(each) is int for each in told)
+        read = json.loads(line)["instants_ns"]
+        rising = all(early < late for early, late in pairwise(read))
+        good = len(read) > 1 and rising and all(type(each) is int for each in read)
     except (ValueError, KeyError, TypeError):
-        told, good = [], False
+        read, good = [], False
     if not good:
         raise ValueError('expected a line {"instants_ns": [first, …, last]} on standard input')
-    if told[-1] < time.monotonic_ns():
+    if read[-1] < time.monotonic_ns():
         raise ValueError("the last instant has passed")
-    return list(told)
+    return list(read)
 
 
 def _end_with_stdin() -> None:

@@ -16,9 +16,15 @@ class ClosedLoop:
 
     timer_kind = None  # nothing is due
 
-    def __init__(self, draw: Callable[[], int], tally: Tally) -> None:
+    def __init__(
+        self,
+        draw: Callable[[], int],
+        tally: Tally,
+        clock: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
         self._draw = draw
         self._tally = tally
+        self._clock = clock
 
     def begin(self, lanes: Sequence[Lane]) -> None:
         """Start with these lanes, all idle."""
@@ -27,7 +33,7 @@ class ClosedLoop:
 
     def freed(self, lane: Lane) -> None:
         """Send the next request, until the last instant."""
-        now_ns = time.monotonic_ns()
+        now_ns = self._clock()
         if now_ns < self._tally.closes_ns:
             lane.send(self._draw(), now_ns, self._tally.take(now_ns))
 

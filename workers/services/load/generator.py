@@ -197,6 +197,7 @@ async def generate() -> Report | None:
     if (when := await line()) is None:
         return None
     ended = asyncio.create_task(told_to_end(until_eof=True).wait())
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the coordinator, which ends this
     sending = asyncio.create_task(send(part, lanes, when["begins_ns"], when["instants_ns"]))
     await asyncio.wait([ended, sending], return_when=asyncio.FIRST_COMPLETED)
     return {**sending.result(), "slice_ns": slice_ns} if sending.done() else None
@@ -204,7 +205,7 @@ async def generate() -> Report | None:
 
 def main() -> int:
     """Generate; return the exit code (1: it could not, or was ended)."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the coordinator, which ends this
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     raise_limit()
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:

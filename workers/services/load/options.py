@@ -74,38 +74,38 @@ def parser() -> argparse.ArgumentParser:
 
 def read_options(made: argparse.ArgumentParser, arguments: Sequence[str]) -> Options:
     """Read the command line; a bad one ends the program with exit code 2."""
-    told = made.parse_args(arguments)
-    if told.processes > told.connections:
-        made.error(f"{told.processes} processes cannot share {told.connections} connections")
-    if len(told.urls) > told.connections:
-        made.error(f"{len(told.urls)} servers need at least as many connections")
-    if told.rate and told.rate * (told.seconds + told.warmup) > REQUESTS_MOST:
+    result = made.parse_args(arguments)
+    if result.processes > result.connections:
+        made.error(f"{result.processes} processes cannot share {result.connections} connections")
+    if len(result.urls) > result.connections:
+        made.error(f"{len(result.urls)} servers need at least as many connections")
+    if result.rate and result.rate * (result.seconds + result.warmup) > REQUESTS_MOST:
         made.error(f"more than {REQUESTS_MOST:,} requests; lower --rate or --seconds")
     try:
-        targets = [parse_target(url, remote=told.remote) for url in told.urls]
-        requests = read_requests(told.requests) if told.requests else [Request()]
+        targets = [parse_target(url, remote=result.remote) for url in result.urls]
+        requests = read_requests(result.requests) if result.requests else [Request()]
     except BadInputError as error:
         made.error(str(error))
     if len({target.scheme for target in targets}) > 1:
         made.error("http:// and tcp:// cannot be mixed")
-    if targets[0].scheme == "tcp" and told.no_keepalive:
+    if targets[0].scheme == "tcp" and result.no_keepalive:
         made.error("--no-keepalive is for http://")
     return Options(
         targets=targets,
         requests=requests,
-        rate_per_s=told.rate,
-        arrivals=told.arrivals,
-        seconds=told.seconds,
-        warmup_s=told.warmup,
-        connections=told.connections,
-        processes=told.processes,
-        seed=told.seed,
-        keepalive=not told.no_keepalive,
-        timeout_s=told.timeout,
-        json=told.json,
-        histograms=told.histograms,
-        instants=told.instants,
-        until_eof=told.until_eof or told.instants,
+        rate_per_s=result.rate,
+        arrivals=result.arrivals,
+        seconds=result.seconds,
+        warmup_s=result.warmup,
+        connections=result.connections,
+        processes=result.processes,
+        seed=result.seed,
+        keepalive=not result.no_keepalive,
+        timeout_s=result.timeout,
+        json=result.json,
+        histograms=result.histograms,
+        instants=result.instants,
+        until_eof=result.until_eof or result.instants,
     )
 
 

@@ -41,11 +41,13 @@ def parse_target(url: str, *, remote: bool) -> Target:
     if parts.username is not None:
         raise BadInputError("a URL with a user name is not supported; use --requests for headers")
     try:
-        family, _, _, _, place = socket.getaddrinfo(
+        found = socket.getaddrinfo(
             parts.hostname, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
-        )[0]
+        )
     except OSError as error:
         raise BadInputError(f"{url}: no such host ({error.strerror})") from None
+    # Of several, as `localhost` has, the IPv4 address: few servers listen on IPv6 alone.
+    family, _, _, _, place = min(found, key=lambda each: each[0] != socket.AF_INET)
     address = str(place[0])
     if not remote and not is_here(family, address):
         raise BadInputError(

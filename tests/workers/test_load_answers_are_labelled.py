@@ -1,0 +1,248 @@
+"""Whatever a server answers, or not, is counted by its kind; errors are never a latency."""
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+
+import pytest
+
+from workers.services.load.connecting import opener
+from workers.services.load.echo_connection import EchoConnection
+from workers.services.load.generator import give_up_late
+from workers.services.load.http_connection import HttpConnection
+from workers.services.load.lane import Lane, Message
+from workers.services.load.requests_list import Request
+from workers.services.load.tally import Tally, Window
+from workers.services.load.target import Target
+from workers.services.serving.loop import new_event_loop
+
+LIMIT_S = 20
+HEAD = b"HTTP/1.1 200 OK\r\n"
+HI = HEAD + b"Content-Length: 2\r\n\r\nhi"
+CLOSE, RESET, HANG = b"<close>", b"<reset>", b"<hang>"
+
+LOOPS = pytest.mark.parametrize("factory", [asyncio.new_event_loop, new_event_loop])
+
+
+@dataclass
+class Outcome:
+    """What was counted, and what the server saw."""
+
+    window: Window
+    connections: int
+    received: list[bytes] = field(default_factory=list)
+
+
+def ask(
+    factory: Callable[[], asyncio.AbstractEventLoop],
+    *script: bytes,
+    request: Request | None = None,
+    times: int = 1,
+    keepalive: bool = True,
+    scheme: str = "http",
+) -> Outcome:
+    """Send a request `times` times over one lane to a server that answers each by the script."""
+
+    async def main() -> Outcome:
+        async with asyncio.timeout(LIMIT_S):
+            return await _ask(script, request or Request(), times, keepalive, scheme)
+
+    with asyncio.Runner(loop_factory=factory) as runner:
+        return runner.run(main())
+
+
+async def _ask(
+    script: tuple[bytes, ...], request: Request, times: int, keepalive: bool, scheme: str
+) -> Outcome:
+    outcome = Outcome(Window(0), 0)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        outcome.connections += 1
+        while came := await reader.read(65_536):
+            outcome.received.append(came)
+            for part in script:
+                if part == HANG:
+                    await reader.read()
+                if part in (CLOSE, RESET, HANG):
+                    if part == RESET:
+                        linger = b"\1\0\0\0\0\0\0\0"
+                        writer.get_extra_info("socket").setsockopt(
+                            socket.SOL_SOCKET, socket.SO_LINGER, linger
+                        )
+                    writer.close()
+                    return
+                writer.write(part)
+                await writer.drain()
+                await asyncio.sleep(0.005)  # so that parts are read one by one
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    target = Target(scheme, "127.0.0.1", port, f"127.0.0.1:{port}", "/there")
+    tally = Tally([0, time.monotonic_ns() + LIMIT_S * 10**9])
+    free = asyncio.Queue[Lane]()
+    if scheme == "tcp":
+        message = Message(request.on_tcp(), None, is_head=False)
+        lane = Lane([message], opener(EchoConnection, target), keepalive=keepalive)
+    else:
+        data = request.on_http(target.authority, target.path, keepalive=keepalive)
+        message = Message(data, request.status, is_head=request.method == "HEAD")
+        lane = Lane([message], opener(HttpConnection, target), keepalive=keepalive)
+    lane.attach(tally, free.put_nowait)
+    giving_up = asyncio.create_task(give_up_late([lane], 0.3))
+    for _ in range(times):
+        now_ns = time.monotonic_ns()
+        lane.send(0, now_ns, tally.take(now_ns))
+        await free.get()
+    giving_up.cancel()
+    lane.finish()
+    server.close()
+    await asyncio.sleep(0.01)
+    (outcome.window,) = tally.windows
+    return outcome
+
+
+GOOD = {
+    "with a length": [HI],
+    "in pieces": [HI[:10], HI[10:30], HI[30:]],
+    "chunked": [HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"2\r\nhi\r\n", b"0\r\n\r\n"],
+    "ends with the connection": [HEAD + b"\r\nhello, ", b"world", CLOSE],
+    "empty, ends with the connection": [HEAD + b"\r\n", CLOSE],
+    "HTTP/1.0": [b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi", CLOSE],
+    "closes after it": [HEAD + b"Connection: close\r\nContent-Length: 2\r\n\r\nhi", CLOSE],
+    "no content": [b"HTTP/1.1 204 No Content\r\n\r\n"],
+    "not modified": [b"HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n"],
+    "after 100 Continue": [b"HTTP/1.1 100 Continue\r\n\r\n", HI],
+    "after 100 Continue, at once": [b"HTTP/1.1 100 Continue\r\n\r\n" + HI],
+    "after 103": [b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", HI],
+}
+BAD = {
+    "status": [b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n"],
+    "short": [HEAD + b"Content-Length: 9\r\n\r\nhi", CLOSE],
+    "closed": [CLOSE],
+    "reset": [RESET],
+    "timeout": [HANG],
+    "malformed": [b"220 smtp.example.org ready\r\n"],
+}
+MORE_BAD = [
+    ("short", [HEAD + b"Content-Length: 2\r\n\r\n", CLOSE]),
+    ("short", [HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhel", CLOSE]),
+    ("short", [HEAD[:9], CLOSE]),
+    ("short", [HEAD + b"Connection: close\r\nContent-Length: 9\r\n\r\nhi", CLOSE]),
+    ("timeout", [HEAD + b"Content-Length: 9\r\n\r\nhi", HANG]),
+    ("reset", [HEAD + b"\r\nhello", RESET]),
+    ("malformed", [HI + HI]),
+    (
+        "malformed",
+        [b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"],
+    ),
+]
+
+
+@LOOPS
+@pytest.mark.parametrize("kind", GOOD)
+def test_good_answers(factory: Callable[[], asyncio.AbstractEventLoop], kind: str) -> None:
+    outcome = ask(factory, *GOOD[kind], times=3)
+    assert (outcome.window.completed, dict(outcome.window.errors)) == (3, {})
+    assert outcome.connections == (3 if GOOD[kind][-1] == CLOSE else 1)
+    assert sum((outcome.window.latency.document() or {})["count"]) == 3
+
+
+@LOOPS
+@pytest.mark.parametrize(("kind", "script"), [*BAD.items(), *MORE_BAD])
+def test_bad_answers_are_labelled_and_the_next_request_is_sent(
+    factory: Callable[[], asyncio.AbstractEventLoop], kind: str, script: list[bytes]
+) -> None:
+    outcome = ask(factory, *script, times=2)
+    assert dict(outcome.window.errors) == {kind: 2}
+    assert outcome.window.completed == 0
+    assert outcome.window.latency.document() is None
+    assert len(outcome.received) == 2
+
+
+@LOOPS
+def test_an_answer_to_head_has_no_body(factory: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    script = HEAD + b"Content-Length: 1000\r\n\r\n"
+    outcome = ask(factory, script, request=Request(method="HEAD"), times=3)
+    assert (outcome.window.completed, outcome.connections) == (3, 1)
+
+
+def test_the_expected_status_is_the_right_one() -> None:
+    gone = b"HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n"
+    assert ask(asyncio.new_event_loop, gone, request=Request(status=410)).window.completed == 1
+    wrong = ask(asyncio.new_event_loop, HI, request=Request(status=410))
+    assert dict(wrong.window.errors) == {"status": 1}
+
+
+@LOOPS
+def test_without_keepalive_each_request_has_its_connection(
+    factory: Callable[[], asyncio.AbstractEventLoop],
+) -> None:
+    outcome = ask(factory, HI, times=3, keepalive=False)
+    assert (outcome.window.completed, outcome.connections) == (3, 3)
+    assert all(b"Connection: close\r\n" in each for each in outcome.received)
+
+
+def test_a_request_is_sent_as_the_list_says() -> None:
+    request = Request(method="POST", path="/buy?x=1", headers={"X-Who": "me"}, body="bücher")
+    (came,) = ask(asyncio.new_event_loop, HI, request=request).received
+    head, _, body = came.partition(b"\r\n\r\n")
+    first, *headers = head.decode().split("\r\n")
+    assert first == "POST /buy?x=1 HTTP/1.1"
+    assert headers[0].startswith("Host: 127.0.0.1:")
+    assert headers[1:] == ["X-Who: me", "Content-Length: 7"]
+    assert body.decode() == "bücher"
+
+
+ECHOED = Request(body="abcd")
+ECHO = b"\0\0\0\4abcd"
+
+
+@LOOPS
+@pytest.mark.parametrize(
+    ("script", "errors"),
+    [
+        ([ECHO], {}),
+        ([ECHO[:2], ECHO[2:6], ECHO[6:]], {}),
+        ([b"\0\0\0\4abcx"], {"mismatch": 2}),
+        ([ECHO + b"!"], {"mismatch": 2}),
+        ([ECHO[:6], CLOSE], {"short": 2}),
+        ([CLOSE], {"closed": 2}),
+        ([ECHO[:6], HANG], {"timeout": 2}),
+    ],
+)
+def test_echoes_over_tcp(
+    factory: Callable[[], asyncio.AbstractEventLoop], script: list[bytes], errors: dict[str, int]
+) -> None:
+    outcome = ask(factory, *script, request=ECHOED, times=2, scheme="tcp")
+    assert dict(outcome.window.errors) == errors
+    assert outcome.window.completed == (0 if errors else 2)
+    assert outcome.received[0] == ECHO
+
+
+@LOOPS
+def test_a_server_that_is_gone_is_an_error_each_time(
+    factory: Callable[[], asyncio.AbstractEventLoop],
+) -> None:
+    async def refused() -> Window:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+        target = Target("http", "127.0.0.1", port, "here", "/")
+        tally = Tally([0, time.monotonic_ns() + LIMIT_S * 10**9])
+        free = asyncio.Queue[Lane]()
+        lane = Lane(
+            [Message(b"", None, is_head=False)], opener(HttpConnection, target), keepalive=True
+        )
+        lane.attach(tally, free.put_nowait)
+        for _ in range(3):
+            lane.send(0, time.monotonic_ns(), tally.take(time.monotonic_ns()))
+            await free.get()
+        return tally.windows[0]
+
+    def run(main: Coroutine[None, None, Window]) -> Window:
+        with asyncio.Runner(loop_factory=factory) as runner:
+            return runner.run(main)
+
+    assert dict(run(refused()).errors) == {"connect": 3}

@@ -1,0 +1,240 @@
+"""`python -m workers.services.load` measures a server from beginning to end, and ends in time."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.support.servers import LIMIT_S, STRICT, environment, family, gone, running_responder
+
+FIGURES = {"mean", "p50", "p90", "p95", "p99", "p999", "max", "n"}
+QUICK = ("--seconds=1", "--warmup=0.2", "--connections=8")
+
+
+def command(*options: str) -> list[str]:
+    return [sys.executable, *STRICT, "-m", "workers.services.load", *options]
+
+
+def measured(*options: str) -> dict[str, Any]:
+    """What `--json` prints. On a busy machine the result may be invalid (exit code 1)."""
+    done = subprocess.run(
+        command("--json", *QUICK, *options),
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=LIMIT_S,
+    )
+    assert quiet(done.stderr), done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    assert done.returncode == (1 if result["invalid"] else 0)
+    assert result["offered"] == result["completed"] + result["censored"] + sum(result["errors"].values())
+    return result
+
+
+def quiet(stderr: str) -> bool:
+    """Whether nothing was said; asyncio's debug mode names callbacks that took long."""
+    return all(" took " in line for line in stderr.splitlines())
+
+
+@pytest.fixture(scope="module")
+def responder() -> Iterator[str]:
+    with running_responder("--delay-ms=2", "--body-bytes=10") as url:
+        yield url
+
+
+@pytest.mark.parametrize("processes", [1, 3])
+def test_an_open_loop_offers_its_rate(responder: str, processes: int) -> None:
+    result = measured(responder, "--rate=200", "--arrivals=constant", f"--processes={processes}")
+    assert result["offered"] == 200
+    assert result["errors"] == {}
+    assert result["processes"] == processes
+    for name in ("latency_ms", "service_ms", "slip_ms"):
+        assert set(result[name]) == FIGURES
+    assert result["latency_ms"]["n"] == result["slip_ms"]["n"] == 200
+    assert result["service_ms"]["n"] == result["completed"]
+    assert result["latency_ms"]["p90"] >= result["service_ms"]["p50"] >= 2
+    assert result["latency_ms"]["p95"] is None  # fewer than 20 beyond it
+    assert 0 < result["busy_fraction"] < 1
+    assert result["timer"] == ("timerfd" if hasattr(os, "timerfd_create") else "loop")
+
+
+def test_a_seed_fixes_the_number_of_requests(responder: str) -> None:
+    one, again = (measured(responder, "--rate=300", "--seed=5") for _ in range(2))
+    assert one["offered"] == again["offered"]
+    two = measured(responder, "--rate=300", "--seed=5", "--processes=2")
+    assert two["offered"] == one["offered"]
+
+
+def test_a_closed_loop_keeps_every_connection_busy(responder: str) -> None:
+    """Eight connections get at most 4,000 answers a second from a server that waits for 2 ms."""
+    result = measured(responder, "--rate=max")
+    assert 0 < result["rate_per_s"] <= 4_000
+    assert result["slip_ms"]["n"] == 0
+    assert result["censored"] <= 8
+    assert result["service_ms"]["max"] >= result["latency_ms"]["p50"] >= 2
+    assert result["invalid"] == []
+
+
+@contextlib.asynccontextmanager
+async def recording(seen: Counter[str]) -> AsyncIterator[int]:
+    """A server that counts the first lines of what it is asked."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode()
+                first = head.split("\r\n")[0]
+                seen[first.removesuffix(" HTTP/1.1")] += 1
+                status = b"404 Not Found" if "/missing" in first else b"200 OK"
+                body = b"" if first.startswith("HEAD") else b"hi"
+                writer.write(b"HTTP/1.1 " + status + b"\r\nContent-Length: 2\r\n\r\n" + body)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    yield server.sockets[0].getsockname()[1]
+    server.close()
+    await server.wait_closed()
+    await asyncio.sleep(0.01)  # for the handlers to end, too
+
+
+def test_requests_are_drawn_by_weight_and_wrong_ones_counted(tmp_path: Path) -> None:
+    file = tmp_path / "requests.jsonl"
+    lines = [
+        {"path": "/often", "weight": 8},
+        {"method": "HEAD", "path": "/head"},
+        {"path": "/missing"},
+        {"path": "/missing-and-known", "status": 404},
+        {"weight": 0.001},
+    ]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    seen: Counter[str] = Counter()
+
+    async def load() -> dict[str, Any]:
+        async with recording(seen) as port:
+            url = f"http://127.0.0.1:{port}/given"
+            return await asyncio.to_thread(
+                measured, url, "--rate=1000", f"--requests={file}", "--warmup=0"
+            )
+
+    result = asyncio.run(load())
+    assert set(seen) <= {
+        *("GET /often", "HEAD /head", "GET /missing", "GET /missing-and-known", "GET /given")
+    }
+    total = seen.total()
+    assert seen["GET /often"] / total == pytest.approx(8 / 11, abs=4 * 0.45 / total**0.5)
+    assert set(result["errors"]) == {"status"}
+    assert abs(result["errors"]["status"] - seen["GET /missing"]) <= 8  # unfinished ones
+
+
+def test_it_follows_the_instants_that_it_is_given(responder: str) -> None:
+    with started("--json", "--instants", "--histograms", responder, "--rate=400") as load:
+        assert load.stdin
+        assert load.stdout
+        assert json.loads(load.stdout.readline()) == {"connections": 64}
+        opens_ns = time.monotonic_ns() + 10**9
+        instants = [opens_ns + tick * 250_000_000 for tick in range(5)]
+        load.stdin.write(json.dumps({"instants_ns": instants}) + "\n")
+        load.stdin.flush()
+        result = json.loads(load.stdout.readline())
+        assert load.wait(LIMIT_S) in (0, 1)
+        assert time.monotonic_ns() >= instants[-1]
+    assert [each["offered"] > 50 for each in result["windows"]] == [True] * 4
+    assert sum(each["offered"] for each in result["windows"]) == result["offered"]
+    counted = sum(sum(each["latency"]["count"]) for each in result["windows"])
+    assert counted == result["completed"]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("", "expected a line"),
+        ("{}", "expected a line"),
+        ('{"instants_ns": [5]}', "expected a line"),
+        ('{"instants_ns": [7, 5]}', "expected a line"),
+        ('{"instants_ns": [5, 7]}', "has passed"),
+    ],
+)
+def test_bad_instants_are_refused(responder: str, line: str, reason: str) -> None:
+    with started("--instants", responder, "--rate=1") as load:
+        out, said = load.communicate(line and line + "\n", timeout=LIMIT_S)
+    assert load.returncode == 2
+    assert reason in said
+    assert out.count("\n") == 1
+
+
+@contextlib.contextmanager
+def started(*options: str) -> Iterator["subprocess.Popen[str]"]:
+    """Start the generator with its streams in our hands; it ends with the block."""
+    with subprocess.Popen(
+        command(*options),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    ) as load:
+        try:
+            yield load
+        finally:
+            if load.poll() is None:
+                for member in family(load.pid):
+                    member.kill()
+
+
+def test_ctrl_c_ends_it_without_a_word(responder: str) -> None:
+    with started(responder, "--rate=50", "--seconds=600", "--processes=2") as load:
+        members = sending(load.pid, 2)
+        for each in reversed(members):  # as a terminal does, in some order
+            each.send_signal(signal.SIGINT)
+        out, said = load.communicate(timeout=LIMIT_S)
+        assert (load.returncode, out) == (130, "")
+        assert quiet(said), said
+        assert gone(members)
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_it_ends_when_the_driver_is_gone(responder: str, killed: bool) -> None:
+    """Its standard input ends, or it is killed itself: no process goes on sending."""
+    options = ("--until-eof", responder, "--rate=50", "--seconds=600", "--processes=2")
+    with started(*options) as load:
+        members = sending(load.pid, 2)
+        if killed:
+            load.kill()
+        else:
+            assert load.stdin
+            load.stdin.close()
+        assert gone(members)
+
+
+def test_a_generator_process_that_dies_is_named(responder: str) -> None:
+    with started(responder, "--rate=50", "--seconds=600", "--processes=2") as load:
+        _, first, _ = sending(load.pid, 2)
+        first.kill()
+        _, said = load.communicate(timeout=LIMIT_S)
+    assert load.returncode == 2
+    assert "ended without a result (exit code -9)" in said
+    assert "Traceback" not in said
+
+
+def sending(pid: int, processes: int) -> list[psutil.Process]:
+    """Wait until all generator processes have connections; give the family, the parent first."""
+    deadline = time.monotonic() + LIMIT_S
+    while time.monotonic() < deadline:
+        members = family(pid)
+        if len(members) == processes + 1 and all(
+            each.net_connections("tcp") for each in members[1:]
+        ):
+            return members
+        time.sleep(0.05)
+    raise AssertionError

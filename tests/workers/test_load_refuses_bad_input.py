@@ -1,0 +1,136 @@
+"""Bad input gets a line or two and exit code 2, before anything is sent."""
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.servers import LIMIT_S, environment
+from workers.services.load.requests_list import Request, read_requests
+from workers.services.load.target import BadInputError, parse_target
+
+HERE = "http://127.0.0.1:9"
+
+
+def refused(*options: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "workers.services.load", *options],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=LIMIT_S,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") <= 2
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ([HERE], "--rate"),
+        ([HERE, "--rate=0"], "expected 0.01 to 1,000,000, got '0'"),
+        ([HERE, "--rate=many"], "got 'many'"),
+        ([HERE, "--rate=nan"], "got 'nan'"),
+        ([HERE, "--rate=1", "--seconds=1e9"], "expected 0.1 to 3,600"),
+        ([HERE, "--rate=1000000", "--seconds=3600"], "more than 50,000,000 requests"),
+        ([HERE, "--rate=1", "--connections=2.5"], "a whole number"),
+        ([HERE, "--rate=1", "--connections=2", "--processes=3"], "cannot share 2 connections"),
+        ([HERE, HERE, "--rate=1", "--connections=1"], "at least as many connections"),
+        ([HERE, "tcp://127.0.0.1:9", "--rate=1"], "cannot be mixed"),
+        (["tcp://127.0.0.1:9", "--rate=1", "--no-keepalive"], "--no-keepalive is for http"),
+        ([HERE, "--rate=1", "--requests=/nowhere/list"], "/nowhere/list: No such file"),
+        (["http://192.0.2.1/", "--rate=1"], "not on this machine; add --remote"),
+    ],
+)
+def test_a_bad_option_is_named(options: list[str], reason: str) -> None:
+    assert reason in refused(*options)
+
+
+def test_a_server_that_cannot_be_reached_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    for options in (["--rate=1"], ["--rate=max", "--no-keepalive", "--processes=2"]):
+        assert f"127.0.0.1:{port}: Connection refused" in refused(
+            f"http://127.0.0.1:{port}", *options
+        )
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("https://127.0.0.1", "127.0.0.1:80", "tcp://127.0.0.1", "http://127.0.0.1:99999"),
+        *("http://", "http://me@127.0.0.1/", "http://no.such.host.invalid/"),
+    ],
+)
+def test_a_bad_url_is_refused(url: str) -> None:
+    with pytest.raises(BadInputError, match=r"://|user name"):
+        parse_target(url, remote=True)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.3.2.1", "localhost", "[::1]"])
+def test_addresses_of_this_machine_need_no_permission(host: str) -> None:
+    try:
+        target = parse_target(f"http://{host}:8000/a?b=c", remote=False)
+    except BadInputError:
+        assert host == "[::1]"  # where IPv6 is off
+        return
+    assert (target.authority, target.port, target.path) == (f"{host}:8000", 8000, "/a?b=c")
+
+
+def test_another_machine_needs_permission() -> None:
+    with pytest.raises(BadInputError, match="not on this machine"):
+        parse_target("tcp://198.51.100.7:80", remote=False)
+    assert parse_target("tcp://198.51.100.7:80", remote=True).address == "198.51.100.7"
+
+
+def test_a_list_of_requests_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "requests.jsonl"
+    file.write_text('{"path": "/a", "weight": 3}\n\n{"method": "HEAD", "status": 204}\n')
+    assert read_requests(str(file)) == [
+        Request(path="/a", weight=3),
+        Request(method="HEAD", status=204),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("{", "not JSON"),
+        ("[]", "expected an object"),
+        ('{"pfad": "/"}', "unknown key 'pfad'"),
+        ('{"path": 1}', "path has the wrong type"),
+        ('{"weight": true}', "weight has the wrong type"),
+        ('{"weight": 0}', "not above 0"),
+        ('{"weight": Infinity}', "not above 0"),
+        ('{"path": "a"}', "must begin with /"),
+        ('{"path": "/a b"}', "must begin with /"),
+        ('{"path": "/\\r\\nX: y"}', "must begin with /"),
+        ('{"method": "GET /"}', "not a word in capitals"),
+        ('{"method": "CONNECT"}', "not supported"),
+        ('{"headers": {"A": 1}}', "texts as values"),
+        ('{"headers": {"A": "b\\r\\nC: d"}}', "no line breaks"),
+        ('{"headers": {"A B": "c"}}', "not a header's name"),
+        ('{"headers": {"Content-Length": "5"}}', "set by the generator"),
+        ('{"status": 99}', "not from 200 to 599"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, line: str, reason: str) -> None:
+    file = tmp_path / "requests.jsonl"
+    file.write_text('{"path": "/"}\n' + line + "\n")
+    with pytest.raises(BadInputError) as caught:
+        read_requests(str(file))
+    assert str(caught.value).startswith(f"{file}, line 2: ")
+    assert reason in str(caught.value)
+
+
+def test_a_list_must_hold_something(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("\n")
+    with pytest.raises(BadInputError, match="no requests"):
+        read_requests(str(tmp_path / "empty"))
+    (tmp_path / "binary").write_bytes(b"\xff\xfe")
+    with pytest.raises(BadInputError, match="binary: "):
+        read_requests(str(tmp_path / "binary"))
