@@ -38,7 +38,8 @@ def measured(*options: str) -> dict[str, Any]:
     assert quiet(done.stderr), done.stderr
     result: dict[str, Any] = json.loads(done.stdout)
     assert done.returncode == (1 if result["invalid"] else 0)
-    assert result["offered"] == result["completed"] + result["censored"] + sum(result["errors"].values())
+    failed = sum(result["errors"].values())
+    assert result["offered"] == result["completed"] + result["censored"] + failed
     return result
 
 

@@ -103,10 +103,10 @@ def _hear(process: "subprocess.Popen[str]") -> Document:
     if not line:
         code = process.wait()
         raise GeneratorError(f"a generator process ended without a result (exit code {code})")
-    told: Document = json.loads(line)
-    if "failed" in told:
-        raise GeneratorError(told["failed"])
-    return told
+    document: Document = json.loads(line)
+    if "failed" in document:
+        raise GeneratorError(document["failed"])
+    return document
 
 
 @contextlib.contextmanager

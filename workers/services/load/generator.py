@@ -56,11 +56,11 @@ class Part:
         return asdict(self)
 
     @classmethod
-    def read(cls, told: dict[str, Any]) -> "Part":
+    def read(cls, document: dict[str, Any]) -> "Part":
         """The part from its document."""
-        targets = [Target(**each) for each in told["targets"]]
-        requests = [Request(**each) for each in told["requests"]]
-        return cls(**{**told, "targets": targets, "requests": requests})
+        targets = [Target(**each) for each in document["targets"]]
+        requests = [Request(**each) for each in document["requests"]]
+        return cls(**{**document, "targets": targets, "requests": requests})
 
 
 def messages(part: Part, target: Target) -> list[Message]:
@@ -188,9 +188,9 @@ async def generate() -> Report | None:
         read = await loop.run_in_executor(None, sys.stdin.buffer.readline)
         return json.loads(read) if read else None
 
-    if (told := await line()) is None:
+    if (document := await line()) is None:
         return None
-    part = Part.read(told)
+    part = Part.read(document)
     slice_ns = ask_for_slice()
     lanes = await connected(part)
     print(json.dumps({"connections": len(lanes)}), flush=True)
