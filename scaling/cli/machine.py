@@ -16,11 +16,11 @@ def interpreters() -> None:
 @app.command()
 def doctor() -> None:
     """Look at this machine and say what will disturb the figures, and what to do about it."""
-    from scaling.machine.doctor import examine, gravest
+    from scaling.machine.doctor import examine, worst
     from scaling.machine.doctor_view import report
     from scaling.machine.snapshot import look
 
     found = examine(look())
     new_console().print(report(found))
-    if gravest(found) == "stop":
+    if worst(found) == "stop":
         raise SystemExit(1)

@@ -1,19 +1,19 @@
-"""What a look at the machine comes to: a finding in plain words, and what to do about it."""
+"""One finding of `scaling doctor`: what it is, in plain words, and what to do about it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-type Severity = Literal["fine", "mind", "stop"]
+type Severity = Literal["ok", "warning", "stop"]
 
-SEVERITIES: tuple[Severity, ...] = ("fine", "mind", "stop")
+SEVERITIES: tuple[Severity, ...] = ("ok", "warning", "stop")
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One finding. `fine`: no harm; `mind`: figures may suffer; `stop`: do not measure like this.
+    """One finding. `warning`: figures may suffer; `stop`: figures would mislead.
 
-    `remedy` says what to do, empty where there is nothing to be done.
+    `remedy` says what to do; it is empty if nothing can be done.
     """
 
     severity: Severity
@@ -21,6 +21,6 @@ class Advice:
     remedy: str = ""
 
 
-def gravest(found: Iterable[Advice]) -> Severity:
-    """The worst of it."""
-    return max((each.severity for each in found), key=SEVERITIES.index, default="fine")
+def worst(found: Iterable[Advice]) -> Severity:
+    """The highest severity among the findings."""
+    return max((each.severity for each in found), key=SEVERITIES.index, default="ok")

@@ -1,7 +1,7 @@
-"""The CPU control group that this process lives in, of either version: its folders and its quota.
+"""The CPU control groups of this process, version 1 or 2: their folders and their quota.
 
-A container's quota bends a scaling curve where no core ends, so it counts as topology; the same
-folders hold `cpu.stat`, from which throttling is read.
+A quota bends a scaling curve as the number of cores does, so it counts as topology. The folders
+also hold `cpu.stat`, from which throttling is read.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ def cpu_folders(root: Path = Path("/")) -> list[Path]:
         if mount.version not in groups:
             continue
         group = groups[mount.version]
-        # A path of another namespace: only the top of the mount is ours to see.
+        # A path of another namespace: only the top of the mount is visible.
         ours = group.is_relative_to(mount.top) and ".." not in group.parts
         below = group.relative_to(mount.top) if ours else PurePosixPath()
         for part in (below, *below.parents):
@@ -39,7 +39,7 @@ def cpu_folders(root: Path = Path("/")) -> list[Path]:
 
 
 def cpu_quota(root: Path = Path("/")) -> float | None:
-    """CPUs' worth of time that the control groups grant, the least of them; None: no limit."""
+    """CPUs' worth of time that the strictest control group grants; None: no limit."""
     quotas = [quota for folder in cpu_folders(root) if (quota := _quota(folder)) is not None]
     return min(quotas, default=None)
 

@@ -1,16 +1,15 @@
-"""The check-up of a machine before a study: one table of small checks, each with its findings.
+"""What `scaling doctor` checks before a study: a table of small checks.
 
-A check reads a `MachineSnapshot` and nothing else; it answers with any number of
-findings, none where there is nothing to say.
+A check reads a `MachineSnapshot` and nothing else, and yields any number of findings.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 
-from scaling.machine.advice import Advice, gravest
+from scaling.machine.advice import Advice, worst
 from scaling.machine.checks import cpus, limits, pythons, quiet
 from scaling.machine.snapshot import MachineSnapshot
 
-__all__ = ["CHECKS", "Advice", "examine", "gravest"]
+__all__ = ["CHECKS", "Advice", "examine", "worst"]
 
 type Check = Callable[[MachineSnapshot], Iterable[Advice]]
 
@@ -32,11 +31,11 @@ CHECKS: Mapping[str, Check] = {
     "huge pages": limits.huge_pages,
     "system": limits.system,
     "free-threading": pythons.free_threaded,
-    "builds": pythons.alike,
+    "builds": pythons.comparable,
     "environment": pythons.variables,
 }
 
 
 def examine(snapshot: MachineSnapshot) -> list[Advice]:
-    """Every finding of every check, in the table's order."""
+    """All findings of all checks, in the order of the table."""
     return [advice for check in CHECKS.values() for advice in check(snapshot)]

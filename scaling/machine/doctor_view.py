@@ -1,4 +1,4 @@
-"""A check-up on a terminal: the grave first, each with what to do about it."""
+"""The findings of `scaling doctor` on a terminal: the worst first, each with its remedy."""
 
 from collections.abc import Sequence
 
@@ -6,22 +6,22 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from scaling.machine.advice import SEVERITIES, Advice, gravest
+from scaling.machine.advice import SEVERITIES, Advice, worst
 
-STYLES = {"fine": "green", "mind": "yellow", "stop": "bold red"}
+STYLES = {"ok": "green", "warning": "yellow", "stop": "bold red"}
 SUMMARIES = {
-    "fine": "Nothing here will disturb the figures.",
-    "mind": "A study can be run; mind the above when you read its figures.",
-    "stop": "Figures measured like this would mislead.",
+    "ok": "Nothing here will disturb the figures.",
+    "warning": "You can run a study. Keep the warnings in mind when you read its figures.",
+    "stop": "Do not measure like this: the figures would mislead.",
 }
 
 
 def report(found: Sequence[Advice]) -> Group:
-    """The findings with their remedies, the gravest first, and what they come to."""
+    """The findings with their remedies, the worst first, then a summary."""
     ordered = sorted(found, key=lambda each: -SEVERITIES.index(each.severity))
     table = Table.grid(padding=(0, 1, 0, 0))
     for each in ordered:
         table.add_row(Text(each.severity, STYLES[each.severity]), each.finding)
         if each.remedy:
             table.add_row("", Text(each.remedy, "dim"))
-    return Group(table, Text(f"\n{SUMMARIES[gravest(found)]}", "bold"))
+    return Group(table, Text(f"\n{SUMMARIES[worst(found)]}", "bold"))

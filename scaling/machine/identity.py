@@ -1,7 +1,7 @@
-"""The machine as a journal describes it: by what it is, and by a random id that is kept.
+"""The machine as a journal describes it: its hardware and system, and a random id.
 
-No host name, user name or path is read: people publish their journals. The id tells two machines
-of one kind apart, so that a journal is never resumed on another.
+No host name, user name or path is read: people publish their journals. The id distinguishes two
+machines of one kind, so that a journal is never resumed on another.
 """
 
 import os
@@ -18,11 +18,10 @@ from scaling.base.errors import ScalingError
 from scaling.journal.record import Machine
 from scaling.machine.topology import Topology
 
-# Where the state is kept if not in the user's own folder; for tests and for homes that cannot
-# be written to.
+# Names another folder than the user's own for what outlives a run: for tests and read-only homes.
 STATE_VARIABLE = "SCALING_STATE"
 
-# What virtual machines' makers write into the DMI tables, and the names that people know.
+# Names of hypervisors in the DMI tables, and the names that people know.
 HYPERVISORS = {
     "qemu": "kvm",
     "kvm": "kvm",
@@ -65,13 +64,13 @@ def describe_machine(
 
 
 def state_folder(environment: Mapping[str, str]) -> Path:
-    """The folder in which what must outlive a run is kept."""
-    said = environment.get(STATE_VARIABLE)
-    return Path(said) if said else platformdirs.user_state_path("scaling", appauthor=False)
+    """The folder for what must outlive a run."""
+    chosen = environment.get(STATE_VARIABLE)
+    return Path(chosen) if chosen else platformdirs.user_state_path("scaling", appauthor=False)
 
 
 def machine_id(folder: Path) -> str:
-    """The random id in `folder`, made at its first use.
+    """The random id in `folder`, made on first use.
 
     Raises:
         ScalingError: the folder cannot be written to.
@@ -86,25 +85,25 @@ def machine_id(folder: Path) -> str:
         return _id_in(file)
     except OSError as error:
         raise ScalingError(
-            f"this machine's random id cannot be kept ({error.strerror}); "
-            f"say {STATE_VARIABLE}=FOLDER with a folder that can be written to"
+            f"the random id of this machine cannot be written to {folder} ({error.strerror}). "
+            f"Set {STATE_VARIABLE} to a folder that can be written"
         ) from error
 
 
 def virtualised(root: Path = Path("/")) -> str | None:
-    """The hypervisor that this machine runs under, `unknown` for one that says no name, or None."""
+    """The hypervisor that this machine runs under, `unknown` if it has no name, or None."""
     xen = _text(root / "sys/hypervisor/type")
     if xen:
         return xen
-    # On x86 a processor says whether it is a virtual one; on ARM only the DMI tables do.
+    # On x86 the CPU flags say whether the machine is virtual; on ARM only the DMI tables do.
     flags = re.search(r"^flags\s*:(.*)$", _text(root / "proc/cpuinfo"), re.MULTILINE)
     if flags and "hypervisor" not in flags[1].split():
         return None
     dmi = root / "sys/class/dmi/id"
-    told = f"{_text(dmi / 'sys_vendor')} {_text(dmi / 'product_name')}".casefold()
-    if "metal" in told:  # a cloud's machine without a hypervisor ("c7g.metal")
+    vendor = f"{_text(dmi / 'sys_vendor')} {_text(dmi / 'product_name')}".casefold()
+    if "metal" in vendor:  # a cloud's machine without a hypervisor ("c7g.metal")
         return None
-    named = (name for sign, name in HYPERVISORS.items() if sign in told)
+    named = (name for sign, name in HYPERVISORS.items() if sign in vendor)
     return next(named, "unknown" if flags else None)
 
 

@@ -1,11 +1,11 @@
-"""The limit on open files that the system sets a process, which may raise its own up to it."""
+"""The hard limit on open files: a process may raise its own limit up to it."""
 
 try:
     import resource
 except ImportError:  # Windows has no such limit
 
     def open_files_limit() -> int | None:
-        """Nothing to read on this system."""
+        """This system has no such limit."""
         return None
 else:
 

@@ -1,4 +1,4 @@
-"""Which CPU each worker is pinned to: a core of its own for as long as there are cores.
+"""Which CPU each worker is pinned to: a core of its own as long as there are cores.
 
 The order is that of the regions of a curve (`Topology.region`): distinct physical cores first,
 those of one NUMA node after the other and efficiency cores at their end; then the SMT siblings in
@@ -10,7 +10,7 @@ from scaling.machine.topology import Topology
 
 
 def cpu_order(topology: Topology) -> tuple[int, ...]:
-    """The usable CPUs in the order in which workers get them.
+    """The usable CPUs, in the order in which workers are placed on them.
 
     Raises:
         UsageError: this system does not let a program choose its CPUs.
@@ -18,11 +18,11 @@ def cpu_order(topology: Topology) -> tuple[int, ...]:
     if topology.affinity is None:
         raise UsageError(
             "--pin: this system does not let a program choose its CPUs (Linux does). "
-            "Leave --pin out, and the kernel places the workers"
+            "Run without --pin: the kernel then places the workers"
         )
     usable = set(topology.affinity)
     cores = topology.cores or tuple((cpu,) for cpu in topology.affinity)
-    # Rank among the usable siblings: a core whose first CPU is not ours is a core all the same.
+    # Rank among the usable siblings: a core counts even if its first CPU is not ours.
     places = {
         cpu: (rank, cpu in topology.efficiency_cpus, _node(topology, cpu), core, cpu)
         for core in cores
@@ -32,7 +32,7 @@ def cpu_order(topology: Topology) -> tuple[int, ...]:
 
 
 def pinning(order: tuple[int, ...], workers: int) -> list[list[int]]:
-    """One CPU for each worker, in that order, and again from its beginning when it is used up."""
+    """One CPU per worker, in that order, starting over when it is used up."""
     return [[order[index % len(order)]] for index in range(workers)]
 
 

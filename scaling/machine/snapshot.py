@@ -1,6 +1,6 @@
-"""Everything about a machine that a check-up looks at, read once and passed to the checks.
+"""Everything about a machine that `scaling doctor` checks, read once and passed to the checks.
 
-The checks read nothing themselves but files below `root`, so that a test can make up a machine.
+The checks themselves read only files below `root`, so that a test can invent a machine.
 """
 
 import os
@@ -18,17 +18,17 @@ from scaling.machine.disturbance import MachineTimes, disturbance
 from scaling.machine.open_files import open_files_limit
 from scaling.machine.topology import Topology, read_topology
 
-LEAST_TOLD = 0.01  # of a CPU, for one process: below it is a tick or two of the clock
+LEAST_NAMED = 0.01  # of a CPU, for one process: less is a tick or two of the clock
 SAMPLE_S = 1.0  # long enough for shares of a CPU in ticks of 10 ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MachineSnapshot:
-    """A machine as it was seen.
+    """A machine at one moment.
 
-    `sample` is what went on during a second in which we did nothing, `busy` the CPUs' worth that
-    each program took in it, by name. Bytes are None where the system does not tell, `open_files`
-    where a process may open any number.
+    `sample` is what happened during a second in which we did nothing, `busy` the CPUs' worth of
+    time that each program used in it, by name. Bytes are None if the system does not report them,
+    `open_files` if there is no limit.
     """
 
     root: Path = Path("/")
@@ -47,16 +47,16 @@ class MachineSnapshot:
         return _text(self.root / path)
 
     def texts(self, pattern: str) -> list[str]:
-        """The texts of all files below `root` that fit the pattern, in the order of their names."""
+        """The texts of all files below `root` that match the pattern, sorted by name."""
         found = (_text(path) for path in sorted(self.root.glob(pattern)))
         return [text for text in found if text]
 
 
 def look(sleep: Callable[[float], None] = time.sleep) -> MachineSnapshot:
-    """Look at this machine; takes a second, in which programs at work are watched."""
-    interpreters = tuple(survey())  # first: it works itself
+    """Read this machine; takes a second, during which busy programs are watched."""
+    interpreters = tuple(survey())  # first: it uses CPU time itself
     began, started_s = _cpu_s(), time.monotonic()
-    before = MachineTimes.now()  # after going through all programs, which costs time, too
+    before = MachineTimes.now()  # after going through all programs, which takes time itself
     sleep(SAMPLE_S)
     after = MachineTimes.now()
     took_s, ended = time.monotonic() - started_s, _cpu_s()
@@ -77,14 +77,14 @@ type Used = Mapping[tuple[int, str], float]  # process id and name: CPU seconds 
 
 
 def busy_programs(before: Used, after: Used, took_s: float) -> dict[str, float]:
-    """CPUs' worth of time that each program took between two readings, the busiest first.
+    """CPUs' worth of time that each program used between two readings, the busiest first.
 
-    What was started in between took all of its time there; what ended in between is not seen.
+    A program started in between used all of its time in between; one that ended is not seen.
     """
     shares: dict[str, float] = {}
     for (pid, name), used_s in after.items():
         gained = used_s - before.get((pid, name), 0.0)
-        if gained / took_s >= LEAST_TOLD:
+        if gained / took_s >= LEAST_NAMED:
             shares[name] = shares.get(name, 0.0) + gained / took_s
     return dict(sorted(shares.items(), key=lambda item: -item[1]))
 

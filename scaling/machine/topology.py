@@ -1,7 +1,7 @@
 """The machine's cores: physical, SMT siblings, NUMA nodes, efficiency cores, and what we may use.
 
-Read from `/proc` and `/sys` under a root that is passed in, so that tests can build machines they
-do not have. Elsewhere than on Linux psutil tells the counts and the rest is blank (None or empty).
+Read from `/proc` and `/sys` below a root that is passed in, so that tests can invent machines. On
+other systems than Linux psutil gives the counts, and the rest is blank (None or empty).
 """
 
 import os
@@ -27,7 +27,7 @@ MODEL_KEYS = ("model name", "Model", "Hardware", "cpu")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topology:
-    """What there is and what this process may use of it.
+    """The CPUs of a machine, and which of them this process may use.
 
     `cores` has the logical CPUs of each physical core (empty: cannot be read), `numa_nodes` those
     of each node. `affinity` are the CPUs that we may run on (None: the system has no such mask),
@@ -45,7 +45,7 @@ class Topology:
 
     @property
     def usable_logical(self) -> float:
-        """Logical CPUs that can be busy at once: affinity and quota, whichever is less."""
+        """Logical CPUs that can be busy at once: the lesser of affinity and quota."""
         count = self.logical_cpus if self.affinity is None else len(self.affinity)
         return count if self.cpu_quota is None else min(count, self.cpu_quota)
 
@@ -102,7 +102,7 @@ def read_topology(root: Path = Path("/"), *, affinity: Collection[int] | None = 
 
 
 def parse_cpus(text: str) -> tuple[int, ...]:
-    """The CPUs in a kernel list such as `0-3,8`; empty for anything that is none."""
+    """The CPUs in a kernel list such as `0-3,8`; empty for any other text."""
     cpus: set[int] = set()
     try:
         for part in filter(None, text.strip().split(",")):
@@ -126,7 +126,7 @@ def _cores(root: Path, online: Iterable[int]) -> tuple[tuple[int, ...], ...]:
 def _numa_nodes(root: Path) -> tuple[tuple[int, ...], ...]:
     folder = root / "sys/devices/system/node"
     lists = (parse_cpus(_line(node / "cpulist")) for node in folder.glob("node[0-9]*"))
-    return tuple(sorted(cpus for cpus in lists if cpus))  # a node may be memory alone
+    return tuple(sorted(cpus for cpus in lists if cpus))  # a node may have memory only
 
 
 def _efficiency_cpus(root: Path, online: Iterable[int]) -> tuple[int, ...]:

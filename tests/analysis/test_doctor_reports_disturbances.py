@@ -1,4 +1,4 @@
-"""The check-up says in plain words what will disturb the figures, and what to do about each."""
+"""`scaling doctor` says what will disturb the figures, and what to do about it."""
 
 import io
 import socket
@@ -13,7 +13,7 @@ from rich.console import Console
 from scaling.cli.machine import doctor
 from scaling.journal.record import Disturbance
 from scaling.machine import snapshot as looking
-from scaling.machine.doctor import CHECKS, Advice, examine, gravest
+from scaling.machine.doctor import CHECKS, Advice, examine, worst
 from scaling.machine.doctor_view import report
 from scaling.machine.snapshot import MachineSnapshot, busy_programs, look
 from scaling.machine.topology import Topology
@@ -50,7 +50,7 @@ def tree(root: Path, files: Mapping[str, str]) -> Path:
 
 
 def machine(root: Path, files: Mapping[str, str] | None = None, **other: Any) -> MachineSnapshot:
-    """A machine on which nothing disturbs, but for what is said."""
+    """A machine on which nothing disturbs but what is given."""
     facts: dict[str, Any] = {
         "root": tree(root, STILL | dict(files or {})),
         "topology": FOUR_CORES,
@@ -64,7 +64,7 @@ def machine(root: Path, files: Mapping[str, str] | None = None, **other: Any) ->
 
 
 def disturbs(snapshot: MachineSnapshot) -> list[Advice]:
-    return [advice for advice in examine(snapshot) if advice.severity != "fine"]
+    return [advice for advice in examine(snapshot) if advice.severity != "ok"]
 
 
 def sample(**fields: float | None) -> Disturbance:
@@ -72,10 +72,10 @@ def sample(**fields: float | None) -> Disturbance:
     return Disturbance(**(known | fields))
 
 
-def test_a_quiet_machine_has_nothing_the_matter(tmp_path: Path) -> None:
+def test_a_quiet_machine_gets_no_warning(tmp_path: Path) -> None:
     found = examine(machine(tmp_path))
     assert disturbs(machine(tmp_path)) == []
-    assert gravest(found) == "fine"
+    assert worst(found) == "ok"
 
 
 type Case = tuple[str, dict[str, Any], str, str, str]
@@ -84,45 +84,45 @@ CASES: list[Case] = [
     (
         "other programs",
         {"sample": sample(other_cpu_fraction=0.3), "busy": {"indexer": 0.9, "browser": 0.3}},
-        "mind",
-        "other programs take 1.2 of 4 CPUs (indexer 0.9, browser 0.3)",
-        "end them",
+        "warning",
+        "other programs use 1.2 of 4 CPUs (indexer 0.9, browser 0.3)",
+        "stop them",
     ),
     (
         "other programs",
         {"sample": sample(other_cpu_fraction=0.8), "busy": {"miner": 3.2}},
         "stop",
-        "take 3.2 of 4 CPUs (miner 3.2)",
-        "end them",
+        "use 3.2 of 4 CPUs (miner 3.2)",
+        "stop them",
     ),
     (
         "other programs",
         {"sample": sample(other_cpu_fraction=None)},
-        "mind",
+        "warning",
         "cannot be read",
         "",
     ),
-    ("load", {"sample": sample(load_1m=3.0)}, "mind", "3.0 on 4 CPUs", "find out"),
-    ("load", {"sample": sample(load_1m=None)}, "mind", "cannot be read", ""),
+    ("load", {"sample": sample(load_1m=3.0)}, "warning", "3.0 on 4 CPUs", "find out"),
+    ("load", {"sample": sample(load_1m=None)}, "warning", "cannot be read", ""),
     (
         "steal",
         {"sample": sample(steal_fraction=0.07)},
-        "mind",
-        "hypervisor takes 7%",
-        "another hour",
+        "warning",
+        "hypervisor gives 7%",
+        "another time",
     ),
     (
         "quota",
         {"topology": replace(FOUR_CORES, cpu_quota=2.5)},
-        "mind",
+        "warning",
         "grants 2.5 of 4 CPUs",
         "--cpuset",
     ),
     (
         "affinity",
         {"topology": replace(FOUR_CORES, affinity=(0, 1))},
-        "mind",
-        "only 2 of 4 CPUs",
+        "warning",
+        "allows 2 of 4 CPUs",
         "taskset",
     ),
     (
@@ -130,41 +130,41 @@ CASES: list[Case] = [
         {"topology": Topology(logical_cpus=1, physical_cores=1)},
         "stop",
         "1 usable core",
-        "two cores or more",
+        "at least two cores",
     ),
-    ("SMT", {"topology": SMT}, "mind", "4 CPUs on 2 cores", "--pin"),
+    ("SMT", {"topology": SMT}, "warning", "4 CPUs on 2 cores", "--pin"),
     (
         "efficiency cores",
         {"topology": replace(FOUR_CORES, efficiency_cpus=(2, 3))},
-        "mind",
+        "warning",
         "2 CPUs are efficiency cores",
         "--pin",
     ),
     (
         "NUMA",
         {"topology": replace(FOUR_CORES, numa_nodes=((0, 1), (2, 3)))},
-        "mind",
+        "warning",
         "2 NUMA nodes",
         "--pin",
     ),
     (
         "governor",
         {"files": {f"{CPU}/cpu1/cpufreq/scaling_governor": "powersave\n"}},
-        "mind",
+        "warning",
         "performance, powersave",
         "cpupower",
     ),
     (
         "turbo",
         {"files": {f"{CPU}/intel_pstate/no_turbo": "0\n"}},
-        "mind",
+        "warning",
         "turbo is on",
         f"echo 1 > /{CPU}/intel_pstate/no_turbo",
     ),
     (
         "turbo",
         {"files": {f"{CPU}/intel_pstate/no_turbo": "", f"{CPU}/cpufreq/boost": "1\n"}},
-        "mind",
+        "warning",
         "turbo is on",
         f"echo 0 > /{CPU}/cpufreq/boost",
     ),
@@ -176,39 +176,45 @@ CASES: list[Case] = [
                 "sys/class/dmi/id/sys_vendor": "QEMU",
             }
         },
-        "mind",
+        "warning",
         "virtual machine (kvm)",
         "controls",
     ),
-    ("memory", {"memory_free_bytes": GIB // 2}, "mind", "0.5 GiB of memory", "leave out"),
-    ("memory", {"swap_used_bytes": 3 * GIB}, "mind", "3,072 MiB are swapped", "swapoff"),
-    ("open files", {"open_files": 1024}, "mind", "open 1,024 files", "ulimit -n 16384"),
+    (
+        "memory",
+        {"memory_free_bytes": GIB // 2},
+        "warning",
+        "0.5 GiB of memory",
+        "fewer worker",
+    ),
+    ("memory", {"swap_used_bytes": 3 * GIB}, "warning", "3,072 MiB are swapped", "swapoff"),
+    ("open files", {"open_files": 1024}, "warning", "open 1,024 files", "ulimit -n 16384"),
     (
         "huge pages",
         {"files": {"sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never\n"}},
-        "mind",
+        "warning",
         "always on",
         "echo madvise",
     ),
-    ("system", {"system": "Darwin"}, "mind", "Darwin is not Linux: PSS", "same system"),
+    ("system", {"system": "Darwin"}, "warning", "Darwin is not Linux: PSS", "same system"),
     (
         "free-threading",
         {"interpreters": (interpreter("3.14", "3.14.5"), interpreter("3.14t", "3.14.5"))},
-        "mind",
+        "warning",
         "3.14t (3.14.5, PATH) is older than 3.14.7",
         "install 3.14.7",
     ),
     (
         "free-threading",
         {"interpreters": (interpreter("3.14"),)},
-        "mind",
+        "warning",
         "no free-threaded interpreter",
-        "the study gets",
+        "a study installs",
     ),
     (
         "builds",
         {"interpreters": (interpreter("3.14", pgo=True), interpreter("3.14t"))},
-        "mind",
+        "warning",
         "3.14 (3.14.7, PATH, PGO, GCC 12.2.0) and 3.14t (3.14.7, PATH, -O3, GCC 12.2.0) differ",
         "one place",
     ),
@@ -216,7 +222,7 @@ CASES: list[Case] = [
 
 
 @pytest.mark.parametrize(("check", "changed", "severity", "finding", "remedy"), CASES)
-def test_what_disturbs_is_said_with_what_to_do(
+def test_a_disturbance_is_reported_with_its_remedy(
     tmp_path: Path, check: str, changed: dict[str, Any], severity: str, finding: str, remedy: str
 ) -> None:
     snapshot = machine(tmp_path, **changed)
@@ -231,10 +237,10 @@ def test_every_check_finds_something_in_these_tests() -> None:
     assert set(CHECKS) == {check for check, *_ in CASES} | {"environment"}
 
 
-def test_variables_that_are_kept_from_children_are_named(tmp_path: Path) -> None:
+def test_variables_that_are_not_passed_on_are_named(tmp_path: Path) -> None:
     said = {"PYTHON_GIL": "1", "PYTHONMALLOC": "debug", "HOME": "/home/somebody"}
     (advice,) = CHECKS["environment"](machine(tmp_path, environment=said))
-    assert advice.severity == "fine"
+    assert advice.severity == "ok"
     assert "PYTHONMALLOC, PYTHON_GIL in the environment" in advice.finding
     assert "HOME" not in advice.finding
 
@@ -242,18 +248,18 @@ def test_variables_that_are_kept_from_children_are_named(tmp_path: Path) -> None
 def test_a_pair_of_one_kind_among_others_is_enough(tmp_path: Path) -> None:
     others = (interpreter("3.14", "3.14.9", origin="uv"), *PAIR)
     (advice,) = CHECKS["builds"](machine(tmp_path, interpreters=others))
-    assert advice.severity == "fine"
+    assert advice.severity == "ok"
 
 
-def test_what_cannot_be_read_is_said_to_be_blank(tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_reported(tmp_path: Path) -> None:
     blank = replace(machine(tmp_path / "still"), root=tmp_path / "empty")
-    told = " ".join(advice.finding for advice in examine(blank))
-    assert "governor cannot be read" in told
-    assert "whether there is a turbo cannot be read" in told
-    assert gravest(examine(blank)) == "fine"
+    findings = " ".join(advice.finding for advice in examine(blank))
+    assert "governor cannot be read" in findings
+    assert "whether turbo is on cannot be read" in findings
+    assert worst(examine(blank)) == "ok"
 
 
-def test_what_is_not_known_is_held_against_nobody(tmp_path: Path) -> None:
+def test_unknown_facts_give_no_warning(tmp_path: Path) -> None:
     unknown = machine(
         tmp_path,
         topology=Topology(logical_cpus=4),
@@ -265,21 +271,18 @@ def test_what_is_not_known_is_held_against_nobody(tmp_path: Path) -> None:
     assert disturbs(unknown) == []
 
 
-def test_the_grave_comes_first_and_sums_up(tmp_path: Path) -> None:
+def test_the_worst_comes_first_and_a_summary_last(tmp_path: Path) -> None:
     bad = machine(tmp_path, sample=sample(other_cpu_fraction=0.9), system="Darwin")
     printed = io.StringIO()
     Console(file=printed, width=200).print(report(examine(bad)))
     lines = [line.rstrip() for line in printed.getvalue().splitlines()]
-    assert lines[0].startswith("stop other programs take")
-    assert (
-        lines[1]
-        == "     end them or wait: runs beside them come out slower, and are marked suspect"
-    )
-    assert lines[2].startswith("mind Darwin is not Linux")
-    assert lines[-1] == "Figures measured like this would mislead."
+    assert lines[0].startswith("stop    other programs use")
+    assert lines[1] == "        stop them or wait: runs beside them are slower and marked suspect"
+    assert lines[2].startswith("warning Darwin is not Linux")
+    assert lines[-1] == "Do not measure like this: the figures would mislead."
 
 
-def test_programs_are_told_by_their_share_of_a_cpu() -> None:
+def test_programs_are_named_with_their_share_of_a_cpu() -> None:
     before = {(1, "python"): 10.0, (2, "python"): 5.0, (3, "idle"): 7.0}
     after = {(1, "python"): 11.0, (2, "python"): 5.5, (3, "idle"): 7.0, (4, "new"): 0.25}
     shares = busy_programs(before, after, 2.0)
@@ -293,8 +296,8 @@ def test_this_machine_can_be_looked_at_without_waiting(monkeypatch: pytest.Monke
     assert waited == [looking.SAMPLE_S]
     assert snapshot.interpreters == PAIR
     assert snapshot.topology.logical_cpus >= 1
-    told = " ".join(f"{each.finding} {each.remedy}" for each in examine(snapshot))
-    assert socket.gethostname() not in told
+    printed = " ".join(f"{each.finding} {each.remedy}" for each in examine(snapshot))
+    assert socket.gethostname() not in printed
 
 
 @pytest.mark.parametrize(("share", "code"), [(0.005, None), (0.3, None), (0.9, 1)])

@@ -27,9 +27,9 @@ def test_an_id_that_was_not_written_whole_is_made_anew(tmp_path: Path, rubbish: 
     assert machine_id(tmp_path) == made
 
 
-def test_a_folder_that_cannot_be_written_is_told_with_the_way_out(tmp_path: Path) -> None:
+def test_an_unwritable_folder_gets_an_error_with_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(ScalingError, match="SCALING_STATE=FOLDER"):
+    with pytest.raises(ScalingError, match="Set SCALING_STATE to a folder"):
         machine_id(tmp_path / "file" / "state")
 
 

@@ -1,1 +1,1 @@
-"""What a check-up looks at, a file for each kind; `scaling.machine.doctor` has the table of all."""
+"""The checks of `scaling doctor`, one file per topic; `scaling.machine.doctor` lists them."""

@@ -1,4 +1,4 @@
-"""What the system allows and how it handles memory, and what of all this it cannot tell."""
+"""Limits of the system: open files, huge pages, and what cannot be read on it."""
 
 import re
 from collections.abc import Iterator
@@ -13,34 +13,34 @@ THP = "sys/kernel/mm/transparent_hugepage/enabled"
 
 
 def open_files(snapshot: MachineSnapshot) -> Iterator[Advice]:
-    """The limit on open files, sockets among them."""
+    """The limit on open files, which includes sockets."""
     limit = snapshot.open_files
     if limit is not None and limit < LEAST_OPEN_FILES:
         yield Advice(
-            "mind",
-            f"a process may open {limit:,} files at most; many workers with many connections need "
-            f"more, and a plan leaves out what does",
+            "warning",
+            f"a process may open {limit:,} files at most; a plan leaves out cells that need more "
+            f"(many workers with many connections)",
             f"as root, in the shell that starts the study: ulimit -n {LEAST_OPEN_FILES}",
         )
 
 
 def huge_pages(snapshot: MachineSnapshot) -> Iterator[Advice]:
-    """Transparent huge pages, which make memory figures jump by 2 MiB."""
+    """Transparent huge pages: memory figures change in steps of 2 MiB."""
     active = re.search(r"\[(\w+)\]", snapshot.text(THP))
     if active and active[1] == "always":
         yield Advice(
-            "mind",
+            "warning",
             "transparent huge pages are always on: memory grows in steps of 2 MiB",
             f"as root: echo madvise > /{THP}",
         )
 
 
 def system(snapshot: MachineSnapshot) -> Iterator[Advice]:
-    """What stays blank where the system is not Linux."""
+    """What stays blank on systems other than Linux."""
     if snapshot.system != "Linux":
         yield Advice(
-            "mind",
+            "warning",
             f"{snapshot.system or 'this system'} is not Linux: PSS, peak memory, throttling, "
-            f"steal, page faults and the cores' topology stay blank, and workers cannot be pinned",
+            f"steal, page faults and the CPU topology stay blank; workers cannot be pinned",
             "compare only with studies from the same system",
         )

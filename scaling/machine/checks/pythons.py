@@ -1,4 +1,4 @@
-"""The interpreters that could be measured, and what the shell says to Python."""
+"""The interpreters on this machine, and environment variables that Python would read."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from scaling.builds.interpreters import Interpreter
 from scaling.machine.advice import Advice
 from scaling.machine.snapshot import MachineSnapshot
 
-# Before it, threads that make, cancel and close loops while another thread's collector runs crash
+# Older ones crash when threads make, cancel and close loops while another thread's collector runs
 # (cpython#153809).
 OLDEST_FREE_THREADED = Version("3.14.7")
 
@@ -20,22 +20,22 @@ def free_threaded(snapshot: MachineSnapshot) -> Iterator[Advice]:
     free = [one for one in snapshot.interpreters if one.free_threaded]
     if not free:
         yield Advice(
-            "mind",
-            "no free-threaded interpreter is here yet",
-            "nothing need be done: the study gets the one that it needs (some minutes)",
+            "warning",
+            "no free-threaded interpreter is installed",
+            "a study installs the one that it needs (takes some minutes)",
         )
     for one in free:
         if _older(one):
             yield Advice(
-                "mind",
+                "warning",
                 f"{one.build} ({one.version}, {one.origin}) is older than {OLDEST_FREE_THREADED}: "
                 f"it can crash with several loops",
                 f"install {OLDEST_FREE_THREADED} or newer",
             )
 
 
-def alike(snapshot: MachineSnapshot) -> Iterator[Advice]:
-    """Pairs of builds of which each differs from the other in more than the GIL."""
+def comparable(snapshot: MachineSnapshot) -> Iterator[Advice]:
+    """Versions whose two builds differ in more than the GIL."""
     by_minor: dict[str, list[Interpreter]] = defaultdict(list)
     for one in snapshot.interpreters:
         by_minor[one.build.removesuffix("t")].append(one)
@@ -45,27 +45,27 @@ def alike(snapshot: MachineSnapshot) -> Iterator[Advice]:
         if not free or not gil:
             continue
         if any(one.comparable_with(other) for one in free for other in gil):
-            yield Advice("fine", f"{minor} and {minor}t are there as builds of one kind")
+            yield Advice("ok", f"{minor} and {minor}t differ in the GIL only")
             continue
         first, second = gil[0], free[0]
         yield Advice(
-            "mind",
+            "warning",
             f"{first.build} ({_kind(first)}) and {second.build} ({_kind(second)}) differ in more "
             f"than the GIL",
-            "a study of both gets a pair from one place; leave the choice to it",
+            "a study of both installs a pair from one place by itself",
         )
 
 
 def variables(snapshot: MachineSnapshot) -> Iterator[Advice]:
-    """Variables that would change a child, and are kept from it."""
+    """Variables that would change a measured process, and are not passed to it."""
     names = sorted(
         name for name in snapshot.environment if name.upper().startswith(SCRUBBED_PREFIXES)
     )
     if names:
         yield Advice(
-            "fine",
-            f"{', '.join(names)} in the environment: kept from the measured processes",
-            "to measure with such a setting, name an arm that has it (3.14+mimalloc, 3.14t+gil)",
+            "ok",
+            f"{', '.join(names)} in the environment: not passed to the measured processes",
+            "to measure with such a setting, use an arm that has it (3.14+mimalloc, 3.14t+gil)",
         )
 
 
