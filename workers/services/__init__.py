@@ -1,1 +1,1 @@
-"""What workloads talk to: servers in processes of their own."""
+"""What workloads talk to, each a program in its own process."""

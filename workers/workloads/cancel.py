@@ -1,4 +1,4 @@
-"""Tasks that are cancelled while they sleep: what starting and stopping one costs."""
+"""Cancelling tasks while they sleep: the cost of starting and cancelling one."""
 
 from dataclasses import dataclass
 from itertools import repeat
@@ -9,21 +9,21 @@ from workers.loops.libraries import library
 
 @dataclass
 class Cancel(Workload):
-    """Tasks started and then cancelled, one batch after the other.
+    """Task cancellation: tasks are started, put to sleep and cancelled, batch after batch.
 
-    One operation: one task created, asleep, cancelled and settled; each catches its cancelling,
-    adds one to a count that must come out exactly, and passes it on. The figure is not what
-    cancelling alone costs: making the task and its timer is in it, and on asyncio so is the timer
-    heap, where cancelled timers stay until they are the larger half. `settle_s` is the time from
-    the first cancelling until the last task of a batch has settled, mean over batches;
-    `settle_max_s` that of the slowest.
+    One operation: one task created, asleep, cancelled and ended. Each task catches the
+    cancellation, counts it and raises it again; the count must match exactly. The figure is not
+    the cost of cancelling alone. It includes creating the task and its timer, and on asyncio also
+    the timer heap, where cancelled timers stay until they are more than half of it. `settle_s` is
+    the time from the first cancellation until the last task of a batch has ended, the mean over
+    batches; `settle_max_s` is that of the slowest batch.
 
-    1,000,000 tasks in batches of 10,000 are those of johal-2024. Its program cancels tasks that
-    have not run a single step: none of them can handle it, and it ends the program instead. Its
-    sleep of 10 ms may also be over before a batch is made. Here the whole batch is asleep first,
-    for far longer than that takes. The storm of async-tools is `tasks` = `batch` = 5,000,
-    `after_ms` = 50. In trio and anyio one scope cancels the batch, on asyncio each task is
-    cancelled by itself.
+    1,000,000 tasks in batches of 10,000 are the parameters of johal-2024. That program cancels
+    tasks before they have run a single step, so none can handle it, and the cancellation ends the
+    program instead. Its sleep of 10 ms may also end before a batch has been created. Here the whole
+    batch is asleep first, for far longer than that takes. The cancellation storm of async-tools is
+    `tasks` = `batch` = 5,000, `after_ms` = 50. In trio and anyio one scope cancels the batch; in
+    asyncio each task is cancelled on its own.
     """
 
     operation = "cancellations"
@@ -33,18 +33,22 @@ class Cancel(Workload):
     libraries = ("asyncio", "trio", "anyio")
 
     tasks: int = parameter(1_000_000, "tasks per worker", at_least=1)
-    batch: int = parameter(10_000, "tasks per worker alive at once, cancelled together", at_least=1)
-    after_ms: float = parameter(
-        0.0, "how long a batch sleeps before it is cancelled, ms", at_least=0
+    batch: int = parameter(
+        10_000, "tasks per worker that are alive at once and cancelled together", at_least=1
     )
-    pause_s: float = parameter(3_600.0, "how long a task would sleep otherwise, s", at_least=0)
+    after_ms: float = parameter(
+        0.0, "time from starting a batch until it is cancelled, ms", at_least=0
+    )
+    pause_s: float = parameter(
+        3_600.0, "how long a task would sleep if not cancelled, s", at_least=0
+    )
 
     async def setup(self, worker: Worker) -> None:
-        """Find out how tasks are cancelled here."""
+        """Look up the library that runs on this loop."""
         self._library = library(worker.loop)
 
     async def run(self, worker: Worker) -> None:
-        """Cancel batch after batch; the last one is what is left."""
+        """Cancel batch after batch; the last one may be smaller."""
         settled_ns = [
             await self._cancel(worker, min(self.batch, self.tasks - first))
             for first in range(0, self.tasks, self.batch)
@@ -53,26 +57,26 @@ class Cancel(Workload):
         worker.figures["settle_max_s"] = max(settled_ns) / 1e9
 
     async def _cancel(self, worker: Worker, size: int) -> int:
-        """Start a batch, cancel it, hold the count against its size; return the ns to settle."""
+        """Start a batch, cancel it, check the count; return the ns until all had ended."""
         asleep = cancelled = 0
-        sleep, pause_s, told = self._library.sleep, self.pause_s, self._library.cancelled
+        sleep, pause_s, cancellation = self._library.sleep, self.pause_s, self._library.cancelled
 
         async def task() -> None:
             nonlocal asleep, cancelled
             asleep += 1
             try:
                 await sleep(pause_s)
-            except told:
+            except cancellation:
                 cancelled += 1
                 raise
 
         async def all_asleep() -> None:
             await sleep(self.after_ms / 1e3)
-            while asleep < size:  # trio starts them in any order, and this task among them
+            while asleep < size:  # trio starts tasks in any order, this one among them
                 await sleep(0)
 
         settled_ns = await self._library.cancel(repeat(task, size), all_asleep)
         worker.operations += cancelled
         if cancelled != size:
-            worker.fail(f"{cancelled} of {size} tasks were cancelled in their sleep")
+            worker.fail(f"{cancelled} of {size} tasks were cancelled while asleep")
         return settled_ns

@@ -1,4 +1,4 @@
-"""A million HTTP requests with aiohttp, against a server in processes of its own that waits."""
+"""HTTP GETs with aiohttp, against a server in a separate process that answers after a delay."""
 
 import asyncio
 import time
@@ -17,24 +17,24 @@ type FetchOne = Callable[[Worker, int], Awaitable[None]]
 
 @dataclass
 class Fetch(Workload):
-    """HTTP GETs with aiohttp, thousands in flight: distinct URLs, one session a worker.
+    """HTTP client: aiohttp GETs of distinct URLs, thousands in flight, one session per worker.
 
     One operation: one GET answered with status 200 and a body of the right length, read to its
-    end. A million URLs, 5,000 in flight, 10 ms of delay, bodies of 1 KiB and the 10 s time-out are
-    those of the article's second benchmark (johal-2024). There a list of 5,000 tasks is gone
-    through at every answer; here each of 5,000 tasks asks for the next URL when it has its answer,
-    so that the requests are measured and not the list. Connections are opened as they are needed,
-    within the measured time, as there.
+    end. A million URLs, 5,000 in flight, a delay of 10 ms, bodies of 1 KiB and a timeout of 10 s
+    are the parameters of johal-2024's second benchmark. That program scans a list of 5,000 tasks
+    at every answer. Here each of 5,000 tasks requests the next URL once it has its answer, so that
+    requests are measured, not the list. Connections are opened on demand, within the measured time,
+    as there.
 
-    Every outcome is one of four, and all but the first are errors: `ok_total`, `http_error_total`
-    (another status or length), `client_error_total` (no connection, or a broken one) and
-    `timeout_total`.
+    Each request has one of four outcomes, and all but the first are errors: `ok_total`,
+    `http_error_total` (another status or length), `client_error_total` (no connection, or a broken
+    one) and `timeout_total`.
 
-    The figure is the client's: the server's share runs in other processes, on the same machine.
-    With `timed`, latencies are not the server's either. A loop that is busy answers as fast as it
-    can whatever is in flight, so more in flight wait for longer, in the client's own queue: by
-    Little's law in flight / throughput, which is told as `littles_law_s` to be set beside the
-    mean. Only where that falls to `delay_ms` does the server decide.
+    The figure is the client's: the server runs in other processes, on the same machine. With
+    `timed`, latencies are mostly the client's, too. A busy loop has a fixed throughput, so with
+    more requests in flight each waits longer in the client's own queue: by Little's law for
+    in flight / throughput, which is reported as `littles_law_s` for comparison with the mean
+    latency. Only where that is close to `delay_ms` do latencies show the server.
     """
 
     operation = "responses"
@@ -44,21 +44,21 @@ class Fetch(Workload):
     descriptors = 1
     services = ("responder",)
 
-    requests: int = parameter(1_000_000, "URLs that each worker fetches", at_least=1)
-    requests_in_flight: int = parameter(5_000, "requests on their way per worker", at_least=1)
-    delay_ms: int = parameter(10, "what the server waits before an answer, ms", at_least=0)
-    body_bytes: int = parameter(1_024, "bytes of an answer's body", at_least=0)
-    timeout_s: float = parameter(10.0, "for one request, all in all, s", at_least=0.001)
-    timed: bool = parameter(False, "record how long each request took, whatever its outcome")
+    requests: int = parameter(1_000_000, "URLs fetched per worker", at_least=1)
+    requests_in_flight: int = parameter(5_000, "requests in flight per worker", at_least=1)
+    delay_ms: int = parameter(10, "delay before the server answers, ms", at_least=0)
+    body_bytes: int = parameter(1_024, "bytes in the body of an answer", at_least=0)
+    timeout_s: float = parameter(10.0, "time limit for one whole request, s", at_least=0.001)
+    timed: bool = parameter(False, "record the latency of every request, whatever its outcome")
 
     def facts(self) -> dict[str, str]:
-        """Tell the client in use."""
+        """The HTTP client in use."""
         return client_facts()
 
     async def setup(self, worker: Worker) -> None:
-        """Open the worker's own session; no connection yet."""
+        """Open the worker's own session; it has no connection yet."""
         self._session: aiohttp.ClientSession | None = None
-        self._url = service_url(worker, "responder", "fetch needs a server")
+        self._url = service_url(worker, "responder", "fetch")
         self._outcomes = dict.fromkeys(OUTCOMES, 0)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=self.requests_in_flight),
@@ -66,9 +66,11 @@ class Fetch(Workload):
         )
 
     async def run(self, worker: Worker) -> None:
-        """Fetch every URL of this worker's once, and class what came of it."""
+        """Fetch each of this worker's URLs once, and count the outcomes."""
         first = worker.index * self.requests
-        numbers = iter(range(first, first + self.requests))  # one for all: each number is once
+        numbers = iter(
+            range(first, first + self.requests)
+        )  # shared by all tasks, so each number is used once
         fetch = self._fetch_timed if self.timed else self._fetch
         in_flight = min(self.requests_in_flight, self.requests)
         began = time.monotonic()
@@ -80,7 +82,7 @@ class Fetch(Workload):
         worker.figures["littles_law_s"] = in_flight * took_s / self.requests
 
     async def teardown(self, worker: Worker) -> None:
-        """Close the session; its sockets need a turn of the loop to be gone."""
+        """Close the session; its sockets are closed in the loop's next iteration."""
         del worker
         if self._session:
             await self._session.close()
@@ -96,23 +98,23 @@ class Fetch(Workload):
         worker.latency(time.perf_counter_ns() - began_ns)
 
     async def _fetch(self, worker: Worker, number: int) -> None:
-        """Fetch one URL; count its outcome, and the operation where it is `ok`."""
+        """Fetch one URL; count its outcome, and an operation if it is `ok`."""
         assert self._session
         try:
             async with self._session.get(
                 f"{self._url}/?id={number}", allow_redirects=False
             ) as response:
                 body = await response.read()
-        except TimeoutError:  # first: some of aiohttp's are client errors, too
-            outcome, told = "timeout", f"no answer in {self.timeout_s:g} s"
+        except TimeoutError:  # first: some of aiohttp's timeouts are also client errors
+            outcome, reason = "timeout", f"no answer in {self.timeout_s:g} s"
         except aiohttp.ClientError as error:
-            outcome, told = "client_error", f"{type(error).__name__}: {error}"
+            outcome, reason = "client_error", f"{type(error).__name__}: {error}"
         else:
             if response.status == 200 and len(body) == self.body_bytes:
                 self._outcomes["ok"] += 1
                 worker.operations += 1
                 worker.bytes += len(body)
                 return
-            outcome, told = "http_error", f"status {response.status}, {len(body)} bytes"
+            outcome, reason = "http_error", f"status {response.status}, {len(body)} bytes"
         self._outcomes[outcome] += 1
-        worker.fail(f"URL {number}: {told}")
+        worker.fail(f"URL {number}: {reason}")

@@ -1,4 +1,4 @@
-"""Fan-outs: many tasks started and joined, in each of the ways that asyncio has for it."""
+"""Fan-outs: many tasks started and joined, in each way that asyncio offers."""
 
 import asyncio
 import time
@@ -10,20 +10,20 @@ from workers.workloads.parts.joins import JOINS, Join
 
 @dataclass
 class Gather(Workload):
-    """Fan-outs of tasks, one joined before the next is started.
+    """Fan-outs: tasks started and joined, one fan-out after the other.
 
-    One operation: one fan-out, its results collected in order and compared with what they must
-    be. Fan-outs of different sizes do not compare by operations: `ns_per_task` is the same time
-    over all tasks. The figure is not the cost of joining alone, since making and running the tasks
-    is in it: what a way of joining costs is the difference between two of them.
+    One operation: one fan-out, its results collected in order and compared with the expected ones.
+    To compare fan-outs of different sizes, use `ns_per_task`, the same time divided by the number
+    of tasks. The figure includes creating and running the tasks; the difference between two ways
+    of joining is what one costs more than the other.
 
-    A fan-out of 1,000 is that of johal-2024, whose tasks sleep for 1 ms (`pause_ms`), and which
-    claims that a TaskGroup is 8 % quicker and holds 14 % less than lists joined by `wait` or
-    `gather`. Sizes from 10 to 100,000 show where a way of joining bends. Memory is read from
-    outside; with all tasks of a fan-out alive at once, it wants a large one to be seen.
+    A fan-out of 1,000 is that of johal-2024, whose tasks sleep for 1 ms (`pause_ms`). It claims
+    that a TaskGroup is 8 % faster and uses 14 % less memory than lists joined by `wait` or
+    `gather`. Sizes from 10 to 100,000 show where a way of joining stops scaling. All tasks of a
+    fan-out are alive at once, so only a large one is visible in the memory figures.
 
-    The size of a fan-out is what is studied, so it stays as it is where a study is scaled: of a
-    fan-out that is larger than all `tasks` one is done, in full.
+    The size of a fan-out is what is studied, so scaling a study down leaves it as it is. If a
+    fan-out is larger than all `tasks`, one whole fan-out is run.
     """
 
     operation = "fan-outs"
@@ -31,17 +31,19 @@ class Gather(Workload):
     scaled = ("tasks",)
     whole = "fan_out"
 
-    tasks: int = parameter(1_000_000, "tasks per worker in all, in whole fan-outs", at_least=1)
+    tasks: int = parameter(
+        1_000_000, "tasks per worker in total, rounded up to whole fan-outs", at_least=1
+    )
     fan_out: int = parameter(1_000, "tasks started and joined together", at_least=1)
-    join: Join = parameter("TaskGroup", "how they are joined; list: awaited one after the other")
+    join: Join = parameter("TaskGroup", "how tasks are joined; list: awaited one after the other")
     pause_ms: float = parameter(0.0, "how long each task sleeps, ms", at_least=0)
 
     async def setup(self, worker: Worker) -> None:
-        """Make the results that a fan-out must have."""
+        """Make the results expected of a fan-out."""
         self._expected = list(range(self.fan_out))
 
     async def run(self, worker: Worker) -> None:
-        """Do one fan-out after the other, as many as have all the tasks."""
+        """Run fan-outs one after the other until all tasks are done."""
         task = self._pause if self.pause_ms else self._answer
         join, fan_out = JOINS[self.join], self.fan_out
         fan_outs = -(-self.tasks // fan_out)
@@ -50,7 +52,7 @@ class Gather(Workload):
             if await join(task(number) for number in range(fan_out)) == self._expected:
                 worker.operations += 1
             else:
-                worker.fail("the results are not those of the tasks, in their order")
+                worker.fail("wrong results, or in the wrong order")
         worker.figures["ns_per_task"] = (time.monotonic_ns() - from_ns) / (fan_outs * fan_out)
 
     async def _answer(self, number: int) -> int:

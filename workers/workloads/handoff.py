@@ -1,4 +1,4 @@
-"""Callbacks sent from one worker's loop to another's, with `call_soon_threadsafe`."""
+"""Callbacks sent from one worker's loop to another's with `call_soon_threadsafe`."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,27 +12,29 @@ from workers.workloads.parts.timekeeper import Timekeeper
 
 @dataclass
 class Handoff(Workload):
-    """Handing over: `call_soon_threadsafe` into another worker's loop, bounded, with a way back.
+    """Handoff between loops: `call_soon_threadsafe` into another worker's loop, acknowledged.
 
     One operation: one callback sent to another loop and run there, counted by its sender. A sender
-    has `on_the_way` of them at most: they go in two batches, and the last callback of a batch sends
-    one callback back, on which the next batch goes. So the figure is the throughput of a full
-    pipeline, not how long one crossing takes, and 2 / `on_the_way` of an answer belongs to each
-    operation. What crosses is one function object that both loops count references to: the least
-    that a handoff can be, nothing is carried along.
+    has at most `on_the_way` callbacks in flight, in two batches. The last callback of a batch sends
+    one acknowledgement back, upon which the sender sends the next batch. So the figure is the
+    throughput of a full pipeline, not the time of one handoff, and includes 2 / `on_the_way`
+    acknowledgements per operation. A callback is one bound method whose reference count both loops
+    change, without data: the smallest possible handoff.
 
-    `into-one` is N - 1 loops sending to the first (N = 2 is 1→1, N = 5 is 4→1), which counts
-    nothing itself; in a `ring` each sends to the next. N = 1 sends to itself through the same call,
-    which wakes its own selector each time. A timer of 10 ms on each loop that receives tells how
-    fair the crossing is to what else the loop has to do: `timer_late_mean_s` and
-    `timer_late_max_s`, from the start of traffic to its end, by the clock and not by the loop's.
+    With `into-one`, N - 1 loops send to the first (N = 2 is 1→1, N = 5 is 4→1), which counts no
+    operations itself; in a `ring` each loop sends to the next. With N = 1 the loop sends to itself
+    through the same call, which wakes its own selector each time. A timer of 10 ms on each
+    receiving loop shows how long other work on that loop has to wait: `timer_late_mean_s` and
+    `timer_late_max_s`, over the whole traffic, by the system's monotonic clock.
     """
 
     operation = "handoffs"
     in_flight = "on_the_way"
 
-    pattern: Literal["into-one", "ring"] = parameter("into-one", "who sends to whom")
-    on_the_way: int = parameter(64, "callbacks sent and not yet known to have run", at_least=1)
+    pattern: Literal["into-one", "ring"] = parameter("into-one", "which loop sends to which")
+    on_the_way: int = parameter(
+        64, "callbacks per worker that are sent and not yet acknowledged", at_least=1
+    )
     timer_s: float = parameter(0.010, "period of the timer on a receiving loop, s", at_least=0.001)
 
     @classmethod
@@ -41,16 +43,16 @@ class Handoff(Workload):
         del loop
         if model == "threads":
             return None
-        return "loops can call into each other inside one interpreter only: threads"
+        return "loops can call into each other only inside one interpreter: use threads"
 
     def uneven(self) -> str | None:
-        """Where all send to one, that one has nothing on the way."""
+        """With `into-one`, the receiving worker has nothing in flight."""
         if self.pattern == "into-one":
-            return "the worker that all others send to would keep its share, not send it"
+            return "the worker that all others send to sends nothing, so its share would be missing"
         return None
 
     async def setup(self, worker: Worker) -> None:
-        """Meet the other loops; find out whether this one sends, receives, or both."""
+        """Get the other workers' loops; determine whether this one sends, receives, or both."""
         alone = worker.workers == 1
         into_one = self.pattern == "into-one" and not alone
         self._receives = not into_one or worker.index == 0
@@ -63,7 +65,7 @@ class Handoff(Workload):
             self._sender = Sender(worker, loops[to])
 
     async def run(self, worker: Worker) -> None:
-        """Send until stopped, and then until the last callback is known to have run."""
+        """Send until stopped, then wait until the last callback is acknowledged."""
         timekeeper = Timekeeper(self.timer_s) if self._receives else None
         if self._sender is not None:
             self._sender.begin(self.on_the_way)
@@ -74,12 +76,12 @@ class Handoff(Workload):
             await self._sender.over.wait()
 
     async def teardown(self, worker: Worker) -> None:
-        """Keep the loop for who still sends to it; leave with all the others."""
+        """Keep the loop open until no other worker sends to it any more."""
         await self._meeting.leave()
 
 
 class Sender:
-    """One worker's callbacks to one loop: two batches of them, one sent again when it has run."""
+    """Sends callbacks to one loop in two batches; each is sent again once it has run."""
 
     def __init__(self, worker: Worker, to: asyncio.AbstractEventLoop) -> None:
         self._worker = worker
@@ -107,7 +109,7 @@ class Sender:
         if ran == count:
             worker.operations += count
         else:
-            worker.fail(f"{ran} callbacks ran of {count} that were handed over")
+            worker.fail(f"{ran} of {count} callbacks ran")
         self._sent -= count
         if worker.running:
             self._send(count)
@@ -116,7 +118,7 @@ class Sender:
 
 
 class Tally:
-    """What a sender's callbacks do on the loop that they were handed to; touched by that alone."""
+    """Counts a sender's callbacks on the receiving loop, which alone touches it."""
 
     __slots__ = ("_answer", "_back", "_ran")
 
@@ -128,10 +130,10 @@ class Tally:
         self._ran = 0
 
     def run(self) -> None:
-        """Be run: that is all."""
+        """Count one callback."""
         self._ran += 1
 
     def run_last(self, count: int) -> None:
-        """Be the last of `count`, and tell the sender how many have run."""
+        """Count the last callback of a batch of `count`, and acknowledge the batch."""
         ran, self._ran = self._ran + 1, 0
         self._back.call_soon_threadsafe(self._answer, count, ran)

@@ -1,4 +1,4 @@
-"""Web scraping with aiohttp and an HTML parser, against a news site in a process of its own."""
+"""Web scraping with aiohttp and an HTML parser, against a news site in a separate process."""
 
 import asyncio
 import itertools
@@ -12,23 +12,23 @@ from workers.services.site.stories import STORIES_PER_PAGE, News, Story
 from workers.workloads.parts.http_client import client_facts, service_url
 from workers.workloads.parts.parsers import Commented, Listed, Parser, load_parser
 
-TIMEOUT_S = 10.0  # for one page, all in all
-PAUSE_S = 0.1  # after a list page that failed: a site that is gone is not hammered
+TIMEOUT_S = 10.0  # for one whole page
+PAUSE_S = 0.1  # after a list page that failed, so that a site that is down is not flooded
 FAILURES = (aiohttp.ClientError, TimeoutError, ValueError)
 
 
 class WrongPageError(ValueError):
-    """A page that does not say what the site's facts say it should."""
+    """A page that does not match the data that the site was made from."""
 
 
 @dataclass
 class Scrape(Workload):
     """Web scraping: the stories of a news site and their comments, fetched and parsed.
 
-    One operation: one story, its page of about 60 comments fetched and parsed; one in 30 brings
-    a list page with it. What was parsed is compared with the facts the site is made from, so a
-    wrong parse is an error, never throughput. A worker begins at a list page of its own and goes
-    round the site for ever. The parser's share is most of the cost; the site's is not in it.
+    One operation: one story, its page of about 60 comments fetched and parsed; every 30 stories
+    also one list page. The result is compared with the data that the site was made from, so a wrong
+    parse is an error, never throughput. Each worker starts at a different list page and goes round
+    the site until it is stopped. Most of the cost is the parser; the site's cost is not included.
     """
 
     operation = "stories"
@@ -36,24 +36,24 @@ class Scrape(Workload):
     descriptors = 1
     services = ("site",)
 
-    stories_in_flight: int = parameter(8, "stories on their way per worker", at_least=1)
+    stories_in_flight: int = parameter(8, "stories in flight per worker", at_least=1)
     parser: Literal["lexbor", "turbohtml", "stdlib"] = parameter("lexbor", "HTML parser")
     pages: int = parameter(100, "list pages of the site, 30 stories each", at_least=1)
-    delay_ms: int = parameter(0, "what the site waits before an answer, ms", at_least=0)
-    seed: int = parameter(1, "what the site's pages are made from")
+    delay_ms: int = parameter(0, "delay before the site answers, ms", at_least=0)
+    seed: int = parameter(1, "seed that the site's pages are generated from")
 
     def load(self) -> None:
         """Import the parser."""
         self._parser: Parser = load_parser(self.parser)
 
     def facts(self) -> dict[str, str]:
-        """Tell the client and the parsers in use."""
+        """The HTTP client and parsers in use."""
         return {**client_facts(), "html_parser": self._parser.VERSION}
 
     async def setup(self, worker: Worker) -> None:
         """Open the worker's own session."""
         self._session: aiohttp.ClientSession | None = None
-        self._url = service_url(worker, "site", "scrape needs a site")
+        self._url = service_url(worker, "site", "scrape")
         self._news = News(self.seed, self.pages)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=self.stories_in_flight + 1),  # and a list page
@@ -62,7 +62,7 @@ class Scrape(Workload):
         )
 
     async def run(self, worker: Worker) -> None:
-        """Read stories as they are listed; what is under way when told to stop is cancelled."""
+        """Read stories as they are listed; those in flight at the stop are cancelled."""
         listed: asyncio.Queue[tuple[Story, Listed]] = asyncio.Queue(STORIES_PER_PAGE)
         async with asyncio.TaskGroup() as group:
             tasks = [
@@ -77,14 +77,14 @@ class Scrape(Workload):
                 task.cancel()
 
     async def teardown(self, worker: Worker) -> None:
-        """Close the session; its sockets need a turn of the loop to be gone."""
+        """Close the session; its sockets are closed in the loop's next iteration."""
         del worker
         if self._session:
             await self._session.close()
             await asyncio.sleep(0)
 
     async def _list(self, worker: Worker, listed: asyncio.Queue[tuple[Story, Listed]]) -> None:
-        """Fetch list pages ahead of the readers, at most one page of stories."""
+        """Fetch list pages ahead of the readers, by at most one page of stories."""
         first = worker.index * self.pages // worker.workers
         for place in itertools.count(first):
             page = place % self.pages + 1
@@ -93,7 +93,7 @@ class Scrape(Workload):
                 stories = self._news.listed(page)
                 if [story.id for story in stories] != [story.id for story in found]:
                     raise WrongPageError(
-                        f"lists {len(found)} stories, not the {len(stories)} that belong there"
+                        f"lists {len(found)} stories that are not the {len(stories)} expected"
                     )
             except FAILURES as error:
                 worker.fail(f"list page {page}: {type(error).__name__}: {error}")
@@ -124,12 +124,12 @@ class Scrape(Workload):
         return body
 
     def _check(self, story: Story, found: Listed, thread: list[Commented]) -> None:
-        """Compare what was parsed with the facts; all of the story, the count, the opening."""
-        facts = Listed(
+        """Check the story, the number of comments, and the first comment."""
+        expected = Listed(
             story.id, story.title, story.link, story.points, story.author, story.comments
         )
-        if found != facts:
-            raise WrongPageError(f"listed as {found} instead of {facts}")
+        if found != expected:
+            raise WrongPageError(f"listed as {found} instead of {expected}")
         if len(thread) != story.comments:
             raise WrongPageError(f"{len(thread)} comments instead of {story.comments}")
         for first in itertools.islice(self._news.thread(story), 1):

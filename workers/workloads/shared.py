@@ -1,4 +1,4 @@
-"""The negative control: the same pure Python, on something that all workers share."""
+"""The negative control: the same pure-Python work, on an object that all workers share."""
 
 import threading
 from collections.abc import Callable
@@ -13,16 +13,16 @@ Rung = Literal["nothing", "global", "value", "attribute-read", "attribute-write"
 OfOneLoop = Literal["asyncio-lock", "asyncio-event", "asyncio-queue"]
 Sharing = Literal[Rung, OfOneLoop]
 
-# What can be asked for and is never run, so that the plan says why.
+# Never run: choices that exist so that the plan can say why not, and what to use instead.
 OF_ONE_LOOP: dict[str, tuple[str, str]] = {
-    "asyncio-lock": ("asyncio.Lock", "a threading.Lock, held for moments"),
-    "asyncio-event": ("asyncio.Event", "call_soon_threadsafe of what is to happen"),
+    "asyncio-lock": ("asyncio.Lock", "a threading.Lock, held briefly"),
+    "asyncio-event": ("asyncio.Event", "call_soon_threadsafe"),
     "asyncio-queue": ("asyncio.Queue", "a queue.SimpleQueue and call_soon_threadsafe"),
 }
 
 
 class Common:
-    """What the workers of one interpreter share."""
+    """An object shared by all workers of one interpreter."""
 
     def __init__(self) -> None:
         self.value = 0
@@ -35,29 +35,29 @@ NUMBER = 7
 
 @dataclass
 class Shared(Workload):
-    """A ladder of sharing, from nothing to a lock; an attribute written by all is the control.
+    """Negative control: pure-Python work on one shared object; must not scale.
 
-    One operation: one callback of `iterations` turns, each touching what is shared once. With
-    `attribute-write` (the default) N workers must not be faster than one, or the study is void.
-    Only threads share: processes and sub-interpreters have a copy each, and scale. What asyncio
-    itself has for tasks to share (`asyncio-lock`, `asyncio-event`, `asyncio-queue`) is refused: it
-    is for the tasks of one loop.
+    One operation: one callback with `iterations` turns of a loop, each using the shared object
+    once. `sharing` goes from nothing to a lock. With `attribute-write` (the default) N workers must
+    not be faster than one, or the study is void. Only threads share; processes and
+    sub-interpreters have a copy each, and scale. asyncio's own primitives (`asyncio-lock`,
+    `asyncio-event`, `asyncio-queue`) are refused: they are for the tasks of one loop.
     """
 
     operation = "callbacks"
 
-    sharing: Sharing = parameter("attribute-write", "what every turn touches")
-    iterations: int = parameter(1_000, "turns in a callback", at_least=1)
+    sharing: Sharing = parameter("attribute-write", "what every turn of the loop uses")
+    iterations: int = parameter(1_000, "turns of a pure-Python loop per callback", at_least=1)
 
     def refuses(self, model: str, loop: str) -> str | None:
-        """Only threads have anything in common, and what belongs to one loop is not for them.
+        """Only threads share objects, and asyncio's primitives are not safe between threads.
 
-        CPython says so itself, but only when a second loop has to wait: "is bound to a different
-        event loop". Until then both go on, neither safe from the other.
+        CPython reports that only when a second loop has to wait ("is bound to a different event
+        loop"). Until then both loops run on, without any protection from each other.
         """
         del loop
         if model != "threads":
-            return "nothing is shared between workers of this model"
+            return "workers of this model share nothing; only threads do"
         if self.sharing in OF_ONE_LOOP:
             name, instead = OF_ONE_LOOP[self.sharing]
             return (
@@ -67,7 +67,7 @@ class Shared(Workload):
         return None
 
     async def run(self, worker: Worker) -> None:
-        """Call back again and again until stopped."""
+        """Schedule one callback after another until stopped."""
         await call_back(worker, partial(RUNGS[self.sharing], self.iterations))
 
 
@@ -84,7 +84,7 @@ def _global(count: int) -> None:
 
 
 def _value(count: int) -> None:
-    # One object reached once and then used by all: its reference count is what is shared.
+    # One object, looked up once and used by all: they share its reference count.
     own, value = 0, COMMON.value
     for _ in range(count):
         own += value

@@ -1,4 +1,4 @@
-"""Simulated I/O: many operations that wait for a timer, some of which fail on purpose."""
+"""Simulated I/O: many operations that only wait for a timer; some fail on purpose."""
 
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -19,38 +19,38 @@ type Operation = Callable[[int], Awaitable[None]]
 
 
 class PlannedError(Exception):
-    """An operation that fails because it was meant to."""
+    """Raised by an operation that fails on purpose."""
 
 
 @dataclass
 class Sleep(Workload):
-    """Sleeps, thousands at a time: I/O that does nothing but take its time.
+    """Simulated I/O: thousands of sleeps in flight, some of which fail on purpose.
 
-    One operation: one sleep that is over, followed by CPU work if there is any; every 1,000th
-    fails on purpose. A failure that was planned is an operation finished, told apart in
-    `planned_failures_total`; any other number of them is an error. Operations in flight are tasks:
-    `few`, and each does its share of operations one after the other, or one task for `each`
-    operation, and a task that ends starts the next. The figure is not I/O: no socket is touched,
-    no system call made for a single operation.
+    One operation: one completed sleep, then CPU work if there is any; every 1,000th fails on
+    purpose. A planned failure counts as a completed operation, and is also counted in
+    `planned_failures_total`; any other number of failures is an error. With `tasks` = `few`, each
+    task in flight does its share of operations one after the other. With `each`, every operation is
+    a task, and the task that ends starts the next. The figure is not I/O: no operation uses a
+    socket or makes a system call.
 
-    `overhead_ns_per_op` is (time taken - ideal time) / operations, where the ideal is how long it
-    takes if nothing but the timers does: operations × pause / in flight for equal pauses. CPU work
-    is in it. It is the CPU cost of an operation only where the loop has no rest, as with the
-    defaults; with few in flight the cost hides in the waiting, and the figure is how late sleeps
-    end, over the number in flight.
+    `overhead_ns_per_op` is (time taken - ideal time) / operations. The ideal time is that of the
+    timers alone: operations × pause / in flight if all pauses are equal. CPU work counts as
+    overhead. The figure is the CPU cost of an operation only if the loop is always busy, as with
+    the defaults. With few in flight the CPU cost is hidden by the waiting, and the figure is how
+    late sleeps end, divided by the number in flight.
 
-    1,000,000 sleeps of 1 ms with 10,000 in flight, 0.1 % failing, are those of johal-2024, which
-    claims 12 % more time per operation with 1,000,000 in flight. Its program makes a task of every
-    operation, and that is `each`: `few` at 10,000 beside it at 1,000,000, where both are the same,
-    would tell what tasks cost (`spawn`). It cannot finish, as the first failure ends its TaskGroup,
-    and whenever it waits it hangs a callback on every task in flight, which ours does not.
-    200 × 200 operations of async-tools are `sleeps` = 40,000, `sleeps_in_flight` = 200, `pauses` =
-    exponential, `pause_ms` = 5, `fail_every` = 0.
+    1,000,000 sleeps of 1 ms, 10,000 in flight, 0.1 % failing, are the parameters of johal-2024,
+    which claims 12 % more time per operation with 1,000,000 in flight. That program makes a task of
+    every operation, as `each` does. (At 1,000,000 in flight `few` and `each` are the same, so
+    comparing it with `few` at 10,000 would only show the cost of tasks; see `spawn`.) That program
+    cannot finish, since the first failure ends its TaskGroup, and at each wait it adds a callback
+    to every task in flight; ours does neither. The 200 × 200 operations of async-tools are `sleeps`
+    = 40,000, `sleeps_in_flight` = 200, `pauses` = exponential, `pause_ms` = 5, `fail_every` = 0.
 
-    `timed` counts what each operation took from its start to its end, closed-loop: an operation
+    `timed` records the time from start to end of each operation, in a closed loop: an operation
     starts when the one before it has ended, however late that was. `late_mean_s` and `late_max_s`
-    are that less what was asked for. `early_total` counts the sleeps that ended too soon: uvloop
-    counts whole ms.
+    are that time minus the pause. `early_total` counts sleeps that ended too early: uvloop's
+    timers have a resolution of 1 ms.
     """
 
     operation = "sleeps"
@@ -61,27 +61,31 @@ class Sleep(Workload):
 
     sleeps: int = parameter(1_000_000, "operations per worker", at_least=1)
     sleeps_in_flight: int = parameter(10_000, "operations in flight per worker", at_least=1)
-    pause_ms: float = parameter(1.0, "how long an operation sleeps, ms; on average", at_least=0)
+    pause_ms: float = parameter(1.0, "how long an operation sleeps (on average), ms", at_least=0)
     pauses: Literal["constant", "exponential"] = parameter(
-        "constant", "whether all sleep equally long"
+        "constant", "all pauses equal, or drawn from an exponential distribution"
     )
     tasks: Tasks = parameter(
-        "few", "whether a task does many operations, one after another, or each has its own"
+        "few", "few: a task does many operations one after another; each: a task per operation"
     )
-    fail_every: int = parameter(1_000, "one in so many fails on purpose; 0: none", at_least=0)
-    work_us: float = parameter(0.0, "CPU work per operation, nominal µs", at_least=0)
-    timed: bool = parameter(False, "whether every operation's latency is recorded")
-    seed: int = parameter(1, "what exponential pauses are drawn from, by each worker for itself")
+    fail_every: int = parameter(1_000, "every n-th operation fails on purpose; 0: none", at_least=0)
+    work_us: float = parameter(
+        0.0, "CPU work per operation, nominal µs (30 turns of a loop each)", at_least=0
+    )
+    timed: bool = parameter(False, "record the latency of every operation")
+    seed: int = parameter(1, "seed of the exponential pauses; each worker draws its own")
 
     async def setup(self, worker: Worker) -> None:
-        """Draw the worker's own pauses, if they are not all alike."""
+        """Draw the worker's own pauses, unless all are equal."""
         self._library = library(worker.loop)
         self._pauses = Pauses(self.pause_ms / 1e3, self._draw(worker.index))
-        if self.tasks == "each":  # worked out now: with a million pauses drawn it takes a second
+        if (
+            self.tasks == "each"
+        ):  # computed here, since it takes a second for a million drawn pauses
             self._relayed_s = self._pauses.relayed_s(self.sleeps, self.sleeps_in_flight)
 
     async def run(self, worker: Worker) -> None:
-        """Do all operations, count them and hold the counts against the plan."""
+        """Do all operations, and compare the counts with the plan."""
         operation, lateness = self._operation(), Lateness()
         if self.timed:
             operation = self._timed(operation, worker, lateness)
@@ -114,8 +118,8 @@ class Sleep(Workload):
                 else:
                     finished += 1
 
-        async def alone(number: int, follow: Callable[[], None]) -> None:
-            # Not by `share`: another coroutine for each operation would cost it.
+        async def alone(number: int, start_next: Callable[[], None]) -> None:
+            # Not with `share`: one more coroutine per operation would add to the overhead.
             nonlocal finished, failed
             try:
                 await operation(number)
@@ -123,7 +127,7 @@ class Sleep(Workload):
                 failed += 1
             else:
                 finished += 1
-            follow()
+            start_next()
 
         if self.tasks == "few":
             await self._library.join(partial(share, numbers) for numbers in self._shares())
@@ -133,7 +137,7 @@ class Sleep(Workload):
         return finished, failed
 
     def _shares(self) -> Iterator[range]:
-        """Each task's operations, dealt out evenly: their numbers, the first of all is 0."""
+        """Operation numbers of each task, from 0, divided evenly."""
         each, rest = divmod(self.sleeps, self.sleeps_in_flight)
         first = 0
         for task in range(min(self.sleeps, self.sleeps_in_flight)):
@@ -148,13 +152,13 @@ class Sleep(Workload):
         return exponential_s(self.sleeps, self.pause_ms / 1e3, f"{self.seed}/{index}")
 
     def _ideal_s(self) -> float:
-        """How long it takes if nothing but the timers does."""
+        """Time that the timers alone would take."""
         if self.tasks == "each":
             return self._relayed_s
-        return self._pauses.dealt_s(self._shares())
+        return self._pauses.shared_s(self._shares())
 
     def _operation(self) -> Operation:
-        # Local names, and no iterator of pauses in each task: 10,000 of those cost 4 %.
+        # Local names, and no iterator over pauses in each task: 10,000 of them would cost 4 %.
         sleep, pause_s = self._library.sleep, self._pauses.pause_s
         drawn_s = self._pauses.drawn_s
         work_turns, fail_every = turns_of(self.work_us), self.fail_every

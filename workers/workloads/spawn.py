@@ -1,4 +1,4 @@
-"""Tasks that do nothing: what creating, scheduling and finishing one costs."""
+"""Tasks that do nothing: the cost of creating, scheduling and finishing one."""
 
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from workers.loops.registry import known_loop
 
 @dataclass
 class Spawn(Workload):
-    """Tasks that do nothing, all created before the first is waited for.
+    """Task creation: tasks that do nothing, all created before the first is awaited.
 
-    One operation: one task created, run, finished and freed; each adds one to a count that must
-    come out exactly. The figure is not what tasks cost that do something: the scheduler, the
-    allocator and the collector are all there is, and it may fall with the number of tasks, since
-    all are alive at once. What one task holds is read from outside: the run's peak memory less its
-    baseline, over all tasks (johal-2024 claims 14 % less for a TaskGroup than for a list: `wait`).
+    One operation: one task created, run, finished and freed. Each adds one to a count, which must
+    match exactly. The figure is the cost of scheduler, allocator and collector alone, not of tasks
+    that do something. It may depend on the number of tasks, since all are alive at once. The memory
+    of one task is the run's peak memory minus its baseline, divided by the number of tasks
+    (johal-2024 claims 14 % less for a TaskGroup than for a list, which is `wait`).
 
-    100,000 to 1,000,000 tasks are those of factor-2025, whose program joins them by `wait`, takes
-    CPU time where this is wall time, and stops its clock before they are freed. Tasks of 0.5 ms
-    (`pause_ms`) are those of async-tools; uvloop counts whole ms and takes 0.5 for none. An eager
-    task begins in `create_task`, and ends there if nothing makes it wait, but a TaskGroup has a
-    callback for it on the loop all the same.
+    100,000 to 1,000,000 tasks are the sizes of factor-2025. That program joins them by `wait`,
+    measures CPU time instead of wall time, and stops its clock before they are freed. Tasks of
+    0.5 ms (`pause_ms`) are those of async-tools; uvloop's timers have a resolution of 1 ms, and it
+    rounds 0.5 to 0. An eager task starts inside `create_task`, and ends there if it never waits; a
+    TaskGroup still schedules a callback for it.
     """
 
     operation = "tasks"
@@ -33,28 +33,28 @@ class Spawn(Workload):
     scaled = ("tasks",)
     libraries = ("asyncio", "trio", "anyio")
 
-    tasks: int = parameter(100_000, "tasks per worker, all at once", at_least=1)
+    tasks: int = parameter(100_000, "tasks per worker, all alive at once", at_least=1)
     factory: Literal["lazy", "eager"] = parameter(
-        "lazy", "when a task begins: at the loop's next turn, or at once (asyncio alone)"
+        "lazy", "when a task starts: in the loop's next iteration, or at once (asyncio only)"
     )
     join: Literal["TaskGroup", "wait", "gather"] = parameter(
-        "TaskGroup", "how all are waited for: a group, or (asyncio alone) a list"
+        "TaskGroup", "how tasks are joined: in a group, or (asyncio only) as a list"
     )
     pause_ms: float = parameter(0.0, "how long each task sleeps, ms", at_least=0)
 
     def refuses(self, model: str, loop: str) -> str | None:
-        """Eager tasks and lists of them are asyncio's alone."""
+        """Only asyncio has eager tasks and lists of tasks."""
         name = known_loop(loop).library
         if name == "asyncio" or (self.factory, self.join) == ("lazy", "TaskGroup"):
             return None
-        return f"{name} has lazy tasks, joined by groups, and no others"
+        return f"{name} has only lazy tasks that are joined in groups"
 
     async def setup(self, worker: Worker) -> None:
-        """Find out how tasks are made and joined here."""
-        spoken = library(worker.loop)
-        self._sleep, self._join = spoken.sleep, spoken.join
+        """Look up how tasks are created and joined on this loop."""
+        tasks = library(worker.loop)
+        self._sleep, self._join = tasks.sleep, tasks.join
         self._tasks_begin: AbstractContextManager[None] = nullcontext()
-        if spoken.name == "asyncio":
+        if tasks.name == "asyncio":
             from workers.workloads.parts import spawn_on_asyncio as choices
 
             if self.join != "TaskGroup":
@@ -63,7 +63,7 @@ class Spawn(Workload):
                 self._tasks_begin = choices.eagerly()
 
     async def run(self, worker: Worker) -> None:
-        """Create all tasks, wait for all, and hold the count against what was asked."""
+        """Create all tasks, wait for all, and compare the count."""
         ran = 0
         sleep, pause_s = self._sleep, self.pause_ms / 1e3
 

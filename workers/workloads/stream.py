@@ -1,4 +1,4 @@
-"""Bulk transfer over loopback: how many bytes a worker's loop moves."""
+"""Bulk transfer over loopback: how many bytes a loop moves."""
 
 import asyncio
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ MIB = 1 << 20
 
 @dataclass
 class Stream(Workload):
-    """One-way TCP transfer: a client writes large blocks and drains, a server reads and drops.
+    """One-way TCP transfer: a client writes large blocks, a server reads and discards them.
 
-    One operation: 1 MiB that has arrived. Both ends share the worker's loop; 10 MiB writes over
-    one connection per worker are those of the blog's TCP benchmark (aditya-2025). Most of the cost
-    is the kernel copying over loopback, not Python.
+    One operation: 1 MiB received. Both ends share the worker's loop. Writes of 10 MiB over one
+    connection per worker are the parameters of aditya-2025's TCP benchmark. Most of the cost is the
+    kernel copying over loopback, not Python.
     """
 
     operation = "MiB"
@@ -24,15 +24,17 @@ class Stream(Workload):
     descriptors = 2  # both ends
 
     connections: int = parameter(1, "connections per worker", at_least=1)
-    write_bytes: int = parameter(10 * MIB, "bytes handed to one write", at_least=1)
-    receiver: Literal["streams", "protocol"] = parameter("streams", "API of the receiving end")
+    write_bytes: int = parameter(10 * MIB, "bytes per write", at_least=1)
+    receiver: Literal["streams", "protocol"] = parameter(
+        "streams", "asyncio API used at the receiving end"
+    )
 
     async def setup(self, worker: Worker) -> None:
-        """Open the worker's own server and connect to it."""
+        """Start the worker's own server and connect to it."""
         self._writers: list[asyncio.StreamWriter] = []
         self._server: asyncio.Server | None = None
         self._sink = Sink(worker)
-        # Written bytes, not zero pages that the kernel maps once and reads from the cache.
+        # Not zeros: the kernel would map all of those to one page, and read it from the cache.
         self._payload = b"\xa5" * self.write_bytes
         listener, host, port = listen(self.connections)
         if self.receiver == "streams":
@@ -54,7 +56,7 @@ class Stream(Workload):
             await writer.drain()
 
     async def teardown(self, worker: Worker) -> None:
-        """Close the writing ends, let the server read to the end, close it."""
+        """Close the writing ends, let the server read the rest, close it."""
         for writer in self._writers:
             writer.close()
             await writer.wait_closed()

@@ -1,5 +1,5 @@
-"""A server that answers every GET alike: so many bytes, so much later, for next to no CPU time.
+"""The responder: a server that gives every GET the same answer after a delay, at little CPU cost.
 
-`python -m workers.services.responder` serves it for anyone to try. It stands for any back end that
-takes its time, and is cheap so that what it costs is never mistaken for the cost of asking it.
+To try it: `python -m workers.services.responder`. It stands for any slow back end. It is cheap, so
+that its own cost does not distort that of the client.
 """

@@ -1,4 +1,4 @@
-"""`python -m workers.services.responder`: answer on its own, for a study or for anyone to try."""
+"""`python -m workers.services.responder`: serve answers, for a study or to try it."""
 
 import argparse
 from collections.abc import Sequence
@@ -20,15 +20,17 @@ def _size(text: str) -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Answer until told to end; return the exit code (2: bad option, 1: it could not go on)."""
+    """Serve until asked to stop; return the exit code (2: bad option, 1: failed)."""
     parser = server_parser(
-        "workers.services.responder", "Answers every GET alike, after a delay.", delay_ms=DELAY_MS
+        "workers.services.responder",
+        "Answers every GET after a delay.",
+        delay_ms=DELAY_MS,
     )
-    size_help = f"bytes of every answer's body ({BODY_BYTES:,})"
+    size_help = f"bytes in the body of each answer ({BODY_BYTES:,})"
     parser.add_argument("--body-bytes", type=_size, default=BODY_BYTES, help=size_help)
     options = read_options(parser, arguments)
     serving_it = partial(serving, bytes(options.body_bytes), delay_s=options.delay_ms / 1_000)
-    welcome = "Answers are at {}"
+    welcome = "Serving at {}"
     return serve(parser, options, lambda: serving_it, own=("body_bytes",), welcome=welcome)
 
 

@@ -1,16 +1,16 @@
-"""Answers on their way out: each leaves when its delay is over, and never before."""
+"""A queue of answers: each is sent when its delay has passed, never before."""
 
 import asyncio
 import time
 from collections import deque
 
-SHORTEST_S = 0.001  # uvloop's clock counts whole ms: less would be none, and the wait would spin
+SHORTEST_S = 0.001  # uvloop's timers have a resolution of 1 ms: shorter waits would spin
 
 
 class DelayLine:
-    """Sends what it is given `delay_s` later.
+    """Sends each answer `delay_s` later.
 
-    All wait equally long, so they leave in the order in which they came, and one timer at a time
+    All wait equally long, so they are sent in the order in which they arrived, and a single timer
     is enough for any number of connections.
     """
 
@@ -21,7 +21,7 @@ class DelayLine:
         self._timer: asyncio.TimerHandle | None = None
 
     def send(self, transport: asyncio.WriteTransport, answer: bytes) -> None:
-        """Send an answer when its time has come, if anybody is still there to hear it."""
+        """Send an answer after the delay, if the connection is still open."""
         if not self._delay_s:
             transport.write(answer)
             return
@@ -30,7 +30,7 @@ class DelayLine:
             self._wait(self._delay_s)
 
     def close(self) -> None:
-        """Send nothing any more."""
+        """Drop the answers that are waiting."""
         self._waiting.clear()
         if self._timer is not None:
             self._timer.cancel()
@@ -39,7 +39,7 @@ class DelayLine:
         self._timer = self._loop.call_later(max(left_s, SHORTEST_S), self._send_due)
 
     def _send_due(self) -> None:
-        now = time.monotonic()  # timers may fire early: what is not due yet waits for the next one
+        now = time.monotonic()  # timers may fire early: what is not due waits for the next one
         waiting = self._waiting
         while waiting and waiting[0][0] <= now:
             _, transport, answer = waiting.popleft()

@@ -1,4 +1,4 @@
-"""The responder's HTTP/1.1: as much of it as a keep-alive GET takes, straight on the protocol.
+"""The responder's HTTP/1.1: only what a keep-alive GET needs, on a bare asyncio protocol.
 
 One process serves one port.
 """
@@ -18,7 +18,7 @@ REFUSED = b"HTTP/1.1 405 Method Not Allowed\r\nAllow: GET\r\nContent-Length: 0\r
 
 
 def answer_with(body: bytes) -> bytes:
-    """Make the answer to every GET."""
+    """Return the answer to every GET, head and body."""
     head = (
         "HTTP/1.1 200 OK\r\n"
         "Content-Type: application/octet-stream\r\n"
@@ -28,13 +28,13 @@ def answer_with(body: bytes) -> bytes:
 
 
 class Answering(asyncio.Protocol):
-    """One connection: every request on it is answered, in order, each after the delay."""
+    """One connection; its requests are answered in order, each after the delay."""
 
     def __init__(self, line: DelayLine, answer: bytes, open_ones: set[asyncio.Transport]) -> None:
         self._line = line
         self._answer = answer
         self._open_ones = open_ones
-        self._begun = b""  # of a request whose end has not come yet
+        self._begun = b""  # the part received of an incomplete request
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport."""
@@ -47,7 +47,7 @@ class Answering(asyncio.Protocol):
         self._open_ones.discard(self._transport)
 
     def data_received(self, data: bytes) -> None:
-        """Answer whole requests; a GET is over at the end of its head."""
+        """Answer complete requests; a GET ends with its head."""
         *heads, self._begun = (self._begun + data).split(END_OF_HEAD)
         for head in heads:
             answer = self._answer if head.startswith(b"GET ") else REFUSED
@@ -58,7 +58,7 @@ class Answering(asyncio.Protocol):
 
 @contextlib.asynccontextmanager
 async def serving(body: bytes, listening: socket.socket, delay_s: float) -> AsyncIterator[str]:
-    """Serve until the block ends; give the URL once an answer has really come back from it."""
+    """Serve until the block ends; give the URL once it has answered a request."""
     loop = asyncio.get_running_loop()
     line, answer = DelayLine(delay_s), answer_with(body)
     open_ones: set[asyncio.Transport] = set()
@@ -77,20 +77,20 @@ async def serving(body: bytes, listening: socket.socket, delay_s: float) -> Asyn
 
 
 async def _check(listening: socket.socket, answer: bytes) -> None:
-    """Ask as a client would.
+    """Send a request as a client would.
 
     Raises:
-        ConnectionError: something else came back.
+        ConnectionError: the answer is not the expected one.
     """
     host, port = listening.getsockname()[:2]
     reader, writer = await asyncio.open_connection(host, port)
     try:
         writer.write(b"GET / HTTP/1.1\r\nHost: responder\r\n\r\n")
-        told = await reader.readexactly(len(answer))
+        received = await reader.readexactly(len(answer))
     except asyncio.IncompleteReadError as error:
-        told = error.partial
+        received = error.partial
     finally:
         writer.close()
         await writer.wait_closed()
-    if told != answer:
-        raise ConnectionError(f"the responder does not answer itself: {told[:80]!r}")
+    if received != answer:
+        raise ConnectionError(f"the responder failed its own check; it answered {received[:80]!r}")

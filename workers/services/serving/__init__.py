@@ -1,1 +1,1 @@
-"""What the local servers that workloads talk to have in common: sockets, processes, their end."""
+"""What all services have in common: options, sockets, processes, start and stop."""

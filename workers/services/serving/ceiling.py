@@ -1,8 +1,8 @@
-"""How much a local server can deliver at most.
+"""The ceiling of a service: the most that it can deliver.
 
-A client that is cheaper than any workload's can be: connections that stay open, one request on its
-way on each, and bodies that are counted, never kept or read. What it gets in a second is what
-no workload can exceed; it says how busy it was itself, since it may be the limit.
+This client is cheaper than any workload: connections stay open, each has one request in flight, and
+bodies are counted, not kept. No workload can exceed the rate that it gets. It also reports how
+busy it was itself, since it may be the limit.
 """
 
 import argparse
@@ -18,17 +18,17 @@ from workers.host.open_files import raise_limit
 from workers.services.serving.loop import new_event_loop
 from workers.services.serving.options import delay
 
-CONNECTIONS = 32  # for each URL, and as many more as the server's delay keeps waiting
+CONNECTIONS = 32  # per URL, plus as many as the server's delay keeps waiting
 CONNECTIONS_MOST = 4_000
-LEAD_S = 0.2  # not counted: caches warm
+LEAD_S = 0.2  # warm-up, not counted
 BUFFER_BYTES = 65_536
 END_OF_HEAD = b"\r\n\r\n"
 
-type Addresses = Callable[[int], Iterator[str]]  # what a connection asks for, by its number
+type Addresses = Callable[[int], Iterator[str]]  # what each connection requests, by its number
 
 
 class Count:
-    """What all connections together have received."""
+    """What all connections have received together."""
 
     def __init__(self) -> None:
         self.requests = 0
@@ -37,15 +37,15 @@ class Count:
 
 
 class Fetcher(asyncio.BufferedProtocol):
-    """One connection: asks for the next page as soon as the one before has come."""
+    """One connection; it requests the next page as soon as it has received the last one."""
 
     def __init__(self, addresses: Iterator[str], host: str, count: Count) -> None:
         self._addresses = addresses
         self._tail = f" HTTP/1.1\r\nHost: {host}\r\n\r\n"
         self._count = count
         self._buffer = bytearray(BUFFER_BYTES)
-        self._head_bytes = 0  # of an answer's head that came so far
-        self._left_bytes = 0  # of its body that is to come
+        self._head_bytes = 0  # received so far of an incomplete head
+        self._left_bytes = 0  # of the body, not received yet
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -53,12 +53,12 @@ class Fetcher(asyncio.BufferedProtocol):
         self._transport = cast("asyncio.Transport", transport)  # uvloop's is no subclass of it
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Bodies overwrite each other; only a head in pieces is put together."""
+        """Return the buffer: bodies overwrite each other, only an incomplete head is kept."""
         del sizehint
         return memoryview(self._buffer)[self._head_bytes :]
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Count what has come; ask again when the page is whole."""
+        """Count what was received; send the next request when the page is complete."""
         if self._left_bytes:
             self._left_bytes -= nbytes
         else:
@@ -84,13 +84,13 @@ class Fetcher(asyncio.BufferedProtocol):
             self._transport.close()
 
     def ask(self) -> None:
-        """Ask for the next page."""
+        """Request the next page."""
         if self._transport and not self._transport.is_closing():
             self._transport.write(f"GET {next(self._addresses)}{self._tail}".encode())
 
 
 def _content_length(head: bytes) -> int | None:
-    """Return how many bytes follow a good answer's head, None for any other answer."""
+    """Return the body's size in bytes; None if the status is not 200 or the size is missing."""
     if not head.startswith(b"HTTP/1.1 200"):
         return None
     _, _, rest = head.lower().partition(b"content-length:")
@@ -99,7 +99,7 @@ def _content_length(head: bytes) -> int | None:
 
 
 def connections_for(delay_s: float, per_s: float) -> int:
-    """Connections that it takes to get `per_s` answers a second from one process.
+    """Number of connections needed to get `per_s` answers per second from one process.
 
     By Little's law a server that waits `delay_s` has `per_s * delay_s` requests waiting.
     """
@@ -109,12 +109,12 @@ def connections_for(delay_s: float, per_s: float) -> int:
 async def load(
     urls: Sequence[str], addresses: Addresses, connections: int, seconds: float, delay_s: float
 ) -> dict[str, float]:
-    """Load servers for `seconds` after a short lead; rates are per second, MB are 10⁶ bytes.
+    """Load the servers for `seconds` after a warm-up; return rates per second (MB: 10⁶ bytes).
 
-    `connections` are for each URL. Answers come in waves `delay_s` apart: it counts for no less.
+    `connections` is per URL. Answers come in waves `delay_s` apart, so it counts for at least that.
 
     Raises:
-        ConnectionError: a server refuses, or answers something else than a page.
+        ConnectionError: a server refuses connections, or answers anything but a page.
     """
     loop = asyncio.get_running_loop()
     count = Count()
@@ -124,7 +124,9 @@ async def load(
         fetch = partial(Fetcher, addresses(number), server.netloc, count)
         _, fetcher = await loop.create_connection(fetch, server.hostname or "", server.port or 80)
         fetchers.append(fetcher)
-    for fetcher in fetchers:  # not before all are there: they would wait for the others' answers
+    for (
+        fetcher
+    ) in fetchers:  # only when all are connected: answers would delay the other connections
         fetcher.ask()
     await asyncio.sleep(LEAD_S + delay_s)
     begun = (time.monotonic(), time.process_time(), count.requests, count.bytes)
@@ -134,7 +136,7 @@ async def load(
         fetcher.close()
     await asyncio.sleep(0)
     if count.wrong or ended[2] == begun[2]:
-        raise ConnectionError(f"it answered {count.wrong!r}")
+        raise ConnectionError(f"the server answered {count.wrong!r}")
     passed_s, cpu_s, requests, received = (
         after - before for before, after in zip(begun, ended, strict=True)
     )
@@ -146,24 +148,29 @@ async def load(
 
 
 def ceiling_parser(module: str, description: str) -> argparse.ArgumentParser:
-    """Make the parser of `python -m MODULE`, for a server's ceiling to add its own options to."""
+    """Make the parser of `python -m MODULE`; a service's ceiling adds its own options."""
     parser = argparse.ArgumentParser(prog=f"python -m {module}", description=description)
-    parser.add_argument("urls", nargs="+", metavar="URL", help="where it answers")
-    parser.add_argument("--seconds", type=float, default=1.0, help="how long to count (1)")
-    parser.add_argument("--delay-ms", type=delay, default=0.0, help="what it waits (0)")
+    parser.add_argument("urls", nargs="+", metavar="URL", help="URL of the server")
+    parser.add_argument("--seconds", type=float, default=1.0, help="seconds to count (1)")
+    parser.add_argument(
+        "--delay-ms",
+        type=delay,
+        default=0.0,
+        help="the delay that the server was started with, ms (0)",
+    )
     return parser
 
 
-def tell(
+def print_ceiling(
     parser: argparse.ArgumentParser,
     options: argparse.Namespace,
     addresses: Addresses,
     *,
     per_s: float,
 ) -> int:
-    """Load the servers and print the figures as one line of JSON.
+    """Load the servers, and print the figures as one line of JSON.
 
-    `per_s` is what one process cannot exceed, whatever the machine.
+    `per_s` is a rate that one server process cannot exceed on any machine.
     """
     raise_limit()
     delay_s = options.delay_ms / 1_000

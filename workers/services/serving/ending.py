@@ -1,7 +1,7 @@
-"""How a local server learns that it is time to end: a signal, or the end of its standard input.
+"""How a service is asked to stop: by a signal, or by the end of its standard input.
 
-Whoever starts it with `--until-eof` holds the other end of a pipe. When that process is gone,
-killed or not, the pipe ends, and so does the server.
+A process that starts it with `--until-eof` holds the other end of a pipe. When that process ends,
+killed or not, the pipe ends, and so does the service.
 """
 
 import asyncio
@@ -15,25 +15,27 @@ STDIN = 0
 CHUNK_BYTES = 4_096
 
 
-def told_to_end(*, until_eof: bool) -> asyncio.Event:
-    """Return an event of the running loop that is set when the server is to end."""
+def stop_requested(*, until_eof: bool) -> asyncio.Event:
+    """Return an event of the running loop that is set when the service has to stop."""
     loop = asyncio.get_running_loop()
-    told = asyncio.Event()
+    requested = asyncio.Event()
     for number in SIGNALS:
         try:
-            loop.add_signal_handler(number, told.set)
-        except NotImplementedError:  # Windows: KeyboardInterrupt ends the loop instead
+            loop.add_signal_handler(number, requested.set)
+        except NotImplementedError:  # Windows: there KeyboardInterrupt ends the loop
             break
     if until_eof:
         # A thread, since files and terminals cannot be polled on every loop.
-        threading.Thread(target=_wait_for_eof, args=(loop, told), name="stdin", daemon=True).start()
-    return told
+        threading.Thread(
+            target=_wait_for_eof, args=(loop, requested), name="stdin", daemon=True
+        ).start()
+    return requested
 
 
-def _wait_for_eof(loop: asyncio.AbstractEventLoop, told: asyncio.Event) -> None:
+def _wait_for_eof(loop: asyncio.AbstractEventLoop, requested: asyncio.Event) -> None:
     # os.read, not sys.stdin: a daemon thread inside a buffered read breaks interpreter shutdown.
-    with contextlib.suppress(OSError):  # no standard input at all is the end of it
+    with contextlib.suppress(OSError):  # a closed standard input counts as ended
         while os.read(STDIN, CHUNK_BYTES):
             pass
-    with contextlib.suppress(RuntimeError):  # the loop is closed: the server has ended already
-        loop.call_soon_threadsafe(told.set)
+    with contextlib.suppress(RuntimeError):  # the loop is closed: the service has already ended
+        loop.call_soon_threadsafe(requested.set)

@@ -1,7 +1,7 @@
-"""A local server as several processes, a port each, for studies that one process could not feed.
+"""A service in several processes with a port each, for studies that one process could not serve.
 
-The parent serves nothing: it starts the others, announces their URLs together, and holds their
-standard inputs, so that they end when it does, however that comes about.
+The parent serves nothing: it starts the others, announces all their URLs, and holds their standard
+inputs, so that they end when it ends, even if it is killed.
 """
 
 import asyncio
@@ -10,9 +10,9 @@ import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Sequence
 
-from workers.services.serving.ending import told_to_end
+from workers.services.serving.ending import stop_requested
 
-END_S = 5.0  # for a process to end by itself before it is killed
+END_S = 5.0  # a process that has not ended by then is killed
 
 
 async def serve_together(
@@ -22,8 +22,8 @@ async def serve_together(
     *,
     until_eof: bool,
 ) -> int:
-    """Run `python -m COMMAND` once per port until told to end; return the exit code."""
-    told = told_to_end(until_eof=until_eof)
+    """Run `python -m COMMAND` once per port until asked to stop; return the exit code."""
+    requested = stop_requested(until_eof=until_eof)
     children: list[Process] = []
     try:
         for port in ports:
@@ -35,22 +35,22 @@ async def serve_together(
         for child in children:
             ready = await child.stdout.readline() if child.stdout else b""
             if not ready:
-                return await child.wait() or 1  # it has said why
+                return await child.wait() or 1  # it has printed why
             urls += json.loads(ready)["urls"]
         announce(urls)
-        return await _until_one_ends(told, children)
+        return await _until_one_ends(requested, children)
     finally:
         await asyncio.gather(*map(_end, children))
 
 
-async def _until_one_ends(told: asyncio.Event, children: Sequence[Process]) -> int:
-    """Wait for the word to end (0) or for a process that ended without it (1)."""
-    waiting = [asyncio.create_task(told.wait())]
+async def _until_one_ends(requested: asyncio.Event, children: Sequence[Process]) -> int:
+    """Wait for the request to stop (0), or for a process that ends before it (1)."""
+    waiting = [asyncio.create_task(requested.wait())]
     ended = [asyncio.create_task(child.wait()) for child in children]
     await asyncio.wait([*waiting, *ended], return_when=asyncio.FIRST_COMPLETED)
     for task in (*waiting, *ended):
         task.cancel()
-    return 0 if told.is_set() else 1
+    return 0 if requested.is_set() else 1
 
 
 async def _end(child: Process) -> None:

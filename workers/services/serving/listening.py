@@ -1,19 +1,19 @@
-"""A local server's listening sockets, opened before anything slow is imported or made.
+"""A service's listening socket, opened before anything slow is imported or generated.
 
-They are made with protocol TCP by name: made with 0, asyncio would leave Nagle's algorithm on.
+It names the protocol TCP: with protocol 0 asyncio would leave Nagle's algorithm on.
 """
 
 import socket
 
-# What Linux queues of connections before they are accepted, unless told otherwise (somaxconn).
+# Connections that Linux queues before they are accepted, by default (somaxconn).
 BACKLOG = 4_096
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Open a listening socket; port 0 lets the system choose.
+    """Open a listening socket; with port 0 the system chooses one.
 
     Raises:
-        OSError: no such host, or the port is taken or not allowed.
+        OSError: no such host, or the port is in use or not permitted.
     """
     family, kind, protocol, _, address = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
@@ -30,6 +30,6 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def url_of(listening: socket.socket) -> str:
-    """Return the URL of a listening socket, with the address as digits (nothing to resolve)."""
+    """Return the URL of a listening socket, with a numeric address (nothing to resolve)."""
     host, port = listening.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,11 +1,11 @@
-"""The event loop of local servers and of what measures their ceilings: the quickest there is."""
+"""The event loop of services, and of the clients that measure them: the fastest installed."""
 
 import asyncio
 import importlib
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """Make a uvloop where it is installed, asyncio's own loop elsewhere."""
+    """Make a uvloop if it is installed, else asyncio's own loop."""
     try:
         uvloop = importlib.import_module("uvloop")
     except ImportError:

@@ -1,4 +1,4 @@
-"""The options that every local server has, checked where they are read."""
+"""The command-line options that every service has."""
 
 import argparse
 from collections.abc import Sequence
@@ -8,37 +8,46 @@ DELAY_MOST_MS = 60_000
 
 
 def server_parser(module: str, description: str, *, delay_ms: float) -> argparse.ArgumentParser:
-    """Make the parser of `python -m MODULE`, for a server to add its own options to."""
+    """Make the parser of `python -m MODULE`; a service adds its own options."""
     parser = argparse.ArgumentParser(
         prog=f"python -m {module}", description=description, allow_abbrev=False
     )
     add = parser.add_argument
-    add("--delay-ms", type=delay, default=delay_ms, help=f"wait before an answer ({delay_ms:g})")
+    add(
+        "--delay-ms",
+        type=delay,
+        default=delay_ms,
+        help=f"delay before an answer, ms ({delay_ms:g})",
+    )
     add("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
-    add("--port", type=_port, default=0, help="port; 0: the system chooses (0)")
-    add("--processes", type=count, default=1, help="processes, a port each (1)")
+    add("--port", type=_port, default=0, help="port; 0: any free one (0)")
+    add(
+        "--processes", type=count, default=1, help="number of processes, each with its own port (1)"
+    )
     add("--until-eof", action="store_true", help="end when standard input ends")
     return parser
 
 
 def read_options(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
-    """Read the command line; a bad one ends the program with exit code 2."""
+    """Parse the command line; a bad one ends the program with exit code 2."""
     options = parser.parse_args(arguments)
     if options.port and options.port + options.processes - 1 > PORT_MOST:
-        parser.error(f"--port {options.port}: no room for {options.processes} ports from there")
+        parser.error(
+            f"--port {options.port}: {options.processes} ports from there end above {PORT_MOST}"
+        )
     return options
 
 
 def count(text: str) -> int:
-    """Read a number of things, at least 1."""
+    """Parse a number, at least 1."""
     if (number := int(text)) < 1:
         raise argparse.ArgumentTypeError(f"expected at least 1, got {text}")
     return number
 
 
 def delay(text: str) -> float:
-    """Read a delay in ms."""
-    if not 0 <= (number := float(text)) <= DELAY_MOST_MS:  # nan is refused too
+    """Parse a delay in ms."""
+    if not 0 <= (number := float(text)) <= DELAY_MOST_MS:  # also refuses nan
         raise argparse.ArgumentTypeError(f"expected 0 to {DELAY_MOST_MS} ms, got {text}")
     return number
 

@@ -1,4 +1,4 @@
-"""A local server as a program: one process or several, one line of JSON when it really answers.
+"""A service as a program: one process or several, and one line of JSON once it answers.
 
 The line is `{"urls": [...], "pid": ...}`.
 """
@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 
 from workers.host.open_files import raise_limit
-from workers.services.serving.ending import told_to_end
+from workers.services.serving.ending import stop_requested
 from workers.services.serving.family import serve_together
 from workers.services.serving.listening import listen
 from workers.services.serving.loop import new_event_loop
 
-# Serves on a socket while its block runs; gives the URL once it has answered.
+# Serves on a socket while its block runs; gives the URL once it has answered a request.
 type Serving = Callable[[socket.socket], AbstractAsyncContextManager[str]]
 
 
@@ -30,17 +30,17 @@ def serve(
     own: Sequence[str],
     welcome: str,
 ) -> int:
-    """Serve until told to end; return the exit code (2: bad option, 1: it could not go on).
+    """Serve until asked to stop; return the exit code (2: bad option, 1: failed).
 
-    `make` imports and makes what is served, after the port is known to be free. `own` are the
-    server's own options, by name. `welcome` tells a person where to look, in place of `{}`.
+    `make` imports and generates what is served, after the port is open. `own` are the names of the
+    service's own options. `welcome` is printed for a person, with the URL in place of `{}`.
     """
 
     def announce(urls: list[str]) -> None:
         print(json.dumps({"urls": urls, "pid": os.getpid()}), flush=True)
         if not options.until_eof:
             places = " and ".join(welcome.format(url) for url in urls)
-            print(f"{places}; Ctrl-C ends it.", file=sys.stderr, flush=True)
+            print(f"{places}. Press Ctrl-C to stop.", file=sys.stderr, flush=True)
 
     if options.processes == 1:
         return _serve_alone(parser, options, make, announce)
@@ -70,24 +70,24 @@ def _serve_alone(
     try:
         serving = make()
     except ImportError as error:
-        parser.exit(1, f"{parser.prog}: something is not installed ({error})\n")
+        parser.exit(1, f"{parser.prog}: a package is missing: {error}\n")
 
-    async def until_told() -> int:
-        told = told_to_end(until_eof=options.until_eof)
+    async def until_stopped() -> int:
+        requested = stop_requested(until_eof=options.until_eof)
         async with serving(listening) as url:
             announce([url])
-            await told.wait()
+            await requested.wait()
         return 0
 
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
-        return runner.run(until_told())
+        return runner.run(until_stopped())
 
 
 def run_program(main: Callable[[Sequence[str]], int]) -> None:
-    """Call a server's `main` and end the process with its exit code."""
+    """Call a service's `main`, and end the process with its exit code."""
     try:
         sys.exit(main(sys.argv[1:]))
-    except KeyboardInterrupt:  # before the server could listen for it
+    except KeyboardInterrupt:  # before its signal handler was installed
         sys.exit(0)
-    except BrokenPipeError:  # nobody is there any more to be told where it is
+    except BrokenPipeError:  # whoever started it is gone
         os._exit(0)

@@ -1,5 +1,5 @@
-"""A small news site for scraping: deterministic pages with the structure of Hacker News.
+"""The site: deterministic news pages with the structure of Hacker News, for scraping.
 
-`python -m workers.services.site` serves it for anyone to try. It runs in processes of its own, so
-what it costs is never mistaken for the cost of scraping it.
+To try it: `python -m workers.services.site`. It runs in separate processes, so that its own cost
+is not part of the cost of scraping it.
 """

@@ -1,4 +1,4 @@
-"""`python -m workers.services.site`: serve the news site, for a study or for anyone."""
+"""`python -m workers.services.site`: serve the news site, for a study or to try it."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -10,14 +10,16 @@ from workers.services.site.stories import PAGES, News
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve until told to end; return the exit code (2: bad option, 1: it could not go on)."""
+    """Serve until asked to stop; return the exit code (2: bad option, 1: failed)."""
     parser = server_parser(
         "workers.services.site",
         "A deterministic news site with the structure of Hacker News, for scraping.",
         delay_ms=0.0,
     )
-    parser.add_argument("--seed", type=int, default=1, help="what the pages are made from (1)")
-    pages_help = f"list pages, 30 stories each ({PAGES})"
+    parser.add_argument(
+        "--seed", type=int, default=1, help="seed that the pages are generated from (1)"
+    )
+    pages_help = f"number of list pages, 30 stories each ({PAGES})"
     parser.add_argument("--pages", type=count, default=PAGES, help=pages_help)
     options = read_options(parser, arguments)
 
@@ -28,7 +30,7 @@ def main(arguments: Sequence[str]) -> int:
         shelf.fill()
         return partial(serving, shelf, delay_s=options.delay_ms / 1_000)
 
-    welcome = "The news is at {}/news"
+    welcome = "Serving news at {}/news"
     return serve(parser, options, make, own=("seed", "pages"), welcome=welcome)
 
 

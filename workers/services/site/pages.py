@@ -1,7 +1,7 @@
-"""Facts to HTML: list pages and threads with the structure that Hacker News' pages have.
+"""From stories to HTML: list pages and threads with the structure of Hacker News' pages.
 
-Rows, classes, ids, nesting, unclosed `<p>`s and both kinds of quotes are as there, so a scraper
-written for that site works here with nothing but the base URL changed. The texts are our own.
+Rows, classes, ids, nesting, unclosed `<p>`s and both kinds of quotes are the same, so a scraper
+written for that site works here if only the base URL is changed. The texts are our own.
 """
 
 import html
@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 from workers.services.site.stories import ID_STEP, Comment, News, Story
 
-DAY = "2026-01-01"  # every age is of this day, so pages never change
+DAY = "2026-01-01"  # the date of every story and comment, so that pages never change
 DAY_S = 1_767_225_600  # its midnight, UTC, in seconds since the epoch
 INDENT_PX = 40
 
-# Ages as they are written: (title of the span, words), one for each minute of the day.
+# How ages are written: (title of the span, words), one for each minute of the day.
 _AGES = [
     (
         f"{DAY}T{minute // 60:02}:{minute % 60:02}:00 {DAY_S + 60 * minute}",
@@ -30,14 +30,14 @@ STYLE = (
     b".subtext, .subtext a, .comhead, .comhead a, .reply a { color: #828282; font-size: 7pt }\n"
     b".votearrow:after { content: '\\25b2' } .commtext { font-size: 9pt }\n"
 )
-# A transparent pixel: the indentation of comments is an image of it, as in 1999.
+# A transparent pixel: comments are indented by stretching an image of it.
 PIXEL = bytes.fromhex(
     "47494638396101000100800000000000ffffff21f90401000000002c000000000100010000020144003b"
 )
 
 
 def _frame(operation: str, title: str, body: str) -> bytes:
-    """Put a page's rows between the header and the footer that all pages share."""
+    """Put a page's rows between the header and the footer of all pages."""
     return (
         f'<html lang="en" op="{operation}"><head><meta name="referrer" content="origin">'
         '<meta charset="utf-8">'
@@ -67,7 +67,7 @@ def _count(number: int, noun: str, space: str = " ") -> str:
 
 
 def _story_rows(story: Story, rank: str, goto: str) -> str:
-    """The two rows of a story, the same in a list and on top of its thread."""
+    """Render the two rows of a story, the same in a list and at the top of its thread."""
     title, words = _AGES[story.minute]
     link = html.escape(story.link)
     comments = _count(story.comments, "comment", "&nbsp;") if story.comments else "discuss"
@@ -127,16 +127,16 @@ def item_page(news: News, story: Story) -> bytes:
 
 
 def missing_page() -> bytes:
-    """Render the answer to an address that the site does not have."""
+    """Render the page for an unknown address."""
     body = '<tr><td><p>No such page. <a href="/news">Back to the news</a></p></td></tr>'
     return _frame("missing", "No such page", body)
 
 
 def _neighbours(thread: Sequence[Comment]) -> list[tuple[str, int]]:
-    """For each comment: its links to root, parent and next, and how many rows it folds away.
+    """For each comment: its link to the next sibling, and how many rows its thread has.
 
-    One pass from the end: the nearest comment below with the same or a smaller indent ends a
-    comment's own thread.
+    One pass from the end: a comment's thread ends at the nearest comment below it with the same or
+    a smaller indent.
     """
     found = []
     ends = [len(thread)] * (max((comment.indent for comment in thread), default=0) + 2)

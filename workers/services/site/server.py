@@ -1,4 +1,4 @@
-"""The site's HTTP: aiohttp's low-level server, kept cheap so that it is never the bottleneck.
+"""The site's HTTP: aiohttp's low-level server, which is cheap enough not to be the bottleneck.
 
 One process serves one port.
 """
@@ -15,14 +15,14 @@ from workers.services.serving.listening import BACKLOG, url_of
 from workers.services.site.pages import missing_page
 from workers.services.site.shelf import HTML, Shelf
 
-SHUTDOWN_S = 0.5  # for answers under way when the site is told to end
-SHORTEST_SLEEP_S = 0.001  # libuv rounds less than that to nothing, and the wait would spin
+SHUTDOWN_S = 0.5  # for answers in progress when the site has to stop
+SHORTEST_SLEEP_S = 0.001  # libuv rounds shorter sleeps to 0, and the wait would spin
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.Response]]
 
 
 def handler(shelf: Shelf, delay_s: float) -> Handler:
-    """Make the handler of all requests; every answer waits for at least `delay_s`."""
+    """Make the handler of all requests; it waits at least `delay_s` before each answer."""
     missing = missing_page()
 
     async def answer(request: web.BaseRequest) -> web.Response:
@@ -40,15 +40,15 @@ def handler(shelf: Shelf, delay_s: float) -> Handler:
 
 
 async def at_least(delay_s: float) -> None:
-    """Sleep until `delay_s` have really passed: uvloop's timers may fire a little early."""
+    """Sleep for at least `delay_s`: uvloop's timers may fire a little early."""
     due = time.monotonic() + delay_s
-    while (left_s := due - time.monotonic()) > 0:  # noqa: ASYNC110 - it is time that is waited for
+    while (left_s := due - time.monotonic()) > 0:  # noqa: ASYNC110 - it waits for a time, not for an event
         await asyncio.sleep(max(left_s, SHORTEST_SLEEP_S))
 
 
 @contextlib.asynccontextmanager
 async def serving(shelf: Shelf, listening: socket.socket, delay_s: float) -> AsyncIterator[str]:
-    """Serve until the block ends; give the URL once a page has really come back from it."""
+    """Serve until the block ends; give the URL once it has served a page."""
     server = web.Server(handler(shelf, delay_s), access_log=None)
     runner = web.ServerRunner(server, shutdown_timeout=SHUTDOWN_S)
     await runner.setup()
@@ -75,4 +75,4 @@ async def _check(listening: socket.socket) -> None:
         writer.close()
         await writer.wait_closed()
     if not answer.startswith(b"HTTP/1.1 200 ") or not answer.rstrip().endswith(b"</html>"):
-        raise ConnectionError(f"the site does not answer itself: {answer[:80]!r}")
+        raise ConnectionError(f"the site failed its own check; it answered {answer[:80]!r}")

@@ -1,4 +1,4 @@
-"""The site's pages by address: each rendered once and then served from memory."""
+"""The site's pages by address, each rendered once and then served from memory."""
 
 from urllib.parse import parse_qs, urlsplit
 
@@ -6,8 +6,8 @@ from workers.services.site.pages import PIXEL, STYLE, item_page, list_page
 from workers.services.site.stories import PAGES, News
 
 HTML = "text/html; charset=utf-8"
-# How many pages stay in memory, at about 75 kB each. The default site has 3,100; a site of many
-# thousand list pages renders what does not fit again at each request.
+# Pages kept in memory, at about 75 kB each. The default site has 3,100; of a site with many
+# thousand list pages, those that do not fit are rendered again at each request.
 KEPT_PAGES = 10_000
 FIXED = {"/news.css": (STYLE, "text/css; charset=utf-8"), "/s.gif": (PIXEL, "image/gif")}
 
@@ -15,21 +15,21 @@ Page = tuple[bytes, str]  # the body and its content type
 
 
 class Shelf:
-    """Finds the page for an address, rendering it if nobody has asked for it yet."""
+    """Finds the page for an address, and renders it at its first request."""
 
     def __init__(self, news: News) -> None:
         self._news = news
         self._pages: dict[str, Page] = dict(FIXED)
 
     def find(self, address: str) -> Page | None:
-        """Return the page at `address` (path and query as requested), None if there is none."""
+        """Return the page at `address` (path and query as requested); None if there is none."""
         page = self._pages.get(address)
         return page if page is not None else self._look_up(address)
 
     def fill(self) -> None:
-        """Render the pages of a site of the default size, so that no request has to wait.
+        """Render all pages of a site of the default size, so that no request has to wait.
 
-        Takes about a second, which is better spent before the first window than inside it.
+        It takes about a second, better spent before the first window than inside it.
         """
         for number in range(1, min(self._news.pages, PAGES) + 1):
             self._list(number)
@@ -66,6 +66,6 @@ class Shelf:
 
 
 def _number(values: list[str]) -> int:
-    """Read the last value as a number; anything else is 0, which no page has."""
+    """Parse the last value as a number; anything else is 0, which no page has."""
     text = values[-1] if values else ""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0

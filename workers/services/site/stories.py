@@ -1,7 +1,7 @@
-"""The facts behind the news site: stories and threads, made from a seed alone.
+"""The data behind the news site: stories and threads, generated from a seed.
 
-The site renders them and a scraping worker checks against them; neither asks the other. Only
-`random.Random(text).random()` is used, which Python promises to keep the same in every version.
+The site renders them, and a scraping worker generates the same ones to check its results. Only
+`random.Random(text).random()` is used, which Python guarantees to be the same in every version.
 """
 
 from collections.abc import Iterator
@@ -14,11 +14,11 @@ from workers.services.site.words import AUTHORS, CLAIMS, SITES, THINGS, WRITINGS
 STORIES_PER_PAGE = 30
 PAGES = 100
 FIRST_ID = 40_000_000
-ID_STEP = 1_000  # a story's comments have the ids between its own and the next one's
+ID_STEP = 1_000  # a story's comments have the ids between its own and the next story's
 COMMENTS_LEAST, COMMENTS_MOST = 40, 80  # 60 on average, like a front-page story's
 DEEPEST = 8
-ANSWERS = 0.55  # how often a comment answers the one above it
-TWO_PARAGRAPHS = 0.3  # how often one has two paragraphs; makes pages of about 70 KB
+ANSWERS = 0.55  # share of comments that answer the one above
+TWO_PARAGRAPHS = 0.3  # share of comments with two paragraphs; makes pages of about 70 KB
 MINUTES_A_DAY = 1_440
 # One story in this many has no comment yet ("discuss"), and one has a single point and comment.
 # Real lists have such rows; a scraper that stumbles over them is wrong.
@@ -36,12 +36,12 @@ class Comment(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The text as a parser finds it: all paragraphs, nothing between them."""
+        """The text as a parser returns it: all paragraphs, with nothing between them."""
         return "".join(paragraph.text for paragraph in self.paragraphs)
 
 
 class Story(NamedTuple):
-    """One story: what the list shows of it. `place` counts from 0 at the top of page 1."""
+    """One story, as a list shows it. `place` counts from 0 at the top of page 1."""
 
     place: int
     id: int
@@ -96,14 +96,14 @@ class News:
         return [self.story(place) for place in range(first, first + STORIES_PER_PAGE)]
 
     def find(self, item_id: int) -> Story | None:
-        """Return the story with this id, None if the site has none."""
+        """Return the story with this id; None if the site has none."""
         place, rest = divmod(item_id - FIRST_ID, ID_STEP)
         if rest or not 0 <= place < self.pages * STORIES_PER_PAGE:
             return None
         return self.story(place)
 
     def thread(self, story: Story) -> Iterator[Comment]:
-        """Make the story's comments in page order; a reply is indented one deeper."""
+        """Generate the story's comments in page order; a reply is indented one level deeper."""
         random = Random(f"{self.seed}/thread/{story.place}")
         indent = -1
         for number in range(1, story.comments + 1):

@@ -1,23 +1,23 @@
-"""What the news site's people write: phrases as they are read and as they are sent in HTML.
+"""The texts of the news site: phrases, as text and as HTML.
 
-The phrases are full of `'`, `&`, `<`, `"`, dashes and accents, so that a parser that decodes
-badly gives another text, and a story that was parsed wrongly is noticed.
+They are full of `'`, `&`, `<`, `"`, dashes and accents, so that a parser that decodes them wrongly
+returns another text, which the workload notices.
 """
 
 import html
 from typing import NamedTuple
 
-PARAGRAPHS = 256  # how many there are to choose from
+PARAGRAPHS = 256  # number of different ones
 
 
 class Phrase(NamedTuple):
-    """A piece of writing: `text` is what a reader sees, `markup` what the page holds."""
+    """A piece of text: `text` is what a reader sees, `markup` what the page contains."""
 
     text: str
     markup: str
 
 
-# Domains under `.example` belong to nobody (RFC 2606), so no link leads anywhere.
+# Domains under `.example` are reserved (RFC 2606), so no link leads anywhere.
 SITES = tuple(
     f"{name}.example"
     for name in (
@@ -69,7 +69,7 @@ ENDINGS = (
 
 
 def phrase(text: str) -> Phrase:
-    """Escape a comment's text as Hacker News does, slashes included."""
+    """Escape a comment's text as Hacker News does, including slashes."""
     return Phrase(text, html.escape(text).replace("/", "&#x2F;"))
 
 
@@ -91,7 +91,7 @@ def _sentence(number: int) -> Phrase:
 
 
 def _paragraph(number: int) -> Phrase:
-    """Put one or two sentences together; some have an aside or a link after them."""
+    """Join one or two sentences; some are followed by an aside or a link."""
     parts = [_sentence(2 * number)]
     if number % 3 == 0:
         parts += [phrase(" "), _sentence(2 * number + 1)]

@@ -1,4 +1,4 @@
-"""The two ends of an echo connection, in asyncio's three APIs."""
+"""Client and server of an echo connection, in each of asyncio's three APIs."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,8 +11,8 @@ from workers.workloads.parts.turns import turns
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Whose connections, how many, what goes round on them, and what work each trip carries."""
+class EchoSetup:
+    """What to set up: connections of which worker, how many, payload, and work per round trip."""
 
     worker: Worker
     connections: int
@@ -22,20 +22,20 @@ class Wanted:
 
 
 class Client(Protocol):
-    """The end that sends, waits for everything to come back, and counts."""
+    """The end that sends, waits until everything has come back, and counts."""
 
     transport: asyncio.Transport
 
     async def run(self) -> None:
-        """Make round trips until the worker is stopped; the last one is finished."""
+        """Make round trips until the worker is stopped; finish the last one."""
 
     async def close(self) -> None:
-        """Close the connection and wait until it is gone."""
+        """Close the connection and wait until it is closed."""
 
 
 @dataclass
 class Ends:
-    """A server at its host and port, and its clients, closed together."""
+    """A server, its host and port, and its clients; closed together."""
 
     server: asyncio.Server
     address: tuple[str, int]
@@ -43,33 +43,33 @@ class Ends:
     handlers: set[asyncio.Task[None]] = field(default_factory=set)
     checking: asyncio.StreamWriter | None = None
 
-    async def check(self, wanted: Wanted) -> None:
-        """Make a round trip on one more connection, and compare the bytes.
+    async def check(self, setup: EchoSetup) -> None:
+        """Make a round trip on an extra connection, and compare the bytes.
 
-        It stays open: an end of file makes asyncio free a receive buffer of 256 KiB, after which
-        glibc handles all others differently.
+        It stays open: at an end of file asyncio frees a receive buffer of 256 KiB, after which
+        glibc allocates all later ones differently.
 
         Raises:
             WrongEchoError: they differ.
-            ConnectionResetError: the server hung up.
+            ConnectionResetError: the server closed the connection.
         """
-        tls = wanted.contexts.client
+        tls = setup.contexts.client
         reader, self.checking = await asyncio.open_connection(*self.address, ssl=tls)
-        self.checking.write(wanted.payload)
+        self.checking.write(setup.payload)
         try:
-            echoed = await reader.readexactly(len(wanted.payload))
+            echoed = await reader.readexactly(len(setup.payload))
         except asyncio.IncompleteReadError:
-            raise ConnectionResetError("the echo server hung up") from None
-        if echoed != wanted.payload:
+            raise ConnectionResetError(CLOSED) from None
+        if echoed != setup.payload:
             raise WrongEchoError("the echo differs from what was sent")
 
     def tls(self) -> str:
-        """Version and cipher that the ends agreed on: `TLSv1.3 TLS_AES_256_GCM_SHA384`."""
-        agreed = self.clients[0].transport.get_extra_info("cipher")
-        return f"{agreed[1]} {agreed[0]}" if agreed else "none"
+        """TLS version and cipher in use: `TLSv1.3 TLS_AES_256_GCM_SHA384`."""
+        cipher = self.clients[0].transport.get_extra_info("cipher")
+        return f"{cipher[1]} {cipher[0]}" if cipher else "none"
 
     async def close(self) -> None:
-        """Close clients first: a server waits for every client to be gone."""
+        """Close the clients first: a server waits until every client has closed."""
         for client in self.clients:
             await client.close()
         if self.checking:
@@ -81,20 +81,23 @@ class Ends:
         await self.server.wait_closed()
 
 
+CLOSED = "the echo server closed the connection"
+
+
 class WrongEchoError(Exception):
-    """What came back is not what was sent."""
+    """What came back differs from what was sent."""
 
 
 class Trips:
-    """Counts the round trips of one connection, with the CPU work that each carries."""
+    """Counts the round trips of one connection, and does the CPU work of each."""
 
     transport: asyncio.Transport
 
-    def __init__(self, wanted: Wanted) -> None:
-        self.worker = wanted.worker
-        self.payload = wanted.payload
-        self.work_turns = wanted.work_turns
-        self.left = len(wanted.payload)
+    def __init__(self, setup: EchoSetup) -> None:
+        self.worker = setup.worker
+        self.payload = setup.payload
+        self.work_turns = setup.work_turns
+        self.left = len(setup.payload)
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -103,13 +106,13 @@ class Trips:
         self.transport = cast(asyncio.Transport, transport)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Note the end; an end in mid-trip is an error."""
+        """Note the end; it is an error in the middle of a round trip."""
         self.lost.set_result(None)
         if not self.ended.done():
-            self.ended.set_exception(error or ConnectionResetError("the echo server hung up"))
+            self.ended.set_exception(error or ConnectionResetError(CLOSED))
 
-    def came(self, size: int) -> None:
-        """Take note of bytes that came back; a whole payload is a round trip."""
+    def received(self, size: int) -> None:
+        """Count bytes that came back; a whole payload is a round trip."""
         self.left -= size
         if self.left:
             return
@@ -123,12 +126,12 @@ class Trips:
             self.ended.set_result(None)
 
     async def run(self) -> None:
-        """Send the first payload; `came` sends the others."""
+        """Send the first payload; `received` sends the others."""
         self.transport.write(self.payload)
         await self.ended
 
     async def close(self) -> None:
-        """Close and wait for the transport to be gone."""
+        """Close the transport and wait until it is closed."""
         if not self.ended.done():
             self.ended.cancel()
         self.transport.close()
@@ -136,7 +139,7 @@ class Trips:
 
 
 class ProtocolServer(asyncio.Protocol):
-    """Echoes what it is given."""
+    """Echoes what it receives."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport."""
@@ -151,15 +154,15 @@ class ProtocolClient(Trips, asyncio.Protocol):
     """Counts round trips in `data_received`."""
 
     def data_received(self, data: bytes) -> None:
-        """Take note of what came back."""
-        self.came(len(data))
+        """Count what came back."""
+        self.received(len(data))
 
 
 BUFFER_BYTES = 65_536
 
 
 class BufferedServer(asyncio.BufferedProtocol):
-    """Echoes from a buffer of its own: nothing is allocated per read."""
+    """Echoes from its own buffer: reading allocates nothing."""
 
     def __init__(self) -> None:
         self._buffer = memoryview(bytearray(BUFFER_BYTES))
@@ -173,15 +176,15 @@ class BufferedServer(asyncio.BufferedProtocol):
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Send back a copy: the buffer is overwritten by the next read."""
+        """Send back a copy: the next read overwrites the buffer."""
         self.transport.write(bytes(self._buffer[:nbytes]))
 
 
 class BufferedClient(Trips, asyncio.BufferedProtocol):
     """Counts round trips in `buffer_updated`."""
 
-    def __init__(self, wanted: Wanted) -> None:
-        super().__init__(wanted)
+    def __init__(self, setup: EchoSetup) -> None:
+        super().__init__(setup)
         self._buffer = bytearray(BUFFER_BYTES)
 
     def get_buffer(self, sizehint: int) -> bytearray:
@@ -189,17 +192,17 @@ class BufferedClient(Trips, asyncio.BufferedProtocol):
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Take note of what came back."""
-        self.came(nbytes)
+        """Count what came back."""
+        self.received(nbytes)
 
 
 class StreamsClient:
     """Counts round trips in a coroutine."""
 
     def __init__(
-        self, wanted: Wanted, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, setup: EchoSetup, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        self._worker, self._payload, self._turns = wanted.worker, wanted.payload, wanted.work_turns
+        self._worker, self._payload, self._turns = setup.worker, setup.payload, setup.work_turns
         self._reader, self._writer = reader, writer
         self.transport = cast(asyncio.Transport, writer.transport)
 
@@ -215,7 +218,7 @@ class StreamsClient:
                 turns(work_turns)
 
     async def close(self) -> None:
-        """Close the stream and wait for it to be gone."""
+        """Close the stream and wait until it is closed."""
         self._writer.close()
         await self._writer.wait_closed()
 
@@ -223,29 +226,29 @@ class StreamsClient:
 async def _with_protocols(
     server_of: Callable[[], asyncio.BaseProtocol],
     client_of: type[ProtocolClient] | type[BufferedClient],
-    wanted: Wanted,
+    setup: EchoSetup,
 ) -> Ends:
     loop = asyncio.get_running_loop()
-    listener, host, port = listen(wanted.connections)
-    tls = wanted.contexts
+    listener, host, port = listen(setup.connections)
+    tls = setup.contexts
     server = await loop.create_server(server_of, sock=listener, ssl=tls.server)
     ends = Ends(server, (host, port))
-    for _ in range(wanted.connections):
-        client = client_of(wanted)
+    for _ in range(setup.connections):
+        client = client_of(setup)
         await loop.create_connection(lambda made=client: made, host, port, ssl=tls.client)
         ends.clients.append(client)
     return ends
 
 
-async def _with_protocol(wanted: Wanted) -> Ends:
-    return await _with_protocols(ProtocolServer, ProtocolClient, wanted)
+async def _with_protocol(setup: EchoSetup) -> Ends:
+    return await _with_protocols(ProtocolServer, ProtocolClient, setup)
 
 
-async def _with_buffered(wanted: Wanted) -> Ends:
-    return await _with_protocols(BufferedServer, BufferedClient, wanted)
+async def _with_buffered(setup: EchoSetup) -> Ends:
+    return await _with_protocols(BufferedServer, BufferedClient, setup)
 
 
-async def _with_streams(wanted: Wanted) -> Ends:
+async def _with_streams(setup: EchoSetup) -> Ends:
     handlers: set[asyncio.Task[None]] = set()
 
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -258,17 +261,17 @@ async def _with_streams(wanted: Wanted) -> Ends:
         writer.close()
         await writer.wait_closed()
 
-    listener, host, port = listen(wanted.connections)
-    tls = wanted.contexts
+    listener, host, port = listen(setup.connections)
+    tls = setup.contexts
     server = await asyncio.start_server(echo, sock=listener, ssl=tls.server)
     ends = Ends(server, (host, port), handlers=handlers)
-    for _ in range(wanted.connections):
+    for _ in range(setup.connections):
         reader, writer = await asyncio.open_connection(host, port, ssl=tls.client)
-        ends.clients.append(StreamsClient(wanted, reader, writer))
+        ends.clients.append(StreamsClient(setup, reader, writer))
     return ends
 
 
-ENDS: dict[str, Callable[[Wanted], Awaitable[Ends]]] = {
+ENDS: dict[str, Callable[[EchoSetup], Awaitable[Ends]]] = {
     "protocol": _with_protocol,
     "buffered": _with_buffered,
     "streams": _with_streams,

@@ -1,4 +1,4 @@
-"""What workloads with aiohttp as their client share: what is in use, and where their server is."""
+"""What workloads with aiohttp as their client share: the parser in use, the server's URL."""
 
 import aiohttp
 import aiohttp.http_parser
@@ -7,7 +7,7 @@ from workers import Worker
 
 
 def client_facts() -> dict[str, str]:
-    """Tell the client in use; aiohttp falls back to pure Python without a word."""
+    """The client and parser in use; aiohttp falls back to pure Python without a warning."""
     http = aiohttp.http_parser
     pure = http.HttpResponseParser is http.HttpResponseParserPy
     return {
@@ -16,16 +16,16 @@ def client_facts() -> dict[str, str]:
     }
 
 
-def service_url(worker: Worker, service: str, needs: str) -> str:
-    """The worker's own URL of a service that the driver has started; workers share them evenly.
+def service_url(worker: Worker, service: str, workload: str) -> str:
+    """This worker's URL of a service that the driver has started; workers share the URLs evenly.
 
     Raises:
-        ValueError: there is none; says who `needs` it ("fetch needs a server").
+        ValueError: the cell names no URL of that service; `workload` is for the message.
     """
     urls = worker.services.get(service)
     if not urls:
         raise ValueError(
-            f"{needs}: start `python -m workers.{service}` and put its URLs into "
-            f'"services": {{"{service}": [...]}}'
+            f"{workload} needs a {service}: start `python -m workers.services.{service}` and put its "
+            f'URLs into the cell: "services": {{"{service}": [...]}}'
         )
     return urls[worker.index % len(urls)]

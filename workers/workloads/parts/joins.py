@@ -1,4 +1,4 @@
-"""The ways of asyncio to start many coroutines and have all their results, in order."""
+"""asyncio's ways to run many coroutines as tasks and collect all their results, in order."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
@@ -10,26 +10,26 @@ Join = Literal["TaskGroup", "gather", "wait", "list"]
 
 
 async def by_task_group(coroutines: Many) -> list[int]:
-    """In a `TaskGroup`, which the first failure would end."""
+    """With a `TaskGroup`, which the first failure would cancel."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(each) for each in coroutines]
     return [task.result() for task in tasks]
 
 
 async def by_gather(coroutines: Many) -> list[int]:
-    """By `gather`, which makes the tasks and puts the results in order itself."""
+    """With `gather`, which creates the tasks and orders the results itself."""
     return await asyncio.gather(*coroutines)
 
 
 async def by_wait(coroutines: Many) -> list[int]:
-    """In a list that is waited for as a whole."""
+    """With a list of tasks, awaited together by `asyncio.wait`."""
     tasks = [asyncio.create_task(each) for each in coroutines]
     await asyncio.wait(tasks)
     return [task.result() for task in tasks]
 
 
 async def by_list(coroutines: Many) -> list[int]:
-    """In a list whose tasks are awaited one after the other."""
+    """With a list of tasks, awaited one after the other."""
     tasks = [asyncio.create_task(each) for each in coroutines]
     return [await task for task in tasks]
 

@@ -1,4 +1,4 @@
-"""Both ends of a connection on one loop: where they meet, and whether they speak TLS."""
+"""Connections over loopback: a listening socket, and TLS contexts for both ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Contexts(NamedTuple):
-    """TLS contexts for the two ends; None for both where they do without."""
+    """TLS contexts for both ends; None without TLS."""
 
     server: ssl.SSLContext | None = None
     client: ssl.SSLContext | None = None
@@ -20,10 +20,10 @@ PLAIN = Contexts()
 
 
 def listen(backlog: int) -> tuple[socket.socket, str, int]:
-    """Open a listening socket on a port that the system chooses; return it, host and port.
+    """Open a listening socket on a free port; return it, its host and its port.
 
-    The protocol is named because asyncio sets TCP_NODELAY only where it is (protocol 0 costs a
-    delayed acknowledgement per message). The host is a literal: no resolver thread is started.
+    The protocol is given because asyncio sets TCP_NODELAY only then (with protocol 0 every message
+    waits for a delayed acknowledgement). The host is an address: no resolver thread is started.
     """
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))

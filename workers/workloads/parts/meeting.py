@@ -1,7 +1,8 @@
-"""Where the loops of one process find each other, and wait for each other before they close.
+"""How the loops of one process find each other, and wait for each other before they close.
 
-A callback must not be sent to a loop that is not there yet or is closed already. So the workers
-meet twice: when all have come, each is given all the loops; when all have left, they may close.
+A callback must not be sent to a loop that does not exist yet or is already closed. So the workers
+wait for each other twice: once all have joined, each gets all the loops; once all have left, they
+may close.
 """
 
 import asyncio
@@ -9,30 +10,30 @@ import threading
 
 
 class Meeting:
-    """A place for `workers` loops to meet once, each from its own thread.
+    """Lets `workers` loops, each in its own thread, find each other once.
 
-    Whoever completes a gathering wakes all the others through `call_soon_threadsafe`, on loops that
-    cannot be closed yet, because each still waits for this.
+    The last to arrive wakes all the others through `call_soon_threadsafe`. Their loops cannot be
+    closed yet, because each still waits.
     """
 
     def __init__(self, workers: int) -> None:
         self._loops: list[asyncio.AbstractEventLoop | None] = [None] * workers
-        self._come = Gathering(workers)
-        self._left = Gathering(workers)
+        self._joined = Barrier(workers)
+        self._left = Barrier(workers)
 
     async def join(self, index: int) -> list[asyncio.AbstractEventLoop]:
-        """Come with the running loop; return every worker's loop once all have come."""
+        """Join with the running loop; return every worker's loop once all have joined."""
         self._loops[index] = asyncio.get_running_loop()
-        await self._come.wait()
+        await self._joined.wait()
         return [loop for loop in self._loops if loop is not None]
 
     async def leave(self) -> None:
-        """Say that nothing of ours is on its way any more; return once all have said so."""
+        """Declare that this worker sends nothing more; return once all have declared it."""
         await self._left.wait()
 
 
-class Gathering:
-    """`asyncio.Barrier` for loops of different threads, which that one is not made for."""
+class Barrier:
+    """A barrier for loops in different threads; `asyncio.Barrier` is for one loop only."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -40,7 +41,7 @@ class Gathering:
         self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
 
     async def wait(self) -> None:
-        """Return once `size` loops wait here."""
+        """Return once `size` loops are waiting."""
         complete = asyncio.Event()
         with self._lock:
             self._waiting.append((asyncio.get_running_loop(), complete))
@@ -51,14 +52,14 @@ class Gathering:
         await complete.wait()
 
 
-_first = threading.Lock()
+_making = threading.Lock()
 _meetings: dict[int, Meeting] = {}
 
 
 def meeting(workers: int) -> Meeting:
-    """The meeting of this process for so many workers: whoever asks first makes it.
+    """Return the meeting of this process; the first caller makes it.
 
-    A process measures one cell, so there is one.
+    A process measures one cell, so there is only one.
     """
-    with _first:
+    with _making:
         return _meetings.setdefault(workers, Meeting(workers))

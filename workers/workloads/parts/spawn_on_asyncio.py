@@ -1,4 +1,4 @@
-"""What `spawn` can choose on asyncio alone: how tasks begin, and how they are waited for."""
+"""Choices of `spawn` that only asyncio has: eager tasks, and joining lists of tasks."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Iterator
@@ -10,7 +10,7 @@ from workers.loops.libraries import Begin
 
 @contextmanager
 def eagerly() -> Iterator[None]:
-    """Have the running loop begin tasks in `create_task`, for as long as the block lasts."""
+    """Inside the block, make the running loop start tasks eagerly, in `create_task`."""
     loop = asyncio.get_running_loop()
     before = loop.get_task_factory()
     loop.set_task_factory(_eager)
@@ -23,17 +23,17 @@ def eagerly() -> Iterator[None]:
 def _eager(
     loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, Any], **options: Any
 ) -> asyncio.Task[Any]:
-    # Like `asyncio.eager_task_factory`, but insisting: from 3.13 on uvloop 0.23 hands any factory
-    # eager_start=None, and asyncio's takes that for a no.
+    # Like `asyncio.eager_task_factory`, but always eager: from 3.13 on uvloop 0.23 passes
+    # eager_start=None to any factory, which asyncio's own takes as False.
     options["eager_start"] = True
     return asyncio.Task(coroutine, loop=loop, **options)
 
 
 async def wait(begins: Iterable[Begin]) -> None:
-    """Start a task for each in a list, and wait for the list."""
+    """Start a list of tasks, and wait for the list."""
     await asyncio.wait([asyncio.create_task(begin()) for begin in begins])
 
 
 async def gather(begins: Iterable[Begin]) -> None:
-    """Gather a coroutine of each."""
+    """Gather the coroutines."""
     await asyncio.gather(*[begin() for begin in begins])

@@ -1,15 +1,15 @@
-"""A timer on an absolute schedule that notes how late it runs: what a busy loop does to others."""
+"""A periodic timer that notes how late it runs: what a busy loop does to other work on it."""
 
 import asyncio
 import time
 
 
 class Timekeeper:
-    """Runs every `period_s` on the running loop from its making to `stop`.
+    """Fires every `period_s` on the running loop, from its creation until `stop`.
 
-    Late is measured from the instant that was due, however late the one before it was (no
-    coordinated omission), and by `time.monotonic`: a loop's own clock may stand still while it is
-    busy. A timer that fires early (uvloop counts whole ms) is on time.
+    Lateness counts from the due time, however late the previous firing was (no coordinated
+    omission), by `time.monotonic`: a loop's own clock may stand still while it is busy. A timer
+    that fires early (uvloop's have a resolution of 1 ms) counts as on time.
     """
 
     def __init__(self, period_s: float) -> None:
@@ -22,7 +22,7 @@ class Timekeeper:
     def stop(self) -> dict[str, float]:
         """Stop; return `timer_late_mean_s` and `timer_late_max_s`.
 
-        One that is due and has not run yet counts with what it is late already.
+        A firing that is due and has not happened counts with its lateness so far.
         """
         self._handle.cancel()
         waiting_s = time.monotonic() - self._due_s

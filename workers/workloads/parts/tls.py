@@ -1,4 +1,4 @@
-"""TLS contexts over loopback: version 1.3 alone, and a certificate that is made at run time."""
+"""TLS contexts for loopback: only TLS 1.3, with a certificate made at run time."""
 
 import json
 import ssl
@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 from workers.workloads.parts.loopback import Contexts
 
-LIMIT_S = 30.0  # to make a certificate, which takes a quarter of a second
+LIMIT_S = 30.0  # for making a certificate, which takes 0.25 s
 
 
 class CertificateError(ImportError):
-    """No certificate could be made; says why."""
+    """No certificate could be made; the message says why."""
 
 
 class Certificate(NamedTuple):
-    """PEM texts: whom to trust, and the private key with the certificate."""
+    """PEM texts: the authority to trust, and the private key with the certificate chain."""
 
     authority: str
     chain: str
@@ -26,10 +26,10 @@ class Certificate(NamedTuple):
 
 @cache
 def certificate() -> Certificate:
-    """Have a certificate made by another process, once in this interpreter.
+    """Make a certificate in another process, once per interpreter.
 
     Raises:
-        CertificateError: it could not be made; trustme is not installed, say.
+        CertificateError: it could not be made (trustme is not installed, say).
     """
     try:
         done = subprocess.run(
@@ -49,12 +49,12 @@ def certificate() -> Certificate:
 
 
 def new_contexts() -> Contexts:
-    """Make a context for each end; the client checks the server's certificate and address."""
+    """Make a context for each end; the client verifies the server's certificate and address."""
     made = certificate()
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     with tempfile.NamedTemporaryFile("w", suffix=".pem", delete_on_close=False) as file:
         file.write(made.chain)
-        file.close()  # ssl reads files only
+        file.close()  # ssl reads private keys only from files
         server.load_cert_chain(file.name)
     client = ssl.create_default_context(cadata=made.authority)
     server.minimum_version = client.minimum_version = ssl.TLSVersion.TLSv1_3
@@ -63,8 +63,8 @@ def new_contexts() -> Contexts:
 
 @cache
 def shared_contexts() -> Contexts:
-    """The contexts that all workers of this interpreter share.
+    """Return the contexts that all workers of this interpreter share.
 
-    Made by whoever asks first: the host, which loads a workload before it starts any thread.
+    The first caller makes them: the host, which loads the workload before it starts a thread.
     """
     return new_contexts()

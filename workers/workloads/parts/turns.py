@@ -1,7 +1,7 @@
 """CPU work that is the same on every build: turns of a pure-Python loop.
 
-Work is counted, not timed: spinning until a clock says so would count another worker's turn at
-the GIL as one's own work.
+Work is counted, not timed: spinning for a given time would count the time that another worker
+holds the GIL as work.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ TURNS_PER_US = 30
 
 
 def turns(count: int) -> int:
-    """Go round `count` times and return a sum nobody needs."""
+    """Run `count` turns of a loop; the sum is only there to be computed."""
     total = 0
     for k in range(count):
         total += k & 7
@@ -23,12 +23,12 @@ def turns(count: int) -> int:
 
 
 def turns_of(work_us: float) -> int:
-    """Turns that stand for `work_us` nominal microseconds."""
+    """Number of turns for `work_us` nominal microseconds."""
     return round(work_us * TURNS_PER_US)
 
 
 async def call_back(worker: Worker, work: Callable[[], object]) -> None:
-    """Do `work` in one callback after the other until stopped; each is an operation."""
+    """Call `work` in one callback after another until stopped; each is an operation."""
     call_soon = asyncio.get_running_loop().call_soon
 
     def callback() -> None:

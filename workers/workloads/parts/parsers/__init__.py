@@ -1,8 +1,8 @@
-"""HTML parsers that the scraping workload can choose from, one file each.
+"""HTML parsers for the scraping workload, one file each.
 
-Each reads the two kinds of pages of a site like Hacker News and finds the same records in them,
-so that parsers can be compared. What a row lacks (a job has no points) is found empty or 0;
-whether that is right is for the workload to judge.
+Each reads the two kinds of pages of a site like Hacker News and returns the same records, so that
+parsers can be compared. What a row lacks (a job has no points) is empty or 0; the workload decides
+whether that is right.
 """
 
 import importlib
@@ -30,7 +30,7 @@ class Commented(NamedTuple):
 
 
 class Parser(Protocol):
-    """What each file here offers. Pages are UTF-8; a number that is none is a `ValueError`."""
+    """What each parser file provides. Pages are UTF-8; a bad number raises `ValueError`."""
 
     VERSION: str
 
@@ -45,12 +45,12 @@ def load_parser(name: str) -> Parser:
     """Import a parser: "lexbor", "turbohtml" or "stdlib".
 
     Raises:
-        ImportError: its package is not installed, or refuses this interpreter.
+        ImportError: its package is not installed, or does not support this interpreter.
     """
     return cast("Parser", importlib.import_module(f"workers.workloads.parts.parsers.with_{name}"))
 
 
 def leading_number(text: str) -> int:
-    """Read "12 points" or "3&nbsp;comments"; what begins with no number ("discuss") is 0."""
+    """Return the number in "12 points" or "3&nbsp;comments"; 0 without one ("discuss")."""
     first = (text.split() or [""])[0]
     return int(first) if first.isdecimal() else 0

@@ -1,4 +1,4 @@
-"""selectolax with its Lexbor engine: a C parser that leaves the GIL off and scales."""
+"""selectolax with its Lexbor engine: a C parser that keeps the GIL off and scales."""
 
 import selectolax
 from selectolax.lexbor import LexborHTMLParser, LexborNode

@@ -1,4 +1,4 @@
-"""The standard library's `html.parser`: runs everywhere, in pure Python, and scales least."""
+"""The standard library's `html.parser`: pure Python, runs everywhere, scales least."""
 
 import platform
 from html.parser import HTMLParser
@@ -41,7 +41,7 @@ def commented(page: bytes) -> list[Commented]:
 
 
 class _RowReader(HTMLParser):
-    """Collects rows; between `take` and the end of that element its text goes into one field."""
+    """Collects rows; from `take` to the end of that element, its text goes into one field."""
 
     fields: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""turbohtml: a C parser that scales too, and that sub-interpreters can load."""
+"""turbohtml: a C parser that scales, and that also loads in sub-interpreters."""
 
 import turbohtml
 from turbohtml import Element
