@@ -12,7 +12,7 @@ import time
 from workers.loops.registry import load_loop
 from workers.worker.handle import Worker
 from workers.workloads.echo import Echo
-from workers.workloads.parts.echo_ends import ENDS, Wanted
+from workers.workloads.parts.echo_ends import ENDS, EchoSetup
 
 WARMUP_S = 0.3
 
@@ -21,7 +21,7 @@ async def echo(window_s: float) -> tuple[float, float]:
     """Run echo with its defaults; return what is printed."""
     worker, defaults = Worker(0, 1, {}), Echo()
     payload = bytes(range(256)) * (defaults.payload_bytes // 256)
-    ends = await ENDS[defaults.api](Wanted(worker, defaults.connections, payload))
+    ends = await ENDS[defaults.api](EchoSetup(worker, defaults.connections, payload))
     traffic = asyncio.gather(*(client.run() for client in ends.clients))
     await asyncio.sleep(WARMUP_S)
     began = readings(worker)

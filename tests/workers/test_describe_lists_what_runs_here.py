@@ -82,7 +82,10 @@ def test_built_in_workloads_with_their_parameters(here: Description) -> None:
     assert echo.path == "workers.workloads.echo:Echo"
     assert (echo.operation, echo.in_flight, echo.refused) == ("round trips", "connections", None)
     assert echo.parameters["connections"] == ParameterFacts(
-        type="int", default=8, at_least=1, summary="connections per worker, one payload each"
+        type="int",
+        default=8,
+        at_least=1,
+        summary="connections per worker, each with one payload in flight",
     )
     assert echo.parameters["api"].choices == ["protocol", "buffered", "streams"]
     assert echo.parameters["work_us"].type == "float"
@@ -116,7 +119,7 @@ def test_what_scaling_and_sizing_must_not_divide_is_told(here: Description) -> N
     assert set(uneven) == {"handoff"}
     (one,) = uneven["handoff"]
     assert one.parameters == {"pattern": "into-one"}
-    assert "keep its share" in one.reason
+    assert "its share would be missing" in one.reason
 
 
 def test_loops_of_another_library_are_refused_under_every_model(here: Description) -> None:

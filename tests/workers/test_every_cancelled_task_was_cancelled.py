@@ -1,4 +1,4 @@
-"""`cancel` counts the tasks that were cancelled in their sleep, and notices any that was not."""
+"""`cancel` counts the tasks that were cancelled while asleep, and notices any that was not."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
@@ -93,4 +93,4 @@ def test_a_task_that_ended_by_itself_is_an_error(
     worker = run_alone(Cancel(tasks=30, batch=10, pause_s=0), loop)
     assert worker.operations == 0
     assert worker.errors == 3
-    assert worker.error_samples[0] == "0 of 10 tasks were cancelled in their sleep"
+    assert worker.error_samples[0] == "0 of 10 tasks were cancelled while asleep"

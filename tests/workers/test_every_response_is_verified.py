@@ -146,7 +146,7 @@ def test_a_server_that_is_gone_is_a_client_error() -> None:
 
 
 def test_without_a_server_it_says_how_to_start_one() -> None:
-    with pytest.raises(ValueError, match=r"python -m workers\.responder"):
+    with pytest.raises(ValueError, match=r"python -m workers\.services\.responder"):
         asyncio.run(Fetch().setup(Worker(0, 1, {})))
 
 

@@ -91,7 +91,7 @@ def test_eager_tasks_begin_at_once_and_only_in_the_block(loop: str) -> None:
 @pytest.mark.parametrize("parameters", [{"factory": "eager"}, {"join": "wait"}])
 @pytest.mark.parametrize(("loop", "name"), [("trio", "trio"), ("anyio/asyncio", "anyio")])
 def test_what_only_asyncio_has_is_refused(loop: str, name: str, parameters: dict[str, str]) -> None:
-    reason = f"{name} has lazy tasks, joined by groups, and no others"
+    reason = f"{name} has only lazy tasks that are joined in groups"
     done = finish({"workload": "spawn", "loop": loop, "parameters": parameters})
     assert done.record.failure is not None
     assert done.record.failure.error == f"RefusedError: {reason}"

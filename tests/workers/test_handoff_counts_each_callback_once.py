@@ -10,7 +10,7 @@ from scaling.journal.record import Record
 from tests.support.children import finish, measured
 from workers import Worker
 from workers.workloads.handoff import Handoff, Sender
-from workers.workloads.parts.meeting import Gathering, Meeting
+from workers.workloads.parts.meeting import Barrier, Meeting
 
 
 def handed_over(workers: int, **parameters: object) -> Record:
@@ -53,7 +53,7 @@ def test_who_sends_nothing_has_nothing_on_the_way() -> None:
 
 
 def test_a_share_of_what_all_have_on_the_way_would_be_kept_where_all_send_to_one() -> None:
-    assert "keep its share" in str(Handoff().uneven())
+    assert "its share would be missing" in str(Handoff().uneven())
     assert Handoff(pattern="ring").uneven() is None
 
 
@@ -83,7 +83,7 @@ def test_other_models_are_refused(model: str) -> None:
     done = finish({"workload": "handoff", "model": model, "workers": 2})
     assert done.code == 1
     assert done.record.failure is not None
-    assert "inside one interpreter only" in done.record.failure.error
+    assert "only inside one interpreter" in done.record.failure.error
 
 
 class Receiver:
@@ -163,7 +163,7 @@ def test_a_callback_that_did_not_run_is_an_error() -> None:
         receiver.run(3)
         await heard()
         assert worker.operations == 0
-        assert worker.error_samples == ["3 callbacks ran of 4 that were handed over"]
+        assert worker.error_samples == ["3 of 4 callbacks ran"]
 
     asyncio.run(look())
 
@@ -197,8 +197,8 @@ def test_loops_find_each_other_and_leave_together() -> None:
     assert len(set(map(id, found[0]))) == 3
 
 
-def waiting(gathering: Gathering) -> list[object]:
-    return list(gathering._waiting)
+def waiting(barrier: Barrier) -> list[object]:
+    return list(barrier._waiting)
 
 
 def test_what_is_handed_over_by_default_is_64_at_a_time() -> None:

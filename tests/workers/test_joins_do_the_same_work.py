@@ -67,7 +67,7 @@ def test_wrong_results_are_errors(
     monkeypatch.setitem(JOINS, join, spoilt)
     worker = run_alone(Gather(30, 10, join=join))
     assert (worker.operations, worker.errors) == (0, 3)
-    assert worker.error_samples[0] == "the results are not those of the tasks, in their order"
+    assert worker.error_samples[0] == "wrong results, or in the wrong order"
 
 
 @pytest.mark.slow

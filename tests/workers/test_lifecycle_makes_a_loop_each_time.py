@@ -54,7 +54,7 @@ def test_a_loop_that_is_used_again_is_no_run(monkeypatch: pytest.MonkeyPatch) ->
     loop.close()
     assert worker.operations == 0
     assert worker.errors == 4
-    assert worker.error_samples[0] == "asyncio.run did not make a loop and close it"
+    assert worker.error_samples[0] == "asyncio.run did not create a new loop and close it"
 
 
 def test_a_runner_that_changes_its_loop_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +100,7 @@ def test_the_loop_is_the_cells(way: str) -> None:
 @pytest.mark.parametrize(
     ("loop", "reason"),
     [
-        ("rloop", "rloop mixes up its descriptors where loops begin and end beside each other"),
+        ("rloop", "rloop mixes up its descriptors when several threads open and close loops"),
         ("trio", "runs only on asyncio's loops"),
     ],
 )

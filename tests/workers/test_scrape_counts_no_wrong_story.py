@@ -184,7 +184,7 @@ def test_a_site_that_is_gone_is_an_error() -> None:
 def test_without_a_site_it_says_how_to_start_one() -> None:
     workload = Scrape()
     workload.load()
-    with pytest.raises(ValueError, match=r"python -m workers\.site"):
+    with pytest.raises(ValueError, match=r"python -m workers\.services\.site"):
         asyncio.run(workload.setup(Worker(0, 1, {})))
 
 

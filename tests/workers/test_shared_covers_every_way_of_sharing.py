@@ -72,7 +72,7 @@ def test_other_models_are_refused(model: str) -> None:
     assert done.code == 1
     assert done.record.failure is not None
     assert done.record.failure.error == (
-        "RefusedError: nothing is shared between workers of this model"
+        "RefusedError: workers of this model share nothing; only threads do"
     )
     assert Shared().refuses(model, "asyncio") is not None
     assert Shared().refuses("threads", "asyncio") is None

@@ -52,7 +52,7 @@ def test_the_responder_says_what_it_expected(
 def test_ports_must_fit(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["--port=65535", "--processes=2"])
-    assert "no room for 2 ports" in capsys.readouterr().err
+    assert "2 ports from there end above 65535" in capsys.readouterr().err
 
 
 @pytest.mark.slow

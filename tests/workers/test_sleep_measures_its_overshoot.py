@@ -32,9 +32,11 @@ def test_overhead_is_what_is_left_above_the_timers() -> None:
 def test_longest_share_is_the_ideal() -> None:
     for sleeps, longest in [(100, 10), (101, 11), (2, 1)]:
         shares = Sleep(sleeps, 10)._shares()
-        assert Pauses(0.002, []).dealt_s(shares) == pytest.approx(longest * 0.002)
+        assert Pauses(0.002, []).shared_s(shares) == pytest.approx(longest * 0.002)
     drawn = Pauses(0.2, [0.1, 0.2, 0.3, 0.25, 0.4])
-    assert drawn.dealt_s(Sleep(5, 3)._shares()) == pytest.approx(0.55)  # 0.1 + 0.2, 0.3 + 0.25, 0.4
+    assert drawn.shared_s(Sleep(5, 3)._shares()) == pytest.approx(
+        0.55
+    )  # 0.1 + 0.2, 0.3 + 0.25, 0.4
 
 
 def test_where_each_has_its_own_task_the_next_begins_as_soon_as_one_ends() -> None:
@@ -50,7 +52,7 @@ def test_no_deal_is_better_than_what_all_ask_for(drawn_s: list[float], in_flight
     pauses, count = Pauses(0.5, drawn_s), len(drawn_s)
     least = max(*drawn_s, sum(drawn_s) / in_flight)
     assert pauses.relayed_s(count, in_flight) >= least * (1 - 1e-9)
-    assert pauses.dealt_s(Sleep(count, in_flight)._shares()) >= least * (1 - 1e-9)
+    assert pauses.shared_s(Sleep(count, in_flight)._shares()) >= least * (1 - 1e-9)
 
 
 @pytest.mark.slow
@@ -111,8 +113,13 @@ def test_work_is_done_in_every_operation(monkeypatch: pytest.MonkeyPatch, tasks:
 
 def test_lateness_is_what_was_taken_less_what_was_asked_for() -> None:
     lateness = Lateness()
-    for asked_ns, took_ns in [(10_000, 12_000), (10_000, 16_000), (10_000, 9_500), (10_000, 6_000)]:
-        lateness.add(asked_ns, took_ns)
+    for requested_ns, took_ns in [
+        (10_000, 12_000),
+        (10_000, 16_000),
+        (10_000, 9_500),
+        (10_000, 6_000),
+    ]:
+        lateness.add(requested_ns, took_ns)
     assert lateness.figures() == {
         "late_mean_s": pytest.approx(0.875e-6),
         "late_max_s": pytest.approx(6e-6),

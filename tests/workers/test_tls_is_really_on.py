@@ -256,7 +256,7 @@ def refused(**parameters: str) -> dict[tuple[str, str], str]:
 
 
 def test_the_plan_is_told_who_cannot_share_a_context_and_which_loop_has_no_tls() -> None:
-    unshared = "nothing is shared between workers of this model"
+    unshared = "workers of this model share nothing; only threads do"
     rloop = {(model, "rloop"): "rloop has no TLS" for model in MODELS}
     assert refused(tls="per-worker") == rloop
     assert refused(tls="shared") == rloop | {

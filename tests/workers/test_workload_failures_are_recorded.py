@@ -174,8 +174,8 @@ def test_worker_process_that_dies_is_named(theirs: Callable[[str], str], tmp_pat
     ("after", "answer", "phase", "error"),
     [
         (0, "data[::-1]", "setup", "WrongEchoError: the echo differs from what was sent"),
-        (0, "None", "setup", "ConnectionResetError: the echo server hung up"),
-        (9, "None", "warm-up", "ConnectionResetError: the echo server hung up"),
+        (0, "None", "setup", "ConnectionResetError: the echo server closed the connection"),
+        (9, "None", "warm-up", "ConnectionResetError: the echo server closed the connection"),
     ],
     ids=["wrong", "lost-at-once", "lost-in-traffic"],
 )

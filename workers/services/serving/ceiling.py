@@ -124,9 +124,7 @@ async def load(
         fetch = partial(Fetcher, addresses(number), server.netloc, count)
         _, fetcher = await loop.create_connection(fetch, server.hostname or "", server.port or 80)
         fetchers.append(fetcher)
-    for (
-        fetcher
-    ) in fetchers:  # only when all are connected: answers would delay the other connections
+    for fetcher in fetchers:  # once all are connected: answers would delay connecting
         fetcher.ask()
     await asyncio.sleep(LEAD_S + delay_s)
     begun = (time.monotonic(), time.process_time(), count.requests, count.bytes)

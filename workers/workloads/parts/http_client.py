@@ -25,7 +25,7 @@ def service_url(worker: Worker, service: str, workload: str) -> str:
     urls = worker.services.get(service)
     if not urls:
         raise ValueError(
-            f"{workload} needs a {service}: start `python -m workers.services.{service}` and put its "
-            f'URLs into the cell: "services": {{"{service}": [...]}}'
+            f"{workload} needs a {service}: start `python -m workers.services.{service}` and put "
+            f'its URLs into the cell: "services": {{"{service}": [...]}}'
         )
     return urls[worker.index % len(urls)]
