@@ -42,6 +42,7 @@ def head(
         study=study,
         seed=plan.study.seed,
         blocks=plan.study.blocks,
+        order=plan.order,
         arms=told,
         workloads={
             name: WorkloadNote(

@@ -95,6 +95,7 @@ def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
         first,
         lambda runs: is_complete(plan, runs, judge, rule),
     )
+    plan = plan.in_order_of(chosen.journal.head or first)
     folder = chosen.journal.path.parent
     with chosen.journal as journal, _services(ready) as services:
         for note in chosen.notes:

@@ -18,7 +18,7 @@ from scaling.run.progress import Display
 from scaling.run.run_wording import figure_of, run_in_words
 from scaling.run.time_left import TimeLeft
 from scaling.study.plan.cells import EXPECTED_OVERHEAD_S, Plan
-from scaling.study.plan.order import PlannedRun, one_block
+from scaling.study.plan.order import PlannedRun
 
 # What made a run invalid by chance (a throttled moment, a suspended machine) is gone by the end of
 # the study, so once more is enough; what is invalid by its nature (an import that turns the GIL on)
@@ -103,7 +103,7 @@ def drive(
                 display.note(standing.text)
                 break
             display.block_done(blocks - 1, standing.text)
-            more = [Attempt(run, 1) for run in one_block(plan.every_cell, blocks, plan.study.seed)]
+            more = [Attempt(run, 1) for run in plan.block(blocks)]
             display.more(len(more))
             work.add(more)
             blocks += 1

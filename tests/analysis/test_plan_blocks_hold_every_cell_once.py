@@ -1,14 +1,15 @@
 """Randomised complete blocks: every cell once in each, in an order that the seed alone decides."""
 
 from collections import Counter
+from itertools import groupby
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell
-from scaling.study.plan.order import in_blocks
+from scaling.study.plan.order import SHUFFLED, in_blocks, one_block
 
 CELLS = [
     Cell(workload=workload, loop=loop, arm=arm, model="threads", workers=workers)
@@ -53,8 +54,57 @@ def test_blocks_differ_from_one_another(seed: int) -> None:
     assert len(orders) == 3
 
 
+@given(SEEDS)
+def test_cells_whose_ratio_is_taken_stand_together(seed: int) -> None:
+    """Both arms of an N are neighbours, the Ns of a loop stand together, and so do the loops."""
+    cells = [run.cell for run in one_block(CELLS, 0, seed)]
+    for alike in (
+        lambda cell: (cell.workload, cell.loop, cell.workers),
+        lambda cell: (cell.workload, cell.loop),
+        lambda cell: cell.workload,
+    ):
+        kinds = [kind for kind, _ in groupby(cells, key=alike)]
+        assert len(kinds) == len(set(kinds))
+
+
+@settings(max_examples=10)
+@given(SEEDS)
+def test_every_order_inside_a_group_comes_up(seed: int) -> None:
+    """Over blocks each cell is the first of its group, and each group the first of its block."""
+    first = [next(one_block(CELLS, block, seed)).cell for block in range(600)]
+    assert {cell_key(cell) for cell in first} == set(map(cell_key, CELLS))
+
+
 def test_the_order_for_a_seed_is_this_one_on_every_machine_and_python() -> None:
+    """Journals are resumed by it, so no order that was ever used may change."""
     cells = [replace(CELLS[0], workers=workers) for workers in range(1, 9)]
-    runs = [run.cell.workers for run in in_blocks(cells, 2, seed=1)]
+    runs = [run.cell.workers for run in in_blocks(cells, 2, seed=1, order=SHUFFLED)]
     assert runs[:8] == [6, 8, 3, 2, 7, 4, 1, 5]
     assert runs[8:] == [3, 7, 6, 8, 4, 1, 5, 2]
+    nested = [CELLS.index(run.cell) for run in one_block(CELLS, 0, seed=1)]
+    assert nested == [
+        1,
+        4,
+        5,
+        2,
+        3,
+        0,
+        10,
+        7,
+        9,
+        6,
+        11,
+        8,
+        21,
+        18,
+        19,
+        22,
+        20,
+        23,
+        12,
+        15,
+        17,
+        14,
+        16,
+        13,
+    ]

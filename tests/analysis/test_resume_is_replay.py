@@ -13,9 +13,9 @@ from scaling.run.time_left import Left
 from scaling.study.combine import study_from
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
-from scaling.study.plan.order import PlannedRun
+from scaling.study.plan.order import NESTED, SHUFFLED, PlannedRun, in_blocks
 from tests.support.descriptions import description
-from tests.support.fabricate import Made, study_line
+from tests.support.fabricate import Made, study_line, with_
 
 TWO_CORES = Topology(logical_cpus=2, physical_cores=2)
 
@@ -152,3 +152,14 @@ def test_failed_runs_are_told_and_do_not_stop_the_study(plan: Plan, tmp_path: Pa
     assert told.figures == ["crashed: ended by signal 11"] * len(plan.runs)
     assert told.notes == []
     assert told.ended
+
+
+def test_a_journal_is_resumed_in_the_order_that_it_was_begun_in(plan: Plan) -> None:
+    """Journals from before there were two orders name none: theirs is the first."""
+    old, new = study_line(Made()), with_(study_line(Made()), order=NESTED)
+    assert [run.cell for run in plan.in_order_of(new).runs] == [run.cell for run in plan.runs]
+    shuffled = [run.cell for run in plan.in_order_of(old).runs]
+    assert shuffled == [
+        run.cell for run in in_blocks(plan.every_cell, 2, plan.study.seed, SHUFFLED)
+    ]
+    assert shuffled != [run.cell for run in plan.runs]

@@ -69,7 +69,11 @@ class WorkloadNote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StudyLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="study"):
-    """The first line of a journal: what was asked, where, and of which builds."""
+    """The first line of a journal: what was asked, where, and of which builds.
+
+    `order` is the version of the order of the runs (`scaling.study.plan.order`); journals from
+    before there were two do not have it.
+    """
 
     schema: int
     name: str
@@ -77,6 +81,7 @@ class StudyLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag
     study: dict[str, Any] = {}
     seed: int | None = None
     blocks: int | None = None
+    order: int | None = None
     arms: dict[str, ArmRecord] = {}
     workloads: dict[str, WorkloadNote] = {}
     pins: str | None = None

@@ -2,13 +2,20 @@
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
 from scaling.journal.identity import cell_key
-from scaling.journal.record import SCHEMA, Cell, Description, ParameterValue, WorkloadFacts
+from scaling.journal.record import (
+    SCHEMA,
+    Cell,
+    Description,
+    ParameterValue,
+    StudyLine,
+    WorkloadFacts,
+)
 from scaling.machine.pinning import cpu_order, pinning
 from scaling.machine.topology import Topology, default_worker_counts
 from scaling.study.controls import with_controls
@@ -16,7 +23,7 @@ from scaling.study.definition import Study, WorkloadEntry
 from scaling.study.plan.aa_pairs import repeats_of
 from scaling.study.plan.in_flight import in_flight, most_workers
 from scaling.study.plan.open_files import too_many_open_files
-from scaling.study.plan.order import PlannedRun, in_blocks
+from scaling.study.plan.order import ORDER, SHUFFLED, PlannedRun, in_blocks, one_block
 from scaling.study.plan.refusals import Refused, refusal
 from scaling.study.settle import facts_of, settle
 
@@ -40,6 +47,7 @@ class Plan:
     repeats: tuple[Cell, ...]
     refused: tuple[Refused, ...]
     workloads: Mapping[str, WorkloadFacts]
+    order: int = ORDER
 
     @property
     def runs(self) -> list[PlannedRun]:
@@ -48,12 +56,20 @@ class Plan:
 
     def runs_of(self, blocks: int) -> list[PlannedRun]:
         """Every run of so many blocks, of which the planned ones are the first."""
-        return list(in_blocks(self.every_cell, blocks, self.study.seed))
+        return list(in_blocks(self.every_cell, blocks, self.study.seed, self.order))
+
+    def block(self, number: int) -> list[PlannedRun]:
+        """The runs of one block; the first is number 0."""
+        return list(one_block(self.every_cell, number, self.study.seed, self.order))
 
     @property
     def every_cell(self) -> tuple[Cell, ...]:
         """What each block consists of: the cells, some of them twice (A/A pairs)."""
         return (*self.cells, *self.repeats)
+
+    def in_order_of(self, begun: StudyLine) -> "Plan":
+        """The plan in the order of a journal's first line: it is resumed as it was begun."""
+        return replace(self, order=begun.order or SHUFFLED)
 
     def inside_s(self, cell: Cell) -> float | None:
         """Seconds of warm-up and window in a run; None where it ends when its work is done."""
