@@ -27,7 +27,7 @@ from workers.services.load.requests_list import Request, draw
 from workers.services.load.tally import Tally
 from workers.services.load.target import Target
 from workers.services.load.time_slice import ask_for_slice
-from workers.services.serving.ending import told_to_end
+from workers.services.serving.ending import stop_requested
 from workers.services.serving.loop import new_event_loop
 
 CONNECTS_AT_A_TIME = 100
@@ -196,7 +196,7 @@ async def generate() -> Report | None:
     print(json.dumps({"connections": len(lanes)}), flush=True)
     if (when := await line()) is None:
         return None
-    ended = asyncio.create_task(told_to_end(until_eof=True).wait())
+    ended = asyncio.create_task(stop_requested(until_eof=True).wait())
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the coordinator, which ends this
     sending = asyncio.create_task(send(part, lanes, when["begins_ns"], when["instants_ns"]))
     await asyncio.wait([ended, sending], return_when=asyncio.FIRST_COMPLETED)
