@@ -38,41 +38,37 @@ def test_nothing_asked_nothing_changed(model: str) -> None:
         assert process.thread_inherit_context == process.context_aware_warnings == FREE_THREADED
 
 
-@MODELS
-@pytest.mark.parametrize("allocator", ["mimalloc"] if FREE_THREADED else ["mimalloc", "malloc"])
-def test_allocator_arrives(model: str, allocator: str) -> None:
-    record = measured(cell(model), PYTHONMALLOC=allocator)
-    assert [process.allocator for process in processes(record, model)] == [allocator] * (
-        1 if model == "threads" else 3
-    )
-
-
-@MODELS
-def test_gil_arrives(model: str) -> None:
-    record = measured(cell(model), PYTHON_GIL="1")
-    for process in processes(record, model):
-        assert process.gil.seen == (True,) * 4
-        assert process.gil.enabled_by is None
-
-
-@MODELS
-def test_collector_arrives(model: str) -> None:
-    inside = [process.gc_enabled for process in processes(measured(cell(model, gc=False)), model)]
-    assert inside == [False] * (1 if model == "threads" else 3)
-
-
 SWITCH = "asyncio.events._USE_NEW_SCHEDULER"
 VARIABLE = "PYTHONASYNCIOUSEIOURING"
 
 
 @MODELS
-def test_switches_arrive_and_nothing_of_them_was_there(model: str) -> None:
-    """Neither a module's attribute nor a variable that CPython's own asyncio ever looks for."""
-    asked = {VARIABLE: "1", SWITCH: True}
-    record = measured(cell(model, switches=asked), **{VARIABLE: "1"})
-    told = [process.switches for process in processes(record, model)]
-    expected = (Switch(name=VARIABLE, value="1"), Switch(name=SWITCH, value=True, was_there=False))
-    assert told == [expected] * (1 if model == "threads" else 3)
+def test_every_setting_arrives(model: str) -> None:
+    """All in one run: each reaches a process in a way of its own, whatever the others are."""
+    settings = {"PYTHONMALLOC": "mimalloc", "PYTHON_GIL": "1", "PYTHONASYNCIODEBUG": "1"}
+    switches = {VARIABLE: "1", SWITCH: True}
+    record = measured(cell(model, gc=False, switches=switches), **settings, **{VARIABLE: "1"})
+    inside = [*processes(record, model)]
+    assert len(inside) == (1 if model == "threads" else 3)
+    for process in inside:
+        assert process.allocator == "mimalloc"
+        assert process.gil.seen == (True,) * 4
+        assert process.gil.enabled_by is None
+        assert not process.gc_enabled
+        assert process.debug  # of the loops: the host itself has none
+        assert process.switches == (
+            Switch(name=VARIABLE, value="1"),
+            Switch(name=SWITCH, value=True, was_there=False),
+        )
+
+
+def test_allocator_of_the_c_library_arrives_where_there_is_one() -> None:
+    allocator = "mimalloc" if FREE_THREADED else "malloc"
+    record = measured(cell("threads"), PYTHONMALLOC=allocator)
+    assert record.process.allocator == allocator
+
+
+def test_cpython_itself_reads_neither_switch() -> None:
     sources = [path.read_text() for path in Path(asyncio.__file__).parent.glob("*.py")]
     assert any("PYTHONASYNCIODEBUG" in source for source in sources)
     assert not any(VARIABLE in source for source in sources)
@@ -92,13 +88,6 @@ def test_a_switch_of_no_module_ends_the_run() -> None:
     assert failure is not None
     assert failure.phase == "import"
     assert "no_such_module" in failure.error
-
-
-@MODELS
-def test_debug_mode_is_noticed(model: str) -> None:
-    # Of the loops: the host itself has none.
-    record = measured(cell(model), PYTHONASYNCIODEBUG="1")
-    assert all(process.debug for process in processes(record, model))
 
 
 @pytest.mark.parametrize("model", ["threads", "processes"])

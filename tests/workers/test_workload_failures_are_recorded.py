@@ -1,4 +1,4 @@
-"""A workload that fails gives a whole record that says where, and the child ends."""
+"""A workload that fails gives a complete record that says where, and the child ends."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -49,7 +49,7 @@ FRAGILE = """
     """
 
 
-def failed_and_told(cell: Mapping[str, object], *folders: Path) -> tuple[Failure, str]:
+def failed_with_stderr(cell: Mapping[str, object], *folders: Path) -> tuple[Failure, str]:
     done = finish({"workers": 2, **cell}, *folders)
     assert done.code == 1
     record = done.record
@@ -59,18 +59,28 @@ def failed_and_told(cell: Mapping[str, object], *folders: Path) -> tuple[Failure
 
 
 def failed(cell: Mapping[str, object], *folders: Path) -> Failure:
-    return failed_and_told(cell, *folders)[0]
+    return failed_with_stderr(cell, *folders)[0]
 
 
-@MODELS
+ENDED_EARLY = "RuntimeError: the traffic ended before the worker was stopped"
+
+
+# Each mechanism once, and one with each model: they do not depend on each other.
 @pytest.mark.parametrize(
-    ("where", "phase", "error"),
+    ("model", "where", "phase", "error"),
     [
-        ("setup", "setup", "LookupError: no luck in setup"),
-        ("run", "warm-up", "LookupError: no luck in run"),
-        ("end", "warm-up", "RuntimeError: the traffic ended before the worker was stopped"),
-        ("exit", "warm-up", "SystemExit: 3"),
-        ("teardown", "teardown", "LookupError: no luck in teardown"),
+        ("threads", "setup", "setup", "LookupError: no luck in setup"),
+        ("threads", "run", "warm-up", "LookupError: no luck in run"),
+        ("processes", "run", "warm-up", "LookupError: no luck in run"),
+        ("interpreters", "run", "warm-up", "LookupError: no luck in run"),
+        (
+            "threads",
+            "end",
+            "warm-up",
+            "RuntimeError: the traffic ended before the worker was stopped",
+        ),
+        ("processes", "exit", "warm-up", "SystemExit: 3"),
+        ("interpreters", "teardown", "teardown", "LookupError: no luck in teardown"),
     ],
 )
 def test_phase_worker_and_error_are_named(
@@ -83,18 +93,19 @@ def test_phase_worker_and_error_are_named(
 
 
 @MODELS
-def test_failed_import_is_told(theirs: Callable[[str], str], tmp_path: Path, model: str) -> None:
+def test_failed_import_is_recorded(
+    theirs: Callable[[str], str], tmp_path: Path, model: str
+) -> None:
     cell = {"workload": theirs(FRAGILE), "model": model, "parameters": {"where": "load"}}
     failure = failed(cell, tmp_path)
     assert (failure.phase, failure.error) == ("import", "LookupError: no luck in load")
     assert (failure.worker is None) == (model == "threads")  # there the host imports, once for all
 
 
-@MODELS
 def test_callback_that_raises_is_an_error_of_its_worker(
-    theirs: Callable[[str], str], tmp_path: Path, model: str
+    theirs: Callable[[str], str], tmp_path: Path
 ) -> None:
-    cell = {"workload": theirs(FRAGILE), "model": model, "parameters": {"where": "callback"}}
+    cell = {"workload": theirs(FRAGILE), "parameters": {"where": "callback"}}
     well, ill = measured({"workers": 2, **cell}, tmp_path).workers
     assert (well.ticks.errors[-1], well.error_samples) == (0, [])
     assert ill.ticks.errors[-1] == 1
@@ -102,7 +113,7 @@ def test_callback_that_raises_is_an_error_of_its_worker(
 
 
 @BOTH
-def test_failure_is_told_though_another_worker_hangs(
+def test_failure_is_recorded_although_another_worker_hangs(
     theirs: Callable[[str], str], tmp_path: Path, model: str
 ) -> None:
     workload = theirs(
@@ -118,7 +129,7 @@ def test_failure_is_told_though_another_worker_hangs(
 
 
 @BOTH
-def test_failure_after_being_ready_is_told(
+def test_failure_after_being_ready_is_recorded(
     theirs: Callable[[str], str], tmp_path: Path, model: str
 ) -> None:
     """Worker 0 is gone when the others become ready, and cannot be sent the schedule."""
@@ -137,10 +148,7 @@ def test_failure_after_being_ready_is_told(
     assert (failure.worker, failure.error) == (0, "LookupError: too early")
 
 
-@BOTH
-def test_what_failed_first_is_the_failure(
-    theirs: Callable[[str], str], tmp_path: Path, model: str
-) -> None:
+def test_what_failed_first_is_the_failure(theirs: Callable[[str], str], tmp_path: Path) -> None:
     workload = theirs(
         """
         @dataclass
@@ -151,7 +159,7 @@ def test_what_failed_first_is_the_failure(
                 self.never_set.close()
         """
     )
-    failure = failed({"workload": workload, "model": model}, tmp_path)
+    failure = failed({"workload": workload}, tmp_path)
     assert (failure.phase, failure.error) == ("setup", "LookupError: first")
     assert "teardown failed, too: AttributeError" in failure.traceback
 
@@ -179,7 +187,7 @@ def test_worker_process_that_dies_is_named(theirs: Callable[[str], str], tmp_pat
     ],
     ids=["wrong", "lost-at-once", "lost-in-traffic"],
 )
-def test_echo_that_is_none_is_a_failure(
+def test_wrong_echo_is_a_failure(
     theirs: Callable[[str], str],
     tmp_path: Path,
     loop: str,
@@ -234,9 +242,8 @@ def test_what_a_workload_prints_is_not_in_the_record(
         assert text in done.told
 
 
-@BOTH
 def test_first_three_errors_are_kept_and_all_counted(
-    theirs: Callable[[str], str], tmp_path: Path, model: str
+    theirs: Callable[[str], str], tmp_path: Path
 ) -> None:
     workload = theirs(
         """
@@ -248,17 +255,23 @@ def test_first_three_errors_are_kept_and_all_counted(
                 await worker.stopped()
         """
     )
-    (worker,) = measured({"workload": workload, "model": model}, tmp_path).workers
+    (worker,) = measured({"workload": workload}, tmp_path).workers
     assert worker.ticks.errors == [5, 5, 5]
     assert worker.error_samples == ["error 0", "error 1", "error 2"]
 
 
-@MODELS
 @pytest.mark.parametrize(
-    ("value", "told"), [("float('nan')", "nan"), ("float('inf')", "inf"), ("'ten'", "'ten'")]
+    ("model", "value", "expected"),
+    [
+        ("threads", "float('nan')", "nan"),
+        ("threads", "float('inf')", "inf"),
+        ("threads", "'ten'", "'ten'"),
+        ("processes", "float('nan')", "nan"),
+        ("interpreters", "float('nan')", "nan"),
+    ],
 )
-def test_figure_that_is_no_number_is_told_and_all_is_closed(
-    theirs: Callable[[str], str], tmp_path: Path, model: str, value: str, told: str
+def test_figure_that_is_no_number_fails_the_run_and_all_is_closed(
+    theirs: Callable[[str], str], tmp_path: Path, model: str, value: str, expected: str
 ) -> None:
     workload = theirs(
         f"""
@@ -271,9 +284,9 @@ def test_figure_that_is_no_number_is_told_and_all_is_closed(
                 print("closed all the same", file=sys.stderr)
         """
     )
-    failure, stderr = failed_and_told({"workload": workload, "model": model}, tmp_path)
-    expected = f"ValueError: figures['settle_s']: expected a finite number, got {told}"
-    assert (failure.phase, failure.error) == ("stop", expected)
+    failure, stderr = failed_with_stderr({"workload": workload, "model": model}, tmp_path)
+    error = f"ValueError: figures['settle_s']: expected a finite number, got {expected}"
+    assert (failure.phase, failure.error) == ("stop", error)
     assert "closed all the same" in stderr
 
 
@@ -313,7 +326,7 @@ def test_hung_worker_is_given_up_with_its_stack(
         """
     )
     (tmp_path / "sitecustomize.py").write_text(IMPATIENT)
-    failure, told = failed_and_told({"workload": workload, "model": model}, tmp_path)
+    failure, told = failed_with_stderr({"workload": workload, "model": model}, tmp_path)
     assert (failure.phase, failure.worker) == ("setup", None)
     assert failure.error.startswith("TimeoutError: 1 of 2 workers sent nothing for 3")
     assert failure.error.endswith(" s: hung, or the loop is blocked")
