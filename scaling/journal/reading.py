@@ -1,14 +1,14 @@
 """Lines of a journal file, one after the other: plain or gzipped, whole or cut short.
 
-A journal may have been cut off by a power failure at any byte, and may come from someone else. The
-first line decides whether we can read it at all; after that, what cannot be read is skipped and
-told, and never stops us from reading the rest.
+A power failure may have cut a journal off at any byte, and it may come from someone else. The
+first line decides whether it can be read at all. Later lines that cannot be read are reported and
+skipped.
 """
 
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 import msgspec
 
@@ -21,16 +21,6 @@ HEAD_BEGINS = b'{"kind":"study",'
 GZIP = 16 + zlib.MAX_WBITS  # what zlib calls a gzip header
 CHUNK_BYTES = 1 << 18
 START = "begin one with: scaling run --output DIR"
-
-
-class Part(NamedTuple):
-    """The lines of a plain journal that begin at these bytes; without an end, all the rest."""
-
-    begin: int = 0
-    end: int | None = None
-
-
-WHOLE = Part()
 
 
 def find_journal(path: Path) -> Path:
@@ -53,17 +43,16 @@ def journal_in(folder: Path) -> Path | None:
     return next((folder / name for name in NAMES if (folder / name).is_file()), None)
 
 
-def read_lines(path: Path, note: Callable[[str], None], part: Part = WHOLE) -> Iterator[Line]:
-    """Every line of the journal at `path` that we know, the study line first.
+def read_lines(path: Path, note: Callable[[str], None]) -> Iterator[Line]:
+    """Read every line of a known kind from the journal at `path`, the study line first.
 
-    A last line without its end is passed over in silence: that is how an interrupted writer leaves
-    it. `note` is told of anything else that is skipped, by line number. Of a `part`, the study line
-    and the lines of that part.
+    A last line without its end, as an interrupted writer leaves it, is skipped silently. `note` is
+    called with a message, line number included, for every other line that is skipped.
 
     Raises:
         UsageError: empty, not a journal, two journals in one, or written by a newer version.
     """
-    lines = _raw_lines(path, part)
+    lines = _raw_lines(path)
     _, first = next(lines, (1, b""))
     if not first.strip():
         raise UsageError(f"{path}: the journal is empty; start the study again in another folder")
@@ -125,43 +114,13 @@ def _study_line(path: Path, raw: bytes) -> StudyLine:
     return line
 
 
-def _raw_lines(path: Path, part: Part) -> Iterator[tuple[int, bytes]]:
-    """The first line and those of the part, with their numbers from 1."""
+def _raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines with their numbers from 1."""
     try:
         with path.open("rb") as file:
-            if path.suffix == ".gz":
-                yield from enumerate(_unpacked_lines(file), start=1)
-            else:
-                yield from _lines_of(part, file)
+            yield from enumerate(_unpacked_lines(file) if path.suffix == ".gz" else file, start=1)
     except (OSError, zlib.error) as error:
         raise UsageError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
-
-
-def _lines_of(part: Part, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    number, first = 1, file.readline()
-    if not first:
-        return
-    yield number, first
-    place = len(first)
-    if part.begin > place:  # go to the first line that begins there or later
-        number += _newlines(file, part.begin - 1 - place)
-        number += file.readline().endswith(b"\n")
-        place = file.tell()
-    for line in file:
-        if part.end is not None and place >= part.end:
-            return
-        number += 1
-        yield number, line
-        place += len(line)
-
-
-def _newlines(file: BinaryIO, count: int) -> int:
-    """How many lines end within the next `count` bytes, which are read."""
-    found = 0
-    while count > 0 and (chunk := file.read(min(count, CHUNK_BYTES))):
-        found += chunk.count(b"\n")
-        count -= len(chunk)
-    return found
 
 
 def _unpacked_lines(file: BinaryIO) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.table.single_run import judge_of
+from scaling.analysis.table.rows import judge_of
 from scaling.builds.arms import Arm
 from scaling.builds.cache import Say
 from scaling.builds.child_path import workers_path, workers_source_hash
@@ -114,7 +114,7 @@ def _rule_of(study: Study, first: StudyLine) -> Rule | None:
 
     def ratios(runs: Sequence[RunLine]) -> Mapping[str, Estimate]:
         from scaling.analysis.statistics.precision import headline_precision
-        from scaling.analysis.table.live import live_frame
+        from scaling.analysis.table.frame import live_frame
 
         return headline_precision(live_frame(runs, first), first)
 

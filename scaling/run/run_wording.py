@@ -2,7 +2,7 @@
 
 import math
 
-from scaling.analysis.table.ticks import measure
+from scaling.analysis.table.ticks import throughputs
 from scaling.base.formats import number
 from scaling.journal.record import Cell, RunLine
 
@@ -19,7 +19,7 @@ def run_in_words(cell: Cell) -> str:
 def figure_of(line: RunLine, operation: str) -> str:
     """Tell a run's throughput in its unit, or why there is none."""
     if line.outcome == "measured":
-        throughput = float(measure([line.record])["throughput_per_s"][0])
+        throughput = float(throughputs([line.record])[0])
         return f"{number(throughput)} {operation}/s"
     return f"{line.outcome}: {_cause(line)}"
 

@@ -9,7 +9,8 @@ import pytest
 from rich.console import Console
 
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.columns import COLUMNS, THING
+from scaling.analysis.table.column import OBJECT
+from scaling.analysis.table.columns import COLUMNS
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import RunLine
 from scaling.report.export.formats import FORMATS, export
@@ -17,7 +18,7 @@ from scaling.report.tables.export import markdown
 from tests.support.fabricate import Made, journal, with_, write
 
 MADE = Made(arms=("3.14", "3.14t"), workers=(1, 2), blocks=2, twins=True)
-THINGS = [name for name, column in COLUMNS.items() if column.dtype == THING]
+OBJECTS = [name for name, column in COLUMNS.items() if column.dtype == OBJECT]
 
 
 def eventful(run: RunLine) -> RunLine:
@@ -41,16 +42,16 @@ def exported(study: Journal, to: str) -> Path:
 
 def things_of(frame: pd.DataFrame) -> dict[str, list[object]]:
     """Objects as JSON has them: a tuple is a list there."""
-    return {name: json.loads(json.dumps(list(frame[name]))) for name in THINGS}
+    return {name: json.loads(json.dumps(list(frame[name]))) for name in OBJECTS}
 
 
 def read_back(things: pd.DataFrame) -> dict[str, list[object]]:
-    return {name: [json.loads(text) for text in things[name]] for name in THINGS}
+    return {name: [json.loads(text) for text in things[name]] for name in OBJECTS}
 
 
 def test_parquet_is_the_frame_with_its_dtypes(study: Journal) -> None:
     found = pd.read_parquet(exported(study, "parquet"))
-    plain = [name for name in COLUMNS if name not in THINGS]
+    plain = [name for name in COLUMNS if name not in OBJECTS]
     pd.testing.assert_frame_equal(found[plain], study.frame[plain], check_categorical=False)
     assert list(found) == list(COLUMNS)
     assert read_back(found) == things_of(study.frame)

@@ -80,9 +80,9 @@ READ: dict[str, Callable[[Point], Estimate]] = {
     "throughput_per_s": lambda point: point.throughput,
     "speedup": lambda point: point.speedup,
     "efficiency": lambda point: point.efficiency,
-    "cpu_s_per_op": lambda point: point.cpu_s_per_op,
+    "cpu_s_per_op": lambda point: point.figures["cpu_s_per_op"],
     "memory_mib": lambda point: point.memory,
-    "lag_max_s": lambda point: point.lag_max,
+    "lag_max_s": lambda point: point.figures["lag_max_s"],
     "overhead_ns_per_op": lambda point: point.own["overhead_ns_per_op"],
 }
 

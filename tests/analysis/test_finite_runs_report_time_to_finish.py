@@ -11,11 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scaling
-from scaling.analysis.table.ticks import measure
+from scaling.analysis.table.busy import BUSY
+from scaling.analysis.table.fairness import FAIRNESS
+from scaling.analysis.table.lag import LAG
+from scaling.analysis.table.ticks import COUNTED, FAULTS
 from scaling.journal.record import Record, RunLine, Ticks, WorkerRecord
+from tests.support.columns_of import figures_of
 from tests.support.fabricate import STARTED_NS, Made, journal, with_, write
 
 S = 1_000_000_000
+FIGURES = [*COUNTED, *LAG, *FAIRNESS, *BUSY, *FAULTS, "late_rise", "rise", "fall"]
 RELEASED = STARTED_NS + S
 
 
@@ -43,7 +48,7 @@ def worker(finish_s: float, operations: int = 1000, **changes: Any) -> WorkerRec
 
 def figures(workers: Sequence[WorkerRecord]) -> dict[str, float]:
     record = Record(schema=1, outcome="measured", finite=True, workers=list(workers))
-    return {name: float(values[0]) for name, values in measure([record]).items()}
+    return figures_of(record, FIGURES)
 
 
 def rows(tmp_path: Path, workers: Sequence[WorkerRecord], **changes: Any) -> pd.DataFrame:

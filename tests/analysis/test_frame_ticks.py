@@ -8,12 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.analysis.table.busy import longest_stall, overlap
-from scaling.analysis.table.stacks import stacks
-from scaling.analysis.table.ticks import FIGURES, jain, measure
+from scaling.analysis.table.busy import BUSY, longest_stall, overlap
+from scaling.analysis.table.fairness import FAIRNESS, jain
+from scaling.analysis.table.lag import LAG
+from scaling.analysis.table.ticks import COUNTED, FAULTS
 from scaling.journal.record import Record, Ticks, WorkerRecord
+from tests.support.columns_of import columns_of, figures_of
 
 S = 1_000_000_000
+FIGURES = [*COUNTED, *LAG, *FAIRNESS, *BUSY, *FAULTS, "late_rise", "rise", "fall"]
 
 
 def worker(rate: float, ticks: int = 11, late_ns: int = 0, **changes: Any) -> WorkerRecord:
@@ -41,7 +44,7 @@ def worker(rate: float, ticks: int = 11, late_ns: int = 0, **changes: Any) -> Wo
 
 def figures(*workers: WorkerRecord) -> dict[str, float]:
     record = Record(schema=1, outcome="measured", workers=list(workers))
-    return {name: float(values[0]) for name, values in measure([record]).items()}
+    return figures_of(record, FIGURES)
 
 
 def test_what_workers_do_is_added_up() -> None:
@@ -137,7 +140,7 @@ def test_a_stall_is_looked_for_wherever_there_could_be_one(gained: list[list[int
     workers = [
         worker(0, 13, operations=count.tolist(), cpu_ns=(1000 * count).tolist()) for count in counts
     ]
-    (stack,) = stacks([Record(schema=1, outcome="measured", workers=workers)])
+    (stack,) = columns_of(Record(schema=1, outcome="measured", workers=workers)).stacks
     with np.errstate(divide="ignore", invalid="ignore"):
         worst = float(longest_stall(stack).max())
         assert float(overlap(stack)[0]) == pytest.approx(1 - worst / S)
@@ -193,9 +196,8 @@ def test_runs_of_all_shapes_come_back_in_their_order() -> None:
         Record(schema=1, outcome="measured", workers=[worker(rate, ticks)] * n)
         for rate, ticks, n in ((100, 11, 1), (200, 21, 2), (300, 11, 1), (50, 11, 3))
     ]
-    found = measure([runs[0], None, *runs[1:]])
+    found = columns_of(runs[0], None, *runs[1:])
     np.testing.assert_allclose(found["throughput_per_s"], [100, np.nan, 400, 300, 150])
-    assert set(found) == set(FIGURES)
 
 
 @given(st.lists(st.floats(0, 1e9), min_size=1, max_size=20))

@@ -12,7 +12,7 @@ from rich.console import Console
 
 import scaling
 from scaling.analysis.curves.summarise import curves
-from scaling.analysis.table.single_run import judge_of
+from scaling.analysis.table.rows import judge_of
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine
 from scaling.run.progress import LiveLine, PlainLines

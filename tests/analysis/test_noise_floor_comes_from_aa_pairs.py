@@ -16,14 +16,15 @@ from scaling.analysis.curves.sections import run_issues
 from scaling.analysis.curves.summarise import curves
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import median
-from scaling.analysis.statistics.noise import NO_TWINS, NoiseFloor, Noisy, Twins, noise_floor
+from scaling.analysis.statistics.noise import NO_TWINS, NoiseFloor, Twins, noise_floor
+from scaling.analysis.table.column import Noise
 from scaling.analysis.table.load import Journal, load, read_journal
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
 from scaling.report.tables.export import summary
 from tests.support.fabricate import Made, Variants, journal, with_, write
 
-MEASURES: tuple[Noisy, ...] = ("throughput", "cpu_s_per_op", "PSS", "RSS")
+MEASURES: tuple[Noise, ...] = ("throughput", "cpu_s_per_op", "PSS", "RSS")
 BOTH: Variants = {"echo": [{"payload_bytes": 1024}], "compute": [{}]}
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.precision import headline_precision
-from scaling.analysis.table.live import live_frame
+from scaling.analysis.table.frame import live_frame
 from scaling.analysis.table.load import load
 from scaling.journal.file import JournalFile
 from scaling.journal.identity import cell_key

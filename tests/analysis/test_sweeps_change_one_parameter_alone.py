@@ -149,7 +149,8 @@ def test_a_cell_is_what_the_sections_have(sized: Journal) -> None:
         assert points[1].speedup.point == pytest.approx(1.6)
     assert peak.startswith(" · 3.14t · threads**: peak RSS MiB\n")
     assert [row[1] for row in rows_of(peak)] == [
-        str(section.curves[0].points[0].peak) for section in sweep.sections
+        str(section.curves[0].points[0].figures["peak_bytes"].scaled(2.0**-20, "MiB"))
+        for section in sweep.sections
     ]
     assert own.startswith(" · 3.14t · threads**: ns/task\n")
     assert [row[0] for row in rows_of(own)] == ["10,000", "20,000"]

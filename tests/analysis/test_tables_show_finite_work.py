@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from scaling.analysis.curves.own_figures import is_count, readable, unit_of
 from scaling.analysis.curves.sections import sections
 from scaling.analysis.curves.summarise import curves
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
+from scaling.analysis.table.own_figures import is_count, readable, unit_of
 from scaling.journal.record import Latency, RunLine
 from scaling.report.plots.caption import caption
 from scaling.report.tables.export import markdown, summary
@@ -59,19 +59,22 @@ def test_a_point_has_the_time_to_finish_and_the_workload_s_own_figures(study: Jo
     (curve,) = curves(study.frame)
     one, two = curve.points
     for point in (one, two):
-        assert (point.finish.point, point.finish.low, point.finish.high) == pytest.approx((3, 2, 4))
-        assert point.finish.unit == "s"
-        assert point.lag_p50.n == 0
-        assert point.latency_p99.point == pytest.approx(0.1345, rel=5e-3)
-        assert point.latency_p95.point == pytest.approx(0.1345, rel=5e-3)
-        assert point.latency_mean.point == pytest.approx(0.1358, rel=5e-3)
+        finish = point.figures["finish_s"]
+        assert (finish.point, finish.low, finish.high) == pytest.approx((3, 2, 4))
+        assert finish.unit == "s"
+        assert point.figures["lag_p50_s"].n == 0
+        assert point.figures["latency_p99_s"].point == pytest.approx(0.1345, rel=5e-3)
+        assert point.figures["latency_p95_s"].point == pytest.approx(0.1345, rel=5e-3)
+        assert point.figures["latency_mean_s"].point == pytest.approx(0.1358, rel=5e-3)
         assert point.own["overhead_ns_per_op"].unit == "ns/op"
     assert one.own["ok_total"].point == 996
     assert two.own["ok_total"].point == 2 * 996
     assert two.own["littles_law_s"].point == pytest.approx(0.21)
     assert two.throughput.point == pytest.approx(2 * one.throughput.point)
     peaks = study.frame.groupby("workers")["peak_bytes"].median() / 2**20
-    assert [one.peak.point, two.peak.point] == pytest.approx(peaks.tolist())
+    assert [each.figures["peak_bytes"].point / 2**20 for each in (one, two)] == pytest.approx(
+        peaks.tolist()
+    )
 
 
 def test_what_a_law_predicts_stands_beside_what_was_measured(study: Journal) -> None:
@@ -205,4 +208,5 @@ def test_an_invalid_run_is_in_none_of_them(tmp_path: Path) -> None:
 
     study = read_journal(write(journal(Made(workers=(1,)), change), tmp_path / "journal.jsonl"))
     ((point,),) = (curve.points for curve in curves(study.frame))
-    assert (point.finish.high, point.own["depth"].high, point.own["depth"].n) == (3, 1, 2)
+    finish, depth = point.figures["finish_s"], point.own["depth"]
+    assert (finish.high, depth.high, depth.n) == (3, 1, 2)

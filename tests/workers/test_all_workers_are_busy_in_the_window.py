@@ -7,11 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scaling.analysis.table.batches import batch_of
 from scaling.analysis.validity.course import not_all_busy
-from scaling.journal.record import Record, RunLine
+from scaling.journal.record import Record
 from tests.support.children import measured
-from tests.support.fabricate import Made, journal
+from tests.support.columns_of import columns_of
 
 pytestmark = pytest.mark.slow
 
@@ -144,9 +143,7 @@ def test_worker_that_stalls_makes_the_run_invalid(
 
 def findings(record: Record) -> list[str]:
     """Whether the check has something to say against a run."""
-    (line, *_) = (line for line in journal(Made(workers=(1,))) if isinstance(line, RunLine))
-    batch = batch_of([msgspec.structs.replace(line, record=record)], {})
-    return [found.word for _, found in not_all_busy(batch)]
+    return [found.word for _, found in not_all_busy(columns_of(record).batch)]
 
 
 def test_milestones_are_in_order() -> None:

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scaling
-from scaling.analysis.table.latency import PERCENTILES, latencies, middles_ns, summary
+from scaling.analysis.table.latency import PERCENTILES, middles_ns, summary
 from scaling.journal.record import Latency, Record, RunLine, WorkerRecord
+from tests.support.columns_of import columns_of
 from tests.support.fabricate import Made, journal, with_, write
 from workers.worker.histogram import Histogram
 
@@ -85,7 +86,7 @@ def test_runs_without_latencies_are_blank() -> None:
         Record(schema=1, outcome="measured", workers=[WorkerRecord(index=0)]),
         Record(schema=1, outcome="measured", workers=[timed, timed, WorkerRecord(index=2)]),
     ]
-    found = latencies(records)
+    found = columns_of(*records)
     assert found["latencies"].tolist() == [0, 0, 40]
     assert np.isnan(found["latency_p50_s"]).tolist() == [True, True, False]
     assert np.isnan(found["latency_p95_s"]).tolist() == [True, True, False]

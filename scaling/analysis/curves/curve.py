@@ -27,10 +27,10 @@ class Point:
     first attempt was invalid; `left_out` were invalid and are in no figure. `allocator_state` is
     that of the runs; None for mimalloc, which has no states, and where faults are not known.
 
-    `memory` is what they held in the window, in MiB, `peak` the most RSS that they ever did.
-
-    `finish` is of finite runs alone, latencies of timed ones, lag of those with a window. `own` are
-    the workload's own figures, as it names them (`scaling.analysis.curves.own_figures`).
+    `figures` are the measures that tables show, by column
+    (`scaling.analysis.table.columns.SHOWN`), in the columns' units. `memory` is what the runs held
+    in the window, in MiB. `own` are the workload's own figures, by the names that it gives them
+    (`scaling.analysis.table.own_figures`).
     """
 
     workers: int
@@ -40,23 +40,16 @@ class Point:
     again: int
     left_out: int
     allocator_state: str | None
-    throughput: Estimate
     speedup: Estimate
     efficiency: Estimate
-    cpu_s_per_op: Estimate
     memory: Estimate
-    peak: Estimate
-    lag_p50: Estimate
-    lag_max: Estimate
-    fairness: Estimate
-    finish: Estimate
-    latency_mean: Estimate
-    latency_p50: Estimate
-    latency_p90: Estimate
-    latency_p95: Estimate
-    latency_p99: Estimate
-    latency_p999: Estimate
+    figures: dict[str, Estimate]
     own: dict[str, Estimate]
+
+    @property
+    def throughput(self) -> Estimate:
+        """Operations per s of all workers."""
+        return self.figures["throughput_per_s"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,28 +15,13 @@ import pandas as pd
 
 from scaling.analysis.curves.curve import Curve, Key, Point
 from scaling.analysis.curves.memory import MIB, Integers, kind_and_bytes, slope
-from scaling.analysis.curves.own_figures import unit_of
 from scaling.analysis.statistics.estimate import Floats, medians
+from scaling.analysis.table.columns import SHOWN
+from scaling.analysis.table.own_figures import unit_of
 from scaling.base.errors import UsageError
 
 CURVE = ("study", "workload", "parameters", "sizing", "loop", "arm", "model")
-FIGURES = (
-    "throughput_per_s",
-    "cpu_s_per_op",
-    "rss_bytes",
-    "pss_bytes",
-    "peak_bytes",
-    "lag_p50_s",
-    "lag_max_s",
-    "fairness",
-    "finish_s",
-    "latency_mean_s",
-    "latency_p50_s",
-    "latency_p90_s",
-    "latency_p95_s",
-    "latency_p99_s",
-    "latency_p999_s",
-)
+FIGURES = tuple({**SHOWN, "rss_bytes": None, "pss_bytes": None})
 
 type Columns = dict[str, npt.NDArray[Any]]
 
@@ -105,30 +90,25 @@ def _curve(key: Key, runs: Columns) -> Curve:
     throughput = grid("throughput_per_s")
     speedup = _over_first(throughput, workers)
     kind, memory = kind_and_bytes(key.model, grid)
-    grids: dict[str, tuple[Floats, str]] = {
-        "throughput": (throughput, "operations/s"),
-        "speedup": (speedup, "×"),
-        "efficiency": (speedup / workers, ""),
-        "cpu_s_per_op": (grid("cpu_s_per_op"), "s"),
-        "memory": (memory / MIB, "MiB"),
-        "peak": (grid("peak_bytes") / MIB, "MiB"),
-        "lag_p50": (grid("lag_p50_s"), "s"),
-        "lag_max": (grid("lag_max_s"), "s"),
-        "fairness": (grid("fairness"), ""),
-        "finish": (grid("finish_s"), "s"),
-        "latency_mean": (grid("latency_mean_s"), "s"),
-        "latency_p50": (grid("latency_p50_s"), "s"),
-        "latency_p90": (grid("latency_p90_s"), "s"),
-        "latency_p95": (grid("latency_p95_s"), "s"),
-        "latency_p99": (grid("latency_p99_s"), "s"),
-        "latency_p999": (grid("latency_p999_s"), "s"),
+    values = {
+        "throughput": throughput,
+        "speedup": speedup,
+        "efficiency": speedup / workers,
+        "memory": memory / MIB,
     }
+    derived: dict[str, tuple[Floats, str]] = {
+        "speedup": (speedup, "×"),
+        "efficiency": (values["efficiency"], ""),
+        "memory": (values["memory"], "MiB"),
+    }
+    shown = {name: (grid(name), column.unit) for name, column in SHOWN.items()}
     own = {name: (placed(values), unit_of(name)) for name, values in _own(used["figures"]).items()}
-    tables = [*grids.values(), *own.values()]
+    tables = [*derived.values(), *shown.values(), *own.values()]
     units = [unit for _, unit in tables for _ in workers]
     every = iter(medians(np.hstack([table for table, _ in tables]), units))
-    estimates = {name: [next(every) for _ in workers] for name in grids}
-    own_estimates = {name: [next(every) for _ in workers] for name in own}
+    ratios, figures, owns = (
+        {name: [next(every) for _ in workers] for name in group} for group in (derived, shown, own)
+    )
     runs_at = _counts(used["workers"], workers)
     suspect = _counts(used["workers"][used["suspect"]], workers)
     again = _counts(used["workers"][used["again"]], workers)
@@ -142,12 +122,12 @@ def _curve(key: Key, runs: Columns) -> Curve:
             again=int(again[column]),
             left_out=int(left_out[column]),
             allocator_state=_state(used["state"][columns == column]),
-            own={name: figures[column] for name, figures in own_estimates.items()},
-            **{name: figures[column] for name, figures in estimates.items()},
+            figures={name: each[column] for name, each in figures.items()},
+            own={name: each[column] for name, each in owns.items()},
+            **{name: each[column] for name, each in ratios.items()},
         )
         for column, n in enumerate(workers)
     ]
-    values = {name: grids[name][0] for name in ("throughput", "speedup", "efficiency", "memory")}
     values["outlier"] = grid("outlier")
     return Curve(key, points, slope(memory / MIB, workers), kind, values)
 

@@ -1,7 +1,8 @@
-"""What can be looked up of a cell: how it is worked out of runs, its unit, its name in words.
+"""What can be looked up of a cell: how it is computed from runs, its unit, its name in words.
 
 A quantity is read off a table of blocks × N, the runs of one curve. Most of them are a column of
-the frame at one N; a speed-up needs N = 1 beside it, a slope every N there is.
+the frame at one N (`scaling.analysis.table.columns.MEASURES`); a speed-up also needs N = 1, a slope
+every N there is.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from scaling.analysis.curves.memory import MIB, slopes
-from scaling.analysis.curves.own_figures import readable, unit_of
 from scaling.analysis.statistics.noise import COLUMNS as NOISY
-from scaling.analysis.statistics.noise import Noisy
-from scaling.analysis.table.columns import COLUMNS, COUNT, NUMBER
+from scaling.analysis.table.column import Noise
+from scaling.analysis.table.columns import MEASURES
+from scaling.analysis.table.own_figures import readable, unit_of
 from scaling.base.errors import UsageError
 from scaling.base.suggest import nearest
 
@@ -26,28 +27,6 @@ type Reduce = Callable[[Grid, int | None], ByBlock]
 
 RATE, MEMORY, SLOPE = "throughput_per_s", "memory_mib", "memory_slope_mib"
 OVER_ONE = ("speedup", "efficiency")  # over N = 1 of the same curve
-IDENTITY = ("workers", "block", "position", "attempt")  # numbers, and no figures
-SPELT = {
-    RATE: "throughput",
-    "finish_s": "time to finish",
-    "cpu_s_per_op": "CPU time per operation",
-    "cpu_busy": "cores in use",
-    "rss_bytes": "RSS",
-    "pss_bytes": "PSS",
-    "uss_bytes": "USS",
-    "peak_bytes": "peak RSS",
-    "latency_mean_s": "mean latency",
-    "latency_p50_s": "P50 latency",
-    "latency_p90_s": "P90 latency",
-    "latency_p95_s": "P95 latency",
-    "latency_p99_s": "P99 latency",
-    "latency_p999_s": "P99.9 latency",
-    "lag_p50_s": "loop lag",
-    "lag_max_s": "worst loop lag",
-}
-# The measure whose noise a column has; those that are not here have that of throughput.
-NOISE: dict[str, Noisy] = {column: name for name, column in NOISY.items()}
-NOISE["peak_bytes"] = "RSS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +40,7 @@ class Quantity:
     unit: str
     read: Read
     reduced: Reduce
-    noise: Noisy = "throughput"
+    noise: Noise = "throughput"
 
     def values(self, runs: Runs, workers: int | None) -> ByBlock:
         """One value for each block that has a valid run of the curve, by block; NaN for none.
@@ -93,23 +72,18 @@ def quantity(measure: str, curves: Sequence[Runs], operation: str) -> Quantity:
         return _memory(measure, curves)
     if measure in WORKED_OUT:
         return WORKED_OUT[measure]
-    numbers = [
-        name
-        for name, column in COLUMNS.items()
-        if column.dtype in (NUMBER, COUNT) and name not in IDENTITY
-    ]
-    if measure in numbers:
-        unit = f"{operation}/s" if measure == RATE else COLUMNS[measure].unit
-        words = SPELT.get(measure) or readable(measure)
-        return Quantity(words, unit, _column(measure), _at, NOISE.get(measure, "throughput"))
+    if column := MEASURES.get(measure):
+        unit = f"{operation}/s" if measure == RATE else column.unit
+        words = column.words or readable(measure)
+        return Quantity(words, unit, _column(measure), _at, column.noise)
     own = dict.fromkeys(name for runs in curves for each in runs["figures"] for name in each)
     if measure in own:
         return Quantity(readable(measure), unit_of(measure), _own(measure), _at)
     others = [*own, *WORKED_OUT, MEMORY, SLOPE]
-    meant = nearest(measure, [*others, *numbers])
-    told = f" Did you mean {meant!r}?" if meant else ""
+    meant = nearest(measure, [*others, *MEASURES])
+    hint = f" Did you mean {meant!r}?" if meant else ""
     raise UsageError(
-        f"unknown measure {measure!r}.{told} There are the numbers of a frame, and "
+        f"unknown measure {measure!r}.{hint} There are the numbers of a frame, and "
         f"{', '.join(others)}."
     )
 
@@ -149,7 +123,7 @@ def _slope(grid: Grid, workers: int | None) -> ByBlock:
 def _memory(measure: str, curves: Sequence[Runs]) -> Quantity:
     processes = any((runs["model"] == "processes").any() for runs in curves)
     known = all(runs.loc[runs["valid"], "pss_bytes"].notna().any() for runs in curves)
-    kind: Noisy = "PSS" if processes and known else "RSS"
+    kind: Noise = "PSS" if processes and known else "RSS"
     read = _column(NOISY[kind], 1 / MIB)
     if measure == SLOPE:
         return Quantity(f"{kind} per extra worker", "MiB per extra worker", read, _slope, kind)

@@ -15,7 +15,6 @@ themselves (PITFALLS.md, 17 and 26).
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -23,12 +22,11 @@ import pandas as pd
 from scaling.analysis.curves.curve import Key
 from scaling.analysis.curves.summarise import CURVE, originals, require_one_study
 from scaling.analysis.statistics.estimate import Estimate, Floats, medians
+from scaling.analysis.table.column import Noise
 from scaling.analysis.validity import MARGIN
 from scaling.journal.record import StudyLine
 
-type Noisy = Literal["throughput", "cpu_s_per_op", "PSS", "RSS"]
-
-COLUMNS: dict[Noisy, str] = {
+COLUMNS: dict[Noise, str] = {
     "throughput": "throughput_per_s",
     "cpu_s_per_op": "cpu_s_per_op",
     "PSS": "pss_bytes",
@@ -37,7 +35,7 @@ COLUMNS: dict[Noisy, str] = {
 
 # Of a curve's figures, the measure whose noise they have: at one N, what throughput over that of
 # N = 1 comes to differs as throughput does. Of memory, the kind is the curve's.
-ALIKE: dict[str, tuple[Noisy, ...]] = {
+ALIKE: dict[str, tuple[Noise, ...]] = {
     "speedup": ("throughput",),
     "efficiency": ("throughput",),
     "memory": ("PSS", "RSS"),
@@ -50,9 +48,9 @@ class Twins:
 
     key: Key
     workers: int
-    ratios: dict[Noisy, Estimate]
+    ratios: dict[Noise, Estimate]
 
-    def floor(self, measure: Noisy) -> float:
+    def floor(self, measure: Noise) -> float:
         """How far from 1 the ratio's interval (or range) reaches; NaN where it is not known."""
         ratio = self.ratios[measure]
         if not ratio.n or ratio.low <= 0:
@@ -127,7 +125,7 @@ def _ratios(runs: pd.DataFrame, column: str) -> Floats:
 
 
 def _farthest(
-    twins: Sequence[Twins], measures: Sequence[Noisy], otherwise: float = math.nan
+    twins: Sequence[Twins], measures: Sequence[Noise], otherwise: float = math.nan
 ) -> float:
     floors = [each.floor(measure) for each in twins for measure in measures]
     return max((floor for floor in floors if math.isfinite(floor)), default=otherwise)

@@ -19,7 +19,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from scaling.analysis.statistics.estimate import median
-from scaling.analysis.table.ticks import measure
+from scaling.analysis.table.ticks import throughputs
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine
 
@@ -34,7 +34,7 @@ def twin_scatter(runs: Iterable[RunLine], invalid: Callable[[RunLine], object]) 
     for (block, twin, name), run in last.items():
         original = last.get((block, False, name))
         if twin and original is not None and not invalid(run) and not invalid(original):
-            ours, theirs = measure([run.record, original.record])["throughput_per_s"]
+            ours, theirs = throughputs([run.record, original.record])
             if ours > 0 and theirs > 0:
                 found.append(math.log(ours / theirs))
     return float(np.sqrt(np.mean(np.square(found)))) if found else math.nan

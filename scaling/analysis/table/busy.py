@@ -6,7 +6,9 @@ worker is hard at work.
 
 import numpy as np
 
+from scaling.analysis.table.column import Column
 from scaling.analysis.table.stacks import Flags, Floats, Integers, Stack, over_window
+from scaling.analysis.table.ticks import from_ticks
 
 # A worker stalls where it does next to nothing, in operations and in CPU time, for long. What
 # waits for I/O or for its turn at the GIL goes on doing a little all the time.
@@ -24,9 +26,9 @@ SLOW = 0.72
 def overlap(stack: Stack) -> Floats:
     """The share of the counted time in which all workers were busy, at most; the worst worker's.
 
-    Counted is what lies between a worker's own first and last tick. Busy is a worker from the
-    start of its traffic until it is told to stop, but for the longest stall in between. Ticks
-    that come late are no stall: a worker may be at work all the while. Shape: (runs,).
+    The counted time lies between a worker's own first and last tick. A worker is busy from the
+    start of its traffic until it is stopped, except in the longest stall in between. Late ticks
+    are no stall: a worker may be at work all the while. Shape: (runs,).
     """
     all_from = stack.busy_from.max(axis=1, keepdims=True)
     all_until = stack.busy_until.min(axis=1, keepdims=True)
@@ -41,21 +43,20 @@ def overlap(stack: Stack) -> Floats:
 
 
 def _has_a_slow_stretch(stack: Stack) -> Flags:
-    """Whether a worker of a run was slow between two ticks; without, there is no stall to look for.
+    """Whether a worker of a run was slow between two ticks; otherwise it cannot have stalled.
 
     Shape: (runs,). Looking for stalls costs more than all other figures of a run together.
     """
-    paces = np.diff(stack.operations, axis=-1) / np.diff(stack.time, axis=-1)
-    mean = over_window(stack.operations) / over_window(stack.time)
-    return np.asarray(~(paces >= SLOW * mean[..., None]).all(axis=(1, 2)))
+    mean = stack.done / over_window(stack.time)
+    return np.asarray(~(stack.paces >= SLOW * mean[..., None]).all(axis=(1, 2)))
 
 
 def longest_stall(stack: Stack) -> Floats:
     """For how long a worker did nothing in the worst stretch between two of its ticks, ns.
 
-    Shape: runs × workers. A stretch is held against the same worker's pace outside it; what was
-    done in it all the same counts as time. One long operation is no stall: its CPU time goes on;
-    and a worker that finishes but a few operations cannot be told from one that waits for them.
+    Shape: runs × workers. A stretch is compared with the same worker's pace outside it; operations
+    that were done in it count as time. One long operation is no stall: its CPU time goes on. A
+    worker that finishes only a few operations looks like one that waits for them.
     """
     window = over_window(stack.time)[..., None]
     longest = np.zeros(window.shape[:2])
@@ -73,9 +74,19 @@ def longest_stall(stack: Stack) -> Floats:
 
 
 def _done_and_due(counter: Integers, first: int, beside: Floats) -> tuple[Floats, Floats]:
-    """What a counter gained from tick `first` to each later one; what the pace outside asks for.
+    """What a counter gained from tick `first` to each later one, and at the pace outside.
 
     `beside` is how long each stretch is, in multiples of what lies outside it.
     """
     done = (counter[..., first + 1 :] - counter[..., first, None]).astype(np.float64)
     return done, (over_window(counter)[..., None] - done) * beside
+
+
+BUSY = {
+    "overlap": Column(
+        read=from_ticks(overlap, of="windowed"),
+        definition="share of the counted time in which all workers were busy, worst worker; not of "
+        "finite runs",
+        better="more",
+    ),
+}

@@ -8,19 +8,12 @@ other malloc keeps the memory (DESIGN.md, Arms). Minor faults per operation tell
 import numpy as np
 import pandas as pd
 
+from scaling.analysis.table.processes import MAPPING_FAULTS, allocator_state
 from scaling.analysis.validity import Finding
 
 CELL = ("study", "workload", "parameters", "loop", "arm", "model", "workers", "sizing")
 
-MAPPING_FAULTS = 0.5  # per operation; a buffer that is mapped anew faults at least once per read
 STATES_APART = 3.0  # ratio of faults between the states: one of them hardly faults at all
-
-
-def allocator_state(minor_faults_per_op: float) -> str | None:
-    """`mapping` or `keeping`; None where faults are not known."""
-    if minor_faults_per_op != minor_faults_per_op:
-        return None
-    return "mapping" if minor_faults_per_op >= MAPPING_FAULTS else "keeping"
 
 
 def odd_ones(faults: "np.typing.NDArray[np.float64]") -> "np.typing.NDArray[np.bool_]":

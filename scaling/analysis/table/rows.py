@@ -1,50 +1,107 @@
-"""Runs to columns: everything that `COLUMNS` lists, for some hundred runs at a time."""
+"""The columns of some runs, each computed when it is first needed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
-import msgspec
+import numpy as np
 
-from scaling.analysis.table.batches import batch_of
-from scaling.analysis.table.fields import asked
-from scaling.analysis.table.inside import inside
-from scaling.analysis.table.latency import latencies
-from scaling.analysis.table.mixing import allocator_state
-from scaling.analysis.table.own_figures import own_figures
-from scaling.analysis.table.steadiness import steadiness
-from scaling.analysis.validity import Expectation, judge, validity
-from scaling.journal.record import RunLine, StudyLine
+from scaling.analysis.table.columns import EVERY
+from scaling.analysis.table.stacks import Readings, Stack, readings, stacks
+from scaling.analysis.validity import (
+    Batch,
+    Expectation,
+    Finding,
+    expectation,
+    judge,
+    processes,
+    watched_cpus,
+)
+from scaling.journal.record import ProcessFacts, Record, RunLine, StudyLine
 
-_parameters = msgspec.json.Encoder(order="sorted")
+
+def expectations(study: StudyLine) -> dict[str, Expectation]:
+    """What the runs of each arm of a study have to fulfil."""
+    cpus = watched_cpus(study.machine)
+    return {name: expectation(arm, cpus) for name, arm in study.arms.items()}
 
 
-def columns_of(
-    runs: Sequence[RunLine], study: StudyLine, expected: Mapping[str, Expectation]
-) -> dict[str, Sequence[Any]]:
-    """Every column of `COLUMNS`, as long as there are runs; `outlier` is not known yet."""
-    batch = batch_of(runs, expected)
-    findings = judge(batch)
-    severities = [validity(found) for found in findings]
-    figures = {name: values.tolist() for name, values in batch.figures.items()}
-    records = [run.record for run in runs]
-    warmup_s = float(study.study.get("warmup_s") or 0.0)
-    return (
-        figures
-        | asked(runs)
-        | inside(runs, warmup_s)
-        | {name: values.tolist() for name, values in latencies(records).items()}
-        | {
-            "study": [study.name] * len(runs),
-            "machine": [study.machine.id] * len(runs),
-            "parameters": [_parameters.encode(run.cell.parameters).decode() for run in runs],
-            "valid": [severity != "invalid" for severity in severities],
-            "validity": severities,
-            "reasons": [tuple(each.word for each in found) for found in findings],
-            "details": [tuple(each.detail for each in found) for found in findings],
-            "outlier": [False] * len(runs),
-            "finite": [record is not None and record.finite for record in records],
-            "allocator_state": list(map(allocator_state, figures["minor_faults_per_op"])),
-            "steadiness": list(map(steadiness, figures["rise"], figures["fall"])),
-            "figures": own_figures(records),
-        }
-    )
+class Rows(dict[str, Any]):
+    """Columns by name, one value for each of `runs`: arrays of numbers and flags, lists of others.
+
+    Those that only serve to judge runs are among them. `expected` is what the study's arms promise,
+    `ticks` are the runs' readings where their records no longer have them.
+    """
+
+    runs: Sequence[RunLine]
+    study: StudyLine
+
+    def __init__(
+        self,
+        runs: Sequence[RunLine],
+        study: StudyLine,
+        expected: Mapping[str, Expectation] | None = None,
+        ticks: Sequence[Readings | None] | None = None,
+    ) -> None:
+        self.runs = runs
+        self.study = study
+        self._expected = expectations(study) if expected is None else expected
+        self._readings = list(map(readings, self.records)) if ticks is None else ticks
+
+    def __missing__(self, name: str) -> Any:
+        column = EVERY[name]
+        values = column.read(self)
+        self[name] = found = np.asarray(values, column.dtype) if column.is_array else values
+        return found
+
+    @cached_property
+    def records(self) -> list[Record | None]:
+        """What the child of each run wrote, None where there is nothing."""
+        return [run.record for run in self.runs]
+
+    @cached_property
+    def stacks(self) -> list[Stack]:
+        """The runs' ticks as arrays."""
+        return list(stacks(self._readings))
+
+    @cached_property
+    def processes(self) -> list[list[ProcessFacts]]:
+        """What each process (or sub-interpreter) of each run reported of itself."""
+        return [list(processes(run)) for run in self.runs]
+
+    @cached_property
+    def batch(self) -> Batch:
+        """The runs, ready to be judged."""
+        measured = [
+            run.outcome == "measured" and record is not None and record.outcome == "measured"
+            for run, record in zip(self.runs, self.records, strict=True)
+        ]
+        return Batch(
+            runs=self.runs,
+            expected=[self._expected.get(run.cell.arm, Expectation()) for run in self.runs],
+            figures=self,
+            measured=np.array(measured, np.bool_) & ~np.isnan(self["throughput_per_s"]),
+        )
+
+    @cached_property
+    def findings(self) -> list[tuple[Finding, ...]]:
+        """Every reason why a run is not simply valid, the gravest first."""
+        return judge(self.batch)
+
+
+def judge_of(study: StudyLine) -> Callable[[RunLine], str | None]:
+    """A judge of the study's runs: says why a run is invalid, None where it is not.
+
+    It judges as the frame does. `mixed-allocator-state`, which shows only between runs of one cell,
+    is no reason to run any of them again: the cell has two states.
+    """
+    expected = expectations(study)
+
+    def why_invalid(run: RunLine) -> str | None:
+        (findings,) = Rows([run], study, expected).findings
+        reasons = [
+            f"{each.word} ({each.detail})" for each in findings if each.severity == "invalid"
+        ]
+        return "; ".join(reasons) or None
+
+    return why_invalid

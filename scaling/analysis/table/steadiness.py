@@ -1,11 +1,11 @@
 """Steadiness: whether a window is level, or its run was warming, slowing or unsteady.
 
-The sub-windows between ticks are gathered into quarters, and every quarter is held against every
+The sub-windows between ticks are gathered into quarters, and every quarter is compared with every
 later one. A pair differs if the later quarter lies more than `LEAST_CHANGE` of the mean rate above
 or below the earlier one, and further than chance takes it there: Student's t on the scatter inside
 the quarters, shared out over the six pairs (O. J. Dunn, Multiple comparisons among means, 1961), so
-that a level run passes it in no more than `FALSE_ALARMS`. What the scatter inside quarters cannot
-tell from noise is level: a noisy workload does not look like an unsteady one.
+that a level run exceeds it in no more than `FALSE_ALARMS`. A change within the scatter inside the
+quarters counts as level: a noisy workload does not look like an unsteady one.
 
 Simulated with 20 sub-windows: of level runs 99.5 % are called level, whether the noise is normal,
 skewed, heavy-tailed or that of few operations, and 99 % where neighbouring sub-windows have a
@@ -16,10 +16,16 @@ quarters are short, and much less is found.
 
 from functools import cache
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scaling.analysis.table.column import OBJECT, WORD, Column
 from scaling.analysis.table.stacks import Floats, Stack
+from scaling.analysis.table.ticks import from_ticks
+
+if TYPE_CHECKING:
+    from scaling.analysis.table.rows import Rows
 
 PARTS = 4  # a last quarter that is not level is the sign of a run that has not settled
 FEWEST_SUB_WINDOWS = 8  # below that a quarter has one sub-window, and says nothing of its noise
@@ -33,9 +39,7 @@ LEVEL, WARMING, SLOWING, UNSTEADY = "level", "warming", "slowing", "unsteady"
 
 def rates_over_time(stack: Stack) -> Floats:
     """Operations per ns of all workers in each sub-window; shape runs × sub-windows."""
-    return np.asarray(
-        (np.diff(stack.operations, axis=-1) / np.diff(stack.time, axis=-1)).sum(axis=1)
-    )
+    return np.asarray(stack.paces.sum(axis=1))
 
 
 def rise_and_fall(rates: Floats) -> tuple[Floats, Floats]:
@@ -89,3 +93,43 @@ def _chance(freedom: int) -> float:
 
     pairs = PARTS * (PARTS - 1) // 2
     return float(stdtrit(freedom, 1 - FALSE_ALARMS / (2 * pairs)))
+
+
+def _rise_and_fall(rows: "Rows") -> tuple[Floats, Floats]:
+    """Both of every run, computed together; NaN for finite runs."""
+    rise, fall = np.full((2, len(rows.runs)), np.nan)
+    for stack in rows.stacks:
+        if not stack.finite:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                rise[stack.rows], fall[stack.rows] = rise_and_fall(rates_over_time(stack))
+    return rise, fall
+
+
+STEADINESS = {
+    "steadiness": Column(
+        read=lambda rows: list(map(steadiness, rows["rise"].tolist(), rows["fall"].tolist())),
+        dtype=WORD,
+        definition="level, warming, slowing or unsteady: the quarters of the window against each "
+        "other; not of finite runs",
+    ),
+    "late_rise": Column(
+        read=from_ticks(lambda stack: late_rise(rates_over_time(stack)), of="windowed"),
+        definition="rate in the last quarter of the window ÷ rate before it, minus 1",
+    ),
+    "rise_and_fall": Column(
+        read=_rise_and_fall,
+        dtype=OBJECT,
+        definition="the two that follow",
+        in_frame=False,
+    ),
+    "rise": Column(
+        read=lambda rows: rows["rise_and_fall"][0],
+        definition="by how much of the mean rate a quarter rises above an earlier one, at most",
+        in_frame=False,
+    ),
+    "fall": Column(
+        read=lambda rows: rows["rise_and_fall"][1],
+        definition="by how much of the mean rate a quarter falls below an earlier one, at most",
+        in_frame=False,
+    ),
+}

@@ -48,9 +48,8 @@ class Expectation:
 class Batch:
     """Runs to be judged together, with what each is checked against and its figures as columns.
 
-    `figures` are those of `scaling.analysis.table.ticks.FIGURES` and of
-    `scaling.analysis.table.fields.outside`, shape (runs,) each; `measured` marks the runs that have
-    figures.
+    `figures` are numbers by column (`scaling.analysis.table.columns.EVERY`), shape (runs,) each;
+    `measured` marks the runs that have figures.
     """
 
     runs: Sequence[RunLine]

@@ -11,14 +11,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from scaling.analysis.table.columns import COLUMNS, THING
+from scaling.analysis.table.column import OBJECT
+from scaling.analysis.table.columns import COLUMNS
 from scaling.analysis.table.load import Journal
 from scaling.report.export.about import about
 
 
 def plain(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame with its objects as JSON text."""
-    things = [name for name, column in COLUMNS.items() if column.dtype == THING]
+    things = [name for name, column in COLUMNS.items() if column.dtype == OBJECT]
     return frame.assign(**{name: [_json(value) for value in frame[name]] for name in things})
 
 

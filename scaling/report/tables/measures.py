@@ -6,10 +6,12 @@ from operator import attrgetter
 
 from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.curves.memory import MIB
-from scaling.analysis.curves.own_figures import is_count, readable, unit_of
 from scaling.analysis.curves.sections import Section
 from scaling.analysis.curves.sweeps import Track
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind, median
+from scaling.analysis.table.column import LAST, Shown
+from scaling.analysis.table.columns import SHOWN
+from scaling.analysis.table.own_figures import is_count, readable, unit_of
 from scaling.base import formats
 
 OVERSUBSCRIBED, SIBLINGS, SUSPECT = "*", "~", "?"
@@ -17,6 +19,7 @@ MARKS = {"smt": SIBLINGS, "oversubscribed": OVERSUBSCRIBED}
 
 # Units that figures come in, and those in which people read them.
 READ_IN = {"s": ("ms", 1e3), "B": ("MiB", 1 / MIB)}
+OWN_PLACE = 80  # among the places of `Shown`
 NO_VALUE = median((), "")
 
 
@@ -24,8 +27,8 @@ NO_VALUE = median((), "")
 class Measure:
     """One column of figures. `column` is its name in a CSV file, unit and all, `heading` for eyes.
 
-    A narrow terminal does without the `extra` ones. Those that are `swept` are told once more
-    against a parameter that was swept.
+    `read` has it in the unit of the frame, `factor` converts. The rest is as in
+    `scaling.analysis.table.column.Shown`.
     """
 
     read: Callable[[Point], Estimate]
@@ -34,6 +37,7 @@ class Measure:
     factor: float = 1.0
     extra: bool = False
     swept: bool = False
+    place: int = LAST
 
     def of(self, point: Point) -> Estimate:
         """The estimate of this measure, in this measure's unit."""
@@ -45,44 +49,47 @@ def measures(section: Section) -> list[Measure]:
 
     The first ones every section has; of the others those that any of its cells has a value for.
     """
+    points = _points(section)
     kinds = "/".join(sorted({curve.memory_kind for curve in section.curves}, reverse=True))
-    throughput, *rest = [
-        Measure(attrgetter("throughput"), "throughput_per_s", f"{section.operation}/s", swept=True),
-        Measure(attrgetter("speedup"), "speedup", "speed-up"),
-        Measure(attrgetter("efficiency"), "efficiency", "efficiency"),
-        Measure(attrgetter("cpu_s_per_op"), "cpu_us_per_op", "CPU µs/op", 1e6),
-        Measure(attrgetter("memory"), "memory_mib", f"{kinds} MiB"),
+    finite = any(point.figures["finish_s"].n for point in points)
+    every = [
+        Measure(attrgetter("speedup"), "speedup", "speed-up", place=20),
+        Measure(attrgetter("efficiency"), "efficiency", "efficiency", place=30),
+        Measure(attrgetter("memory"), "memory_mib", f"{kinds} MiB", place=50),
+        *(
+            _column_measure(name, shown, section.operation)
+            for name, column in SHOWN.items()
+            if (shown := column.shown)
+            and (finite or not shown.finite_only)
+            and (shown.always or any(point.figures[name].n for point in points))
+        ),
+        *_own(points),
     ]
-    finish = Measure(attrgetter("finish"), "finish_s", "finish s")
-    # What all tasks held while all were alive: at the end, where memory is read, they are gone.
-    peak = Measure(attrgetter("peak"), "peak_rss_mib", "peak RSS MiB", swept=True)
-    finite = _known([finish], section)
-    others = [
-        Measure(attrgetter("latency_mean"), "latency_mean_ms", "mean latency ms", 1e3, swept=True),
-        Measure(attrgetter("latency_p99"), "latency_p99_ms", "P99 latency ms", 1e3, swept=True),
-        *_own(section),
-        Measure(attrgetter("latency_p50"), "latency_p50_ms", "P50 latency ms", 1e3, extra=True),
-        Measure(attrgetter("latency_p90"), "latency_p90_ms", "P90 latency ms", 1e3, extra=True),
-        Measure(attrgetter("latency_p95"), "latency_p95_ms", "P95 latency ms", 1e3, extra=True),
-        Measure(attrgetter("latency_p999"), "latency_p999_ms", "P99.9 latency ms", 1e3, extra=True),
-        Measure(attrgetter("lag_p50"), "lag_p50_ms", "lag ms", 1e3, extra=True),
-        Measure(attrgetter("lag_max"), "lag_max_ms", "worst lag ms", 1e3, extra=True),
-        Measure(attrgetter("fairness"), "fairness", "fairness", extra=True),
-    ]
-    peaks = _known([peak], section) if finite else []
-    return [throughput, *finite, *rest, *peaks, *_known(others, section)]
+    return sorted(every, key=lambda measure: measure.place)
 
 
-def _own(section: Section) -> list[Measure]:
+def _column_measure(name: str, shown: Shown, operation: str) -> Measure:
+    return Measure(
+        lambda point: point.figures[name],
+        shown.name,
+        shown.heading.format(operation=operation),
+        shown.factor,
+        extra=shown.extra,
+        swept=shown.swept,
+        place=shown.place,
+    )
+
+
+def _own(points: Iterable[Point]) -> list[Measure]:
     """The workload's own figures: times and rates first, what it counted after them."""
-    names = dict.fromkeys(name for point in _points(section) for name in point.own)
+    names = dict.fromkeys(name for point in points for name in point.own if point.own[name].n)
     return [_own_measure(name) for name in sorted(names, key=is_count)]
 
 
 def _own_measure(name: str) -> Measure:
     """Its column is called `own_…`, so that it takes no other's place: `own_settle_max_ms`."""
-    told = unit_of(name)
-    unit, factor = READ_IN.get(told, (told, 1.0))
+    own_unit = unit_of(name)
+    unit, factor = READ_IN.get(own_unit, (own_unit, 1.0))
     column = name if factor == 1 else f"{name.rpartition('_')[0]}_{unit.lower()}"
     heading = f"{readable(name)} {unit}".replace(" /", "/").strip()
     return Measure(
@@ -91,12 +98,8 @@ def _own_measure(name: str) -> Measure:
         heading,
         factor,
         swept=not is_count(name),
+        place=OWN_PLACE,
     )
-
-
-def _known(found: Iterable[Measure], section: Section) -> list[Measure]:
-    points = _points(section)
-    return [measure for measure in found if any(measure.of(point).n for point in points)]
 
 
 def _points(section: Section) -> list[Point]:
@@ -112,11 +115,11 @@ def notes(section: Section) -> list[str]:
     """What the figures of a section are, and what the marks at its numbers mean."""
     points = _points(section)
     told = [medians_note(points)]
-    if any(point.finish.n for point in points):
+    if any(point.figures["finish_s"].n for point in points):
         told.append("Finish: from the release of all workers to the last one's finish.")
-        if any(point.peak.n for point in points):
+        if any(point.figures["peak_bytes"].n for point in points):
             told.append("Peak: the most that was ever resident, what imports take included.")
-    if any(point.latency_mean.n for point in points):
+    if any(point.figures["latency_mean_s"].n for point in points):
         told.append(
             "Mean and percentiles of single operations, closed-loop: each begins when another has "
             "ended, however late that was."

@@ -1,0 +1,81 @@
+"""Runs to a frame: columns in their dtypes, gathered some runs at a time."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from scaling.analysis.table.column import OBJECT, WORD
+from scaling.analysis.table.columns import COLUMNS
+from scaling.analysis.table.mixing import mark_mixed_states
+from scaling.analysis.table.outliers import label_outliers
+from scaling.analysis.table.rows import Rows
+from scaling.journal.record import RunLine, StudyLine
+
+VALIDITIES = ["valid", "suspect", "invalid"]
+
+
+class FrameBuilder:
+    """The columns of a frame while its runs are read.
+
+    Numbers are kept as arrays and words as codes, so that a large journal needs little memory.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+        self._codes: dict[str, dict[Any, int]] = {
+            name: {} for name, column in COLUMNS.items() if column.dtype == WORD
+        }
+
+    def add(self, rows: Rows) -> None:
+        """Append some runs."""
+        for name, column in COLUMNS.items():
+            if column.dtype == WORD:
+                codes = self._codes[name]
+                self._values[name] += [codes.setdefault(word, len(codes)) for word in rows[name]]
+            elif column.is_array:
+                self._values[name].append(rows[name])
+            else:
+                self._values[name] += rows[name]
+
+    def frame(self) -> pd.DataFrame:
+        """All runs that were added, marked where a cell's allocator state or throughput is odd."""
+        frame = pd.DataFrame({name: self._column(name) for name in COLUMNS})
+        frame = mark_mixed_states(frame)
+        return frame.assign(outlier=label_outliers(frame))
+
+    def _column(self, name: str) -> Any:
+        values, column = self._values[name], COLUMNS[name]
+        if name in self._codes:
+            return _categories(name, list(self._codes[name])).take(values)
+        if column.is_array:
+            return np.concatenate(values) if values else np.array([], column.dtype)
+        if column.dtype == OBJECT:
+            return pd.Series(values, dtype=object)
+        if column.dtype == "boolean":
+            return pd.array(values, dtype="boolean")
+        times = pd.to_datetime(values, utc=True, errors="coerce", format="ISO8601")
+        return times.astype(column.dtype)
+
+
+def _categories(name: str, words: list[Any]) -> pd.Categorical:
+    """Each word once, coded as all values of the column would be."""
+    return pd.Categorical(words, VALIDITIES if name == "validity" else None)
+
+
+def live_frame(runs: Sequence[RunLine], study: StudyLine) -> pd.DataFrame:
+    """The frame of a study that is still being measured, from the runs that are in memory.
+
+    `scaling.load` would give the same for the study's journal at this moment.
+    """
+    built = FrameBuilder()
+    built.add(Rows(runs, study))
+    return built.frame()
+
+
+def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Frames one below the other; `concat` makes objects of categories that differ."""
+    whole = pd.concat(frames, ignore_index=True)
+    whole["validity"] = pd.Categorical(whole["validity"], VALIDITIES)
+    return whole.astype({name: column.dtype for name, column in COLUMNS.items()})

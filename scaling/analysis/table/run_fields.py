@@ -1,0 +1,165 @@
+"""Columns that stand in a run's line: what was to be run, how it ended, what the driver saw."""
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from scaling.analysis.table.column import COUNT, FLAG, WORD, Column, Noise, Shown, field
+from scaling.journal.record import RunLine
+
+if TYPE_CHECKING:
+    from scaling.analysis.table.rows import Rows
+
+_parameters = msgspec.json.Encoder(order="sorted")
+
+
+def _sorted_parameters(rows: "Rows") -> list[str]:
+    return [_parameters.encode(run.cell.parameters).decode() for run in rows.runs]
+
+
+def _busiest(run: RunLine) -> float | None:
+    if not run.services:
+        return None
+    busy = [use.busy_fraction for use in run.services.values() if use.busy_fraction is not None]
+    return max(busy, default=None)
+
+
+def _word(path: str, definition: str) -> Column:
+    return Column(read=field(path), dtype=WORD, definition=definition)
+
+
+def _bytes(
+    path: str,
+    definition: str,
+    words: str = "",
+    noise: Noise = "throughput",
+    shown: Shown | None = None,
+) -> Column:
+    return Column(
+        read=field(path),
+        unit="B",
+        definition=definition,
+        words=words,
+        better="less",
+        noise=noise,
+        shown=shown,
+    )
+
+
+ASKED = {
+    "study": Column(
+        read=lambda rows: [rows.study.name] * len(rows.runs),
+        dtype=WORD,
+        definition="name of the study that the run belongs to",
+    ),
+    "machine": Column(
+        read=lambda rows: [rows.study.machine.id] * len(rows.runs),
+        dtype=WORD,
+        definition="random id of the machine it ran on",
+    ),
+    "workload": _word("cell.workload", "what every worker ran"),
+    "parameters": Column(
+        read=_sorted_parameters,
+        dtype=WORD,
+        definition="all parameters of the workload: JSON, keys sorted",
+    ),
+    "loop": _word("cell.loop", "event-loop implementation"),
+    "arm": _word("cell.arm", "build and run-time settings, e.g. 3.14t+gil"),
+    "model": _word("cell.model", "what a worker is: threads, processes, interpreters"),
+    "workers": Column(read=field("cell.workers"), dtype=COUNT, definition="how many workers: N"),
+    "sizing": _word("cell.sizing", "weak: fixed work in flight per worker; strong: in total"),
+    "region": _word(
+        "cell.region",
+        "where N workers fit on the machine: cores, smt (siblings too), oversubscribed",
+    ),
+    "twin": Column(
+        read=field("cell.twin"),
+        dtype=FLAG,
+        definition="hidden duplicate of a cell, for the noise floor; in no curve",
+    ),
+    "block": Column(
+        read=field("block"), dtype=COUNT, definition="block that the run is part of, from 0"
+    ),
+    "position": Column(
+        read=field("position"),
+        dtype=COUNT,
+        definition="place of the run within its block, from 0",
+    ),
+    "attempt": Column(
+        read=field("attempt"), dtype=COUNT, definition="1, or more when it was run again"
+    ),
+    "outcome": _word("outcome", "measured, failed, crashed, timed-out or garbled"),
+}
+
+MEMORY = {
+    "baseline_rss_bytes": _bytes(
+        "memory.baseline_rss_bytes", "resident memory of the child's tree after imports"
+    ),
+    "rss_bytes": _bytes(
+        "memory.rss_bytes",
+        "resident memory of the child's tree in the window, median sample",
+        words="RSS",
+        noise="RSS",
+    ),
+    "pss_bytes": _bytes(
+        "memory.pss_bytes",
+        "the same at the window's end, but what its processes share counts once; who else on the "
+        "machine has it is no matter",
+        words="PSS",
+        noise="PSS",
+    ),
+    "uss_bytes": _bytes(
+        "memory.uss_bytes",
+        "memory shared with no other process, at the window's end",
+        words="USS",
+    ),
+    "peak_bytes": _bytes(
+        "memory.peak_bytes",
+        "highest resident memory of each process (VmHWM), whenever it was; their sum",
+        words="peak RSS",
+        noise="RSS",
+        # The memory of finite work is read at the end, when its tasks are gone: hence the peak.
+        shown=Shown(
+            heading="peak RSS MiB",
+            name="peak_rss_mib",
+            factor=2.0**-20,
+            place=60,
+            finite_only=True,
+            swept=True,
+        ),
+    ),
+}
+
+SURROUNDINGS = {
+    "elapsed_s": Column(
+        read=field("elapsed_s"), unit="s", definition="the whole run as the driver saw it"
+    ),
+    "steal_fraction": Column(
+        read=field("disturbance.steal_fraction"),
+        definition="CPU time that the hypervisor took",
+        better="less",
+    ),
+    "other_cpu_fraction": Column(
+        read=field("disturbance.other_cpu_fraction"),
+        definition="CPU time that processes outside the study took, of all CPUs of the machine",
+        better="less",
+    ),
+    "throttled_s": Column(
+        read=field("disturbance.throttled_s"),
+        unit="s",
+        definition="time held back by a cgroup quota",
+        better="less",
+    ),
+    "clock_step_s": Column(
+        read=field("disturbance.clock_step_s"),
+        unit="s",
+        definition="how far wall clock and monotonic clock moved apart",
+        in_frame=False,
+    ),
+    "site_busy_fraction": Column(
+        read=lambda rows: list(map(_busiest, rows.runs)),
+        definition="share of a core that the busiest process of a service used (older journals: "
+        "mean over its processes)",
+    ),
+    "at": Column(read=field("at"), dtype="datetime64[us, UTC]", definition="when the run began"),
+}

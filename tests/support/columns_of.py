@@ -1,0 +1,24 @@
+"""Columns of runs that are given by their records alone."""
+
+from collections.abc import Sequence
+
+from scaling.analysis.table.rows import Rows
+from scaling.journal.record import Record, RunLine
+from tests.support.fabricate import Made, cells_of, study_line
+
+MADE = Made(workers=(1,))
+
+
+def columns_of(*records: Record | None) -> Rows:
+    """A run of each record, in that order."""
+    cell = next(iter(cells_of(MADE)))
+    runs = [
+        RunLine(cell=cell, outcome="measured", block=0, position=0, record=each) for each in records
+    ]
+    return Rows(runs, study_line(MADE))
+
+
+def figures_of(record: Record, names: Sequence[str]) -> dict[str, float]:
+    """Some columns of one run."""
+    rows = columns_of(record)
+    return {name: float(rows[name][0]) for name in names}
