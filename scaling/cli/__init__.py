@@ -1,47 +1,61 @@
-"""The command line, a file for each group of commands; `main` is what `scaling` runs."""
+"""The command line: one file per command; `main` is what `scaling` runs.
 
+To add a command, write its file, with a function of the same name, and add it to `COMMANDS`.
+"""
+
+import importlib
 import sys
 
-# In the order in which the commands are to be listed:
-# isort: off
-from scaling.cli import study
-from scaling.cli import results
-from scaling.cli import show
-from scaling.cli import report
-from scaling.cli import export
-from scaling.cli import publish
-from scaling.cli import claims
-from scaling.cli import gate
-from scaling.cli import machine
-
-# isort: on
 from scaling.base.errors import ScalingError
 from scaling.cli.app import app
-from scaling.cli.encoding import tell_in_any_encoding
+from scaling.cli.encoding import print_in_any_encoding
 
-__all__ = [
-    "app",
-    "claims",
-    "export",
-    "gate",
-    "machine",
-    "main",
-    "publish",
-    "report",
-    "results",
-    "show",
+# In the order in which `scaling --help` lists them: before a study, during, after, and around it.
+COMMANDS = (
+    "doctor",
+    "interpreters",
     "study",
-]
+    "plan",
+    "run",
+    "show",
+    "report",
+    "plot",
+    "compare",
+    "claims",
+    "gate",
+    "export",
+    "publish",
+    "quotes",
+)
+
+__all__ = ["COMMANDS", "app", "main"]
+
+for name in COMMANDS:
+    importlib.import_module(f"scaling.cli.{name}")
 
 
 def main() -> None:
-    """Run the command line; what a user is told when it goes wrong is a line or two."""
-    tell_in_any_encoding()
+    """Run the command line; errors are printed in a line or two, and end with their exit code."""
+    print_in_any_encoding()
+    arguments = sys.argv[1:] or ["--help"]
     try:
-        app()
+        raise SystemExit(app(arguments, prog_name="scaling", standalone_mode=False) or 0)
     except ScalingError as error:
-        print(f"scaling: {error}", file=sys.stderr)
-        raise SystemExit(error.exit_code) from None
-    except BrokenPipeError:  # somebody piped us into `head`
+        fail(str(error), error.exit_code)
+    except BrokenPipeError:  # the output went to `head`, which has read enough
         sys.stderr.close()
         raise SystemExit(1) from None
+    except Exception as error:
+        # Typer's own errors (an unknown command or option) have no public class in common.
+        if not hasattr(error, "format_message"):
+            raise
+        command = getattr(getattr(error, "ctx", None), "command_path", "scaling")
+        message = error.format_message()
+        stop = "" if message.endswith((".", "?")) else "."
+        fail(f"{message}{stop} For help: {command} --help", 2)
+
+
+def fail(message: str, exit_code: int) -> None:
+    """Print why it does not work, and exit."""
+    print(f"scaling: {message}", file=sys.stderr)
+    raise SystemExit(exit_code) from None

@@ -1,4 +1,4 @@
-"""`scaling claims`: what others say, held against our figures."""
+"""`scaling claims`: published claims, checked against our figures."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,16 +12,18 @@ from scaling.cli.app import app
 @app.command()
 def claims(
     results: Annotated[
-        list[Path], typer.Argument(help="Studies' folders, or folders with studies in them.")
+        list[Path],
+        typer.Argument(metavar="RESULTS…", help="Folders of studies, or folders of such folders."),
     ],
     claims: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A list of claims, TOML (the project's).")
+        Path | None,
+        typer.Option(metavar="FILE.toml", help="Your own list of claims (the built-in list)."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE.md", help="Write the same as Markdown.")
+        Path | None, typer.Option(metavar="FILE.md", help="Also write the result as Markdown.")
     ] = None,
 ) -> None:
-    """Say of each published claim whether it holds here, with our figure beside theirs."""
-    from scaling.cli.claims_run import tell_claims
+    """Check published claims about asyncio against your results: theirs beside yours."""
+    from scaling.report.claims_output import tell_claims
 
     tell_claims(results, claims, output, new_console())

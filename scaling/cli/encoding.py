@@ -36,7 +36,7 @@ def _alike(error: UnicodeError) -> tuple[str, int]:
     return "".join(ALIKE.get(letter, "?") for letter in missing), error.end
 
 
-def tell_in_any_encoding() -> None:
+def print_in_any_encoding() -> None:
     """Make standard output and standard error take every text, whatever their encoding."""
     codecs.register_error(HANDLER, _alike)
     for stream in (sys.stdout, sys.stderr):

@@ -6,20 +6,24 @@ from typing import Annotated
 import typer
 
 from scaling.base.console import new_console
-from scaling.cli.app import app
+from scaling.cli.app import Results, app
 
 
 @app.command()
 def export(
-    results: Annotated[Path, typer.Argument(help="A study's folder, or its journal.")],
+    results: Results,
     to: Annotated[
-        str, typer.Option(metavar="FORMAT", help="parquet, csv (a row a run), pyperf or markdown.")
+        str,
+        typer.Option(
+            metavar="FORMAT", help="parquet or csv (one row per run), pyperf, or markdown (tables)."
+        ),
     ],
     output: Annotated[
-        Path | None, typer.Option(help="File, or folder for it (beside the journal).")
+        Path | None,
+        typer.Option(metavar="PATH", help="File, or the folder for it (beside the journal)."),
     ] = None,
 ) -> None:
-    """Write a study for other programs: its runs, pyperf's JSON, or tables for a pull request."""
+    """Write a study in a format for other programs."""
     from scaling.report.export.formats import export
 
     export(results, to, output, new_console())

@@ -1,4 +1,4 @@
-"""`scaling gate`: fails where a study proves that scaling has become too bad."""
+"""`scaling gate`: fails if a study proves that scaling is too bad, or worse than before."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,46 +6,74 @@ from typing import Annotated
 import typer
 
 from scaling.base.console import new_console
-from scaling.cli.app import app
+from scaling.cli.app import Results, Texts, app
 
-Texts = list[str] | None
+CELLS = "Which cells are checked"
 
 
 @app.command()
 def gate(
-    results: Annotated[Path, typer.Argument(help="A study's folder, or its journal.")],
+    results: Results,
     min_efficiency: Annotated[
         str | None,
-        typer.Option(metavar="SHARE", help="The least that N workers may do of N times one: 0.8."),
+        typer.Option(
+            metavar="SHARE", help="Lowest throughput of N workers as a share of N times one: 0.8."
+        ),
     ] = None,
     against: Annotated[
-        Path | None, typer.Option(metavar="OLD", help="An earlier study to hold this one against.")
+        Path | None, typer.Option(metavar="OLD", help="An earlier study to compare with.")
     ] = None,
     max_regression: Annotated[
         str | None,
-        typer.Option(metavar="SHARE", help="The most throughput that may be lost over OLD: 5%."),
+        typer.Option(metavar="SHARE", help="Largest loss of throughput compared with OLD: 5%."),
     ] = None,
     workload: Annotated[
-        Texts, typer.Option(help="Workloads to check: echo,scrape (all but controls).")
+        Texts,
+        typer.Option(
+            metavar="NAME,…",
+            help="Workloads: echo,scrape (all but controls).",
+            rich_help_panel=CELLS,
+        ),
     ] = None,
-    loop: Annotated[Texts, typer.Option(help="Loops to check: asyncio,uvloop (all).")] = None,
-    arm: Annotated[Texts, typer.Option(help="Arms to check: 3.14,3.14t+gil (all).")] = None,
-    model: Annotated[Texts, typer.Option(help="Models to check: threads,processes (all).")] = None,
-    sizing: Annotated[Texts, typer.Option(help="Sizings to check: weak,strong (all).")] = None,
+    loop: Annotated[
+        Texts,
+        typer.Option(metavar="NAME,…", help="Loops: asyncio,uvloop (all).", rich_help_panel=CELLS),
+    ] = None,
+    arm: Annotated[
+        Texts,
+        typer.Option(metavar="NAME,…", help="Arms: 3.14,3.14t+gil (all).", rich_help_panel=CELLS),
+    ] = None,
+    model: Annotated[
+        Texts,
+        typer.Option(
+            metavar="NAME,…", help="Models: threads,processes (all).", rich_help_panel=CELLS
+        ),
+    ] = None,
+    sizing: Annotated[
+        Texts,
+        typer.Option(metavar="NAME,…", help="Sizings: weak,strong (all).", rich_help_panel=CELLS),
+    ] = None,
     at: Annotated[
-        Texts, typer.Option(help="Ns to check: 2,4 (the largest with a core for each worker).")
+        Texts,
+        typer.Option(
+            metavar="N,…",
+            help="Numbers of workers: 2,4 (the largest with a core for each worker).",
+            rich_help_panel=CELLS,
+        ),
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Also fail if a check is inconclusive.")
     ] = False,
     summary: Annotated[
         Path | None,
-        typer.Option(help="Add a Markdown summary to this file ($GITHUB_STEP_SUMMARY)."),
+        typer.Option(
+            metavar="FILE.md", help="Append a Markdown summary to this file ($GITHUB_STEP_SUMMARY)."
+        ),
     ] = None,
 ) -> None:
-    """Exit with 1 if a study's intervals prove that a bound is not held, with 0 if not."""
+    """Check bounds on a study. Exit code 1 if its intervals prove that a bound is broken."""
     from scaling.analysis.gate.request import Limits, filter_of, share
-    from scaling.cli.gate_run import gate
+    from scaling.report.gate_output import gate
 
     limits = Limits(
         min_efficiency=share(min_efficiency, "--min-efficiency"),

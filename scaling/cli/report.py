@@ -1,4 +1,4 @@
-"""`scaling report`: a study told on one page."""
+"""`scaling report`: a study on one page."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,17 +6,17 @@ from typing import Annotated
 import typer
 
 from scaling.base.console import new_console
-from scaling.cli.app import app
+from scaling.cli.app import Results, app
 
 
 @app.command()
 def report(
-    results: Annotated[Path, typer.Argument(help="A study's folder, or its journal.")],
+    results: Results,
     output: Annotated[
-        Path | None, typer.Option(help="File for the page (RESULTS/report.html).")
+        Path | None, typer.Option(metavar="FILE", help="The page (RESULTS/report.html).")
     ] = None,
 ) -> None:
-    """Tell a study on one HTML page that needs no network: the answer, and all that bears it."""
+    """Write one HTML page about a study: the answer, plots, tables. It needs no network."""
     from scaling.report.page.write import report
 
     report(results, output, new_console())

@@ -1,47 +1,45 @@
-"""`scaling plan` and `scaling run`: a study before and while it is measured."""
+"""`scaling study`: the built-in studies, and the schema of study files."""
 
-from pathlib import Path
+import json
 from typing import Annotated
 
 import typer
 
 from scaling.base.console import new_console, say
 from scaling.cli.app import app
-from scaling.cli.study_options import Asked, takes_asked
-
-
-def _say(text: str) -> None:
-    say(new_console(stderr=True), text)
 
 
 @app.command()
-@takes_asked
-def plan(asked: Asked) -> None:
-    """Print what a study would run, what it cannot run and why, and how long it would take."""
-    from scaling.run.measure import prepared
-    from scaling.study.plan.view import PlanView
-
-    with prepared(asked.options, asked.wanted, _say) as ready:
-        new_console().print(PlanView(ready.plan))
-
-
-@app.command()
-@takes_asked
-def run(
-    asked: Asked,
-    output: Annotated[
-        Path | None, typer.Option(help="Folder for journal, tables and plots (results/STUDY).")
+def study(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="The built-in study to print.")
     ] = None,
+    schema: Annotated[
+        bool,
+        typer.Option("--schema", help="Print the JSON Schema of study files, for your editor."),
+    ] = False,
 ) -> None:
-    """Measure a study, or go on with an interrupted one; then print its tables and draw it."""
-    from scaling.report.output import tell
-    from scaling.run.measure import measure, prepared
-    from scaling.run.progress import display
-    from scaling.study.plan.view import one_line, reservations
+    """List the built-in studies, or print the file of one, to start your own from.
 
-    out = new_console()
-    with prepared(asked.options, asked.wanted, _say) as ready:
-        for line in (one_line(ready.plan), *reservations(ready.plan)):
-            say(out, line)
-        folder = measure(ready, output, display(out))
-    tell(folder, out)
+    With --schema: save the output, and name it in the first line of a study file,
+    #:schema ./study.schema.json, so that your editor completes and checks the file.
+    """
+    from scaling.base.errors import UsageError
+    from scaling.base.suggest import unknown
+    from scaling.study.file import built_in_studies, built_in_summary, built_in_text
+
+    if schema and name:
+        raise UsageError("study: --schema is the same for every study: leave out the name")
+    if schema:
+        from scaling.study.schema import study_schema
+
+        print(json.dumps(study_schema(), indent=2, ensure_ascii=False))
+    elif name:
+        if name not in built_in_studies():
+            raise unknown("built-in study", name, built_in_studies())
+        print(built_in_text(name), end="")
+    else:
+        names = built_in_studies()
+        width = max(map(len, names))
+        for each in names:
+            say(new_console(), f"{each:{width}}  {built_in_summary(each)}")

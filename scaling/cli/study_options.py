@@ -72,12 +72,12 @@ def _parameters() -> Iterator[inspect.Parameter]:
         if option.flag and option.formerly:
             yield _declared(option, f"--{option.formerly}", hidden=True)
     yield _parameter("set", Annotated[texts, set_])
-    for name, flag, kind, said in (
-        ("path", "--path", list[Path] | None, PATH),
-        ("with_", "--with", texts, WITH),
-        ("pgo", "--pgo", bool, PGO),
+    for name, flag, kind, metavar, said in (
+        ("path", "--path", list[Path] | None, "DIR", PATH),
+        ("with_", "--with", texts, "REQUIREMENT", WITH),
+        ("pgo", "--pgo", bool, None, PGO),
     ):
-        shown = typer.Option(flag, help=said, rich_help_panel=YOURS)
+        shown = typer.Option(flag, help=said, metavar=metavar, rich_help_panel=YOURS)
         yield _parameter(name, Annotated[kind, shown], default=False if kind is bool else None)
 
 

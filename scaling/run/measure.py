@@ -28,8 +28,9 @@ from scaling.run.prepare import ChildNeeds, prepare
 from scaling.run.progress import Display
 from scaling.run.services import Services
 from scaling.run.session import drive, is_complete
-from scaling.study.combine import study_from
+from scaling.study.combine import Loader, study_from
 from scaling.study.definition import Study
+from scaling.study.file import load_study_file
 from scaling.study.options import Options
 from scaling.study.pin_group import group_for
 from scaling.study.plan.cells import Plan, make_plan
@@ -59,14 +60,18 @@ def running_build() -> str:
 
 
 @contextmanager
-def prepared(options: Options, wanted: ChildNeeds, say: Say) -> Iterator[Prepared]:
+def prepared(
+    options: Options, wanted: ChildNeeds, say: Say, load_file: Loader = load_study_file
+) -> Iterator[Prepared]:
     """Prepare everything that the options ask for; children can be run inside the context.
+
+    `load_file` loads a study file by its name.
 
     Raises:
         UsageError: something that the options ask for does not exist or does not fit.
         ScalingError: something could not be prepared.
     """
-    study = study_from(options, running_build=running_build())
+    study = study_from(options, running_build=running_build(), load_file=load_file)
     own = [entry.name for entry in study.workloads if ":" in entry.name]
     with workers_path() as path:
         wanted = replace(wanted, group=group_for(study))
@@ -89,7 +94,7 @@ def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
     plan, arms = ready.plan, ready.arms
     machine = describe_machine(ready.topology)
     first = head(plan, arms, machine, pins=ready.pins, workers_source=ready.workers_source)
-    judge, rule = judge_of(first), _rule_of(plan.study, first)
+    judge, rule = judge_of(first), precision_rule_of(plan.study, first)
     chosen = choose(
         output or RESULTS / plan.study.name,
         first,
@@ -107,7 +112,7 @@ def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
     return folder
 
 
-def _rule_of(study: Study, first: StudyLine) -> Rule | None:
+def precision_rule_of(study: Study, first: StudyLine) -> Rule | None:
     """The rule by which blocks are added; None if the study asks for no precision."""
     if study.precision is None:
         return None

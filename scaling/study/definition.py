@@ -9,7 +9,6 @@ from typing import Annotated, Any, get_type_hints
 
 import msgspec
 
-from scaling.base.formats import listed
 from scaling.base.vocabulary import MODELS, SIZINGS
 from scaling.study import kinds
 from scaling.study.kinds import Kind
@@ -22,7 +21,7 @@ MAX_BLOCKS = 40
 
 WHAT, EFFORT = "What is measured", "How long, and how precisely"  # headings of `--help`
 
-_PRESETS = listed(f"{name} ({preset.blocks} blocks)" for name, preset in PRESETS.items())
+_PRESETS = ", ".join(f"{name} ({preset.blocks} blocks)" for name, preset in PRESETS.items())
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
         tuple[str, ...],
         Option(
             kinds.some_of(MODELS, "model"),
-            f"What a worker is: {listed(MODELS)}.",
+            f"What a worker is: {', '.join(MODELS)}.",
             flag="--model",
             per_workload=True,
         ),

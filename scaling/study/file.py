@@ -1,5 +1,6 @@
 """Study files: TOML as a person writes it, checked key by key; on disk or built in."""
 
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -89,6 +90,34 @@ def load_study_file(name: str) -> StudyFile:
     return read_study(text_in(path, f"there is no such study file.{meant}"), path.name)
 
 
+def built_in_summary(name: str) -> str:
+    """The first sentence of the comment that a built-in study begins with."""
+    lines = itertools.takewhile(lambda line: line.startswith("# "), built_in_text(name).split("\n"))
+    return " ".join(line.removeprefix("# ") for line in lines).partition(". ")[0].rstrip(".") + "."
+
+
+def study_file_of(document: Mapping[str, Any], source: str) -> StudyFile | None:
+    """What a study file would say that asks for a settled study; None if it is not known.
+
+    `document` is the study as a journal keeps it, with its amounts scaled already.
+
+    Raises:
+        UsageError: a value that this version does not take.
+    """
+    entries = document.get("workloads")
+    if not entries:
+        return None
+    values = _values(_known(document, FILE) | {"scale": 1.0}, FILE, source)
+    tables = [_entry(_known(entry, ENTRY), f"{source}: workload") for entry in entries]
+    return StudyFile(values, tuple(tables))
+
+
+def _known(values: Mapping[str, Any], shape: type[msgspec.Struct]) -> dict[str, Any]:
+    """Of a table in a journal, what a study file can say."""
+    names = {field.encode_name for field in msgspec.structs.fields(shape)} - {"workloads"}
+    return {name: value for name, value in values.items() if name in names and value is not None}
+
+
 def read_study(text: str, source: str) -> StudyFile:
     """Check the TOML of a study; `source` names the file in messages.
 
@@ -101,7 +130,6 @@ def read_study(text: str, source: str) -> StudyFile:
     if not isinstance(entries, list):
         raise UsageError(f"{source}: workloads: expected [[workloads]] tables, got {entries!r}")
     values = _values(tables, FILE, source)
-    del values["workloads"]
     workloads = tuple(
         _entry(entry, f"{source}: {title('workload', number, entry)}")
         for number, entry in enumerate(entries, start=1)
@@ -119,7 +147,7 @@ def _values(table: object, shape: type[msgspec.Struct], where: str) -> dict[str,
     given = {
         key: value
         for key, value in msgspec.structs.asdict(converted(table, shape, where)).items()
-        if value is not UNSET
+        if value is not UNSET and key != "workloads"
     }
     for key, option in OPTIONS.items():
         if option.formerly in given:

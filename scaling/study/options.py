@@ -43,6 +43,11 @@ class Options:
         }
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing was said of a study at all."""
+        return self == Options()
+
+    @property
     def workload_names(self) -> tuple[str, ...]:
         """The workloads asked for, each once; those with a colon are a user's own.
 

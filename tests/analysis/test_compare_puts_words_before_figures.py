@@ -21,7 +21,7 @@ from scaling.analysis.table.load import Journal, read_journal
 from scaling.base import formats
 from scaling.base.errors import UsageError
 from scaling.cli import app
-from scaling.cli.compare_run import compare
+from scaling.report.compare_output import compare
 from scaling.report.plots.draw import subjects
 from scaling.report.plots.registry import BY_NAME
 from scaling.report.plots.sheet import Sheet

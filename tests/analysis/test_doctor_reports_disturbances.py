@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from scaling.cli.machine import doctor
+from scaling.cli.doctor import doctor
 from scaling.journal.record import Disturbance
 from scaling.machine import snapshot as looking
 from scaling.machine.doctor import CHECKS, Advice, examine, worst

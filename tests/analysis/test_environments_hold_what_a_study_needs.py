@@ -42,6 +42,8 @@ def test_a_loop_that_one_workload_asks_for_is_enough() -> None:
 
 def test_tls_brings_what_makes_certificates() -> None:
     assert group(set=("echo.tls=true",)) == "tls"
+    assert group(set=("echo.tls=off,shared",)) == "tls"
+    assert group(set=("echo.tls=off",)) == "child"
     assert group(set=("echo.tls=true",), loop=("rloop",)) == "loops"
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from scaling.analysis.gate.request import Filter, Limits, filter_of, share
 from scaling.analysis.table.load import read_journal
 from scaling.base.errors import UsageError
-from scaling.cli.gate_run import gate
+from scaling.report.gate_output import gate
 from scaling.study.scaled import scaled_to
 from tests.support.cli import scaling
 from tests.support.fabricate import Made, Variants, journal, write

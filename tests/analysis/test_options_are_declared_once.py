@@ -1,5 +1,6 @@
 """An option of a study is declared once: flags, study files, checks and schema follow from that."""
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from scaling.base.errors import UsageError
-from scaling.cli import app
+from scaling.cli import COMMANDS, app, main
 from scaling.cli.study_options import Asked, takes_asked
 from scaling.study.definition import OPTIONS, Study
 from scaling.study.file import built_in_studies, built_in_text, read_study
@@ -29,6 +30,17 @@ PUBLISHED = sorted((ROOT / "results" / "published").rglob("study.toml"))
 def parameters(command: str) -> dict[str, Any]:
     commands: Any = get_command(app)
     return {each.name: each for each in commands.commands[command].params}
+
+
+def run(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, Any]:
+    """Exit code and output of a command, read as JSON if it is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.argv", ["scaling", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    code, out = ended.value.code, capsys.readouterr().out
+    assert isinstance(code, int)
+    return code, json.loads(out) if out.startswith("{") else out if arguments[1:] else f"\n{out}"
 
 
 @pytest.mark.parametrize("command", ["plan", "run"])
@@ -54,9 +66,29 @@ def test_an_option_of_one_workload_is_a_key_of_its_table() -> None:
     assert SCHEMA["$defs"]["Workload"]["properties"].keys() == own | {"name", "parameters"}
 
 
+def test_every_command_is_a_file_and_is_listed_in_order() -> None:
+    commands: Any = get_command(app)
+    assert tuple(commands.commands) == COMMANDS
+    for name in COMMANDS:
+        assert (ROOT / "scaling" / "cli" / f"{name}.py").is_file()
+        assert commands.commands[name].help
+
+
+def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("study", "--schema", capsys=capsys) == (0, SCHEMA)
+
+
+@pytest.mark.parametrize("name", built_in_studies())
+def test_built_in_studies_are_listed_and_printed(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("study", capsys=capsys)[1].count(f"\n{name} ") == 1
+    assert run("study", name, capsys=capsys) == (0, built_in_text(name))
+
+
 def test_a_command_keeps_its_own_options() -> None:
-    assert set(parameters("run")) - set(parameters("plan")) <= {"output"}
-    assert "output" in parameters("run")
+    assert set(parameters("run")) == set(parameters("plan"))
+    assert parameters("run")["output"].help != parameters("plan")["output"].help
 
 
 @pytest.mark.parametrize("name", built_in_studies())

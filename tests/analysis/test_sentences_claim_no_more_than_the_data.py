@@ -15,9 +15,9 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import RatioVerdict, Verdict, Word
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.errors import ScalingError
-from scaling.cli.compare_run import compare
 from scaling.journal.protected_write import try_writing
 from scaling.journal.record import RunLine, WorkerRecord
+from scaling.report.compare_output import compare
 from scaling.report.output import tell
 from scaling.report.plots.draw import subjects
 from scaling.report.tables.comparison import chapters

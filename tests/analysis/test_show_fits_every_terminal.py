@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from scaling.analysis.statistics.estimate import median
-from scaling.cli.encoding import HANDLER, tell_in_any_encoding
+from scaling.cli.encoding import HANDLER, print_in_any_encoding
 from scaling.report.terminal.bars import FULL, MEDIAN, SHADED, SLIVER, bar
 from scaling.report.terminal.show import show
 from tests.support.cli import environment, scaling
@@ -122,7 +122,7 @@ def test_errors_can_be_told_in_any_encoding(monkeypatch: pytest.MonkeyPatch) -> 
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     for name in ("stdout", "stderr"):
         monkeypatch.setattr(sys, name, out)
-    tell_in_any_encoding()
+    print_in_any_encoding()
     print("a · b – c × 1.5 ± 2 µs … é \udcff", end="")
     out.flush()
     assert isinstance(out.buffer, io.BytesIO)

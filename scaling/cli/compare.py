@@ -1,0 +1,30 @@
+"""`scaling compare`: arms, models and loops of a study, or several studies."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scaling.base.console import new_console
+from scaling.cli.app import app
+
+
+@app.command()
+def compare(
+    results: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RESULTS…", help="Folders of studies; the first is the one to compare with."
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Folder for tables and plots (beside the journal, if it is one)."
+        ),
+    ] = None,
+) -> None:
+    """Compare the arms, models and loops of a study, or several studies with the first."""
+    from scaling.report.compare_output import compare
+
+    compare(results, output, new_console())

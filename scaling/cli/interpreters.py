@@ -1,0 +1,13 @@
+"""`scaling interpreters`: the builds of Python on this machine."""
+
+from scaling.base.console import new_console
+from scaling.cli.app import app
+
+
+@app.command()
+def interpreters() -> None:
+    """List the interpreters on this machine: version, GIL, origin, build options."""
+    from scaling.builds.interpreters import survey
+    from scaling.report.tables.interpreters import interpreters_table
+
+    new_console().print(interpreters_table(survey()))

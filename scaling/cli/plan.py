@@ -1,0 +1,45 @@
+"""`scaling plan`: a study before it is measured, or how much of it is measured."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scaling.base.console import new_console, say
+from scaling.cli.app import app
+from scaling.cli.study_options import Asked, takes_asked
+
+
+@app.command()
+@takes_asked
+def plan(
+    asked: Asked,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Also print what is measured in this folder, and what remains. Without options "
+            "that describe a study, it is the folder's own study.",
+        ),
+    ] = None,
+) -> None:
+    """Print what a study would run, what it cannot run and why, and how long it would take."""
+    from scaling.run.measure import prepared
+    from scaling.run.remaining_work import WorkView, read_runs, work_in
+    from scaling.study.file import load_study_file
+    from scaling.study.plan.view import PlanView
+
+    console, errors = new_console(), new_console(stderr=True)
+
+    def progress(text: str) -> None:
+        say(errors, text)
+
+    if output is None:
+        with prepared(asked.options, asked.wanted, progress) as ready:
+            console.print(PlanView(ready.plan))
+        return
+    measured = read_runs(output, progress)
+    same = asked.options.is_empty
+    load = measured.load_file if same else load_study_file
+    with prepared(asked.options, asked.wanted, progress, load) as ready:
+        console.print(WorkView(work_in(measured, ready, same=same)))

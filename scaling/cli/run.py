@@ -1,0 +1,33 @@
+"""`scaling run`: a study is measured."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scaling.base.console import new_console, say
+from scaling.cli.app import app
+from scaling.cli.study_options import Asked, takes_asked
+
+
+@app.command()
+@takes_asked
+def run(
+    asked: Asked,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder for journal, tables and plots (results/STUDY)."),
+    ] = None,
+) -> None:
+    """Measure a study, or resume an interrupted one; then print its tables and draw its plots."""
+    from scaling.report.output import tell
+    from scaling.run.measure import measure, prepared
+    from scaling.run.progress import display
+    from scaling.study.plan.view import one_line, reservations
+
+    console, errors = new_console(), new_console(stderr=True)
+    with prepared(asked.options, asked.wanted, lambda text: say(errors, text)) as ready:
+        for line in (one_line(ready.plan), *reservations(ready.plan)):
+            say(console, line)
+        folder = measure(ready, output, display(console))
+    tell(folder, console)

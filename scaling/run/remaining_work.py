@@ -1,0 +1,196 @@
+"""How much of a study is measured in a journal, and what remains. Nothing is written."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from scaling.analysis.table.single_run import judge_of
+from scaling.base.errors import UsageError
+from scaling.base.formats import plural
+from scaling.journal.identity import cell_key, identity_of
+from scaling.journal.reading import find_journal, read_lines
+from scaling.journal.record import Cell, RunLine, StudyLine
+from scaling.machine.identity import describe_machine
+from scaling.run.header import head
+from scaling.run.measure import Prepared, precision_rule_of
+from scaling.run.session import blocks_begun, remaining
+from scaling.run.time_left import Left, TimeLeft
+from scaling.study.file import StudyFile, study_file_of
+from scaling.study.plan.cells import EXPECTED_OVERHEAD_S
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The first line and the runs of a journal."""
+
+    path: Path
+    head: StudyLine
+    runs: list[RunLine]
+
+    def load_file(self, _name: str) -> StudyFile:
+        """The study of the journal, as a study file asks for it.
+
+        Raises:
+            UsageError: the journal does not hold it.
+        """
+        found = study_file_of(self.head.study, str(self.path))
+        if found is None:
+            raise UsageError(
+                f"{self.path} does not say what was asked; name its study with --study"
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class Row:
+    """Runs of one workload, arm, loop and model: done and valid, to do, to be run again, lost.
+
+    `lost` are runs that were invalid, were run again, and are invalid still.
+    """
+
+    name: tuple[str, ...]
+    valid: int
+    to_do: int
+    again: int
+    lost: int
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is done and what remains. `obstacles` are why `scaling run` would not resume it."""
+
+    path: Path
+    rows: list[Row]
+    blocks: int
+    complete_blocks: int
+    left: Left
+    reasons: Counter[str]
+    precision: str
+    obstacles: tuple[str, ...]
+
+    def total(self, column: str) -> int:
+        """The sum of a column of the rows."""
+        return sum(getattr(row, column) for row in self.rows)
+
+
+def read_runs(output: Path, note: Callable[[str], None]) -> Measured:
+    """Read the journal in a folder.
+
+    Raises:
+        UsageError: there is none, or it cannot be read.
+    """
+    path = find_journal(output)
+    lines = list(read_lines(path, note))
+    first = lines[0]
+    assert isinstance(first, StudyLine)  # or `read_lines` had raised
+    return Measured(path, first, [line for line in lines if isinstance(line, RunLine)])
+
+
+def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
+    """Compare a journal with the plan; `same`: the plan was made from the journal's own study.
+
+    Raises:
+        UsageError: the journal is of another study.
+    """
+    plan, runs = ready.plan, measured.runs
+    machine = describe_machine(ready.topology)
+    asked = identity_of(
+        head(plan, ready.arms, machine, pins=ready.pins, workers_source=ready.workers_source)
+    )
+    differences = asked.differences(identity_of(measured.head))
+    of_study = [each for each in differences if each.startswith("the study")]
+    if of_study and not same:
+        raise UsageError(
+            f"{measured.path} is of another study; not the same: {'; '.join(of_study)}. "
+            f"Leave out the options to see its own"
+        )
+    judge, rule = judge_of(measured.head), precision_rule_of(plan.study, measured.head)
+    blocks = blocks_begun(plan, runs)
+    planned = plan.runs_of(blocks)
+    attempts = remaining(planned, runs, judge)
+    time = TimeLeft(plan.inside_s, EXPECTED_OVERHEAD_S)
+    for line in runs:
+        time.learn(line)
+    for attempt in attempts:
+        time.expect(attempt.run.cell)
+    latest = {(line.block, cell_key(line.cell)): line for line in runs}
+    reason = {key: judge(line) for key, line in latest.items()}
+    open_runs = {(each.run.block, cell_key(each.run.cell)): each.attempt > 1 for each in attempts}
+    counts: dict[tuple[str, ...], Counter[str]] = {}
+    for run in planned:
+        key = (run.block, cell_key(run.cell))
+        row = counts.setdefault(_name(run.cell), Counter())
+        if key in open_runs:
+            row["again" if open_runs[key] else "to_do"] += 1
+        else:
+            row["lost" if reason[key] else "valid"] += 1
+    unfinished = {block for block, _ in open_runs}
+    return Work(
+        path=measured.path,
+        rows=[
+            Row(name, row["valid"], row["to_do"], row["again"], row["lost"])
+            for name, row in counts.items()
+        ],
+        blocks=blocks,
+        complete_blocks=blocks - len(unfinished),
+        left=time.left,
+        reasons=Counter(reason[key] or "" for key, again in open_runs.items() if again),
+        precision=rule(runs, blocks).text if rule is not None and not attempts else "",
+        obstacles=tuple(each for each in differences if each not in of_study),
+    )
+
+
+def _name(cell: Cell) -> tuple[str, ...]:
+    return (cell.workload, cell.arm, cell.loop, cell.model)
+
+
+class WorkView:
+    """Renders `Work`; give it to a rich console."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Render the runs of each workload, arm, loop and model, and the sums."""
+        del console, options
+        table = Table(box=None, header_style="bold", pad_edge=False)
+        for heading in ("workload", "arm", "loop", "model"):
+            table.add_column(heading, overflow="fold")
+        for heading in ("measured", "to do", "to rerun", "invalid"):
+            table.add_column(heading, justify="right")
+        for row in self._work.rows:
+            table.add_row(*row.name, *map(str, (row.valid, row.to_do, row.again, row.lost)))
+        yield table
+        yield Text()
+        yield from (Text(line) for line in lines(self._work))
+
+
+def lines(work: Work) -> Iterator[str]:
+    """The sums, and what can be done next, a line each."""
+    valid, to_do, again = (work.total(column) for column in ("valid", "to_do", "again"))
+    every = valid + to_do + again + work.total("lost")
+    yield (
+        f"{work.path}: {valid} of {plural(every, 'run')} measured, "
+        f"{work.complete_blocks} of {plural(work.blocks, 'block')} complete"
+    )
+    if again:
+        causes = "; ".join(f"{reason} ({count}×)" for reason, count in work.reasons.most_common())
+        yield f"{plural(again, 'invalid run')} to run again: {causes}"
+    if lost := work.total("lost"):
+        yield f"{plural(lost, 'run')} still invalid after a second attempt; excluded"
+    if to_do or again:
+        yield f"to do: {plural(to_do + again, 'run')}, {work.left}"
+    else:
+        yield work.precision or "nothing remains to be measured"
+    if work.obstacles:
+        yield (
+            f"scaling run would start in another folder: not the same as when this was measured: "
+            f"{'; '.join(work.obstacles)}"
+        )
+    elif to_do or again:
+        yield f"resume with: scaling run --output {work.path.parent}, and the same options"
