@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from scaling.analysis.table.single_run import judge_of
+from scaling.analysis.table.rows import judge_of
 from scaling.base.errors import UsageError
 from scaling.base.formats import plural
 from scaling.journal.identity import cell_key, identity_of
