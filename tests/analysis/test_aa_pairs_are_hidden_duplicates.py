@@ -48,7 +48,7 @@ def plan(text: str = STUDY, topology: Topology = TWO_CORES, **options: object) -
     return make_plan(study, dict.fromkeys(study.arms, description()), topology)
 
 
-def test_a_workload_asked_for_has_one_twin_and_controls_that_were_added_have_none() -> None:
+def test_each_chosen_workload_has_one_duplicate_and_added_controls_have_none() -> None:
     made = plan()
     assert [twin.workload for twin in made.repeats] == ["echo", "scrape"]
     assert len(made.cells) > made.asked  # there are controls
@@ -63,13 +63,13 @@ def test_it_repeats_the_first_of_everything_at_the_largest_n_with_a_core_each() 
     assert on_four.workers == 4
 
 
-def test_what_cannot_run_has_no_twin_but_what_comes_next_has() -> None:
+def test_what_cannot_run_has_no_duplicate_but_what_comes_next_has() -> None:
     text = "models = ['interpreters', 'threads']\n[[workloads]]\nname = 'echo'\nloops = ['uvloop']"
     (twin,) = plan(text).repeats
     assert (twin.loop, twin.model) == ("uvloop", "threads")
 
 
-def test_a_twin_differs_from_its_cell_in_the_label_alone() -> None:
+def test_a_duplicate_differs_from_its_cell_only_in_the_label() -> None:
     known = Topology(logical_cpus=2, physical_cores=2, cores=((0,), (1,)), affinity=(0, 1))
     for made in (plan(), plan(topology=known, pin=True)):
         for twin in made.repeats:
@@ -77,7 +77,7 @@ def test_a_twin_differs_from_its_cell_in_the_label_alone() -> None:
     assert made.repeats[0].pinning == [[0], [1]]
 
 
-def test_twins_are_in_every_block_at_places_of_their_own() -> None:
+def test_duplicates_are_in_every_block_at_places_of_their_own() -> None:
     made = plan(seed=3)
     for block in range(3):
         keys = Counter(cell_key(run.cell) for run in made.runs if run.block == block)
@@ -94,7 +94,7 @@ def test_twins_are_in_every_block_at_places_of_their_own() -> None:
     assert min(apart) < 0 < max(apart)  # neither always before nor always after
 
 
-def test_neither_the_child_nor_the_live_line_is_told() -> None:
+def test_neither_the_child_nor_the_live_line_is_reported() -> None:
     made = plan()
     for twin in made.repeats:
         cell = replace(twin, twin=False)
@@ -103,7 +103,7 @@ def test_neither_the_child_nor_the_live_line_is_told() -> None:
         assert run_in_words(twin) == run_in_words(cell)
 
 
-def test_a_twin_has_a_key_of_its_own_so_a_study_goes_on_with_the_right_one(tmp_path: Path) -> None:
+def test_a_duplicate_has_its_own_key_so_a_study_resumes_the_right_one(tmp_path: Path) -> None:
     made = plan()
     assert len({cell_key(cell) for cell in made.every_cell}) == len(made.every_cell)
     with opened(tmp_path / "journal.jsonl") as journal:
@@ -116,7 +116,7 @@ def test_a_twin_has_a_key_of_its_own_so_a_study_goes_on_with_the_right_one(tmp_p
     ]
 
 
-def test_a_journal_from_before_there_were_twins_is_read() -> None:
+def test_a_journal_from_before_there_were_aa_pairs_is_read() -> None:
     cell = Cell(workload="echo", loop="asyncio", arm="3.14t", model="threads", workers=2)
     line = RunLine(cell=cell, outcome="crashed", block=0, position=0)
     fields = json.loads(encode_line(line))
@@ -129,7 +129,7 @@ def test_a_journal_from_before_there_were_twins_is_read() -> None:
     [plan(aa_pairs=False), plan(f"aa_pairs = false\n{STUDY}"), plan(twins=False)],
     ids=["flag", "file", "older-flag"],
 )
-def test_they_can_be_left_out_and_the_plan_tells_either_way(without: Plan) -> None:
+def test_they_can_be_left_out_and_the_plan_says_so(without: Plan) -> None:
     line = (
         "2 cells are run twice in every block (A/A pairs) to measure the noise; "
         "--no-aa-pairs leaves them out"

@@ -73,7 +73,7 @@ def test_the_program_says_it_as_the_command_line_does(tmp_path: Path) -> None:
     assert len(done.stderr.strip().splitlines()) <= 2
 
 
-def test_a_study_file_is_told_by_file_key_and_what_was_expected(
+def test_an_error_in_a_study_file_names_file_key_and_what_was_expected(
     command: Command, tmp_path: Path
 ) -> None:
     (tmp_path / "mine.toml").write_text('blocks = "many"\n[[workloads]]\nname = "echo"\n')
@@ -95,7 +95,7 @@ def test_an_output_folder_that_cannot_be_written_costs_nothing(
 
 
 @pytest.mark.parametrize("name", ["plot"])
-def test_results_that_are_not_there_are_told(name: str, command: Command) -> None:
+def test_missing_results_are_an_error(name: str, command: Command) -> None:
     done = command(name, "nowhere")
     assert done.returncode == 2
     assert "nowhere" in done.stderr

@@ -80,7 +80,7 @@ def test_memory_is_of_one_kind_on_both_sides(tmp_path: Path, blank: str) -> None
     assert without.memory.point == pytest.approx(with_pss.memory.point, rel=1e-3)
 
 
-def test_interpreters_are_held_against_processes_too(tmp_path: Path) -> None:
+def test_interpreters_are_compared_with_processes_too(tmp_path: Path) -> None:
     models = ("threads", "processes", "interpreters")
     found = baseline_ratios(
         runs_of(tmp_path, Made(arms=ARMS, models=models, workers=(2,)))
@@ -92,7 +92,7 @@ def test_interpreters_are_held_against_processes_too(tmp_path: Path) -> None:
     assert {each.theirs for each in found} == {Configuration("3.14+mimalloc", "processes", 2)}
 
 
-def test_without_the_gil_builds_an_arm_is_its_own_rival(tmp_path: Path) -> None:
+def test_without_the_gil_builds_an_arm_is_its_own_baseline(tmp_path: Path) -> None:
     one, _ = baseline_ratios(
         runs_of(tmp_path, Made(arms=("3.14t",), models=BOTH, workers=(1, 2)))
     ).judged()
@@ -138,7 +138,7 @@ def test_break_even_may_never_come(tmp_path: Path, speed: float, word: str) -> N
     assert found.ratios[2].verdict.word == word
 
 
-def test_one_cannot_always_tell(tmp_path: Path) -> None:
+def test_a_verdict_may_be_inconclusive(tmp_path: Path) -> None:
     level = {**SPEEDS, ("3.14t", "threads", 1): 1.05, ("3.14t", "threads", 2): 1.05}
     found = break_even(tmp_path, level, blocks=8, noise=0.05)
     assert (found.at, found.outcome, found.undecided) == (None, "inconclusive", [1, 2])

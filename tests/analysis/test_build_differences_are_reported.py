@@ -42,7 +42,7 @@ def test_what_an_arm_is_meant_to_differ_in_is_no_fault() -> None:
         ({"config_args": ["--disable-gil", "-O3"]}, "configure options", "none"),
     ],
 )
-def test_each_difference_is_told_with_its_arms(
+def test_each_difference_is_reported_with_its_arms(
     change: dict[str, Any], fact: str, told: str
 ) -> None:
     line = study({f"description__python__{name}": value for name, value in change.items()})
@@ -59,7 +59,7 @@ def test_packages_are_part_of_it() -> None:
     assert str(found) == "uvloop: 0.23.0 (3.14, 3.14+mimalloc), absent (3.14t+gil, 3.14t)"
 
 
-def test_what_is_not_known_is_not_compared_but_an_unknown_arm_is_told() -> None:
+def test_what_is_not_known_is_not_compared_but_an_unknown_arm_is_listed() -> None:
     assert build_differences(study({"description__python__compiler": None})) == []
     (found,) = build_differences(study({"description": None}))
     assert str(found) == "build: not known (3.14t+gil, 3.14t)"

@@ -132,7 +132,7 @@ def test_a_study_has_the_parameters_of_its_source(name: str, described: Descript
         assert any(workload == w and asked.items() <= parameters for w, parameters in had), asked
 
 
-def test_libraries_are_held_against_each_other_in_all_that_they_share(
+def test_libraries_are_compared_with_each_other_in_all_that_they_share(
     described: Description,
 ) -> None:
     loops = ["asyncio", "uvloop", "trio", "anyio/asyncio", "anyio/trio"]

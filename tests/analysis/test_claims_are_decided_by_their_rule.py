@@ -53,7 +53,7 @@ def test_bounds(made: Journal, rule: str, word: str, reason: str) -> None:
     assert found.study == "made"
 
 
-def test_a_bound_is_told_in_a_unit_that_can_be_read(made: Journal) -> None:
+def test_a_bound_is_reported_in_a_unit_that_can_be_read(made: Journal) -> None:
     found = judged(made, claim("at_least = 420e-9", measure="s_per_op"))
     assert found.reason == "its whole interval is above 420 ns"
 
@@ -75,7 +75,7 @@ def test_the_same_is_what_lies_inside_the_margin(
     assert (found.word, found.reason) == (word, reason)
 
 
-def test_what_may_or_may_not_be_the_same_cannot_be_told(tmp_path: Path) -> None:
+def test_what_may_or_may_not_be_the_same_is_inconclusive(tmp_path: Path) -> None:
     noisy = study(tmp_path / "noisy", noise=0.1, sizings=("weak", "strong"))
     rule = "same = true\nover = { sizing = 'strong' }"
     found = judged(noisy, claim(rule, measure="throughput_per_s"))
@@ -122,13 +122,13 @@ def test_a_row_of_cells_falls_by_more_than_the_margin(made: Journal, loops: str,
     assert all(", over " in figure.what for figure in found.ours)
 
 
-def test_a_row_of_cells_that_may_fall_cannot_be_told(tmp_path: Path) -> None:
+def test_a_row_of_cells_that_may_fall_is_inconclusive(tmp_path: Path) -> None:
     noisy = study(tmp_path / "noisy", noise=0.1, sizings=("weak", "strong"))
     rule = "falling = [{ sizing = 'weak' }, { sizing = 'strong' }]"
     assert judged(noisy, claim(rule, measure="throughput_per_s")).word == "inconclusive"
 
 
-def test_below_six_blocks_nothing_is_told(tmp_path: Path) -> None:
+def test_below_six_blocks_there_is_no_verdict(tmp_path: Path) -> None:
     few = study(tmp_path / "few", blocks=5)
     for rule in ("at_least = 1.5", "at_most = 1.5", "between = [1, 3]"):
         found = judged(few, claim(rule))
@@ -136,14 +136,14 @@ def test_below_six_blocks_nothing_is_told(tmp_path: Path) -> None:
         assert found.ours
 
 
-def test_without_a_valid_run_nothing_is_told(tmp_path: Path) -> None:
+def test_without_a_valid_run_nothing_is_shown(tmp_path: Path) -> None:
     throttled = study(tmp_path / "made", lambda run: with_(run, disturbance__throttled_s=0.5))
     found = judged(throttled, claim("at_least = 1.5"))
     assert (found.word, found.reason) == ("inconclusive", "no valid run")
     assert "ours: –, speed-up of echo" in markdown([found])
 
 
-def test_a_void_study_tells_nothing(tmp_path: Path) -> None:
+def test_a_void_study_is_inconclusive(tmp_path: Path) -> None:
     flat = {("3.14t", "threads", 1): 1.0, ("3.14t", "threads", 2): 1.02}
     void = study(tmp_path / "void", variants=COMPUTE, speeds=flat)
     found = judged(void, claim("at_least = 1.5"))
@@ -185,13 +185,13 @@ def test_true_claims_are_rarely_denied(tmp_path: Path) -> None:
     assert wrong <= 1
 
 
-def test_of_several_studies_the_one_with_most_blocks_tells(tmp_path: Path) -> None:
+def test_of_several_studies_the_one_with_most_blocks_decides(tmp_path: Path) -> None:
     studies = [study(tmp_path / str(blocks), blocks=blocks) for blocks in (6, 9, 7)]
     (found,) = judge(studies, claims(claim("at_least = 1.5")))
     assert (found.study, found.ours[0].estimate.n) == ("9", 9)
 
 
-def test_a_study_that_is_not_void_tells_though_it_has_fewer_blocks(tmp_path: Path) -> None:
+def test_a_valid_study_with_fewer_blocks_decides_before_a_void_one(tmp_path: Path) -> None:
     flat = {("3.14t", "threads", 1): 1.0, ("3.14t", "threads", 2): 1.02}
     void = study(tmp_path / "void", variants=COMPUTE, speeds=flat, blocks=9)
     sound = study(tmp_path / "sound", blocks=6)
@@ -209,7 +209,7 @@ def test_a_ratio_is_what_figure_says(made: Journal) -> None:
     assert found.ours[0].estimate == median(figure.values, "×")
 
 
-def test_what_else_builds_differ_in_is_told(tmp_path: Path) -> None:
+def test_what_else_builds_differ_in_is_reported(tmp_path: Path) -> None:
     made = Made(arms=("3.14", "3.14t"), workers=(2,), blocks=6, ticks=4)
     line, *runs = journal(made)
     assert isinstance(line, StudyLine)

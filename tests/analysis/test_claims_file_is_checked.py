@@ -75,7 +75,7 @@ def replaced(old: str, new: str) -> str:
         (claim(RULE) + claim(RULE), r"claim 2 \(twice\): name: another claim has it"),
     ],
 )
-def test_what_is_wrong_is_told_in_a_line(told: str, message: str) -> None:
+def test_what_is_wrong_gets_a_one_line_error(told: str, message: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         claims_in(SOURCE + told, "claims.toml")
     assert "\n" not in str(caught.value)
@@ -116,7 +116,7 @@ def test_a_list_of_ones_own_is_read(tmp_path: Path) -> None:
     assert [each.name for each in read_claims(file).claims] == ["twice"]
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"mine.toml: cannot be read \(No such file"):
         read_claims(tmp_path / "mine.toml")
     with pytest.raises(UsageError, match="cannot be read"):

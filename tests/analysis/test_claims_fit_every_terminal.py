@@ -59,7 +59,7 @@ def told(results: Path, width: int, output: Path | None = None) -> str:
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
-def test_everything_is_told_in_the_width_there_is(width: int, results: Path) -> None:
+def test_everything_fits_the_width_of_the_terminal(width: int, results: Path) -> None:
     text = told(results, width)
     assert max(map(len, text.splitlines())) <= width
     plain = " ".join(text.split())
@@ -95,7 +95,7 @@ def test_a_pipe_gets_no_codes(results: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
-def test_no_color_is_heeded_on_a_terminal(
+def test_no_color_is_respected_on_a_terminal(
     results: Path, monkeypatch: pytest.MonkeyPatch, no_color: str, coloured: bool
 ) -> None:
     monkeypatch.setenv("NO_COLOR", no_color)

@@ -39,7 +39,7 @@ def test_it_is_the_same_arm_with_and_without(tmp_path: Path) -> None:
     assert two.throughput.verdict.word == "faster"
 
 
-def test_it_is_told_in_a_table_and_among_the_ratios(tmp_path: Path) -> None:
+def test_it_is_reported_in_a_table_and_among_the_ratios(tmp_path: Path) -> None:
     study = read(tmp_path, MADE)
     told = [grid.title for each in chapters(StudyResults.of(study)) for grid in each.grids]
     assert "What the garbage collector costs" in told
@@ -51,9 +51,7 @@ def test_it_is_told_in_a_table_and_among_the_ratios(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arms", [(WITH, "3.14"), (WITHOUT, "3.14")])
-def test_nothing_is_told_where_one_of_the_two_is_missing(
-    tmp_path: Path, arms: tuple[str, ...]
-) -> None:
+def test_no_ratio_where_one_of_the_two_is_missing(tmp_path: Path, arms: tuple[str, ...]) -> None:
     study = read(tmp_path, Made(arms=arms, workers=(1, 2)))
     assert not [
         each for runs in paired(study.frame, study.study) for each in collectors(runs).judged()

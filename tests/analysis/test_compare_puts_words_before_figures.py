@@ -135,7 +135,7 @@ def test_rows_bear_their_verdicts(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_study_is_told_whole_beside_its_journal(tmp_path: Path) -> None:
+def test_all_output_is_written_beside_the_journal(tmp_path: Path) -> None:
     studied(tmp_path, Made(arms=("3.14", "3.14t"), models=("threads", "processes")))
     result = CliRunner().invoke(app, ["compare", str(tmp_path)])
     assert result.exit_code == 0, result.output
@@ -190,7 +190,7 @@ def test_what_is_not_the_same_in_both_is_warned_of(tmp_path: Path) -> None:
     assert "the study (window_s)" in told
 
 
-def test_a_study_is_not_held_against_itself(tmp_path: Path) -> None:
+def test_a_study_is_not_compared_with_itself(tmp_path: Path) -> None:
     studied(tmp_path, Made())
     with pytest.raises(UsageError, match="named twice"):
         compare([tmp_path, tmp_path / "journal.jsonl"], None, Console(quiet=True))

@@ -148,7 +148,7 @@ def test_a_median_far_outside_with_one_run_inside_is_undecided(
     assert printed.getvalue().startswith("Controls undecided")
 
 
-def test_what_is_missing_is_told_with_what_is_undecided(tmp_path: Path) -> None:
+def test_what_is_missing_is_listed_with_what_is_undecided(tmp_path: Path) -> None:
     made = Made(variants={"compute": [{"iterations": 1}]}, workers=(1, 2), blocks=1)
     found = judged(tmp_path, GOOD | {("compute", "3.14t", 2): 1.2}, made)
     assert found.status == "undecided"
@@ -284,7 +284,7 @@ def test_controls_that_a_study_has_are_not_run_twice() -> None:
         Options(workload=("compute,shared",), workers=("1,2",), model=("processes",)),
     ],
 )
-def test_a_control_that_tells_nothing_is_completed(lacking: Options) -> None:
+def test_an_inconclusive_control_is_completed(lacking: Options) -> None:
     assert ("compute", "3.14t", "asyncio", "threads", 2) in controls(planned(lacking))
     assert ("shared", "3.14t", "asyncio", "threads", 2) in controls(planned(lacking))
 

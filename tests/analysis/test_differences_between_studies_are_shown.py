@@ -46,7 +46,7 @@ def test_brackets_and_counts_are_explained(tmp_path: Path) -> None:
     assert "too few" not in many
 
 
-def test_the_margin_of_the_verdicts_is_told(tmp_path: Path) -> None:
+def test_the_margin_of_the_verdicts_is_reported(tmp_path: Path) -> None:
     few = studied(tmp_path / "j.jsonl")
     assert "margin" not in told(held(few, few))
     many = studied(tmp_path / "j.jsonl", Made(blocks=8))
@@ -121,7 +121,7 @@ def test_memory_of_two_kinds_has_no_ratio(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("began", "warned"), [("2026-11-20T19:00:00Z", True), ("2026", False)])
-def test_studies_named_the_wrong_way_round_are_told(
+def test_studies_named_in_the_wrong_order_are_reported(
     tmp_path: Path, began: str, warned: bool
 ) -> None:
     now = studied(tmp_path / "j.jsonl")
@@ -149,7 +149,7 @@ def test_what_changes_no_cell_is_no_difference(tmp_path: Path) -> None:
     assert held(fewer, strong).differences == ("the study (workers)",)
 
 
-def test_another_allocator_state_is_told(tmp_path: Path) -> None:
+def test_another_allocator_state_is_reported(tmp_path: Path) -> None:
     def keeping(run: RunLine) -> RunLine:
         assert run.record is not None
         workers = [

@@ -49,7 +49,7 @@ def test_what_cannot_be_read_is_blank(before: dict[Path, float], after: dict[Pat
     assert (seen.throttled_s, seen.load_1m) == (None, None)
 
 
-def test_no_time_between_readings_tells_nothing() -> None:
+def test_no_time_between_readings_gives_no_figure() -> None:
     assert disturbance(BEFORE, BEFORE, 0.0) == Disturbance(load_1m=0.5)
 
 
@@ -113,7 +113,7 @@ def test_throttling_is_read_from_the_control_group(
     assert MachineTimes.now().throttled_s == counted
 
 
-def test_a_clock_step_is_how_far_the_clocks_moved_apart() -> None:
+def test_a_clock_step_is_the_difference_between_the_clocks() -> None:
     before = replace(BEFORE, clock_offset_s=1_000.0)
     stepped = disturbance(before, replace(AFTER, clock_offset_s=999.25), 3.0)
     assert stepped.clock_step_s == -0.75

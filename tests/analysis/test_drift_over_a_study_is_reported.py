@@ -86,7 +86,7 @@ def test_noise_alone_is_seldom_called_a_drift() -> None:
 
 
 @pytest.mark.parametrize(("change", "word"), [(0.08, "faster"), (-0.08, "slower")])
-def test_a_drift_is_found_and_told_with_its_interval(change: float, word: str) -> None:
+def test_a_drift_is_found_and_reported_with_its_interval(change: float, word: str) -> None:
     of_time = drift(study(1, over_time=change))
     assert (of_time.word, of_time.word_over_block) == (word, "none")
     assert f" % {word} (" in of_time.text
@@ -96,7 +96,7 @@ def test_a_drift_is_found_and_told_with_its_interval(change: float, word: str) -
     assert "from the beginning of a block to its end" in of_block.text
 
 
-def test_below_six_blocks_nothing_can_be_told() -> None:
+def test_below_six_blocks_all_is_inconclusive() -> None:
     found = drift(study(1, blocks=5, over_time=0.5))
     assert (found.word, found.word_over_block, found.text) == ("inconclusive", "inconclusive", "")
     assert found.over_time.n == 0
@@ -109,7 +109,7 @@ def test_cells_that_differ_are_no_drift(tmp_path: Path) -> None:
     assert study_notes(frame, drift(frame)) == []
 
 
-def test_a_machine_that_slows_down_is_told_in_the_tables(tmp_path: Path) -> None:
+def test_a_machine_that_slows_down_is_reported_in_the_tables(tmp_path: Path) -> None:
     def slower(run: RunLine) -> RunLine:
         assert run.record is not None
         factor = 1 - 0.02 * run.block
@@ -145,7 +145,7 @@ BLANKS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 
 
 @pytest.mark.parametrize("blank", BLANKS)
-def test_what_is_not_there_is_not_told(blank: str) -> None:
+def test_what_is_not_there_is_not_shown(blank: str) -> None:
     frame = BLANKS[blank](study(1))
     frame["at"] = pd.to_datetime(frame["at"], utc=True)
     assert drift(frame).text == ""

@@ -55,7 +55,7 @@ def test_each_group_has_all_that_the_one_before_has() -> None:
     assert loops.items() <= pinned("tests").items()
 
 
-def test_a_package_for_newer_pythons_is_told_and_a_backport_is_not(
+def test_a_package_for_newer_pythons_is_named_and_a_backport_is_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "loops.txt").write_text(

@@ -157,7 +157,7 @@ def test_nothing_is_nothing() -> None:
         assert str(found) == "–"
 
 
-def test_spread_is_that_of_a_run_and_heeds_no_outlier() -> None:
+def test_spread_is_that_of_a_run_and_ignores_outliers() -> None:
     rng = np.random.default_rng(SEED)
     for n in (10, 1000):
         spreads = [median(rng.normal(50, 2, n), "x").spread for _ in range(300)]
@@ -220,7 +220,7 @@ def test_numbers_have_three_digits_that_count(value: float, text: str) -> None:
     assert formats.number(value) == text
 
 
-def test_an_estimate_is_told_with_its_bounds() -> None:
+def test_an_estimate_is_reported_with_its_bounds() -> None:
     three = Estimate(65_312.0, 64_100.0, 66_020.0, "ops/s", 3, "median and range")
     assert str(three) == "65,300 (64,100–66,000)"
     assert bounds_kind([three]) == "range of 3 runs"
@@ -228,7 +228,7 @@ def test_an_estimate_is_told_with_its_bounds() -> None:
     assert bounds_kind([eight, three]) == "95 % interval over 8 blocks or range of 3 runs"
 
 
-def test_bounds_below_zero_are_not_told_with_a_dash() -> None:
+def test_bounds_below_zero_are_not_joined_with_a_dash() -> None:
     told = str(Estimate(-0.01, -0.0215, -0.00765, "", 8, "made", 0.95))
     assert told == "-0.0100 (-0.0215 to -0.00765)"
     assert Estimate(0.01, -0.02, 0.03, "", 8, "made", 0.95).bounds == "-0.0200 to 0.0300"

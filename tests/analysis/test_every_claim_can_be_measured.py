@@ -85,7 +85,7 @@ def test_its_command_measures_its_cells(claim: Claim) -> None:
 
 
 @pytest.mark.parametrize("claim", TESTABLE, ids=lambda claim: claim.name)
-def test_its_measure_is_told_by_its_workload(claim: Claim) -> None:
+def test_its_measure_is_that_of_its_workload(claim: Claim) -> None:
     workload = named(claim.cells[0]).workload
     told = (HERE / "workers" / "workloads" / f"{workload}.py").read_text("utf-8")
     own = f'"{claim.measure}"' in told

@@ -68,7 +68,7 @@ def measured(build: str, workload: str) -> Record:
 
 
 @pytest.mark.parametrize("build", PYTHONS)
-def test_what_it_can_run_is_told(build: str) -> None:
+def test_what_it_can_run_is_listed(build: str) -> None:
     told = described(build)
     assert told.loops["asyncio"].refused is None
     assert told.models["threads"].refused is None

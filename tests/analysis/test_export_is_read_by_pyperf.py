@@ -128,7 +128,7 @@ def test_another_runtime_is_no_python(tmp_path: Path) -> None:
     assert not [name for name in benchmark["metadata"] if name.startswith("python")]
 
 
-def test_a_study_without_a_valid_run_is_told(tmp_path: Path) -> None:
+def test_a_study_without_a_valid_run_says_so(tmp_path: Path) -> None:
     def throttled(run: RunLine) -> RunLine:
         return with_(run, disturbance__throttled_s=0.5)
 

@@ -170,7 +170,7 @@ def test_it_says_in_words_what_it_is(
     assert found.study == "made"
 
 
-def test_what_is_made_again_counts_and_twins_do_not(tmp_path: Path) -> None:
+def test_what_is_made_again_counts_and_duplicates_do_not(tmp_path: Path) -> None:
     asked = Made(workers=(1,), blocks=2, twins=True, noise=0.0)
     lines = journal(asked, lambda run: slower(run, 2.0) if run.cell.twin else run)
     first = next(line for line in lines if isinstance(line, RunLine) and not line.cell.twin)
@@ -261,7 +261,7 @@ def test_an_arm_that_is_the_only_one_need_not_be_named(tmp_path: Path) -> None:
         ("loop", {}, "unknown measure 'loop'"),
     ],
 )
-def test_what_is_not_there_is_told_with_what_there_is(
+def test_the_error_for_what_is_not_there_lists_what_is(
     made: Journal, measure: str, changed: dict[str, object], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message) as caught:

@@ -118,7 +118,7 @@ def test_who_only_serves_is_neither_idle_nor_unfair_nor_waited_for(tmp_path: Pat
     assert frame["finish_s"].tolist() == [pytest.approx(2.0)]
 
 
-def test_a_quota_is_held_against_the_time_to_the_finish(tmp_path: Path) -> None:
+def test_a_quota_is_compared_with_the_time_to_the_finish(tmp_path: Path) -> None:
     held = {"disturbance__throttled_s": 0.05}
     short = rows(tmp_path, [worker(1.0)], **held)
     assert short["reasons"].tolist() == [("throttled",)]

@@ -89,7 +89,7 @@ def test_what_belongs_together_is_done_in_full_and_the_plan_says_so() -> None:
     ]
 
 
-def test_switches_that_change_nothing_are_told_before_anything_is_run() -> None:
+def test_switches_that_change_nothing_are_listed_before_anything_is_run() -> None:
     made = planned(FINITE, arm=("3.14t", "3.14t+io-uring"), scale="1%")
     assert list(reservations(made)) == ["scaled to 1 %", f"+io-uring: {NOT_IN_CPYTHON}."]
 
@@ -127,7 +127,7 @@ def test_it_has_an_hour_if_nothing_else_is_said(monkeypatch: pytest.MonkeyPatch)
 # --- what the journal keeps ---------------------------------------------------------------------
 
 
-def test_the_study_line_tells_which_workloads_are_finite() -> None:
+def test_the_study_line_records_which_workloads_are_finite() -> None:
     plan = planned(MIXED)
     line = head(plan, {}, Machine(id="0"), pins="", workers_source="")
     assert {name: note.finite for name, note in line.workloads.items()} == {

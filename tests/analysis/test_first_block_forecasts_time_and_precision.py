@@ -45,7 +45,7 @@ def runs_of(made: Made) -> list[RunLine]:
 
 
 @pytest.mark.parametrize("noise", [0.005, 0.02])
-def test_twins_tell_the_noise_of_a_ratio(noise: float) -> None:
+def test_aa_pairs_give_the_noise_of_a_ratio(noise: float) -> None:
     made = Made(
         variants={name: [{}] for name in ("echo", "compute", "stream")},
         workers=(1, 2),
@@ -76,7 +76,7 @@ def test_scatter_is_the_root_mean_square_of_the_logarithms() -> None:
     assert twin_scatter(changed, believes) == pytest.approx(expected, rel=0.01)
 
 
-def test_what_is_invalid_or_has_no_twin_tells_nothing() -> None:
+def test_invalid_or_single_runs_give_no_noise() -> None:
     assert math.isnan(twin_scatter([], believes))
     assert math.isnan(twin_scatter(runs_of(Made()), believes))
     runs = runs_of(Made(workers=(2,), blocks=1, twins=True))
@@ -122,7 +122,7 @@ def test_it_grows_with_the_noise_and_shrinks_with_the_blocks(scatter: float, blo
 # --- the line -----------------------------------------------------------------------------------
 
 
-def test_a_study_with_intervals_is_told_its_own_precision() -> None:
+def test_a_study_with_intervals_reports_its_own_precision() -> None:
     text = block_in_words(1, 8, Left(560), scatter=0.02)
     width = 100 * expected_half_width(0.02, 8)
     assert text == (
@@ -130,7 +130,7 @@ def test_a_study_with_intervals_is_told_its_own_precision() -> None:
     )
 
 
-def test_a_short_study_is_told_what_the_default_would_reach() -> None:
+def test_a_short_study_forecasts_what_the_default_would_reach() -> None:
     text = block_in_words(2, 3, Left(80), scatter=0.02)
     width = 100 * expected_half_width(0.02, 8)
     assert text == (
@@ -138,7 +138,7 @@ def test_a_short_study_is_told_what_the_default_would_reach() -> None:
     )
 
 
-def test_without_twins_the_time_is_told_alone() -> None:
+def test_without_aa_pairs_only_the_time_is_shown() -> None:
     assert block_in_words(1, 8, Left(60), math.nan) == "block 1 of 8 done · 1 min 00 s left"
 
 

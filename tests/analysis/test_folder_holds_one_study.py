@@ -53,7 +53,7 @@ def test_new_folder_begins_with_the_study(
 
 
 @pytest.mark.parametrize("done", [0, 1, 3])
-def test_same_study_is_gone_on_with(
+def test_same_study_is_resumed(
     tmp_path: Path, chosen: Callable[[StudyLine], Chosen], done: int
 ) -> None:
     measured(tmp_path / "study", head(), RUNS[:done])
@@ -81,7 +81,7 @@ OTHER: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("what", OTHER)
-def test_other_study_gets_the_next_folder_and_is_told_why(
+def test_another_study_gets_the_next_folder_and_the_reason_is_printed(
     tmp_path: Path, chosen: Callable[[StudyLine], Chosen], what: str
 ) -> None:
     measured(tmp_path / "study", head(), RUNS[:1])

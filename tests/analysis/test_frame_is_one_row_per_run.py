@@ -101,7 +101,7 @@ def test_a_run_has_a_place_in_its_block(folder: Path) -> None:
     assert frame["at"].is_monotonic_increasing
 
 
-def test_several_journals_make_one_frame_and_stay_apart(folder: Path, tmp_path: Path) -> None:
+def test_several_journals_make_one_frame_and_stay_separate(folder: Path, tmp_path: Path) -> None:
     other = write(journal(Made(name="other", arms=("3.14",), blocks=1)), tmp_path / "b.jsonl")
     frame = scaling.load([folder, folder, other])
     assert frame["study"].value_counts().to_dict() == {"made": 8, "made #2": 8, "other": 3}
@@ -125,7 +125,7 @@ def test_a_label_has_the_parameters_that_vary_and_no_others(tmp_path: Path) -> N
     assert found == {"echo · payload_bytes=256", "echo · payload_bytes=1024", "compute"}
 
 
-def test_labels_of_unlike_parameters_stay_apart() -> None:
+def test_labels_of_different_parameters_differ() -> None:
     found = short_labels([("a", '{"x":true}'), ("a", '{"x":1}'), ("a", "{}")])
     assert sorted(found.values()) == ["a", "a · x=1", "a · x=true"]
 

@@ -28,7 +28,7 @@ def test_a_whole_last_line_without_its_newline_counts(tmp_path: Path) -> None:
     assert len(scaling.load(written(tmp_path, *LINES[:3], LINES[3].rstrip(b"\n")))) == 3
 
 
-def test_rubbish_in_the_middle_is_skipped_and_told_by_line_number(tmp_path: Path) -> None:
+def test_rubbish_in_the_middle_is_skipped_and_reported_by_line_number(tmp_path: Path) -> None:
     rubbish = [b'{"kind":"run","cell":{"work\n', b"\xff\xfe\x00\n", b'{"kind":"run"}\n', b"\n"]
     file = written(tmp_path, *LINES[:2], *rubbish, *LINES[2:])
     with pytest.warns(JournalWarning) as told:

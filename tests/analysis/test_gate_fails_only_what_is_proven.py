@@ -56,7 +56,7 @@ def test_what_is_proven_to_fail_fails(results: Path) -> None:
     assert "gate: FAILS: 1 of 1 check fails, which is proven." in text
 
 
-def test_a_bound_inside_the_interval_cannot_be_told(results: Path) -> None:
+def test_a_bound_inside_the_interval_is_inconclusive(results: Path) -> None:
     """0.9 is what was made; the interval's width is not what fails a build, except when asked."""
     code, text = told(results, Limits(min_efficiency=0.9))
     assert code == 0
@@ -67,7 +67,7 @@ def test_a_bound_inside_the_interval_cannot_be_told(results: Path) -> None:
     assert "--strict lets that not pass" in text
 
 
-def test_below_six_blocks_nothing_can_be_told(tmp_path: Path) -> None:
+def test_below_six_blocks_all_is_inconclusive(tmp_path: Path) -> None:
     few = study(tmp_path / "few", blocks=5)
     code, text = told(few, Limits(min_efficiency=0.99))
     assert code == 0
@@ -163,7 +163,7 @@ def test_cells_that_only_old_has_are_named(tmp_path: Path, results: Path) -> Non
     assert "Only in OLD" not in text
 
 
-def test_a_scaled_study_is_told_to_be_one(tmp_path: Path) -> None:
+def test_a_scaled_study_is_labelled(tmp_path: Path) -> None:
     folder = study(tmp_path / "scaled")
     file = folder / "journal.jsonl"
     file.write_text(file.read_text().replace('"study":{', '"study":{"scale":0.01,', 1))
@@ -191,7 +191,7 @@ def test_what_stands_with_the_figures_is_said(tmp_path: Path, results: Path) -> 
         ({}, {}, None, "say what must hold"),
     ],
 )
-def test_bad_usage_is_told(
+def test_bad_usage_is_an_error(
     results: Path,
     limits: dict[str, float],
     said: dict[str, list[str]],

@@ -397,7 +397,7 @@ def test_every_check_finds_something_in_these_tests(tmp_path: Path) -> None:
     assert len({row["validity"] for row in judged(tmp_path, same)}) == 1
 
 
-def test_several_faults_are_all_told_the_gravest_first(tmp_path: Path) -> None:
+def test_several_faults_are_all_listed_the_gravest_first(tmp_path: Path) -> None:
     (row,) = judged(tmp_path, lambda run: slows_down(with_(run, disturbance__throttled_s=1.0)))
     assert row["reasons"] == ("throttled", "not-steady")
     assert row["validity"] == "invalid"
@@ -435,7 +435,7 @@ def test_a_service_with_time_to_spare_is_no_fault(tmp_path: Path, busy: float | 
     assert rows[0]["validity"] == "valid"
 
 
-def test_what_a_machine_cannot_tell_is_no_fault(tmp_path: Path) -> None:
+def test_what_a_machine_cannot_report_is_no_fault(tmp_path: Path) -> None:
     def blank(run: RunLine) -> RunLine:
         quiet = with_(run, disturbance__steal_fraction=None, disturbance__throttled_s=None)
         return with_(quiet, disturbance__other_cpu_fraction=None)
@@ -544,7 +544,7 @@ def test_allocator_states_are_never_mixed(tmp_path: Path, odd_blocks: tuple[int,
         assert row["valid"] is not odd
 
 
-def test_states_of_different_cells_are_not_held_against_each_other(tmp_path: Path) -> None:
+def test_states_of_different_cells_are_not_compared_with_each_other(tmp_path: Path) -> None:
     def keeps(run: RunLine) -> RunLine:
         if run.cell.workers == 1:
             return run

@@ -185,7 +185,7 @@ def full(*_: Any) -> int:
 @pytest.mark.parametrize(
     ("writing", "said"), [(half, "the disk took "), (full, "No space left on device. Make room")]
 )
-def test_full_disk_is_told_and_costs_only_the_line(
+def test_full_disk_is_an_error_and_costs_only_the_line(
     path: Path, monkeypatch: pytest.MonkeyPatch, writing: Callable[..., int], said: str
 ) -> None:
     with JournalFile(path) as opened:

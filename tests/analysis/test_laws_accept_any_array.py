@@ -120,7 +120,7 @@ def _refused(what: Callable[..., object], *arrays: list[float]) -> str | None:
         ([NS], [RUNS], "workers must be a one-dimensional array; this has 2"),
     ],
 )
-def test_what_cannot_be_fitted_is_told(
+def test_what_cannot_be_fitted_is_reported(
     fit: Callable[..., object], ns: list[float], runs: list[float], said: str
 ) -> None:
     with pytest.raises(ValueError, match=said):

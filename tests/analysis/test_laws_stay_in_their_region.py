@@ -88,7 +88,7 @@ def test_one_n_is_not_spoken_of(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_tables_and_rows_tell_the_same(tmp_path: Path) -> None:
+def test_tables_and_rows_agree(tmp_path: Path) -> None:
     found = made(tmp_path)
     console = Console(width=80, record=True, file=StringIO())
     tell_journal(found, tmp_path, console)

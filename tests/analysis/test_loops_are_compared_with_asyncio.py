@@ -60,7 +60,7 @@ def chapter(study: Journal) -> Chapter:
     return found
 
 
-def test_every_arm_model_and_n_is_held_against_the_same_on_asyncio(tmp_path: Path) -> None:
+def test_every_arm_model_and_n_is_compared_with_the_same_on_asyncio(tmp_path: Path) -> None:
     found = across(studied(tmp_path, ARMS))
     pairs = {(each.of, each.over) for each in found.loops}
     assert pairs == {
@@ -124,7 +124,7 @@ def test_a_study_of_one_arm_has_this_chapter_alone(tmp_path: Path) -> None:
     assert not grid.note
 
 
-def test_a_sentence_tells_it_at_the_largest_n_with_a_core_each(tmp_path: Path) -> None:
+def test_a_sentence_gives_it_at_the_largest_n_with_a_core_each(tmp_path: Path) -> None:
     sentence, *_, margin = chapter(studied(tmp_path, ONE_ARM)).words
     number = r"[\d.]+ times \([\d.]+–[\d.]+\)"
     assert re.fullmatch(
@@ -152,7 +152,7 @@ def test_too_few_blocks_are_no_verdict(tmp_path: Path) -> None:
     assert "what it does with asyncio" in sentence
 
 
-def test_another_library_is_told_to_be_another_program(tmp_path: Path) -> None:
+def test_another_library_is_labelled_as_another_program(tmp_path: Path) -> None:
     (grid,) = [each for each in chapter(studied(tmp_path, ARMS)).grids if each.title == TITLE]
     assert grid.note.startswith("With trio or anyio the program is written for that library")
 
@@ -191,7 +191,7 @@ def test_a_ratio_across_allocator_states_names_the_loops(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("loops", [("asyncio",), ("trio", "uvloop")])
-def test_without_asyncio_and_another_loop_nothing_is_told(
+def test_without_asyncio_and_another_loop_nothing_is_shown(
     tmp_path: Path, loops: tuple[str, ...]
 ) -> None:
     study = studied(tmp_path, Made(loops=loops))
@@ -210,7 +210,7 @@ def test_a_loop_that_never_ran_well_is_left_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_it_is_told_after_a_run_and_by_compare(tmp_path: Path) -> None:
+def test_it_is_printed_after_a_run_and_by_compare(tmp_path: Path) -> None:
     studied(tmp_path, ONE_ARM)
     console = Console(file=io.StringIO(), width=80, color_system=None)
     tell(tmp_path, console)

@@ -52,7 +52,7 @@ def apart(factor: float) -> Callable[[RunLine], RunLine]:
 
 @pytest.mark.parametrize("blocks", [3, 8])
 @pytest.mark.parametrize("factor", [1.05, 1 / 1.05])
-def test_it_is_how_far_twins_are_apart_whichever_is_the_faster(
+def test_it_is_the_distance_of_aa_pairs_whichever_is_the_faster(
     tmp_path: Path, factor: float, blocks: int
 ) -> None:
     made = Made(twins=True, noise=0, tick_noise=0, blocks=blocks)
@@ -83,7 +83,7 @@ def test_no_margin_is_below_2_percent(tmp_path: Path) -> None:
     assert math.isnan(NO_TWINS.of("echo"))
 
 
-def test_a_workload_without_twins_has_the_largest_floor_of_the_study(tmp_path: Path) -> None:
+def test_a_workload_without_aa_pairs_has_the_largest_floor_of_the_study(tmp_path: Path) -> None:
     def change(run: RunLine) -> RunLine:
         return (
             slowed(run, {"echo": 1.1, "compute": 1.04}[run.cell.workload]) if run.cell.twin else run
@@ -96,7 +96,7 @@ def test_a_workload_without_twins_has_the_largest_floor_of_the_study(tmp_path: P
     assert found.of("scrape") == found.of("echo") == pytest.approx(0.1, rel=0.01)
 
 
-def test_invalid_runs_tell_nothing(tmp_path: Path) -> None:
+def test_invalid_runs_are_in_no_figure(tmp_path: Path) -> None:
     def change(run: RunLine) -> RunLine:
         if not run.cell.twin or run.block:
             return run
@@ -126,7 +126,7 @@ def test_memory_has_a_floor_of_its_own(tmp_path: Path) -> None:
         found.of("echo", "lag")
 
 
-def test_twins_are_in_no_other_figure(tmp_path: Path) -> None:
+def test_aa_pairs_are_in_no_other_figure(tmp_path: Path) -> None:
     """They would be ten times as fast, and in part invalid; nothing knows of it."""
 
     def change(run: RunLine) -> RunLine:
@@ -147,7 +147,7 @@ def test_twins_are_in_no_other_figure(tmp_path: Path) -> None:
             np.testing.assert_array_equal(values, bare.values[measure])
 
 
-def test_a_twin_that_is_not_valid_is_listed_as_one(tmp_path: Path) -> None:
+def test_an_invalid_duplicate_is_listed_as_one(tmp_path: Path) -> None:
     def change(run: RunLine) -> RunLine:
         return with_(run, disturbance__throttled_s=0.5) if run.cell.twin else run
 
@@ -157,7 +157,7 @@ def test_a_twin_that_is_not_valid_is_listed_as_one(tmp_path: Path) -> None:
     assert (listed.validity, listed.runs, listed.reasons) == ("invalid", 3, "throttled")
 
 
-def test_verdicts_heed_it(tmp_path: Path) -> None:
+def test_verdicts_use_it(tmp_path: Path) -> None:
     """4 % faster is faster, unless twins are 8 % apart; if they are 15 %, nothing can be told."""
     made = Made(twins=True, blocks=8, noise=0.002, tick_noise=0)
     then = studied(tmp_path / "then.jsonl", made)
@@ -184,7 +184,7 @@ RATIO = st.floats(0.5, 2) | st.sampled_from([math.nan, math.inf, 1.0])
 
 
 @given(st.lists(st.lists(RATIO, max_size=9), max_size=3))
-def test_any_twins_have_a_floor_or_none(ratios: list[list[float]]) -> None:
+def test_any_aa_pairs_have_a_floor_or_none(ratios: list[list[float]]) -> None:
     """None, one, several twins; no block, one, few, all alike, NaN."""
     key = Key("made", "echo", "{}", "weak", "asyncio", "3.14t", "threads")
     estimates = [median(each, "×") for each in ratios]

@@ -80,7 +80,7 @@ def test_it_was_executed_from_top_to_bottom(name: str) -> None:
 
 
 @each_notebook
-def test_it_is_told_before_it_is_computed(name: str) -> None:
+def test_it_is_explained_before_it_is_computed(name: str) -> None:
     cells = notebook(name)["cells"]
     assert source(cells[0]).startswith("# ")
     assert len(source(cells[0]).split()) >= FEWEST_WORDS
@@ -131,7 +131,7 @@ def test_its_studies_are_there(name: str) -> None:
 
 
 @each_notebook
-def test_it_tells_nothing_of_who_executed_it(name: str) -> None:
+def test_it_does_not_reveal_who_executed_it(name: str) -> None:
     assert notebook(name)["metadata"] == METADATA
     assert all(cell["metadata"] == {} for cell in notebook(name)["cells"])
     for text in texts(name):

@@ -247,6 +247,6 @@ def test_quick_leaves_out_what_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("error", [ScalingError, UsageError])
-def test_what_we_foresaw_is_told_without_a_traceback(error: type[ScalingError]) -> None:
+def test_expected_errors_are_printed_without_a_traceback(error: type[ScalingError]) -> None:
     with pytest.raises(SystemExit, match="no such build"), noxfile.explained(Session()):  # type: ignore[arg-type]
         raise error("no such build")

@@ -183,7 +183,7 @@ def test_flags_arrive_under_the_names_of_the_options() -> None:
     assert own == {"output": Path("there")}
 
 
-def test_what_has_to_be_prepared_is_kept_apart(tmp_path: Path) -> None:
+def test_what_has_to_be_prepared_is_kept_separate(tmp_path: Path) -> None:
     asked, _ = called("--path", str(tmp_path), "--with", "my-package", "--pgo")
     wanted = asked.wanted
     assert (wanted.paths, wanted.requirements, wanted.pgo) == (

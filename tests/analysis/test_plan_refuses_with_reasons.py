@@ -145,7 +145,7 @@ def test_a_plan_of_refusals_only_cannot_be_run_and_says_why() -> None:
     plan(ECHO_EVERYWHERE).require_cells()
 
 
-def test_the_table_adds_up_and_tells_the_refusals_once_an_arm() -> None:
+def test_the_table_adds_up_and_lists_the_refusals_once_per_arm() -> None:
     made = plan(
         "preset = 'smoke'\nmodels = ['interpreters']\nloops = ['asyncio', 'uvloop']\n"
         "[[workloads]]\nname = 'echo'\nparameters = { payload_bytes = [1024, 256] }",

@@ -160,7 +160,7 @@ def test_what_is_refused_would_have_failed() -> None:
 
 
 @pytest.mark.slow
-def test_a_child_raises_its_own_limit_and_tells_it() -> None:
+def test_a_child_raises_its_own_limit_and_records_it() -> None:
     done = child("-Sn 100", "threads")
     assert done.returncode == 0, done.stdout
     assert decode_record(done.stdout).process.open_files_limit == HARD
@@ -207,7 +207,7 @@ def test_workloads_say_what_they_hold_open() -> None:
 
 
 @pytest.mark.slow
-def test_a_user_is_told_before_anything_is_run(tmp_path: Path) -> None:
+def test_the_warning_is_printed_before_anything_is_run(tmp_path: Path) -> None:
     (tmp_path / "many.toml").write_text(
         '[[workloads]]\nname = "echo"\nloops = ["asyncio"]\nparameters = { connections = 1000 }\n'
         "workers = [1]\n[[workloads]]\nname = 'echo'\nloops = ['asyncio']\nworkers = [1]\n"

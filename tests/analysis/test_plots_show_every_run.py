@@ -105,7 +105,7 @@ def test_the_line_joins_the_medians_and_bars_are_the_bounds(tmp_path: Path) -> N
     np.testing.assert_allclose(ends, [(p.throughput.low, p.throughput.high) for p in curve.points])
 
 
-def test_the_key_tells_of_the_bars_that_are_drawn(tmp_path: Path) -> None:
+def test_the_key_names_the_bars_that_are_drawn(tmp_path: Path) -> None:
     def forgets(run: RunLine) -> RunLine:
         return with_(run, memory=Memory()) if run.block < 3 else run
 

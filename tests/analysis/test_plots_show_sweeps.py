@@ -138,9 +138,7 @@ def test_numbers_are_to_scale_if_that_can_be_read(
     st.lists(st.integers(0, 10**7), min_size=2, max_size=12, unique=True).map(sorted),
     st.floats(1.5, 7),
 )
-def test_labels_never_run_into_each_other_and_both_ends_are_told(
-    values: list[int], room_in: float
-) -> None:
+def test_labels_never_overlap_and_both_ends_are_labelled(values: list[int], room_in: float) -> None:
     found = places(values, room_in)
     labels = found.readable()
     span_in = room_in / 1.12

@@ -106,7 +106,7 @@ def test_where_memory_meets_throughput_each_has_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ALL)
-def test_without_twins_there_is_none(tmp_path: Path, kind: str) -> None:
+def test_without_aa_pairs_there_is_none(tmp_path: Path, kind: str) -> None:
     made = Made(arms=("3.14", "3.14t"), models=("threads", "processes"))
     sheet = drawn(studied(tmp_path, made), kind)
     assert bands(sheet) == []

@@ -254,13 +254,13 @@ def test_the_plan_says_what_it_may_come_to(plan: Plan) -> None:
     ("blocks", "most", "end"),
     [(3, 5, "up to 5 blocks: too few, an interval needs 6"), (8, 5, "up to 8 blocks")],
 )
-def test_a_bound_that_cannot_be_held_is_told(plan: Plan, blocks: int, most: int, end: str) -> None:
+def test_a_bound_that_cannot_hold_is_an_error(plan: Plan, blocks: int, most: int, end: str) -> None:
     study = msgspec.structs.replace(plan.study, precision=0.02, max_blocks=most, blocks=blocks)
     (line,) = reservations(replace(plan, study=study))
     assert line.endswith(end)
 
 
-def test_a_journal_is_gone_on_with_from_the_same_command_only(plan: Plan, tmp_path: Path) -> None:
+def test_a_journal_is_resumed_by_the_same_command_only(plan: Plan, tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     with opened(path) as journal:
         drive(plan, journal, Pretended(), believes, Told(), enough_at(3))

@@ -133,7 +133,7 @@ def test_what_cannot_be_written_leaves_what_was_there(
     assert [file.name for file in published.parent.iterdir()] == [published.name]
 
 
-def test_a_journal_cut_short_is_told_in_a_line(published: Path, tmp_path: Path) -> None:
+def test_a_truncated_journal_gets_a_one_line_error(published: Path, tmp_path: Path) -> None:
     file = tmp_path / "journal.jsonl.gz"
     file.write_bytes((published / file.name).read_bytes()[:-12])
     with pytest.raises(UsageError, match="cannot be unpacked"):
@@ -141,7 +141,7 @@ def test_a_journal_cut_short_is_told_in_a_line(published: Path, tmp_path: Path) 
     assert not (tmp_path / "out").exists()
 
 
-def test_environment_tells_machine_builds_and_settings(published: Path) -> None:
+def test_environment_lists_machine_builds_and_settings(published: Path) -> None:
     told = json.loads((published / "environment.json").read_text(encoding="utf-8"))
     line = study_line(MADE)
     assert told["machine"]["cpu_model"] == line.machine.cpu_model

@@ -85,7 +85,7 @@ def test_a_figure_broken_over_two_lines_is_as_good(results: Lookup, ratio: Estim
 @pytest.mark.parametrize(
     ("measure", "expected"), [("blocks", "6"), ("runs", "192"), ("minutes", "10")]
 )
-def test_of_a_whole_study_its_extent_is_told(measure: str, expected: str, results: Lookup) -> None:
+def test_a_whole_study_prints_its_extent(measure: str, expected: str, results: Lookup) -> None:
     assert results.figure(f"made: {measure}") == expected
     assert results.figure("made: date") == "2026-11-20"
 
@@ -107,7 +107,7 @@ def test_claims_are_counted_by_their_word(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_studies_of_several_machines_are_told_apart_by_their_paths(tmp_path: Path) -> None:
+def test_studies_of_several_machines_are_distinguished_by_their_paths(tmp_path: Path) -> None:
     for machine, blocks in (("one", 6), ("other", 8)):
         (tmp_path / machine / "made").mkdir(parents=True)
         made = replace(STUDY, blocks=blocks, models=("threads",))
@@ -193,7 +193,7 @@ def test_it_is_written_as_asked_and_found_again(
         ("maed: runs", "Did you mean 'made'?"),
     ],
 )
-def test_what_makes_no_sense_is_told_with_its_line(
+def test_what_makes_no_sense_is_an_error_with_its_line(
     comment: str, told: str, results: Lookup
 ) -> None:
     (finding,) = check(f"a\nb\n  2<!-- {comment} -->\n", results)
@@ -261,7 +261,7 @@ def test_the_command_fails_until_it_has_written(folder: Path, tmp_path: Path) ->
     assert text.read_bytes() == begin + b"192" + end
 
 
-def test_wrong_use_is_told(folder: Path, tmp_path: Path) -> None:
+def test_wrong_use_is_an_error(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "latin.md").write_bytes(b"\xe4")
     for text, told in (("no.md", "No such file"), ("latin.md", "not UTF-8 text")):
         with pytest.raises(UsageError, match=told):

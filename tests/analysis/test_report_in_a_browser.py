@@ -91,7 +91,7 @@ def test_nothing_is_wider_than_the_screen(width: int, browser: Chromium, report:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_ink_can_be_told_from_paper(scheme: str, browser: Chromium, report: Path) -> None:
+def test_ink_contrasts_with_paper(scheme: str, browser: Chromium, report: Path) -> None:
     shown = Page(browser, report, DESK, scheme)
 
     def contrast(of: str, on: str) -> float:
@@ -112,7 +112,7 @@ def test_ink_can_be_told_from_paper(scheme: str, browser: Chromium, report: Path
     assert middle > 240 if scheme == "light" else middle < 40
 
 
-def test_arms_can_be_told_from_the_dark(browser: Chromium, report: Path) -> None:
+def test_arms_are_visible_on_a_dark_background(browser: Chromium, report: Path) -> None:
     shown = Page(browser, report, DESK, "dark")
     drawn = shown.value_of(
         "[...new Set([...document.querySelectorAll('figure svg [style*=\"#\"]')]"
@@ -149,7 +149,7 @@ def test_it_can_be_listened_to(browser: Chromium, report: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_machine_without_a_browser_is_told_what_to_install(
+def test_without_a_browser_the_error_names_what_to_install(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -256,7 +256,7 @@ def test_every_figure_of_the_tables_is_there_with_its_spread(name: str) -> None:
                     assert any(figure in each for each in behind), (curve.key, figure)
 
 
-def test_a_finite_study_tells_its_time_to_finish() -> None:
+def test_a_finite_study_reports_its_time_to_finish() -> None:
     assert "finish s" in part("curves", "finite").words
 
 
@@ -307,18 +307,18 @@ def test_what_is_invalid_is_listed_with_its_reason() -> None:
     assert "figure" not in {each.tag for each in outline("all-invalid").elements}
 
 
-def test_twins_tell_of_the_noise_and_their_absence_is_told() -> None:
+def test_aa_pairs_show_the_noise_and_their_absence_is_reported() -> None:
     found = part("noise", "eight-blocks")
     assert len(found.all("tr")) == 1 + 3  # a twin for each workload
     assert "No A/A twins were run" in part("noise", "one-arm").words
 
 
-def test_drift_is_told_or_that_it_cannot_be() -> None:
+def test_drift_is_reported_or_that_it_cannot_be() -> None:
     assert "Too few blocks" in part("steadiness", "one-arm").words
     assert "first block to last" in part("steadiness", "eight-blocks").words
 
 
-def test_laws_are_told() -> None:
+def test_laws_are_reported() -> None:
     assert "95 % intervals by" in part("laws", "laws").words
     assert "a law needs" in part("laws", "one-arm").words
 
@@ -394,7 +394,7 @@ def test_it_is_written_beside_the_journal_with_its_size(tmp_path: Path) -> None:
     assert Outline(written.read_text(encoding="utf-8")).faults == []
 
 
-def test_where_it_cannot_be_written_that_is_told(tmp_path: Path) -> None:
+def test_where_it_cannot_be_written_that_is_reported(tmp_path: Path) -> None:
     write(journal(Made(workers=(1,), blocks=1)), tmp_path / "journal.jsonl")
     (tmp_path / "file").write_text("not a folder")
     quiet = Console(file=io.StringIO())
@@ -404,7 +404,7 @@ def test_where_it_cannot_be_written_that_is_told(tmp_path: Path) -> None:
         report(tmp_path / "nowhere", None, quiet)
 
 
-def test_two_studies_are_not_told_as_one() -> None:
+def test_two_studies_are_not_shown_as_one() -> None:
     one, other = made("one-arm"), made("swept")
     both = pd.concat([one.frame, other.frame.assign(study="other")], ignore_index=True)
     mixed = Journal(one.path, one.study, both, [], [])

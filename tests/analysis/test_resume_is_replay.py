@@ -145,7 +145,7 @@ def test_a_record_is_on_disk_before_the_next_run_starts(plan: Plan, tmp_path: Pa
     assert lines_seen == list(range(1, len(plan.runs) + 1))
 
 
-def test_failed_runs_are_told_and_do_not_stop_the_study(plan: Plan, tmp_path: Path) -> None:
+def test_failed_runs_are_reported_and_do_not_stop_the_study(plan: Plan, tmp_path: Path) -> None:
     told = Told()
     with opened(tmp_path / "journal.jsonl") as journal:
         drive(plan, journal, Pretended(), believes, told)

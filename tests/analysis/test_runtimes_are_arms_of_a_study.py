@@ -93,7 +93,7 @@ def planned() -> Plan:
     return make_plan(asked(), descriptions, TOPOLOGY)
 
 
-def test_it_is_planned_beside_pythons_and_what_is_absent_is_told() -> None:
+def test_it_is_planned_beside_pythons_and_what_is_absent_is_listed() -> None:
     made = planned()
     spawned = {(c.arm, c.loop, c.workers) for c in made.cells if c.workload == "spawn"}
     assert spawned == {
@@ -117,7 +117,7 @@ def test_it_needs_no_loop_from_the_package_index() -> None:
     assert group_for(asked()) == "child"
 
 
-def test_the_journal_tells_what_is_there() -> None:
+def test_the_journal_lists_what_is_there() -> None:
     line = head(planned(), arms(), describe_machine(TOPOLOGY), pins="", workers_source="")
     assert list(line.arms) == ["3.14t", "go"]
     go = line.arms["go"]
@@ -131,7 +131,7 @@ def test_the_journal_tells_what_is_there() -> None:
     assert "go: go9.99" in builds_text(line.arms)
 
 
-def test_it_is_held_against_a_python() -> None:
+def test_it_is_compared_with_a_python() -> None:
     with pytest.raises(UsageError, match="go: name an arm that is a Python, too"):
         prepare(["go"], ChildNeeds(), "workers", [], say_nothing)
 

@@ -113,7 +113,7 @@ def test_an_amount_is_rounded_and_never_too_small(
 
 
 @pytest.mark.parametrize("said", ["0", "-1", "lots", "nan", "inf", "%"])
-def test_a_scale_that_is_none_is_told(said: str) -> None:
+def test_an_invalid_scale_is_an_error(said: str) -> None:
     with pytest.raises(UsageError, match=r"--scale: expected a factor above 0, .*got"):
         planned(Options(scale=said))
     with pytest.raises(UsageError, match=r"scale\.toml: scale: expected a factor above 0"):
@@ -138,7 +138,7 @@ def printed(shown: object) -> str:
     return file.getvalue()
 
 
-def test_the_plan_tells_it() -> None:
+def test_the_plan_prints_it() -> None:
     assert "scaled to 1 %" in printed(PlanView(planned(Options(scale="1%"))))
     assert "scaled to" not in printed(PlanView(planned(Options())))
 
@@ -150,7 +150,7 @@ def made(scale: float, path: Path) -> Journal:
 
 
 @pytest.mark.parametrize(("scale", "told"), [(0.01, True), (1.0, False)])
-def test_tables_plots_and_comparisons_tell_it(scale: float, told: bool, tmp_path: Path) -> None:
+def test_tables_plots_and_comparisons_show_it(scale: float, told: bool, tmp_path: Path) -> None:
     read = made(scale, tmp_path / "journal.jsonl")
     results = StudyResults.of(read)
     frame, study = read.frame, read.study

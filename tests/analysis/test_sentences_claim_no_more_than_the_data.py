@@ -50,7 +50,7 @@ def ratio(low: float, high: float, *, few: bool = False) -> RatioVerdict:
     return RatioVerdict((low + high) / 2, low, high, "×", n, "made up", coverage, verdict=verdict)
 
 
-def test_break_even_is_not_told_from_a_range() -> None:
+def test_a_range_gives_no_break_even() -> None:
     few = {1: ratio(0.8, 0.9, few=True), 2: ratio(1.5, 1.6, few=True)}
     told = even(BreakEven("3.14t", SINGLE, [SINGLE], few))
     assert told == (
@@ -87,7 +87,7 @@ def test_the_verdict_comes_first_then_the_number_then_the_interval(tmp_path: Pat
     )
 
 
-def test_the_same_is_told_with_its_margin() -> None:
+def test_the_same_is_reported_with_its_margin() -> None:
     verdict = Verdict("same", margin=0.031)
     alike = RatioVerdict(1.0, 0.99, 1.01, "×", 8, "made up", 0.95, verdict=verdict)
     assert opening(alike) == "Same within 3.1 %"
@@ -99,7 +99,7 @@ def test_the_same_is_told_with_its_margin() -> None:
     ("twins", "told"),
     [(True, ": no less than A/A twins came apart"), (False, "no A/A twins tell of the noise")],
 )
-def test_margins_are_told_where_there_are_verdicts(tmp_path: Path, twins: bool, told: str) -> None:
+def test_verdicts_come_with_their_margin(tmp_path: Path, twins: bool, told: str) -> None:
     made = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), blocks=8, twins=twins)
     (words,) = floors(compared(tmp_path, made))
     assert words.startswith("Verdicts heed a margin of ")
@@ -198,7 +198,7 @@ def test_rows_bear_what_casts_doubt_on_them(tmp_path: Path) -> None:
     assert (counts, over) == ([2, 2, 1], [3, 0, 0])
 
 
-def test_runs_made_again_are_told(tmp_path: Path) -> None:
+def test_runs_made_again_are_reported(tmp_path: Path) -> None:
     made = Made(arms=("3.14", "3.14t"), workers=(1, 2), blocks=2)
     lines = journal(made)
     bad = with_(lines[1], disturbance__throttled_s=0.5)
@@ -214,7 +214,7 @@ def test_runs_made_again_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_missing_controls_are_told_once_in_a_file(tmp_path: Path) -> None:
+def test_missing_controls_are_reported_once_in_a_file(tmp_path: Path) -> None:
     studied(tmp_path, Made(arms=("3.14", "3.14t")))
     tell(tmp_path, Console(quiet=True))
     text = (tmp_path / "tables.md").read_text()
@@ -255,7 +255,7 @@ def test_the_ceiling_is_named_by_the_arms_that_make_it(tmp_path: Path) -> None:
     assert "ceiling: N processes on 3.14+mimalloc" in labels
 
 
-def test_a_study_without_a_valid_run_is_told_and_fails(tmp_path: Path) -> None:
+def test_a_study_without_a_valid_run_fails(tmp_path: Path) -> None:
     def crash(run: RunLine) -> RunLine:
         return with_(run, outcome="crashed", record=None, exit_code=1)
 

@@ -55,7 +55,7 @@ def shown_in(results: Path, **variables: str) -> bytes:
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
-def test_tables_curves_and_comparison_are_told_in_the_width_there_is(
+def test_tables_curves_and_comparison_fit_the_width_of_the_terminal(
     width: int, results: Path
 ) -> None:
     text = shown(results, width)
@@ -112,13 +112,13 @@ def test_an_encoding_that_lacks_letters_gets_others(encoding: str, results: Path
 
 
 @pytest.mark.slow
-def test_no_color_is_heeded_on_a_terminal(results: Path) -> None:
+def test_no_color_is_respected_on_a_terminal(results: Path) -> None:
     terminal = {"FORCE_COLOR": "1", "TERM": "xterm-256color"}
     assert COLOUR.search(shown_in(results, **terminal, NO_COLOR="").decode())
     assert not COLOUR.search(shown_in(results, **terminal, NO_COLOR="1").decode())
 
 
-def test_errors_can_be_told_in_any_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_can_be_printed_in_any_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
     out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     for name in ("stdout", "stderr"):
         monkeypatch.setattr(sys, name, out)
@@ -131,7 +131,7 @@ def test_errors_can_be_told_in_any_encoding(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.slow
-def test_what_is_not_there_is_told_in_a_line(tmp_path: Path) -> None:
+def test_what_is_not_there_gets_a_one_line_error(tmp_path: Path) -> None:
     done = scaling("show", "nowhere", state=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""

@@ -75,7 +75,7 @@ def test_what_is_too_small_to_matter_is_level_however_sure() -> None:
     assert shares(noisy(slight, 1e-6)) == {"level": 1.0}
 
 
-def test_too_few_sub_windows_tell_nothing() -> None:
+def test_too_few_sub_windows_are_inconclusive() -> None:
     assert shares(np.ones((3, 7))) == {None: 1.0}
     assert np.isnan(late_rise(np.ones((3, 7)))).all()
 

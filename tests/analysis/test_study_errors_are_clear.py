@@ -58,7 +58,7 @@ def study(text: str, options: Options) -> Study:
         ),
     ],
 )
-def test_a_wrong_study_file_is_told_by_file_and_key(text: str, said: str) -> None:
+def test_an_error_in_a_study_file_names_file_and_key(text: str, said: str) -> None:
     with pytest.raises(UsageError) as caught:
         study(text, Options(study="mine"))
     assert said in str(caught.value)
@@ -85,7 +85,7 @@ def test_a_wrong_study_file_is_told_by_file_and_key(text: str, said: str) -> Non
         (Options(set=("echo=3",)), "--set echo=3: expected workload.parameter=value"),
     ],
 )
-def test_a_wrong_flag_is_told_by_its_name(options: Options, said: str) -> None:
+def test_an_error_in_a_flag_names_the_flag(options: Options, said: str) -> None:
     with pytest.raises(UsageError) as caught:
         study("[[workloads]]\nname = 'echo'", options)
     assert said in str(caught.value)
@@ -109,7 +109,7 @@ def test_a_wrong_flag_is_told_by_its_name(options: Options, said: str) -> None:
         (Options(set=("echo.api=stream",)), "unknown value 'stream'. Did you mean 'streams'?"),
     ],
 )
-def test_what_only_the_children_know_is_told_as_well(options: Options, said: str) -> None:
+def test_what_only_the_children_know_is_listed_as_well(options: Options, said: str) -> None:
     broken = type(ECHO)(path="my.own:Broken", refused="ImportError: no luck")
     described = description(workloads={"echo": ECHO, "my.own:Broken": broken})
     with pytest.raises(UsageError) as caught:
@@ -128,14 +128,14 @@ def test_what_only_the_children_know_is_told_as_well(options: Options, said: str
         ("tls = 2026-11-20", "parameters.tls: expected true or false, got datetime.date"),
     ],
 )
-def test_a_parameter_in_the_file_is_told_by_its_place(parameters: str, said: str) -> None:
+def test_a_parameter_in_the_file_is_named_by_its_place(parameters: str, said: str) -> None:
     text = f"[[workloads]]\nname = 'echo'\n[workloads.parameters]\n{parameters}"
     with pytest.raises(UsageError) as caught:
         settle(study(text, Options(study="mine")), {"3.14t": description()}, (1,))
     assert said in str(caught.value)
 
 
-def test_an_unknown_study_is_told_with_the_nearest_and_all_there_are() -> None:
+def test_an_unknown_study_error_names_the_nearest_and_all_others() -> None:
     with pytest.raises(
         UsageError, match=r"unknown study 'scael'. Did you mean 'scale'\?"
     ) as caught:
@@ -143,7 +143,7 @@ def test_an_unknown_study_is_told_with_the_nearest_and_all_there_are() -> None:
     assert all(name in str(caught.value) for name in built_in_studies())
 
 
-def test_a_study_file_that_is_not_there_or_not_text_is_told(tmp_path: Path) -> None:
+def test_a_study_file_that_is_missing_or_not_text_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no such study file"):
         load_study_file(str(tmp_path / "none.toml"))
     (tmp_path / "picture.toml").write_bytes(b"\xff\xfe\x00")

@@ -172,7 +172,7 @@ def test_it_fits_the_terminal_however_many_workers_there_are(tmp_path: Path, wid
     assert "Medians; beside them the range of 2 runs." in told
 
 
-def test_a_study_without_a_sweep_tells_of_none(tmp_path: Path) -> None:
+def test_a_study_without_a_sweep_reports_none(tmp_path: Path) -> None:
     study = studied(tmp_path, Made(variants={"echo": [{}], "compute": [{}]}, blocks=1))
     assert found(study) == []
     assert " by " not in markdown(StudyResults.of(study))

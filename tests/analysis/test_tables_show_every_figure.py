@@ -79,7 +79,7 @@ def test_a_run_made_again_takes_the_place_of_the_invalid_one(tmp_path: Path) -> 
     assert [(point.runs, point.left_out) for point in curve.points] == [(2, 0), (2, 1)]
 
 
-def test_memory_is_told_as_a_slope(tmp_path: Path) -> None:
+def test_memory_is_reported_as_a_slope(tmp_path: Path) -> None:
     made = Made(models=("threads", "processes"))
     frame = read_journal(write(journal(made), tmp_path / "j.jsonl")).frame
     threads, processes = sorted(curves(frame), key=lambda curve: curve.memory_kind, reverse=True)
@@ -200,7 +200,7 @@ def test_csv_has_all_that_is_known_of_every_figure(study: Journal, tmp_path: Pat
     )
 
 
-def test_a_fault_of_many_cells_is_told_once(tmp_path: Path) -> None:
+def test_a_fault_of_many_cells_is_printed_once(tmp_path: Path) -> None:
     def stolen(run: RunLine) -> RunLine:
         return with_(run, disturbance__steal_fraction=0.1)
 

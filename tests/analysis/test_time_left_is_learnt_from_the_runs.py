@@ -66,7 +66,7 @@ def test_a_finite_run_takes_what_runs_of_its_cell_took_and_before_that_nobody_kn
     assert time.left == Left(140.0)
 
 
-def test_a_twin_takes_as_long_as_its_cell() -> None:
+def test_a_duplicate_takes_as_long_as_its_cell() -> None:
     time = account(cell("sleep", twin=True))
     time.learn(took(cell("sleep"), 40.0))
     assert time.left == Left(40.0)
@@ -124,5 +124,5 @@ def test_what_is_not_known_is_said(left: Left, words: str) -> None:
     ("seconds", "words"),
     [(-1, "0 s"), (59.4, "59 s"), (59.6, "1 min 00 s"), (200, "3 min 20 s"), (7500, "2 h 05 min")],
 )
-def test_durations_are_told_duration(seconds: float, words: str) -> None:
+def test_durations_are_printed_in_fitting_units(seconds: float, words: str) -> None:
     assert duration(seconds) == words

@@ -14,7 +14,7 @@ UNTESTED = "cannot be tested here"
 RUN = "scaling run --study scale --arm 3.14t"
 
 
-def test_a_missing_cell_tells_the_nearest_and_what_to_run(tmp_path: Path) -> None:
+def test_a_missing_cell_names_the_nearest_and_what_to_run(tmp_path: Path) -> None:
     made = study(tmp_path / "made")
     elsewhere = claim("at_least = 1.5", cell=CELL.replace("3.14t", "3.13t"))
     found = judged(made, elsewhere)
@@ -27,7 +27,7 @@ def test_a_missing_cell_tells_the_nearest_and_what_to_run(tmp_path: Path) -> Non
     assert f"- Not measured for 1 claim: `{RUN}`" in markdown([found])
 
 
-def test_of_several_studies_the_nearest_is_told(tmp_path: Path) -> None:
+def test_of_several_studies_the_nearest_is_named(tmp_path: Path) -> None:
     far = study(tmp_path / "far", name="far", loops=("uvloop",), arms=("3.14",))
     near = study(tmp_path / "near", name="near")
     without = study(tmp_path / "without", name="without", variants={"compute": [{}]})
@@ -43,7 +43,7 @@ def test_a_workload_that_no_study_has(tmp_path: Path) -> None:
     assert found.reason == "not measured: no study here has the workload fetch"
 
 
-def test_a_cell_that_is_not_told_apart_says_by_what(tmp_path: Path) -> None:
+def test_an_ambiguous_cell_names_what_distinguishes_it(tmp_path: Path) -> None:
     sizes = [{"payload_bytes": 256}, {"payload_bytes": 1024}]
     made = study(tmp_path / "made", variants={"echo": sizes})
     found = judged(made, claim("at_least = 1.5"))
@@ -79,7 +79,7 @@ def test_a_claim_says_how_many_cores_it_takes(tmp_path: Path) -> None:
     assert found.word == "holds"
 
 
-def test_a_machine_with_enough_cores_tells(tmp_path: Path) -> None:
+def test_a_machine_with_enough_cores_is_conclusive(tmp_path: Path) -> None:
     small = study(tmp_path / "small", workers=(1, 2, 4), blocks=12)
     large = study(tmp_path / "large", workers=(1, 2, 4), cores=4, logical=4)
     (found,) = judge([small, large], claims(claim("at_least = 1.5", cell=CELL.replace("2", "4"))))
@@ -101,7 +101,7 @@ def test_cores_are_those_that_workers_can_have(machine: dict[str, float], cores:
     assert cores_for_workers(Machine(id="some", **machine)) == cores  # type: ignore[arg-type]
 
 
-def test_a_reason_that_is_given_is_told(tmp_path: Path) -> None:
+def test_a_given_reason_is_printed(tmp_path: Path) -> None:
     given = """
 [[claims]]
 name = "never"

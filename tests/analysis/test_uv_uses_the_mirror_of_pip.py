@@ -30,7 +30,7 @@ def test_a_variable_of_pip_wins_over_its_files(files: list[Path]) -> None:
 
 
 @pytest.mark.parametrize("name", ["UV_DEFAULT_INDEX", "UV_INDEX_URL"])
-def test_what_uv_was_told_is_left_alone(files: list[Path], name: str) -> None:
+def test_what_uv_was_configured_with_is_kept(files: list[Path], name: str) -> None:
     assert set(from_pip({name: "https://own.example"}, files)) == {"SSL_CERT_FILE"}
 
 

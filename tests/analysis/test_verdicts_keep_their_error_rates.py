@@ -152,7 +152,7 @@ def test_words_for_costs_are_others() -> None:
 
 
 @pytest.mark.parametrize("blocks", [0, 1, 3, 5])
-def test_too_few_blocks_tell_nothing(blocks: int) -> None:
+def test_too_few_blocks_are_inconclusive(blocks: int) -> None:
     (found,) = verdicts([np.full(blocks, 7.0)], [MARGIN])
     assert (found.word, found.why) == (
         "inconclusive", "fewer than 6 blocks" if blocks else "no value",
@@ -271,7 +271,7 @@ def test_exploratory_p_values_are_those_of_benjamini_and_hochberg(p_values: list
     assert {each.verdict.family for each in found} == {"exploratory"}
 
 
-def test_families_are_corrected_apart() -> None:
+def test_families_are_corrected_separately() -> None:
     """However many ratios a study explores, its primary hypotheses keep their p-values."""
     ratios = np.array([1.03, 1.05, 1.02, 1.06, 1.04, 1.03, 1.05, 1.04])
     (alone,) = judge([hypothesis(ratios, MARGIN)])

@@ -50,7 +50,7 @@ def compared(journal: Journal) -> Compared:
     return found
 
 
-def test_like_is_held_against_like(tmp_path: Path) -> None:
+def test_equal_cells_are_compared(tmp_path: Path) -> None:
     found = compared(studied(tmp_path, ("3.14t", "3.14", "3.13t", "3.13", "3.12")))
     pairs = {(each.of.arm, each.over.arm): each.throughput for each in found.versions}
     assert set(pairs) == {("3.13", "3.12"), ("3.14", "3.12"), ("3.14t", "3.13t")}
@@ -70,7 +70,7 @@ def test_they_are_among_the_ratios_of_the_study(tmp_path: Path) -> None:
     assert set(told["builds_differ"]) == {"PGO"}
 
 
-def test_one_version_alone_has_nothing_to_be_held_against(tmp_path: Path) -> None:
+def test_one_version_alone_has_no_baseline(tmp_path: Path) -> None:
     found = compared(studied(tmp_path, ("3.14", "3.14t")))
     assert found.versions == []
     assert found.ladders

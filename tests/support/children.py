@@ -27,12 +27,12 @@ QUICK = {"warmup_s": 0.05, "window_s": 0.1, "ticks": 2}
 @dataclass(frozen=True)
 class Finished:
     code: int
-    printed: str
-    told: str
+    stdout: str
+    stderr: str
 
     @property
     def record(self) -> Record:
-        return decode_record(self.printed)
+        return decode_record(self.stdout)
 
 
 def environment(*folders: Path, **variables: str) -> dict[str, str]:
@@ -66,5 +66,5 @@ def ask(arguments: list[str], document: str, *folders: Path, **variables: str) -
 def measured(cell: dict[str, Any], *folders: Path, **variables: str) -> Record:
     """The record of a cell that must succeed."""
     done = finish(cell, *folders, **variables)
-    assert done.code == 0, f"{done.printed}\n{done.told}"
+    assert done.code == 0, f"{done.stdout}\n{done.stderr}"
     return done.record

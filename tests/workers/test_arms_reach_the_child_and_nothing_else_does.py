@@ -101,7 +101,7 @@ def test_every_variable_that_is_a_switch_is_in_the_environment() -> None:
         assert variables.items() <= dict(setting.environment).items()
 
 
-def test_what_a_switch_is_gets_told_once() -> None:
+def test_what_a_switch_is_is_printed_once() -> None:
     arms = ["3.13", "3.13+io-uring", "3.13t+gil+io-uring", "go", "9.9+later"]
     (told,) = switched(arms)
     assert told == f"+io-uring: {NOT_IN_CPYTHON}."

@@ -29,9 +29,9 @@ from workers.cell import KINDS, Cell, CellError, read_cell
 )
 def test_child_refuses(document: str) -> None:
     done = finish(document)
-    assert (done.code, done.printed) == (2, "")
-    assert done.told.startswith("python -m workers: ")
-    assert done.told.count("\n") == 1
+    assert (done.code, done.stdout) == (2, "")
+    assert done.stderr.startswith("python -m workers: ")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.slow
@@ -41,9 +41,9 @@ def test_child_refuses(document: str) -> None:
 )
 def test_unknown_options_get_the_usage(arguments: list[str]) -> None:
     done = ask(arguments, "")
-    assert (done.code, done.printed) == (2, "")
-    assert done.told.startswith("usage: python -m workers")
-    assert done.told.count("\n") == 2  # one line for each use
+    assert (done.code, done.stdout) == (2, "")
+    assert done.stderr.startswith("usage: python -m workers")
+    assert done.stderr.count("\n") == 2  # one line for each use
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_nothing_is_left_open_or_running(
         "ticks": TURNS,
     }
     done = finish(cell, PYTHONWARNINGS=STRICT)
-    assert done.told == ""
+    assert done.stderr == ""
     assert done.code == 0
     record = done.record
     assert [worker.pending_tasks for worker in record.workers] == [0, 0]
@@ -69,7 +69,7 @@ def test_payloads_of_many_reads_come_back_whole(api: str, loop: str) -> None:
     parameters = {"api": api, "payload_bytes": 300_001, "connections": 2}
     cell = {"workload": "echo", "parameters": parameters, "loop": loop, "ticks": TURNS}
     done = finish(cell, PYTHONWARNINGS=STRICT)
-    assert (done.told, done.code) == ("", 0)
+    assert (done.stderr, done.code) == ("", 0)
     (worker,) = done.record.workers
     assert worker.ticks.operations[-1] > 0
 
@@ -84,7 +84,7 @@ def test_a_socket_left_open_would_be_seen(theirs: Callable[[str], str], tmp_path
         """
     )
     done = finish({"workload": workload}, tmp_path, PYTHONWARNINGS=STRICT)
-    assert "ResourceWarning: unclosed <socket" in done.told
+    assert "ResourceWarning: unclosed <socket" in done.stderr
 
 
 def test_a_task_left_running_would_be_seen(theirs: Callable[[str], str], tmp_path: Path) -> None:
@@ -114,5 +114,5 @@ def test_traffic_that_does_not_listen_is_cancelled(
         """
     )
     done = finish({"workload": workload}, tmp_path, PYTHONWARNINGS=STRICT)
-    assert (done.told, done.code) == ("", 0)
+    assert (done.stderr, done.code) == ("", 0)
     assert [worker.pending_tasks for worker in done.record.workers] == [0]

@@ -46,8 +46,8 @@ NAP = '''
 def described(*named: str, folders: tuple[Path, ...] = (), **variables: str) -> Description:
     arguments = ["--describe", *(word for name in named for word in ("--workload", name))]
     done = ask(arguments, "", *folders, **variables)
-    assert done.code == 0, done.told
-    return decode_description(done.printed)
+    assert done.code == 0, done.stderr
+    return decode_description(done.stdout)
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_interpreter_is_the_one_that_runs(here: Description) -> None:
     assert here.packages["uvloop"] == here.loops["uvloop"].version
 
 
-def test_no_path_is_told(here: Description) -> None:
+def test_no_path_is_printed(here: Description) -> None:
     assert not [argument for argument in here.python.config_args if os.sep in argument]
 
 
@@ -112,7 +112,7 @@ def test_refusals_are_those_of_a_sub_interpreter_that_tried(here: Description) -
     assert on_asyncio == {"interpreters"}
 
 
-def test_what_scaling_and_sizing_must_not_divide_is_told(here: Description) -> None:
+def test_what_scaling_and_sizing_must_not_divide_is_reported(here: Description) -> None:
     told = {name: facts.whole for name, facts in here.workloads.items() if facts.whole}
     assert told == {"gather": "fan_out"}
     uneven = {name: facts.uneven for name, facts in here.workloads.items() if facts.uneven}
@@ -135,7 +135,7 @@ def test_loops_of_another_library_are_refused_under_every_model(here: Descriptio
 
 
 @pytest.mark.slow
-def test_every_loop_is_told_with_its_version_or_why_it_cannot_be_had(
+def test_every_loop_is_listed_with_its_version_or_why_it_is_not_available(
     here: Description, tmp_path: Path
 ) -> None:
     for name, offer in here.loops.items():

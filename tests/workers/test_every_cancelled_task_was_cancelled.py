@@ -47,7 +47,7 @@ def test_the_last_batch_is_what_is_left(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("loop", ALL_LOOPS)
-def test_storm_sleeps_first_and_tells_when_the_last_has_settled(loop: str) -> None:
+def test_storm_sleeps_first_and_records_when_the_last_has_settled(loop: str) -> None:
     parameters = {"tasks": 500, "batch": 500, "after_ms": 50}
     (worker,) = measured({"workload": "cancel", "parameters": parameters, "loop": loop}).workers
     assert worker.ticks.operations == [0, 500]

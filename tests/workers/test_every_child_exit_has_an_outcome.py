@@ -124,7 +124,7 @@ def test_measured(runs: Runs) -> None:
         ("kill", signal.SIGKILL, ""),
     ],
 )
-def test_signal_is_told(runs: Runs, way: str, number: int, said: str) -> None:
+def test_signal_is_recorded(runs: Runs, way: str, number: int, said: str) -> None:
     ending = runs(way)
     assert (ending.outcome, ending.exit_code, ending.signal) == ("crashed", None, number)
     assert ending.record is None

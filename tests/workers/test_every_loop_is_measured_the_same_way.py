@@ -114,7 +114,7 @@ def test_traffic_in_a_window(
 ) -> None:
     cell = {"workload": theirs(NAPS), "model": model, "workers": 2, "ticks": 5}
     done = finish_on(loop, cell, tmp_path)
-    assert (done.told, done.code) == ("", 0)
+    assert (done.stderr, done.code) == ("", 0)
     record = done.record
     assert record.loop is not None
     assert record.loop.name == loop
@@ -135,7 +135,7 @@ def test_finite_work(theirs: Callable[[str], str], tmp_path: Path, loop: str) ->
     workload = theirs(NAPS).replace("Theirs", "Work")
     cell = {"workload": workload, "workers": 2}
     done = finish_on(loop, cell, tmp_path)
-    assert (done.told, done.code) == ("", 0)
+    assert (done.stderr, done.code) == ("", 0)
     assert done.record.finite
     for worker in done.record.workers:
         assert worker.ticks.operations == [0, 10]
@@ -159,7 +159,7 @@ def test_traffic_that_does_not_listen_is_cancelled(
     workload = theirs(IMPATIENT + NAPS)
     cell = {"workload": workload, "parameters": {"way": "deaf"}}
     done = finish_on(loop, cell, tmp_path)
-    assert (done.told, done.code) == ("", 0)
+    assert (done.stderr, done.code) == ("", 0)
     (worker,) = done.record.workers
     assert (worker.pending_tasks, worker.hung) == (0, False)
     assert worker.error_samples == ["torn down"]
@@ -197,7 +197,7 @@ def test_failures(
 
 
 @pytest.mark.parametrize("loop", ON_TRIO)
-def test_a_nursery_that_fails_is_told_by_what_failed_in_it(
+def test_a_failed_nursery_reports_what_failed_in_it(
     theirs: Callable[[str], str], tmp_path: Path, loop: str
 ) -> None:
     workload = theirs(

@@ -162,7 +162,7 @@ def run(url: str, model: str = "threads", loop: str = "asyncio", **parameters: b
     cell = {"workload": "fetch", "model": model, "loop": loop, "workers": 2}
     cell |= {"parameters": sizes | parameters, "services": {"responder": [url]}}
     done = finish(cell, PYTHONWARNINGS="error")
-    assert (done.code, done.told) == (0, "")
+    assert (done.code, done.stderr) == (0, "")
     return done.record
 
 

@@ -60,7 +60,7 @@ def instants(worker: WorkerRecord) -> tuple[int, int, int]:
 
 
 @MODELS
-def test_all_are_released_when_the_last_is_ready_and_each_tells_its_finish(
+def test_all_are_released_when_the_last_is_ready_and_each_records_its_finish(
     theirs: Callable[[str], str], tmp_path: Path, model: str
 ) -> None:
     record = measured({"workload": theirs(STEPS), "workers": 2, "model": model}, tmp_path)

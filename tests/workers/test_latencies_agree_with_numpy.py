@@ -71,5 +71,5 @@ def test_what_lies_outside_is_counted_at_the_ends() -> None:
     assert told == {"value_ns": [0, lower_edge_ns(SIZE - 1)], "count": [2, 2]}
 
 
-def test_an_empty_one_tells_nothing() -> None:
+def test_an_empty_one_gives_no_figure() -> None:
     assert Histogram().document() is None

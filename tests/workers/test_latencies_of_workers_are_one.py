@@ -75,7 +75,7 @@ def test_any_histograms_are_merged(parts: list[list[tuple[int, int]]]) -> None:
     assert given == sorted(given)
 
 
-def test_a_histogram_that_does_not_fit_together_tells_nothing() -> None:
+def test_an_inconsistent_histogram_gives_no_figure() -> None:
     assert summary([Latency(value_ns=[1, 2], count=[1])]) == {"latencies": 0}
 
 

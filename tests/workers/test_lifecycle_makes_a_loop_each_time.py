@@ -57,7 +57,7 @@ def test_a_loop_that_is_used_again_is_no_run(monkeypatch: pytest.MonkeyPatch) ->
     assert worker.error_samples[0] == "asyncio.run did not create a new loop and close it"
 
 
-def test_a_runner_that_changes_its_loop_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_runner_that_changes_its_loop_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     own = asyncio.Runner.get_loop
 
     def another(runner: asyncio.Runner) -> asyncio.AbstractEventLoop:

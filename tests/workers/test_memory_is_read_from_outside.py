@@ -210,7 +210,7 @@ def test_pss_of_a_process_is_no_less_than_the_kernels() -> None:
         ("scaling.run.own_memory._told", lambda *_: {}),  # not Linux, or an old one
     ],
 )
-def test_pss_that_cannot_be_told_is_blank(
+def test_pss_that_cannot_be_read_is_blank(
     monkeypatch: pytest.MonkeyPatch, what: str, instead: object
 ) -> None:
     monkeypatch.setattr(what, instead)

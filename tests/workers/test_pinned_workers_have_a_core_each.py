@@ -89,7 +89,7 @@ def test_a_plan_pins_only_if_asked_to() -> None:
     assert pinned.study.document["pin"] is True
 
 
-def test_the_child_is_told_its_cpus() -> None:
+def test_the_child_receives_its_cpus() -> None:
     plan = planned(pin=True)
     documents = [plan.document(cell, ticks=10) for cell in plan.cells]
     assert [document["pinning"] for document in documents] == [cell.pinning for cell in plan.cells]

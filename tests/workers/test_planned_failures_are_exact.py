@@ -57,7 +57,7 @@ def test_each_operation_is_dealt_out_once_and_evenly(sleeps: int, in_flight: int
 @pytest.mark.parametrize("loop", ALL_LOOPS)
 @pytest.mark.parametrize(("sleeps", "in_flight"), [(1, 1), (5, 9), (60, 7), (60, 1)])
 @pytest.mark.parametrize("tasks", get_args(Tasks))
-def test_no_more_are_in_flight_than_asked_for_and_each_has_its_own_task_if_told_to(
+def test_no_more_are_in_flight_than_planned_and_each_can_have_its_own_task(
     monkeypatch: pytest.MonkeyPatch,
     loop: str,
     sleeps: int,

@@ -31,7 +31,7 @@ FAILS = """
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("way", "kept"), [("raise", "'list.txt'"), ("crash", "in setup")])
-def test_failure_is_told_without_folders(
+def test_failure_is_recorded_without_folders(
     theirs: Callable[[str], str], tmp_path: Path, way: str, kept: str
 ) -> None:
     cell = {"workload": theirs(FAILS), "parameters": {"way": way}, **QUICK}

@@ -152,7 +152,7 @@ def test_a_program_that_calls_nothing_is_found_out(name: str, tmp_path: Path) ->
     assert worker.error_samples == ["0 of 1000 tasks ran to their end"]
 
 
-def test_what_is_not_on_path_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_on_path_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     said: list[str] = []
     for name in RUNTIMES:
@@ -160,7 +160,7 @@ def test_what_is_not_on_path_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert said == [f"{name} is left out: {name} is not on PATH" for name in RUNTIMES]
 
 
-def test_what_does_not_work_is_told_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broken_runtimes_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script(tmp_path / "node", "echo 'a library is missing' >&2", "exit 127")
     script(tmp_path / "go", '[ "$1" = env ] && echo go9.99 && exit', "echo no room >&2", "exit 1")
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/bin")

@@ -74,7 +74,7 @@ def test_cpython_itself_reads_neither_switch() -> None:
     assert not any(VARIABLE in source for source in sources)
 
 
-def test_a_switch_that_did_not_arrive_is_told() -> None:
+def test_a_switch_that_did_not_arrive_is_reported() -> None:
     there = "asyncio.constants.LOG_THRESHOLD_FOR_CONNLOST_WRITES"
     record = measured(cell("threads", switches={VARIABLE: "1", there: True}))
     assert record.process.switches == (
@@ -111,7 +111,7 @@ def test_os_threads_are_counted() -> None:
 
 
 @pytest.mark.parametrize("model", ["processes", "interpreters"])
-def test_os_threads_are_told_by_each_process_once(model: str) -> None:
+def test_os_threads_are_counted_once_per_process(model: str) -> None:
     """A sub-interpreter has none of its own: it would tell those of the process that it is in."""
     host, *workers = (process.os_threads for process in processes(measured(cell(model)), model))
     assert host is not None

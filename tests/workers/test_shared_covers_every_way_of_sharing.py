@@ -92,7 +92,7 @@ def test_what_is_of_one_loop_is_refused_with_the_reason(sharing: OfOneLoop) -> N
     assert done.record.failure.error == f"RefusedError: {reason}"
 
 
-def test_the_plan_tells_it_before_anything_is_run() -> None:
+def test_the_plan_prints_it_before_anything_is_run() -> None:
     told = {
         each["parameters"]["sharing"]: each["reason"]
         for each in refusals(SHARED, Shared, ["asyncio"], load_choices(Shared), None)

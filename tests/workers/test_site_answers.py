@@ -143,7 +143,7 @@ def test_several_processes_have_a_port_each_and_the_same_pages() -> None:
 
 
 @pytest.mark.slow
-def test_a_person_is_told_where_to_look() -> None:
+def test_the_summary_says_where_to_look() -> None:
     with start() as site:
         url = ready(site)["urls"][0]
         assert site.stderr

@@ -47,7 +47,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-def test_mean_and_worst_are_told(clock: Clock) -> None:
+def test_mean_and_worst_are_reported(clock: Clock) -> None:
     kept = Timekeeper(PERIOD_S)
     for late_s in (0.001, 0.003, 0.002):
         clock.fire(late_s)

@@ -192,7 +192,7 @@ def test_it_runs_everywhere_and_leaves_nothing_behind(
     cell = {"workload": "echo", "loop": loop, "model": model, "workers": 2, "ticks": TURNS}
     parameters = {"tls": way, "api": api, "connections": 2}
     done = finish({**cell, "parameters": parameters}, PYTHONWARNINGS="error")
-    assert (done.code, done.told) == (0, "")
+    assert (done.code, done.stderr) == (0, "")
     record = done.record
     assert record.facts["tls"].startswith("TLSv1.3 TLS_")
     for worker in record.workers:
@@ -209,7 +209,7 @@ def test_payloads_of_many_records_come_back_whole() -> None:
     assert worker.ticks.operations[-1] > 0
 
 
-def test_without_tls_nothing_of_it_is_imported_or_told(
+def test_without_tls_nothing_of_it_is_imported_or_recorded(
     theirs: Callable[[str], str], tmp_path: Path
 ) -> None:
     workload = theirs(
@@ -255,7 +255,7 @@ def refused(**parameters: str) -> dict[tuple[str, str], str]:
     }
 
 
-def test_the_plan_is_told_who_cannot_share_a_context_and_which_loop_has_no_tls() -> None:
+def test_the_plan_knows_who_cannot_share_a_context_and_which_loop_has_no_tls() -> None:
     unshared = "workers of this model share nothing; only threads do"
     rloop = {(model, "rloop"): "rloop has no TLS" for model in MODELS}
     assert refused(tls="per-worker") == rloop
@@ -266,7 +266,7 @@ def test_the_plan_is_told_who_cannot_share_a_context_and_which_loop_has_no_tls()
     }
 
 
-def test_the_plan_is_told_where_no_certificate_can_be_made(
+def test_the_plan_knows_where_no_certificate_can_be_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "trustme.py").write_text("raise ModuleNotFoundError('no trustme here')")

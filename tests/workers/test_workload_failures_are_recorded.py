@@ -55,7 +55,7 @@ def failed_with_stderr(cell: Mapping[str, object], *folders: Path) -> tuple[Fail
     record = done.record
     assert record.outcome == "failed"
     assert record.failure is not None
-    return record.failure, done.told
+    return record.failure, done.stderr
 
 
 def failed(cell: Mapping[str, object], *folders: Path) -> Failure:
@@ -237,9 +237,9 @@ def test_what_a_workload_prints_is_not_in_the_record(
     )
     done = finish({"workload": workload, "model": model}, tmp_path)
     assert done.record.outcome == "measured"
-    assert done.printed == done.printed.strip() + "\n"
+    assert done.stdout == done.stdout.strip() + "\n"
     for text in ("{imported}", "}set up{", "past Python", "by another program"):
-        assert text in done.told
+        assert text in done.stderr
 
 
 def test_first_three_errors_are_kept_and_all_counted(
