@@ -1,8 +1,11 @@
 """How asyncio scales over threads, processes and sub-interpreters: the study's side.
 
-`scaling` decides what is run, has it run by `workers` in fresh child processes, and says what
-the figures mean. The noxfile imports this file on whatever Python is at hand, so it needs nothing
-but Python 3.10; what needs pandas is imported when it is asked for.
+This is the public front: notebooks and other programs import names from here, and nothing inside
+does. A journal becomes a table with `load`, a table with its study with `read`, and everything that
+follows from it with `StudyResults.of(read(…))`; `figure` looks up one figure, `plot` draws one.
+
+The noxfile imports this file on whatever Python runs nox, so it needs only Python 3.10. What needs
+pandas is imported at its first use.
 """
 
 from __future__ import annotations
@@ -13,22 +16,71 @@ from typing import TYPE_CHECKING
 from scaling.base.version import __version__
 
 if TYPE_CHECKING:
+    from scaling.analysis.claims.amounts import with_unit as with_unit
+    from scaling.analysis.claims.judging import judge as judge_claims
+    from scaling.analysis.claims.rows import table as claims_table
+    from scaling.analysis.curves.summarise import curves as curves
+    from scaling.analysis.laws.regions import region_laws as region_laws
     from scaling.analysis.lookup.figure import figure as figure
+    from scaling.analysis.results import StudyResults as StudyResults
+    from scaling.analysis.statistics.verdict import COST as COST
+    from scaling.analysis.statistics.verdict import RATE as RATE
+    from scaling.analysis.statistics.verdict import hypothesis as hypothesis
+    from scaling.analysis.statistics.verdict import judge as judge
     from scaling.analysis.table.load import load as load
     from scaling.analysis.table.load import read_journal as read
+    from scaling.base.formats import number as number
+    from scaling.base.formats import percent as percent
+    from scaling.report.plots.single import drawn as plot
 
-__all__ = ["__version__", "figure", "load", "read"]
-
-_ASKED_FOR = {
-    "figure": ("scaling.analysis.lookup.figure", "figure"),
-    "load": ("scaling.analysis.table.load", "load"),
-    "read": ("scaling.analysis.table.load", "read_journal"),
+_HOMES = {
+    "COST": "scaling.analysis.statistics.verdict:COST",
+    "RATE": "scaling.analysis.statistics.verdict:RATE",
+    "StudyResults": "scaling.analysis.results:StudyResults",
+    "claims_table": "scaling.analysis.claims.rows:table",
+    "curves": "scaling.analysis.curves.summarise:curves",
+    "figure": "scaling.analysis.lookup.figure:figure",
+    "hypothesis": "scaling.analysis.statistics.verdict:hypothesis",
+    "judge": "scaling.analysis.statistics.verdict:judge",
+    "judge_claims": "scaling.analysis.claims.judging:judge",
+    "load": "scaling.analysis.table.load:load",
+    "number": "scaling.base.formats:number",
+    "percent": "scaling.base.formats:percent",
+    "plot": "scaling.report.plots.single:drawn",
+    "read": "scaling.analysis.table.load:read_journal",
+    "region_laws": "scaling.analysis.laws.regions:region_laws",
+    "with_unit": "scaling.analysis.claims.amounts:with_unit",
 }
+
+__all__ = [
+    "COST",
+    "RATE",
+    "StudyResults",
+    "__version__",
+    "claims_table",
+    "curves",
+    "figure",
+    "hypothesis",
+    "judge",
+    "judge_claims",
+    "load",
+    "number",
+    "percent",
+    "plot",
+    "read",
+    "region_laws",
+    "with_unit",
+]
 
 
 def __getattr__(name: str) -> object:
-    """Import `figure`, `load` or `read`, and pandas with it, at its first use."""
-    if name not in _ASKED_FOR:
+    """Import a public name, and pandas with it, at its first use."""
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, attribute = _ASKED_FOR[name]
+    module, _, attribute = _HOMES[name].partition(":")
     return getattr(importlib.import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __all__

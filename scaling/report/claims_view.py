@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from scaling.analysis.claims.amounts import told
+from scaling.analysis.claims.amounts import with_unit
 from scaling.analysis.claims.claim import Source
 from scaling.analysis.claims.judging import UNTESTED, WORDS, JudgedClaim, Word
 from scaling.analysis.statistics.estimate import bounds_kind
@@ -62,7 +62,7 @@ def _lines(each: JudgedClaim) -> Iterator[tuple[str, str]]:
     if claim.theirs:
         yield "theirs", claim.theirs
     for figure in each.ours:
-        yield "ours", f"{told(figure.estimate)}, {figure.what}"
+        yield "ours", f"{with_unit(figure.estimate)}, {figure.what}"
     if each.ours:
         yield "study", f"{each.study}, controls {each.doubt}" if each.doubt else each.study
     if each.builds_differ:

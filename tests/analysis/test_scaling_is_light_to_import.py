@@ -31,6 +31,12 @@ def test_load_is_there_when_asked_for() -> None:
     assert scaling.load is load.load
 
 
+@pytest.mark.parametrize("name", scaling.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(scaling, name) is not None
+    assert name in dir(scaling)
+
+
 def test_nothing_else_is() -> None:
     with pytest.raises(AttributeError, match="no attribute 'lode'"):
         scaling.lode  # noqa: B018

@@ -8,7 +8,7 @@ from scaling.base.units import factor
 READ_IN = {"s": ("s", "ms", "µs", "ns"), "B": ("MiB", "KiB", "B")}
 
 
-def told(value: Estimate) -> str:
+def with_unit(value: Estimate) -> str:
     """An estimate with its interval or range and its unit: `1.21 (1.19–1.23) ×`; – for none."""
     if not value.n:
         return formats.BLANK
