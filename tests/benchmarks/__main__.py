@@ -10,6 +10,8 @@ from tests.benchmarks import (
     against_bare_loop,
     against_plain_tasks,
     large_journal,
+    load_against_queueing,
+    load_against_wrk,
     memory_of_host,
     start_of_child,
     two_workers,
@@ -24,6 +26,8 @@ BENCHMARKS = {
     "arms": across_arms,
     "journal": large_journal,
     "plain": against_plain_tasks,
+    "load": load_against_wrk,
+    "queue": load_against_queueing,
 }
 
 

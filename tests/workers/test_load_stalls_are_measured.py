@@ -1,0 +1,102 @@
+"""A stopped server and a stopped generator, for real: the one is measured, the other shows."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.support.servers import LIMIT_S, environment, ready, start
+from workers.services.load.distribution import Distribution
+
+pytestmark = pytest.mark.measures
+
+RATE_PER_S = 20
+SERVICE_MS = 2
+TOLERANCE_MS = 100  # two requests apart; a busy machine stalls for that long, too
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
+    def command(*options: str) -> list[str]:
+        module = "tests.support.queue_server"
+        return [sys.executable, "-m", module, str(tmp_path / "log"), str(SERVICE_MS)]
+
+    with start(command=command) as running:
+        yield running
+
+
+def load(server: "subprocess.Popen[str]", seconds: float) -> "subprocess.Popen[str]":
+    (url,) = ready(server)["urls"]
+    options = ("--arrivals=constant", "--warmup=0", "--json", "--histograms")
+    return subprocess.Popen(
+        [
+            *(sys.executable, "-m", "workers.services.load", url, *options),
+            *(f"--rate={RATE_PER_S}", f"--seconds={seconds}"),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    )
+
+
+def stop_for(pid: int, seconds: float) -> float:
+    """Stop a process; return for how long it really was."""
+    begun = time.monotonic()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        time.sleep(seconds)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    return time.monotonic() - begun
+
+
+def result(generator: "subprocess.Popen[str]") -> dict[str, Any]:
+    out, _ = generator.communicate(timeout=LIMIT_S)
+    found: dict[str, Any] = json.loads(out)
+    return found
+
+
+def test_a_server_stopped_for_a_second_delays_a_known_fraction(
+    server: "subprocess.Popen[str]",
+) -> None:
+    """A fraction f = stopped / (1 − ρ) waits, evenly from 0 to the whole stop."""
+    seconds = 10.0
+    with load(server, seconds) as generator:
+        time.sleep(4)
+        stopped_s = stop_for(server.pid, 1.0)
+        summary = result(generator)
+    affected = stopped_s / seconds / (1 - RATE_PER_S * SERVICE_MS / 1_000)
+    windows = summary["windows"]
+    latency = Distribution(each[name] for each in windows for name in ("latency", "censored"))
+    for q in (0.95, 0.99):
+        expected_ms = 1_000 * stopped_s * (1 - (1 - q) / affected)
+        assert latency.quantile_ms(q) == pytest.approx(expected_ms, abs=TOLERANCE_MS)
+    median_ms = latency.quantile_ms(0.5)
+    assert median_ms is not None
+    assert median_ms < TOLERANCE_MS
+    assert summary["slip_ms"]["p90"] is not None
+    assert summary["slip_ms"]["p90"] < TOLERANCE_MS  # it was not the generator
+
+
+def test_a_generator_stopped_for_a_second_makes_the_result_invalid(
+    server: "subprocess.Popen[str]",
+) -> None:
+    seconds = 5
+    with load(server, seconds) as generator:
+        time.sleep(2.5)
+        (sending,) = psutil.Process(generator.pid).children()
+        stopped_s = stop_for(sending.pid, 1.0)
+        summary = result(generator)
+    slip = summary["slip_ms"]
+    assert slip["n"] == summary["offered"] == RATE_PER_S * seconds
+    assert slip["max"] == pytest.approx(1_000 * stopped_s, abs=TOLERANCE_MS)
+    assert generator.returncode == 1
+    assert "the generator was late" in summary["invalid"][0]
