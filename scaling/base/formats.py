@@ -1,11 +1,12 @@
-"""Numbers as people read them: three digits that count, a unit, a range beside it."""
+"""Numbers and times as people read them: three significant digits, a unit, a range beside it."""
 
 import math
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 BLANK = "–"
-ROUNDED_AWAY = 1e-12  # no figure is that small; what is comes of floats that cancel out
-DIGITS = 3  # more than the noise of a run ever bears out
+ROUNDED_AWAY = 1e-12  # no figure is that small; what remains is rounding error
+DIGITS = 3  # the noise of a run never justifies more
 SMALLEST = 1e-4  # below, leading zeros are hard to count
 
 
@@ -59,3 +60,8 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def now() -> str:
+    """This instant as journals have it: UTC, to the second, `2026-11-20T18:30:00Z`."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,34 +1,57 @@
-"""Writing that tells a user in a line what could not be written, and how to have it again."""
+"""Files are written, but never over a journal: what is made from a journal can be made again."""
 
+import gzip
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from scaling.base.atomic_write import whole
 from scaling.base.errors import ScalingError, UsageError
-from scaling.journal.detect import holds_journal
+from scaling.base.files import whole
+from scaling.journal.reading import NAMES, UNREADABLE
+from scaling.journal.record import decode_head
+
+GZIPPED = b"\x1f\x8b"
+LONGEST_HEAD_BYTES = 1 << 24  # a file of another kind can be one long line
+
+
+def holds_journal(path: Path) -> bool:
+    """Whether a file is a journal, of any version: by its name, or by its first line.
+
+    Raises:
+        OSError: there is a file that cannot be read.
+    """
+    if path.name in NAMES:
+        return True
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        packed = file.read(len(GZIPPED)) == GZIPPED
+    try:
+        with gzip.open(path) if packed else path.open("rb") as file:
+            return decode_head(file.readline(LONGEST_HEAD_BYTES)).kind == "study"
+    except (gzip.BadGzipFile, EOFError, zlib.error, *UNREADABLE):
+        return False
 
 
 def try_writing[T](path: Path, write: Callable[[], T], again: str) -> T:
-    """Write something; `path` and the command that writes it `again` are for the message.
+    """Write something; the message names `path` and the command that writes it `again`.
 
     Raises:
-        ScalingError: the system says something against it.
+        ScalingError: the system refuses.
     """
     try:
         return write()
     except OSError as error:
         raise ScalingError(
-            f"{error.filename or path} cannot be written ({error.strerror or error}); the journal "
-            f"is whole. `{again}` writes it again"
+            f"{error.filename or path} cannot be written ({error.strerror or error}). The journal "
+            f"is not affected; `{again}` writes the file again"
         ) from None
 
 
 def write_file(file: Path, write: Callable[[Path], object], again: str) -> None:
-    """Write a file that a user may have named, whole or not at all; its folder is made.
+    """Write a file whole or not at all, and make its folder; never over a journal.
 
-    What can be read again from a journal can be lost; a journal cannot. So a file that is one is
-    never written over, whatever it is called. `write` gets the path to write to; `again` is as in
-    `try_writing`.
+    `write` gets the path to write to; `again` is as in `try_writing`.
 
     Raises:
         UsageError: the file is a journal.
@@ -37,7 +60,7 @@ def write_file(file: Path, write: Callable[[Path], object], again: str) -> None:
 
     def written() -> None:
         if holds_journal(file):
-            raise UsageError(f"{file} is a journal: nothing is written over it, name another file")
+            raise UsageError(f"{file} is a journal and is not overwritten; name another file")
         file.parent.mkdir(parents=True, exist_ok=True)
         with whole(file) as unfinished:
             write(unfinished)

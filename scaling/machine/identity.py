@@ -15,6 +15,7 @@ import platformdirs
 import psutil
 
 from scaling.base.errors import ScalingError
+from scaling.base.files import whole
 from scaling.journal.record import Machine
 from scaling.machine.topology import Topology
 
@@ -79,9 +80,8 @@ def machine_id(folder: Path) -> str:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not _id_in(file):
-            fresh = folder / f"machine-id.{os.getpid()}"
-            fresh.write_text(f"{uuid.uuid4().hex}\n")
-            fresh.replace(file)  # whole or not at all
+            with whole(file) as unfinished:
+                unfinished.write_text(f"{uuid.uuid4().hex}\n")
         return _id_in(file)
     except OSError as error:
         raise ScalingError(

@@ -5,11 +5,10 @@ The journal is kept, these are not worth keeping: whatever changes in how figure
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 from scaling.analysis.results import StudyResults
-from scaling.journal.protected_write import try_writing
+from scaling.journal.protected_write import try_writing, write_file
 
 TABLES, SUMMARY, LAWS, COMPARISON = "tables.md", "summary.csv", "laws.csv", "comparison.csv"
 PLOTS = "plots"
@@ -48,9 +47,8 @@ def write_tables(results: StudyResults, folder: Path) -> list[Path]:
     ratios = comparison_rows(results)
     if len(ratios):
         files[COMPARISON] = lambda file: write_rows(ratios, file)
-    try_writing(folder, lambda: folder.mkdir(parents=True, exist_ok=True), AGAIN)
     for name, write in files.items():
-        try_writing(folder / name, partial(write, folder / name), AGAIN)
+        write_file(folder / name, write, AGAIN)
     return [folder / name for name in files]
 
 

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 
-from scaling.base.instant import now
+from scaling.base.formats import now
 from scaling.builds.arms import Arm
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.record import RunLine

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from scaling.base.instant import now
+from scaling.base.formats import now
 from scaling.base.version import __version__
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.identity import identity

@@ -11,8 +11,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from scaling.base.errors import UsageError
+from scaling.base.files import text_in
 from scaling.base.suggest import nearest, unknown
-from scaling.base.text_file import text_in
 from scaling.base.toml_file import converted, document, title
 from scaling.study.definition import OPTIONS, Option, WorkloadEntry
 

@@ -121,7 +121,7 @@ def test_the_same_is_written_as_markdown(results: Path, tmp_path: Path) -> None:
 def test_a_journal_is_not_written_over(results: Path) -> None:
     file = results / "machine" / "made" / "journal.jsonl"
     before = file.read_bytes()
-    with pytest.raises(UsageError, match="is a journal: nothing is written over it"):
+    with pytest.raises(UsageError, match="is a journal and is not overwritten"):
         told(results, 80, file)
     assert file.read_bytes() == before
     with pytest.raises(ScalingError, match="cannot be written"):

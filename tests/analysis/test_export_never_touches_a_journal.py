@@ -10,7 +10,7 @@ from rich.console import Console
 
 from scaling.analysis.table.load import read_journal
 from scaling.base.errors import ScalingError, UsageError
-from scaling.journal.detect import holds_journal
+from scaling.journal.protected_write import holds_journal
 from scaling.report.export.formats import FORMATS, export
 from scaling.report.page.write import report
 from tests.support.cli import scaling
@@ -79,7 +79,7 @@ def test_a_journal_stays_as_it_is(way: Callable[[Path], Path], to: str, results:
     file = way(results)
     source = itself(results) if itself(results).exists() else file
     before = {each: each.read_bytes() for each in results.iterdir()}
-    with pytest.raises(UsageError, match="is a journal: nothing is written over it"):
+    with pytest.raises(UsageError, match="is a journal and is not overwritten"):
         export(source, to, file, QUIET)
     assert {each: each.read_bytes() for each in results.iterdir()} == before
     assert not a_name_that_would_be_taken_for_one(results).exists()
@@ -87,7 +87,7 @@ def test_a_journal_stays_as_it_is(way: Callable[[Path], Path], to: str, results:
 
 def test_no_page_is_written_over_one(results: Path) -> None:
     before = itself(results).read_bytes()
-    with pytest.raises(UsageError, match="is a journal: nothing is written over it"):
+    with pytest.raises(UsageError, match="is a journal and is not overwritten"):
         report(results, itself(results), QUIET)
     assert itself(results).read_bytes() == before
 

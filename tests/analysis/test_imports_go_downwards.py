@@ -46,7 +46,7 @@ def test_the_contracts_hold(copy: Path) -> None:
 @pytest.mark.parametrize(
     ("package", "imports", "broken"),
     [
-        ("scaling/base", "import scaling.journal.detect", DOWNWARDS),
+        ("scaling/base", "import scaling.journal.folder", DOWNWARDS),
         ("scaling/base", "def later(): from scaling.cli import app", DOWNWARDS),
         ("scaling/report", "import scaling.run.session", DOWNWARDS),
         ("scaling/run", "import scaling.report.files", DOWNWARDS),

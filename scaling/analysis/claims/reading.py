@@ -8,8 +8,8 @@ from scaling.analysis.claims.claim import Claim, Claims, Fields, Source
 from scaling.analysis.lookup.named_cell import named
 from scaling.analysis.lookup.quantity import is_of_a_curve
 from scaling.base.errors import UsageError
+from scaling.base.files import text_in
 from scaling.base.suggest import unknown
-from scaling.base.text_file import text_in
 from scaling.base.toml_file import converted, document, title
 
 FILE_NAME = "claims.toml"

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from scaling.base.errors import UsageError
+from scaling.base.files import text_in
 from scaling.base.suggest import unknown
-from scaling.base.text_file import text_in
 from scaling.base.toml_file import document
 
 FILE_NAME = "figures.toml"

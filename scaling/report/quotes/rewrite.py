@@ -7,7 +7,7 @@ from rich.console import Console
 
 from scaling.base import formats
 from scaling.base.console import say
-from scaling.base.text_file import text_in
+from scaling.base.files import text_in
 from scaling.journal.protected_write import write_file
 from scaling.report.quotes.check import WrongFigure, check, corrected
 from scaling.report.quotes.lookup import Lookup

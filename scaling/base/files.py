@@ -1,0 +1,45 @@
+"""Files read with errors in a line, and written whole or not at all."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from scaling.base.errors import UsageError
+
+
+def text_in(path: Path, absent: str = "cannot be read (No such file)") -> str:
+    """The text of a user's file, its line ends as they are; `absent` is the error if there is none.
+
+    Raises:
+        UsageError: it is not there, cannot be read, or is not UTF-8.
+    """
+    try:
+        return path.read_bytes().decode()
+    except FileNotFoundError:
+        raise UsageError(f"{path}: {absent}") from None
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: cannot be read: it is not UTF-8 text") from None
+
+
+@contextmanager
+def whole(file: Path) -> Iterator[Path]:
+    """A path to write to. It replaces `file` if all goes well, and is removed if not.
+
+    A pipe or a device (`/dev/stdout`) is written to directly: nothing can replace it.
+
+    Raises:
+        OSError: as any writing does.
+    """
+    if file.exists() and not file.is_file():
+        yield file
+        return
+    target = file.resolve()  # a link stays one
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        yield unfinished
+        unfinished.replace(target)
+    finally:
+        unfinished.unlink(missing_ok=True)
