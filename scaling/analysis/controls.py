@@ -1,10 +1,10 @@
-"""The study's controls judged: do machine and builds behave as they must?
+"""The controls of a study: do machine and builds behave as they must?
 
-`compute` shares nothing: without the GIL it must gain with every core, with the GIL it must not.
-`shared`, an attribute written by all, must gain on neither. A control fails only when its whole
-interval (or range) lies on the wrong side of the limit, and then the study is void: what disturbs
-the simplest workload there is disturbs all others, too. It is sound only if its median lies on the
-right side; in between, it is undecided.
+`compute` shares nothing: it must gain with every core without the GIL, and not gain with it.
+`shared`, an attribute written by all, must not gain on either. A control fails only if its whole
+interval (or range) is on the wrong side of the limit. The study is then void: what disturbs the
+simplest workload disturbs all others. A control holds only if its median is on the right side; in
+between it is undecided.
 """
 
 import json
@@ -21,12 +21,12 @@ from scaling.analysis.validity import expectation
 from scaling.journal.record import Machine, StudyLine
 from scaling.study.controls import CONTROLS, COUNTS, MODEL, is_control
 
-# Free-threaded `compute` reaches 1.9 and more at N = 2 where the cores are real and idle. What a
-# further core must add at least, as a share of the first: 0.6 leaves room for processors that clock
-# lower with every busy core, and is far from the 0.3 of an SMT sibling sold as a core.
+# What a further core must add at least, as a share of the first. Free-threaded `compute` reaches
+# 1.9 and more at N = 2 on idle physical cores; 0.6 leaves room for processors that clock lower with
+# every busy core, and is far from the 0.3 of an SMT sibling that is sold as a core.
 LEAST_GAIN = 0.6
-MOST_WITH_GIL = 1.15  # one runs at a time; the rest is noise and what runs outside the GIL
-MOST_SHARED = 1.10  # every write moves the cache line to another core: no gain at all
+MOST_WITH_GIL = 1.15  # one worker runs at a time; the rest is noise and work outside the GIL
+MOST_SHARED = 1.10  # every write moves the cache line to another core: no gain
 FEWEST_FOR_PROOF = 2  # a single run has no range, and proves nothing
 
 type Status = Literal["sound", "void", "undecided", "missing", "left out"]
@@ -49,7 +49,7 @@ class Outcome:
 
     @property
     def fails(self) -> bool:
-        """Whether all of the interval is on the wrong side."""
+        """Whether the whole interval is on the wrong side."""
         if self.speedup.n < FEWEST_FOR_PROOF:
             return False
         if self.least is not None:
@@ -73,19 +73,18 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Soundness:
-    """What the controls say of a study, with reasons unless it is sound."""
+    """What the controls show about a study, with reasons unless it is sound."""
 
     status: Status
     reasons: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
-        """The line for the top of every output; empty where there is nothing to warn of."""
+        """The line at the top of every output; empty for a sound study."""
         reasons = "; ".join(self.reasons)
         return {
             "sound": "",
-            "void": f"VOID: the controls do not behave, so no figure of this study can be "
-            f"believed: {reasons}",
+            "void": f"VOID: the controls fail, so no figure of this study is valid: {reasons}",
             "undecided": f"Controls undecided, so no figure of this study can be trusted yet: "
             f"{reasons}",
             "missing": f"Controls missing: {reasons}",
@@ -94,7 +93,7 @@ class Soundness:
 
     @property
     def warning(self) -> str:
-        """The same where room is short: in full only if the study is void."""
+        """The same in few words; in full only if the study is void."""
         return {"sound": "", "void": self.text}.get(self.status, f"controls {self.status}")
 
 
@@ -108,7 +107,7 @@ def soundness(frame: pd.DataFrame, study: StudyLine) -> Soundness:
 
 
 def soundness_of(found: list[Outcome], study: StudyLine) -> Soundness:
-    """What all of a study's controls come to (`outcomes`)."""
+    """The status that follows from all controls of a study (`outcomes`)."""
     failed = [each.text for each in found if each.fails]
     if failed:
         return Soundness("void", tuple(failed))
@@ -131,7 +130,7 @@ def soundness_of(found: list[Outcome], study: StudyLine) -> Soundness:
 
 
 def outcomes(frame: pd.DataFrame, study: StudyLine) -> Iterator[Outcome]:
-    """Every control of the study at every N that tells something.
+    """Every control of the study at every N that can be judged.
 
     Raises:
         UsageError: the frame holds several studies.

@@ -148,7 +148,7 @@ def test_a_void_study_is_inconclusive(tmp_path: Path) -> None:
     void = study(tmp_path / "void", variants=COMPUTE, speeds=flat)
     found = judged(void, claim("at_least = 1.5"))
     assert found.word == "inconclusive"
-    assert found.reason == "the study is void: its controls do not behave"
+    assert found.reason == "the study is void: its controls fail"
     assert found.doubt == "void"
 
 

@@ -1,4 +1,4 @@
-"""A study whose controls do not behave is called void at the top of everything that it shows."""
+"""A study whose controls fail is called void at the top of everything that it shows."""
 
 import io
 from collections.abc import Callable
@@ -231,7 +231,7 @@ def test_void_stands_at_the_top_of_every_output(tmp_path: Path) -> None:
     assert written.count("VOID") == 1
     for about in subjects(StudyResults.of(read)).values():
         sheet = about.sheet("throughput", "", about.a_panel_per_loop())
-        assert ". VOID: the controls do not behave" in sheet.description.replace("\xa0", " ")
+        assert ". VOID: the controls fail" in sheet.description.replace("\xa0", " ")
 
 
 def planned(options: Options, topology: Topology | None = None) -> Plan:

@@ -116,7 +116,7 @@ def test_the_judge_of_a_study_says_why(plan: Plan) -> None:
     assert judge(run) is None
     assert judge(with_(run, disturbance__steal_fraction=0.3)) is None  # suspect, and kept
     why = judge(with_(run, disturbance__throttled_s=0.5))
-    assert why == "throttled (a CPU quota held it back for 0.50 s)"
+    assert why == "throttled (a CPU quota throttled the run for 0.50 s)"
     assert "crashed" in str(judge(with_(run, outcome="crashed", record=None, signal=11)))
 
 

@@ -203,7 +203,7 @@ def one_on_another_loop(run: RunLine) -> RunLine:
 
 
 def pinned(found: list[int] | None) -> Change:
-    """Both workers were to be pinned; the second was `found` elsewhere, or did not say."""
+    """Both workers were to be pinned; the second was `found` elsewhere, or did not report."""
 
     def change(run: RunLine) -> RunLine:
         on = {0: [0], 1: found}
@@ -287,9 +287,14 @@ FAULTS: list[tuple[str, str, Change, str]] = [
         "uneven-finish",
         "suspect",
         finishes_early,
-        "was done 70% of the time before the last",
+        "finished 70% of the time before the last",
     ),
-    ("throttled", "invalid", lambda run: with_(run, disturbance__throttled_s=0.1), "0.10 s"),
+    (
+        "throttled",
+        "invalid",
+        lambda run: with_(run, disturbance__throttled_s=0.1),
+        "for 0.10 s",
+    ),
     ("worker-errors", "suspect", errs(0.001), "bad title"),
     ("worker-errors", "invalid", errs(0.05), "bad title"),
     (
@@ -308,7 +313,7 @@ FAULTS: list[tuple[str, str, Change, str]] = [
         "service-busy",
         "suspect",
         lambda run: with_(run, services={"site": ServiceUse(busy_fraction=0.8)}),
-        "the site was busy for 80% of a core",
+        "the service site was busy: one of its processes used 80% of a core",
     ),
     ("clock-stepped", "invalid", ticks_early, "ms before its instant"),
     ("clock-stepped", "invalid", clock_goes_back, "not later than the one before"),
@@ -316,7 +321,7 @@ FAULTS: list[tuple[str, str, Change, str]] = [
         "clock-stepped",
         "invalid",
         lambda run: with_(run, disturbance__clock_step_s=-0.5),
-        "went -500 ms against the monotonic one",
+        "moved -500 ms against the monotonic one",
     ),
     (
         "clock-stepped",
@@ -324,8 +329,8 @@ FAULTS: list[tuple[str, str, Change, str]] = [
         lambda run: with_(run, disturbance__clock_step_s=3600.0),
         "the machine slept",
     ),
-    ("tasks-left", "suspect", leaves(pending_tasks=3), "6 task(s) still ran when"),
-    ("tasks-left", "suspect", leaves(hung=True), "2 worker(s) never came to an end"),
+    ("tasks-left", "suspect", leaves(pending_tasks=3), "6 task(s) still ran after"),
+    ("tasks-left", "suspect", leaves(hung=True), "2 worker(s) never ended"),
     ("garbled", "invalid", no_ticks, "do not fit together"),
     ("failed", "invalid", gives_up, "setup: OSError: no such host"),
     (
@@ -338,7 +343,7 @@ FAULTS: list[tuple[str, str, Change, str]] = [
         "timed-out",
         "invalid",
         lambda run: with_(run, outcome="timed-out", record=None, elapsed_s=3600.4),
-        "not over after 3,600 s (a finite run may take its study's limit_s)",
+        "not finished after 3,600 s (a finite run has a limit: --limit or limit_s)",
     ),
     ("garbled", "invalid", lambda run: with_(run, outcome="garbled", record=None), "exit code 0"),
 ]
@@ -416,7 +421,7 @@ def test_others_may_work_on_cores_that_the_workers_do_not_need(tmp_path: Path) -
 def test_others_are_not_judged_where_some_cpus_are_not_ours(
     tmp_path: Path, usable: int, reasons: tuple[str, ...]
 ) -> None:
-    """An affinity mask or a quota: whether they were at work on our CPUs cannot be told."""
+    """An affinity mask or a quota: whether they were at work on our CPUs is unknown."""
 
     def found(change: Change) -> object:
         head, *runs = journal(Made(workers=(2,), cores=8, logical=8, blocks=1), change)
@@ -522,7 +527,7 @@ def test_a_process_of_another_build_is_not_the_arms(
     assert other_build(process, None) is None
 
 
-def test_a_run_of_an_arm_that_nobody_knows_is_not_believed(tmp_path: Path) -> None:
+def test_a_run_of_an_unknown_arm_is_invalid(tmp_path: Path) -> None:
     rows = judged(tmp_path, same, Made(arms=("3.14t+jit",), workers=(1,), blocks=1))
     assert [row["reasons"] for row in rows] == [("settings-lost",)]
 

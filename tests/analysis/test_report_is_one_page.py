@@ -284,7 +284,7 @@ def test_a_void_study_says_so_before_all_else() -> None:
     shown = outline("void")
     first = shown.all("header")[0]
     (warning,) = [e for e in first.children if "void" in e.attributes.get("class", "").split()]
-    assert warning.words.startswith("VOID: the controls do not behave")
+    assert warning.words.startswith("VOID: the controls fail")
     assert "fails" in part("validity", "void").words
     assert "VOID" not in html("eight-blocks")
 

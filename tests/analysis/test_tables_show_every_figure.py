@@ -111,7 +111,7 @@ def test_the_terminal_shows_medians_ranges_and_reasons(study: Journal, width: in
         "Medians; beside them the range of 2 or 3 runs.",
         "invalid",
         "invalid: throttled, 1 run",
-        "held it back for 0.50 s",
+        "throttled the run for 0.50 s",
     ):
         assert needed in " ".join(text.split())
     assert ("fairness" in text) == (width == 140)

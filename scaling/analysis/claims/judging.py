@@ -22,7 +22,7 @@ type Word = Literal["holds", "does not hold", "inconclusive", "cannot be tested 
 
 WORDS: dict[int, Word] = {1: "holds", -1: "does not hold", 0: "inconclusive"}
 UNTESTED: Word = "cannot be tested here"
-VOID = "the study is void: its controls do not behave"
+VOID = "the study is void: its controls fail"
 
 
 @dataclass(frozen=True, slots=True)

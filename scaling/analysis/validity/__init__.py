@@ -1,11 +1,11 @@
-"""Whether a run may be believed: a table of small checks, each with its word and its limit.
+"""Whether a run is valid: a table of small checks, each with its word and its limit.
 
-A check sees many runs at once, what their arms promised and their figures as columns, and answers
-with findings. Invalid runs are kept and listed with their reasons, and never enter an average;
-suspect ones are used and marked. Limits are derived from one margin: two arms that differ by less
-than 2 % are called the same, so nothing known to move a figure by more may pass unsaid.
+A check sees many runs at once, with what their arms promised and their figures as columns, and
+yields findings. Invalid runs are kept and listed with their reasons, and enter no average; suspect
+ones are used and marked. Limits follow from one margin: two arms that differ by less than 2 % are
+called the same, so whatever is known to change a figure by more must be reported.
 
-`mixed-allocator-state` shows only between runs of one cell; `scaling.analysis.table.mixing` finds
+`mixed-allocator-state` shows only between runs of one cell: `scaling.analysis.table.mixing` finds
 it.
 """
 
@@ -69,9 +69,9 @@ CHECKS: tuple[Check, ...] = (
 
 
 def judge(batch: Batch) -> list[tuple[Finding, ...]]:
-    """Every reason against each of the runs, the gravest kind first; none for those without fault.
+    """The findings of each run, invalid ones first; none for a run without fault.
 
-    A run that was not measured has one reason, its outcome: there is nothing else to look at.
+    A run that was not measured has one finding, its outcome.
     """
     found: dict[int, list[Finding]] = {}
     for check in CHECKS:
@@ -86,7 +86,7 @@ def judge(batch: Batch) -> list[tuple[Finding, ...]]:
 
 
 def validity(findings: tuple[Finding, ...]) -> Validity:
-    """The gravest of the findings."""
+    """The worst of the findings, which `judge` puts first."""
     return findings[0].severity if findings else "valid"
 
 
@@ -100,8 +100,8 @@ def _unmeasured(run: RunLine) -> Finding:
     if failure is not None:
         return Finding(word, "invalid", f"{failure.phase}: {failure.error}")
     if run.outcome == "timed-out":
-        took = f"not over after {number(run.elapsed_s or math.nan)} s"
-        return Finding(word, "invalid", f"{took} (a finite run may take its study's limit_s)")
+        took = f"not finished after {number(run.elapsed_s or math.nan)} s"
+        return Finding(word, "invalid", f"{took} (a finite run has a limit: --limit or limit_s)")
     ended = f"signal {run.signal}" if run.signal else f"exit code {run.exit_code}"
     last = run.stderr.strip().splitlines()[-1:] or ["nothing on standard error"]
     return Finding(word, "invalid", f"{ended}; {last[0]}")

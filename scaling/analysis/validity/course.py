@@ -1,4 +1,4 @@
-"""How the work itself went: all busy, on a clock that runs, without errors, at a steady pace."""
+"""How the work went: all workers busy, clocks in order, no errors, a steady rate."""
 
 import numpy as np
 
@@ -9,27 +9,27 @@ from scaling.journal.record import RunLine
 # A worker alone for a share x of its time gains at most that share.
 LEAST_OVERLAP = 1 - MARGIN
 
-# Of the operations: errors are quicker or slower than the work they replace.
+# Of the operations: an error is faster or slower than the work that it replaces.
 MOST_ERRORS = MARGIN / 2
 
-# uvloop's timers count whole ms and may fire up to 1 early; what is more than that is a step.
+# uvloop's timers count whole ms and may fire up to 1 early; more than that is a step.
 MOST_EARLY_S = 0.005
 
-# Between wall and monotonic clock: what reading both cannot explain,
+# Between wall and monotonic clock: more than reading both can explain,
 MOST_STEP_S = 0.005
-# and s/s that NTP may speed a clock up by, where only one of the two is slewed.
+# plus what NTP may slew one of the two by, s/s.
 MOST_SLEW = 500e-6
 
 # Of a finite run's time, between first and last finish. Workers with equal shares on equal cores
-# end within a tenth of each other (a scheduler's tidying-up); where one has had to wait for a
-# quarter of the time, the figure tells of that and no longer of N workers at work.
+# end within a tenth of each other; if one waited for a quarter of the time, the figure measures
+# that and not N workers at work.
 MOST_GAP = 0.25
 
 
 def not_all_busy(batch: Batch) -> Found:
-    """Some of the counted time was not worked by all, or a worker finished no operation in it.
+    """Not all workers were busy in all of the counted time, or one finished no operation in it.
 
-    In a finite run whoever is done early has done its part, and there is no overlap to ask for.
+    In a finite run a worker that is done early has done its part: no overlap is required.
     """
     idle, overlap = batch.figures["idle_workers"], batch.figures["overlap"]
     finite = np.isfinite(batch.figures["finish_s"])
@@ -43,15 +43,15 @@ def not_all_busy(batch: Batch) -> Found:
 
 
 def uneven_finish(batch: Batch) -> Found:
-    """Some workers of a finite run were done long before the last one."""
+    """Some workers of a finite run finished long before the last one."""
     gap = batch.figures["finish_gap"]
     for row in batch.where(gap > MOST_GAP):
-        detail = f"the first worker was done {gap[row]:.0%} of the time before the last"
+        detail = f"the first worker finished {gap[row]:.0%} of the time before the last"
         yield row, Finding("uneven-finish", "suspect", detail)
 
 
 def clock_stepped(batch: Batch) -> Found:
-    """A clock stood still, went back, or ran ahead of the schedule, or two of them parted."""
+    """A clock stopped, went back or ran ahead of the schedule, or two clocks diverged."""
     early_s, step_s = batch.figures["early_max_s"], batch.figures["clock_step_s"]
     in_order = batch.figures["in_order"] > 0
     elapsed_s = np.nan_to_num(batch.figures["elapsed_s"])
@@ -62,23 +62,23 @@ def clock_stepped(batch: Batch) -> Found:
         elif early_s[row] > MOST_EARLY_S:
             detail = f"a tick ran {early_s[row] * 1000:.0f} ms before its instant"
         else:
-            apart = f"the wall clock went {step_s[row] * 1000:+.0f} ms against the monotonic one"
-            detail = f"{apart} (set, or the machine slept)"
+            apart = f"the wall clock moved {step_s[row] * 1000:+.0f} ms against the monotonic one"
+            detail = f"{apart} (it was set, or the machine slept)"
         yield row, Finding("clock-stepped", "invalid", detail)
 
 
 def worker_errors(batch: Batch) -> Found:
-    """Operations that count went wrong."""
+    """Operations failed inside the window."""
     errors, operations = batch.figures["errors"], batch.figures["operations"]
     for row in batch.where(errors > 0):
         share = errors[row] / (errors[row] + operations[row])
-        detail = f"{errors[row]:.0f} operations went wrong ({share:.2%}): "
+        detail = f"{errors[row]:.0f} operations failed ({share:.2%}): "
         detail += _first_sample(batch.runs[row])
         yield row, Finding("worker-errors", "invalid" if share > MOST_ERRORS else "suspect", detail)
 
 
 def not_steady(batch: Batch) -> Found:
-    """The window is not level: `scaling.analysis.table.steadiness` has the rule."""
+    """The rate was not level in the window: `scaling.analysis.table.steadiness` has the rule."""
     rise, fall = batch.figures["rise"], batch.figures["fall"]
     for row in batch.where((rise > 0) | (fall < 0)):
         changes = [f"rose by {rise[row]:.1%}"] * bool(rise[row])
@@ -89,20 +89,20 @@ def not_steady(batch: Batch) -> Found:
 
 
 def tasks_left(batch: Batch) -> Found:
-    """Something of the workload's went on when all was closed: it may have done so all along."""
+    """Something of the workload ran on after closing: it may have run beside the work, too."""
     for row in batch.rows:
         record = batch.runs[row].record
         workers = record.workers if record else []
         pending = sum(each.pending_tasks for each in workers)
         hung = sum(each.hung for each in workers)
         if pending:
-            detail = f"{pending} task(s) still ran when the workload had closed"
+            detail = f"{pending} task(s) still ran after the workload had closed"
             yield row, Finding("tasks-left", "suspect", detail)
         elif hung:
-            yield row, Finding("tasks-left", "suspect", f"{hung} worker(s) never came to an end")
+            yield row, Finding("tasks-left", "suspect", f"{hung} worker(s) never ended")
 
 
 def _first_sample(run: RunLine) -> str:
     workers = run.record.workers if run.record else []
     samples = (text for worker in workers for text in worker.error_samples)
-    return next(samples, "no sample kept")
+    return next(samples, "no message was kept")

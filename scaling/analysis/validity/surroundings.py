@@ -1,18 +1,18 @@
-"""What the machine did besides: quotas, neighbours, the hypervisor, the workload's own helpers."""
+"""What the machine did besides: quotas, other processes, the hypervisor, services."""
 
 import numpy as np
 
 from scaling.analysis.validity.finding import MARGIN, Batch, Finding, Found
 from scaling.machine.disturbance import MOST_STEAL
 
-# Of the time that counts: start-up may have had its part of what was held back.
+# Of the counted time: some of the throttling may have been during start-up.
 MOST_THROTTLED = MARGIN / 2
 
-# Of the workers' cores: below, the scheduler's own tidying-up looks the same.
+# Of the workers' cores: less cannot be told from the scheduler's own work.
 MOST_CROWDING = 0.10
 
-# Of a core, for each process of a service: beyond, the workers wait for it, and their curve is its
-# own (PITFALLS.md, 9). A queue at 0.7 makes a request take 1 / (1 - 0.7) times as long.
+# Of a core, for the busiest process of a service: beyond, workers wait for it, and their curve is
+# that of the service. A queue at 0.7 makes a request take 1 / (1 - 0.7) times as long.
 MOST_SERVICE_BUSY = 0.70
 
 
@@ -21,14 +21,14 @@ def throttled(batch: Batch) -> Found:
     held_s, finish_s = batch.figures["throttled_s"], batch.figures["finish_s"]
     counted_s = np.where(np.isfinite(finish_s), finish_s, batch.figures["window_s"])
     for row in batch.where(held_s > MOST_THROTTLED * counted_s):
-        detail = f"a CPU quota held it back for {held_s[row]:.2f} s"
+        detail = f"a CPU quota throttled the run for {held_s[row]:.2f} s"
         yield row, Finding("throttled", "invalid", detail)
 
 
 def machine_busy(batch: Batch) -> Found:
-    """Others took CPU time that the workers could have used.
+    """Other processes took CPU time that the workers could have used.
 
-    What others took is blank where we may not use every CPU (`watched_cpus`); steal never is.
+    What they took is blank if we may not use every CPU (`watched_cpus`); steal never is.
     """
     steal, other = batch.figures["steal_fraction"], batch.figures["other_cpu_fraction"]
     cpus = np.array([each.logical_cpus for each in batch.expected], np.float64)
@@ -44,9 +44,9 @@ def machine_busy(batch: Batch) -> Found:
 
 
 def service_busy(batch: Batch) -> Found:
-    """A helper of the workload was at work for so long that the workers had to wait for it."""
+    """A service of the workload was so busy that the workers had to wait for it."""
     for row in batch.where(batch.figures["site_busy_fraction"] > MOST_SERVICE_BUSY):
         busy = ((name, use.busy_fraction or 0.0) for name, use in batch.runs[row].services.items())
         name, share = next(each for each in busy if each[1] > MOST_SERVICE_BUSY)
-        detail = f"the {name} was busy for {share:.0%} of a core in each process"
+        detail = f"the service {name} was busy: one of its processes used {share:.0%} of a core"
         yield row, Finding("service-busy", "suspect", detail)
