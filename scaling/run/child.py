@@ -1,4 +1,4 @@
-"""One run of one child: started afresh, observed, bounded in time, its outcome told anyhow."""
+"""One run in a fresh child process: observed, limited in time, its outcome always reported."""
 
 import contextlib
 import os
@@ -21,11 +21,11 @@ from scaling.run.path_redaction import without_paths
 from scaling.run.probe import Probe
 from scaling.run.process_tree import ask_for_stacks, end_tree
 
-# Beyond warm-up and window: starting up with many workers, GIL-bound loops that are slow to stop.
-# The child's own limits per phase are shorter, so that it can say itself which phase hangs.
+# Beyond warm-up and window: starting many workers, stopping loops that compete for the GIL. The
+# child's own limits per phase are shorter, so that it can report itself which phase hangs.
 LIMIT_S = 200.0
-STDERR_KEPT = 20_000  # bytes, from the end: tracebacks stand there
-RUBBISH_KEPT = 2_000  # bytes, from the beginning: what it is shows there
+STDERR_KEPT = 20_000  # bytes, from the end, where tracebacks are
+GARBAGE_KEPT = 2_000  # bytes, from the beginning, which shows what it is
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Child:
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended, and what was seen of it from outside."""
+    """How a run ended, and what was measured from outside."""
 
     outcome: Outcome
     elapsed_s: float
@@ -61,9 +61,9 @@ def run_child(
 ) -> Ending:
     """Run one cell in a fresh process tree; never raises for what the child does.
 
-    `limit_s` bounds the run; by default it is its own warm-up and window, and ample time more. A
-    finite run has neither, and needs a bound to be given.
-    `services_cpu_s` tells the CPU time of the services so far, which is no disturbance.
+    `limit_s` limits the run; by default it is warm-up and window plus `LIMIT_S`. A finite run has
+    neither, and needs a limit.
+    `services_cpu_s` returns the CPU seconds that the services have used so far: no disturbance.
     """
     if limit_s is None:
         limit_s = cell["warmup_s"] + cell["window_s"] + LIMIT_S
@@ -83,8 +83,8 @@ def run_child(
                 end_tree(process, probe.processes)
                 probe.join()
             elapsed_s = time.monotonic() - started
-            printed, told = _tail(out, None), _tail(err, STDERR_KEPT)
-    except OSError as error:  # no descriptor, disk or process to be had; no such interpreter
+            printed, errors = _tail(out, None), _tail(err, STDERR_KEPT)
+    except OSError as error:  # out of descriptors, disk or processes; no such interpreter
         reason = f"the child cannot be run: {error.strerror or error}"
         return Ending("crashed", time.monotonic() - started, stderr=reason)
     printed = without_paths(printed, folders)
@@ -93,13 +93,13 @@ def run_child(
         record = decode_record(printed)
     code = process.returncode
     instants = record.instants_ns if record else None
-    said = without_paths(told if record else _blamed(told, printed), folders)
+    stderr = without_paths(errors if record else _with_garbage(errors, printed), folders)
     return Ending(
         outcome=_outcome(record, code, timed_out=timed_out),
         elapsed_s=elapsed_s,
         record=record,
         raw_record=printed if record else None,
-        stderr=said.decode(errors="replace"),
+        stderr=stderr.decode(errors="replace"),
         exit_code=code if code >= 0 else None,
         signal=-code if code < 0 else None,
         memory=probe.memory(
@@ -124,7 +124,7 @@ def _start(
 
 
 def _feed_and_wait(process: subprocess.Popen[bytes], document: bytes, limit_s: float) -> bool:
-    """Hand over the cell and wait; False if the child had to be asked where it hangs."""
+    """Send the cell and wait; False if the child took too long, and was asked where it hangs."""
     if process.stdin:
         with contextlib.suppress(BrokenPipeError), process.stdin as stdin:
             stdin.write(document)
@@ -138,7 +138,7 @@ def _feed_and_wait(process: subprocess.Popen[bytes], document: bytes, limit_s: f
 
 def _outcome(record: Record | None, code: int, *, timed_out: bool) -> Outcome:
     if timed_out and record is not None and record.outcome == "measured":
-        return "measured"  # it hung afterwards: what it measured was complete
+        return "measured"  # it hung afterwards: what it had measured is complete
     if timed_out:
         return "timed-out"
     if record is not None and record.outcome == "failed":
@@ -155,15 +155,15 @@ def _tail(file: IO[bytes], most_bytes: int | None) -> bytes:
     return file.read()
 
 
-def _blamed(told: bytes, rubbish: bytes) -> bytes:
-    """Keep what stood on standard output instead of a record beside standard error."""
-    if not rubbish.strip():
-        return told
-    return told + b"[standard output] " + rubbish[:RUBBISH_KEPT]
+def _with_garbage(errors: bytes, garbage: bytes) -> bytes:
+    """Standard error, and what was on standard output instead of a record."""
+    if not garbage.strip():
+        return errors
+    return errors + b"[standard output] " + garbage[:GARBAGE_KEPT]
 
 
 def _folders(child: Child) -> list[str]:
-    """Folders that a child may name: what it imports from, its environment, where it was made."""
+    """Folders that a child may name: its import path, its environment, its interpreter."""
     program = Path(child.program)
     return [
         *child.environment.get("PYTHONPATH", "").split(os.pathsep),

@@ -1,4 +1,4 @@
-"""From a planned run to a line of the journal: the cell made, the child run, its ending told."""
+"""From a planned run to a line of the journal."""
 
 import os
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from scaling.run.services import Services
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun
 
-TICKS = 20  # sub-windows of a window: enough to see a drift, too few to cost anything
+TICKS = 20  # sub-windows of a window: enough to show a drift, too few to cost time
 
 
 class Executor:
@@ -24,7 +24,7 @@ class Executor:
         self._services = services
 
     def __call__(self, run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
-        """Do one run; return its line, and the record as the child printed it."""
+        """Do one run; return its line and the record as the child printed it."""
         cell = run.cell
         arm = self._arms[cell.arm]
         workload = self._plan.workloads[cell.workload]
@@ -59,12 +59,12 @@ class Executor:
         return line, ending.raw_record
 
     def _hash_seed(self, run: PlannedRun) -> str:
-        """One hash seed a block: pairs inside a block hash alike, blocks sample the seeds."""
+        """One hash seed per block: pairs inside a block hash alike, blocks sample the seeds."""
         return str((self._plan.study.seed * 1_000_003 + run.block) % 2**32)
 
 
 def child_environment(arm: Arm, search_path: list[str]) -> dict[str, str]:
-    """Environment variables of an arm's children, which import from `search_path` alone."""
+    """Environment variables of an arm's children, which import from `search_path` only."""
     return arm.child_environment(os.environ) | {
         "PYTHONPATH": os.pathsep.join(search_path),
         "PYTHONSAFEPATH": "1",  # the folder that the user happens to stand in is not searched

@@ -1,8 +1,8 @@
 """Pages of files that a run's processes have in memory, each counted once.
 
-The kernel's PSS divides a page by all who map it: a driver or a site on the interpreter of the
-measured child would make the child look smaller. Where a page is in its file tells as well whether
-two processes have the same one, and asks nobody outside the run.
+The kernel's PSS divides a page by all processes that map it: a driver or a service on the
+interpreter of the measured child would make the child look smaller. A page's place in its file
+shows as well whether two processes share it, whatever runs beside them.
 """
 
 import mmap
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
 
-ENTRY_BYTES = 8  # what /proc/PID/pagemap says of a page
+ENTRY_BYTES = 8  # of /proc/PID/pagemap, per page
 HIGHEST = ENTRY_BYTES - 1 if sys.byteorder == "little" else 0
-# By the highest byte of an entry: in memory (0x80), and a file's or shared memory's (0x20).
+# The highest byte of an entry: in memory (0x80), and of a file or shared memory (0x20).
 OF_A_FILE = bytes(byte & 0xA0 == 0xA0 for byte in range(256))
 MOST_BYTES = 8 << 30  # mapped by one process: holes are read too, 7 ms a GiB
 
@@ -34,9 +34,9 @@ class Mapping:
 def file_bytes(pids: Iterable[int]) -> int | None:
     """Bytes of files and shared memory that these processes map and that are in memory.
 
-    A page that several of them map counts once. One that a process has changed for itself (data,
-    relocations) is not the file's any more, and not counted. None where the system does not tell
-    (it is not Linux, a process is gone), or if a process maps more than `MOST_BYTES` of files.
+    A page that several of them map counts once. A private copy (data, relocations) is no longer the
+    file's, and not counted. None if it cannot be read (not Linux, a process is gone), or if a
+    process maps more than `MOST_BYTES` of files.
     """
     resident: defaultdict[tuple[bytes, bytes], set[int]] = defaultdict(set)
     try:
@@ -56,14 +56,14 @@ def _mappings(pid: int) -> Iterator[Mapping]:
     with Path(f"/proc/{pid}/maps").open("rb") as maps:
         for line in maps:
             addresses, _, offset, device, inode, *_ = line.split(maxsplit=5)
-            if inode != b"0":  # anonymous memory, the stack, what the kernel lends
+            if inode != b"0":  # not anonymous memory, stack or the kernel's own
                 begin, end = (int(each, 16) // mmap.PAGESIZE for each in addresses.split(b"-"))
                 first = int(offset, 16) // mmap.PAGESIZE
                 yield Mapping((device, inode), page=begin, first=first, pages=end - begin)
 
 
 def _resident(pagemap: int, mapping: Mapping) -> Iterator[int]:
-    """Which pages of the file are in memory here, from 0 at the file's beginning."""
+    """Which pages of the file are in memory, counted from the start of the file."""
     length = mapping.pages * ENTRY_BYTES
     entries = os.pread(pagemap, length, mapping.page * ENTRY_BYTES)
     if len(entries) < length:

@@ -1,4 +1,4 @@
-"""The first line of a journal: what is asked, on which machine, of which builds."""
+"""The first line of a journal: the study, the machine and the builds."""
 
 from collections.abc import Mapping
 
@@ -18,9 +18,9 @@ def head(
     pins: str,
     workers_source: str,
 ) -> StudyLine:
-    """Describe a study about to be run; `pins` and `workers_source` are digests."""
+    """Describe a study before its first run; `pins` and `workers_source` are digests."""
     study = plan.study.document
-    told = {
+    records = {
         name: ArmRecord(
             build=prepared.arm.build.name,
             settings=list(prepared.arm.settings),
@@ -33,7 +33,7 @@ def head(
         if prepared.is_there
     }
     same = identity(
-        study=study, machine=machine, arms=told, pins=pins, workers_source=workers_source
+        study=study, machine=machine, arms=records, pins=pins, workers_source=workers_source
     )
     return StudyLine(
         schema=SCHEMA,
@@ -43,7 +43,7 @@ def head(
         seed=plan.study.seed,
         blocks=plan.study.blocks,
         order=plan.order,
-        arms=told,
+        arms=records,
         workloads={
             name: WorkloadNote(
                 operation=facts.operation,

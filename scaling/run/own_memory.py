@@ -1,4 +1,4 @@
-"""What a run's processes hold in memory at an instant, whoever outside the run shares it."""
+"""The memory of a run's processes at one moment, whatever they share with others."""
 
 import re
 from collections.abc import Iterable
@@ -12,12 +12,12 @@ IN_KB = re.compile(r"^(\w+):\s+(\d+) kB$", re.MULTILINE)
 
 
 def full_memory(processes: Iterable[psutil.Process]) -> dict[str, int | None]:
-    """RSS, PSS, USS and peak RSS of these processes in bytes, added up; None where unreadable.
+    """RSS, PSS, USS and peak RSS of these processes, bytes, summed; None if unreadable.
 
-    Added-up RSS counts pages that processes share once for each; PSS counts them once. It is
-    `file_bytes` and the kernel's PSS of anonymous memory, which only forks of one another share: it
-    lacks what a fork has that has left the run. The peak is `VmHWM` of each (`ru_maxrss` would
-    inherit the driver's own peak over exec).
+    The sum of RSS counts a shared page once per process; PSS counts it once. PSS is `file_bytes`
+    plus the kernel's PSS of anonymous memory, which only forks of one another share: it lacks what
+    a fork shares with a process that has left the run. The peak is `VmHWM` of each process
+    (`ru_maxrss` would inherit the driver's own peak over exec).
     """
     processes = list(processes)
     totals: dict[str, int | None] = dict.fromkeys(("rss", "pss", "uss", "peak"), 0)
@@ -34,25 +34,25 @@ def full_memory(processes: Iterable[psutil.Process]) -> dict[str, int | None]:
 
 
 def peak_bytes(pid: int) -> int | None:
-    """Peak RSS of a process (`VmHWM`); None where the system does not tell."""
-    return _told(pid, "status").get("VmHWM")
+    """Peak RSS of a process (`VmHWM`), bytes; None if the system does not report it."""
+    return _bytes_in(pid, "status").get("VmHWM")
 
 
 def _of_one(process: psutil.Process) -> dict[str, int | None]:
-    """The same of one process, but that PSS lacks files."""
-    told = _told(process.pid, "smaps_rollup")  # walks all pages: not to be read twice
-    information = process.memory_info() if told else process.memory_full_info()
-    private = [value for name, value in told.items() if name.startswith("Private_")]
+    """The same of one process, but PSS without files."""
+    rollup = _bytes_in(process.pid, "smaps_rollup")  # walks all pages: read only once
+    information = process.memory_info() if rollup else process.memory_full_info()
+    private = [value for name, value in rollup.items() if name.startswith("Private_")]
     return {
         "rss": information.rss,
-        "pss": told.get("Pss_Anon"),
+        "pss": rollup.get("Pss_Anon"),
         "uss": sum(private) if private else getattr(information, "uss", None),
         "peak": peak_bytes(process.pid),
     }
 
 
-def _told(pid: int, file: str) -> dict[str, int]:
-    """Bytes by name: the lines in kB of a file in /proc/PID. Empty where it cannot be read."""
+def _bytes_in(pid: int, file: str) -> dict[str, int]:
+    """Bytes by name: the lines in kB of a file in /proc/PID; empty if it cannot be read."""
     try:
         text = Path(f"/proc/{pid}/{file}").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,4 +1,4 @@
-"""What a child said, without the paths of this machine: people publish their journals."""
+"""Output of a child without the paths of this machine: people publish their journals."""
 
 import contextlib
 import json
@@ -9,9 +9,9 @@ from pathlib import Path
 
 CHARACTER = rb'(?:[^"\\\n]|\\u[0-9a-fA-F]{4})'  # of a path, as it is or as JSON escapes it
 NAMED_FILES = (
-    # As tracebacks and `faulthandler` name a file; inside a record the quotation mark is escaped.
+    # As tracebacks and `faulthandler` print a file; inside a record the quotation mark is escaped.
     re.compile(rb'(file \\?")(/' + CHARACTER + rb"+)", re.IGNORECASE),
-    # As a warning does, which begins a line; and an ImportError, in parentheses.
+    # As a warning does, at the start of a line; and an ImportError, in parentheses.
     re.compile(rb"(^|\\n)(/[^:\"\n]+)(?=:\d+: )", re.MULTILINE),
     re.compile(rb"(\()(/" + CHARACTER + rb"+?\.(?:py|pyc|so))(?=\))"),
 )
@@ -20,24 +20,24 @@ BEFORE = rb"(?:(?<![\w.~/-])|(?<=\\n))"  # a path begins here; JSON may write a 
 AFTER = rb"(/+|(?![\w-]))"
 
 
-def without_paths(said: bytes, folders: Iterable[str]) -> bytes:
-    """Shorten the paths of files below any of `folders`, and those that Python itself names.
+def without_paths(output: bytes, folders: Iterable[str]) -> bytes:
+    """Shorten paths below any of `folders`, and paths that Python itself prints.
 
-    What is below a folder of packages stays, of any other file its name, and of the user's own
-    folder `~`.
+    Of a file below a folder of packages the part below stays, of any other file its name. The
+    user's home becomes `~`.
     """
     for pattern in NAMED_FILES:
-        said = pattern.sub(lambda found: found[1] + _shortened(found[2]), said)
+        output = pattern.sub(lambda found: found[1] + _shortened(found[2]), output)
     marks = {each.rstrip("/"): b"" for each in folders if Path(each).is_absolute()}
-    with contextlib.suppress(RuntimeError):  # a user without a folder
+    with contextlib.suppress(RuntimeError):  # a user without a home
         marks[str(Path.home()).rstrip("/")] = b"~"
     for folder in sorted(filter(None, marks), key=len, reverse=True):
-        said = _replaced(said, folder, marks[folder])
-    return said
+        output = _replaced(output, folder, marks[folder])
+    return output
 
 
-def _replaced(said: bytes, folder: str, mark: bytes) -> bytes:
-    """Put `mark` in a folder's place, as it is written and as JSON escapes it."""
+def _replaced(output: bytes, folder: str, mark: bytes) -> bytes:
+    """Replace a folder by `mark`, as it is written and as JSON escapes it."""
 
     def shown(found: re.Match[bytes]) -> bytes:
         if not found[1]:
@@ -45,9 +45,9 @@ def _replaced(said: bytes, folder: str, mark: bytes) -> bytes:
         return mark + b"/" if mark else b""
 
     for written in {os.fsencode(folder), json.dumps(folder)[1:-1].encode()}:
-        if written in said:
-            said = re.sub(BEFORE + re.escape(written) + AFTER, shown, said)
-    return said
+        if written in output:
+            output = re.sub(BEFORE + re.escape(written) + AFTER, shown, output)
+    return output
 
 
 def _shortened(path: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Everything that must be there before a run: interpreters, environments, and what they can run."""
+"""What must exist before a run: interpreters, environments, and what they can run."""
 
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -38,21 +38,19 @@ def prepare(
     own_workloads: Sequence[str],
     say: Say,
 ) -> dict[str, PreparedArm]:
-    """Get every arm ready to be measured, by name.
+    """Prepare every arm, by name.
 
-    `workers_path` is where children find `workers`; `own_workloads` are a user's, to be described
-    beside the built-in ones.
+    `workers_path` is where children find `workers`; `own_workloads` are a user's, described beside
+    the built-in ones.
 
     Raises:
-        UsageError: an interpreter cannot be had, or a requirement cannot be installed.
-        ScalingError: an environment cannot say what can be run in it.
+        UsageError: there is no interpreter for an arm, or a requirement cannot be installed.
+        ScalingError: an environment cannot describe what can be run in it.
     """
     arms = [parse_arm(name) for name in names]
     pythons = [arm for arm in arms if arm.name not in RUNTIMES]
     if not pythons:
-        raise UsageError(
-            f"{', '.join(names)}: name an arm that is a Python, too, to hold it against"
-        )
+        raise UsageError(f"{', '.join(names)}: add a CPython arm as the baseline (--arm 3.14,…)")
     found = interpreters.ensure([arm.build.name for arm in pythons], pgo=wanted.pgo, say=say)
     made = {
         build: environments.ensure(
@@ -74,7 +72,7 @@ def prepare(
             left_out=environment.left_out,
         )
 
-    with ThreadPoolExecutor() as pool:  # a second each, of which nothing is measured
+    with ThreadPoolExecutor() as pool:  # takes a second each; nothing is measured yet
         done = dict(zip(pythons, pool.map(ready, pythons), strict=True))
     like = done[pythons[0]].description
     return {arm.name: done.get(arm) or prepare_runtime(arm, like, say) for arm in arms}
@@ -86,7 +84,7 @@ def describe(
     """Ask a child environment what can be run in it; `workloads` are a user's own.
 
     Raises:
-        ScalingError: it does not answer, or not in the way agreed on.
+        ScalingError: it fails, or answers with something other than a description.
     """
     flags = [word for name in workloads for word in ("--workload", name)]
     try:
@@ -100,7 +98,15 @@ def describe(
         ).stdout
         return decode_description(answer)
     except subprocess.CalledProcessError as error:
-        told = error.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-        raise ScalingError(f"a child environment cannot describe itself: {told}") from None
+        last = error.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        raise ScalingError(_no_description(python, last)) from None
     except (subprocess.TimeoutExpired, OSError, msgspec.DecodeError) as error:
-        raise ScalingError(f"a child environment cannot describe itself: {error}") from None
+        raise ScalingError(_no_description(python, str(error))) from None
+
+
+def _no_description(python: str, why: str) -> str:
+    return (
+        f"the environment of {python} cannot list what runs in it: {why}. "
+        f"If a requirement or a folder of yours is at fault, mend it; else delete the environment "
+        f"and run the same command again"
+    )

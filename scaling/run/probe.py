@@ -1,7 +1,7 @@
 """Memory and CPU time of a run's processes, read from outside while it runs.
 
-Nothing samples inside the child: under the GIL it would be starved, without it it would compete.
-The child tells its phases over a socket and waits for a nod where an exact reading belongs.
+Nothing samples inside the child: it would be starved under the GIL and compete without it. The
+child reports its phases over a socket and waits for an answer where an exact reading is taken.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from scaling.machine.disturbance import MachineTimes
 from scaling.run.own_memory import full_memory
 from scaling.run.process_tree import runs
 
-SAMPLE_EVERY_S = 0.25  # a reading costs the driver some 20 µs a process
+SAMPLE_EVERY_S = 0.25  # a reading takes about 20 µs per process
 
 
 @dataclass
@@ -35,13 +35,13 @@ class Sample:
 class Probe:
     """Watches one run from its imports to the end of its window.
 
-    `processes` are all that belonged to the run when it told its phases.
+    `processes` are those that belonged to the run when it reported its phases.
     """
 
     def __init__(
         self, observed: socket.socket, services_cpu_s: Callable[[], float] = lambda: 0.0
     ) -> None:
-        """Listen at `observed`; `services_cpu_s` tells the CPU time of services so far."""
+        """Listen at `observed`; `services_cpu_s` returns the CPU seconds of the services so far."""
         self._socket = observed
         self._services_cpu_s = services_cpu_s
         self.processes: frozenset[psutil.Process] = frozenset()
@@ -53,20 +53,20 @@ class Probe:
         self._thread = threading.Thread(target=self._watch, name="probe", daemon=True)
 
     def start(self) -> None:
-        """Watch in a thread of the driver until the child hangs up."""
+        """Watch in a thread of the driver until the child closes its end."""
         self._thread.start()
 
     def join(self) -> None:
-        """Wait for the last reading; the child is gone, if not all that it started."""
+        """Wait for the last reading. The child is gone; what it started may not be."""
         with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)  # somebody else may hold the other end open
+            self._socket.shutdown(socket.SHUT_RDWR)  # another process may hold the other end open
         self._thread.join()
         self._socket.close()
 
     def memory(self, opened_ns: int | None, closed_ns: int | None) -> Memory:
         """Bytes: before traffic; median RSS in the window; PSS, USS, peak at its end.
 
-        A window too short to hold a sample has the reading at its end instead; so has one whose
+        A window without a sample has the reading at its end instead; so has one whose
         workload has started processes since its imports.
         """
         inside = [
@@ -84,7 +84,7 @@ class Probe:
         )
 
     def _peak_bytes(self) -> int | None:
-        """`VmHWM`, or what a reading has seen: the kernel keeps that mark some pages behind."""
+        """`VmHWM`, or the largest reading: the kernel's mark may be some pages behind."""
         peak = self._full.get("peak")
         if peak is None:
             return None
@@ -108,22 +108,23 @@ class Probe:
             while b"\n" in received:
                 text, _, received = received.partition(b"\n")
                 try:
-                    # A reading that goes wrong stays blank; the child must not wait for it.
+                    # A failed reading stays blank; the child must not wait for it.
                     with contextlib.suppress(Exception):
                         self._phase(**json.loads(text))
                 finally:
-                    with contextlib.suppress(OSError):  # it has gone; the next `recv` says so
+                    with contextlib.suppress(OSError):  # it is gone; the next `recv` reports that
                         self._socket.sendall(b"{}\n")
 
     def _phase(self, phase: str, pids: list[int]) -> None:
         family = with_descendants(pids)
         used_s = cpu_s(family) + self._services_cpu_s()
-        self.times[phase], self.cpu_s[phase] = MachineTimes.now(), used_s  # before it costs any
+        # Before memory is read, which takes CPU time.
+        self.times[phase], self.cpu_s[phase] = MachineTimes.now(), used_s
         if phase == "imported":
             self.processes = family
             self._baseline_bytes = self._rss()
         elif phase == "closed":
-            if family != self.processes:  # the samples lack what has been started since
+            if family != self.processes:  # the samples lack processes started since
                 self._samples = []
             self.processes |= family
             self._full = full_memory(family)
@@ -141,18 +142,18 @@ class Probe:
 
 
 def with_descendants(pids: list[int]) -> frozenset[psutil.Process]:
-    """These processes, the first of which is the host, and whatever they have started."""
+    """These processes (the first is the host) and all that they have started."""
     family: set[psutil.Process] = set()
     for pid in pids:
         with contextlib.suppress(psutil.Error):  # gone already
             process = psutil.Process(pid)
-            if process not in family:  # as a rule all of them descend from the host
+            if process not in family:  # usually all descend from the host
                 family |= {process, *process.children(recursive=True)}
     return frozenset(process for process in family if runs(process))
 
 
 def cpu_s(processes: Iterable[psutil.Process]) -> float:
-    """CPU seconds that these processes have used so far; one that is gone counts nothing."""
+    """CPU seconds that these processes have used so far; one that is gone counts 0."""
     total = 0.0
     for process in processes:
         try:

@@ -9,13 +9,13 @@ from collections.abc import Iterable
 
 import psutil
 
-LAST_WORDS_S = 1.0  # for stacks to be written; for processes that were killed to be gone
+LAST_WORDS_S = 1.0  # for stacks to be written, and for killed processes to be gone
 
 
 def ask_for_stacks(process: subprocess.Popen[bytes]) -> None:
-    """Have each process of the tree write its threads' stacks, one after the other.
+    """Have each process of the tree write the stacks of its threads, one after the other.
 
-    `workers` answers SIGUSR1 so. (At SIGABRT a free-threaded build shows but one thread.)
+    `workers` does so on SIGUSR1. (On SIGABRT a free-threaded build shows only one thread.)
     """
     members = _members(process.pid)
     for member in members:
@@ -27,7 +27,7 @@ def ask_for_stacks(process: subprocess.Popen[bytes]) -> None:
 def end_tree(process: subprocess.Popen[bytes], known: Iterable[psutil.Process] = ()) -> None:
     """End a process that leads its session, and everything that it started, before returning.
 
-    `known` are processes seen to be its own, which may have left its session, or lost it.
+    `known` are processes that belonged to it and may have left its session or lost their parent.
     """
     others = {*known, *_descendants(process)}
     left = True
@@ -36,7 +36,7 @@ def end_tree(process: subprocess.Popen[bytes], known: Iterable[psutil.Process] =
     except (ProcessLookupError, PermissionError):  # all are gone
         left = False
     for each in others:
-        with contextlib.suppress(psutil.Error):  # gone; psutil knows a number that is used anew
+        with contextlib.suppress(psutil.Error):  # gone; psutil notices a pid that was reused
             each.kill()
     process.wait()
     deadline = time.monotonic() + LAST_WORDS_S
@@ -47,7 +47,7 @@ def end_tree(process: subprocess.Popen[bytes], known: Iterable[psutil.Process] =
 
 
 def _descendants(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
-    """What a process has started and what that has started, as long as it is there itself."""
+    """All that a process has started, directly or not, while it still exists."""
     if process.returncode is None:
         with contextlib.suppress(psutil.Error):
             return psutil.Process(process.pid).children(recursive=True)
@@ -55,7 +55,7 @@ def _descendants(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
 
 
 def _members(group: int) -> list[psutil.Process]:
-    """The processes of a group that run; one that waits to be reaped does not."""
+    """The running processes of a group; zombies do not count."""
     members = []
     for process in psutil.process_iter():
         with contextlib.suppress(OSError):
@@ -65,7 +65,7 @@ def _members(group: int) -> list[psutil.Process]:
 
 
 def runs(process: psutil.Process) -> bool:
-    """Whether a process is still there; one that only waits to be reaped is not."""
+    """Whether a process still runs; a zombie does not."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:

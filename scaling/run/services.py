@@ -14,7 +14,7 @@ import msgspec
 
 from scaling.base.errors import UsageError
 from scaling.journal.record import CeilingLine, ParameterValue
-from scaling.run.service_process import ServiceError, ServiceProcess, Usage
+from scaling.run.service_process import ServiceError, ServiceProcess
 from scaling.run.service_usage import ServiceUsage
 from scaling.study.services import SERVICES, Service
 
@@ -57,12 +57,6 @@ class Services:
             ServiceError: it cannot be started.
         """
         return self._get(name, parameters).urls
-
-    def usage(self, name: str, parameters: Parameters) -> Usage:
-        """Read what a service holds and has used since it was started."""
-        key = name, tuple(_known(name).options(parameters))
-        service = self._running.get(key)
-        return service.usage() if service else Usage()
 
     @contextmanager
     def during(self, names: Sequence[str], parameters: Parameters) -> Iterator[ServiceUsage]:

@@ -132,7 +132,7 @@ def test_the_journal_lists_what_is_there() -> None:
 
 
 def test_it_is_compared_with_a_python() -> None:
-    with pytest.raises(UsageError, match="go: name an arm that is a Python, too"):
+    with pytest.raises(UsageError, match="go: add a CPython arm as the baseline"):
         prepare(["go"], ChildNeeds(), "workers", [], say_nothing)
 
 

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from scaling.journal.record import Memory
-from scaling.run.child import RUBBISH_KEPT, STDERR_KEPT, Child, Ending, run_child
+from scaling.run.child import GARBAGE_KEPT, STDERR_KEPT, Child, Ending, run_child
 from tests.support.children import QUICK, environment
 from tests.support.waiting import limit_from, says
 
@@ -207,7 +207,7 @@ def test_rubbish_is_garbled_and_kept(tmp_path: Path, rubbish: str) -> None:
 def test_deep_rubbish_is_garbled(tmp_path: Path) -> None:
     ending = fake_python(tmp_path, "head -c 1000000 /dev/zero | tr '\\0' '['")
     assert ending.outcome == "garbled"
-    assert ending.stderr == "[standard output] " + "[" * RUBBISH_KEPT
+    assert ending.stderr == "[standard output] " + "[" * GARBAGE_KEPT
 
 
 def test_record_of_a_child_that_hangs_afterwards_stays_measured(

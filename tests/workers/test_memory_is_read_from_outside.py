@@ -207,7 +207,7 @@ def test_pss_of_a_process_is_no_less_than_the_kernels() -> None:
     ("what", "instead"),
     [
         ("scaling.run.file_pages.MOST_BYTES", 0),  # too much to read
-        ("scaling.run.own_memory._told", lambda *_: {}),  # not Linux, or an old one
+        ("scaling.run.own_memory._bytes_in", lambda *_: {}),  # not Linux, or an old one
     ],
 )
 def test_pss_that_cannot_be_read_is_blank(
