@@ -137,8 +137,8 @@ def test_worker_that_stalls_makes_the_run_invalid(
     busy, *stalled = record.workers
     assert findings(msgspec.structs.replace(record, workers=[busy])) == []
     for each in stalled:
-        told = findings(msgspec.structs.replace(record, workers=[busy, each]))
-        assert told == ["not-all-busy"]
+        found = findings(msgspec.structs.replace(record, workers=[busy, each]))
+        assert found == ["not-all-busy"]
 
 
 def findings(record: Record) -> list[str]:
@@ -147,8 +147,8 @@ def findings(record: Record) -> list[str]:
 
 
 def test_milestones_are_in_order() -> None:
-    told = measured({"workload": "compute"}).instants_ns
-    milestones = [told.started, told.imported, told.ready, told.opened, told.closed]
+    found = measured({"workload": "compute"}).instants_ns
+    milestones = [found.started, found.imported, found.ready, found.opened, found.closed]
     given = [instant for instant in milestones if instant is not None]
     assert len(given) == len(milestones)
     assert given == sorted(given)

@@ -1,4 +1,4 @@
-"""The harness does not choose glibc's state: a child that echoes finds malloc as it was.
+"""The harness leaves glibc's malloc in its initial state for the workload.
 
 Fresh, glibc maps and unmaps asyncio's 256 KiB receive buffer at each read; once a larger block has
 been freed it does so no more, and echo runs three times as fast. Nothing that we do before the

@@ -103,8 +103,8 @@ def test_every_variable_that_is_a_switch_is_in_the_environment() -> None:
 
 def test_what_a_switch_is_is_printed_once() -> None:
     arms = ["3.13", "3.13+io-uring", "3.13t+gil+io-uring", "go", "9.9+later"]
-    (told,) = switched(arms)
-    assert told == f"+io-uring: {NOT_IN_CPYTHON}."
+    (message,) = switched(arms)
+    assert message == f"+io-uring: {NOT_IN_CPYTHON}."
     assert switched(["3.14", "3.14t+gil", "3.14+nogc"]) == []
 
 

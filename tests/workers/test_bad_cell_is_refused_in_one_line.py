@@ -1,4 +1,4 @@
-"""What cannot be read as a cell, or as a request, gets exit code 2 and one line that says why."""
+"""A bad cell or a bad option gets exit code 2 and a message that says why."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A child can import `workers` and nothing else of what lies beside it."""
+"""A child can import `workers`, but nothing else from the same folder."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A child holds the standard library, `workers`, and what the workload itself imports."""
+"""A child imports the standard library, `workers`, and what the workload itself imports."""
 
 import json
 import subprocess
@@ -12,8 +12,8 @@ from tests.support.children import environment, measured
 
 pytestmark = pytest.mark.slow
 
-# What is loaded, and from where, as seen at the end of a workload's life.
-TELLS = """
+# What is loaded, and from where, as seen in a workload's teardown.
+SAVES_MODULES = """
     from workers.workloads.{module} import {name}
 
     {needs}
@@ -23,8 +23,8 @@ TELLS = """
         async def teardown(self, worker: Worker) -> None:
             await super().teardown(worker)
             import json
-            with open(f"{{os.environ['TELLS']}}-{{os.getpid()}}", "w") as told:
-                json.dump(sorted(sys.modules), told)
+            with open(f"{{os.environ['SAVED']}}-{{os.getpid()}}", "w") as file:
+                json.dump(sorted(sys.modules), file)
 """
 
 # Of the standard library, and asyncio does without: they would cost every child memory.
@@ -54,7 +54,7 @@ def strangers(tmp_path: Path) -> Callable[[set[str]], set[str]]:
     return found
 
 
-def told(folder: Path) -> list[set[str]]:
+def loaded_in(folder: Path) -> list[set[str]]:
     return [set(json.loads(file.read_text())) for file in sorted(folder.glob("loaded-*"))]
 
 
@@ -75,9 +75,9 @@ def test_workload_of_the_standard_library_brings_in_nothing_else(
     name: str,
     model: str,
 ) -> None:
-    workload = theirs(TELLS.format(module=module, name=name, needs=""))
-    measured({"workload": workload, "model": model}, tmp_path, TELLS=str(tmp_path / "loaded"))
-    (loaded,) = told(tmp_path)
+    workload = theirs(SAVES_MODULES.format(module=module, name=name, needs=""))
+    measured({"workload": workload, "model": model}, tmp_path, SAVED=str(tmp_path / "loaded"))
+    (loaded,) = loaded_in(tmp_path)
     assert strangers(loaded) == {"workers", "theirs"}
     assert not loaded & COSTLY
 
@@ -100,8 +100,8 @@ class Theirs(Workload):
         await worker.stopped()
 
     async def teardown(self, worker: Worker) -> None:
-        with open(f"{os.environ['TELLS']}-{os.getpid()}", "w") as told:
-            json.dump(sorted(sys.modules), told)
+        with open(f"{os.environ['SAVED']}-{os.getpid()}", "w") as file:
+            json.dump(sorted(sys.modules), file)
 """
 
 
@@ -111,8 +111,8 @@ def test_worker_on_trio_does_without_asyncio(
 ) -> None:
     (tmp_path / "theirs.py").write_text(WAITS)
     cell = {"workload": "theirs:Theirs", "loop": loop}
-    measured(cell, tmp_path, TELLS=str(tmp_path / "loaded"))
-    (loaded,) = told(tmp_path)
+    measured(cell, tmp_path, SAVED=str(tmp_path / "loaded"))
+    (loaded,) = loaded_in(tmp_path)
     assert {"trio"} <= strangers(loaded) <= {"workers", "theirs"} | TRIOS | ANYIOS
     assert ("anyio" in loaded) == (loop == "anyio/trio")
     assert "asyncio" not in loaded
@@ -121,9 +121,9 @@ def test_worker_on_trio_does_without_asyncio(
 def test_what_a_workload_imports_is_seen(
     theirs: Callable[[str], str], strangers: Callable[[set[str]], set[str]], tmp_path: Path
 ) -> None:
-    workload = theirs(TELLS.format(module="compute", name="Compute", needs="import uvloop"))
-    measured({"workload": workload}, tmp_path, TELLS=str(tmp_path / "loaded"))
-    (loaded,) = told(tmp_path)
+    workload = theirs(SAVES_MODULES.format(module="compute", name="Compute", needs="import uvloop"))
+    measured({"workload": workload}, tmp_path, SAVED=str(tmp_path / "loaded"))
+    (loaded,) = loaded_in(tmp_path)
     assert strangers(loaded) >= {"workers", "theirs", "uvloop"}
 
 
@@ -132,14 +132,14 @@ def test_host_of_processes_does_not_import_the_workload(
 ) -> None:
     (tmp_path / "sitecustomize.py").write_text(
         "import atexit, json, os, sys\n"
-        "def tell():\n"
-        "    with open(f\"{os.environ['TELLS']}-{os.getpid()}\", 'w') as told:\n"
-        "        json.dump(sorted(sys.modules), told)\n"
-        "atexit.register(tell)\n"
+        "def save():\n"
+        "    with open(f\"{os.environ['SAVED']}-{os.getpid()}\", 'w') as file:\n"
+        "        json.dump(sorted(sys.modules), file)\n"
+        "atexit.register(save)\n"
     )
     workload = theirs("from workers.workloads.compute import Compute as Theirs")
     cell = {"workload": workload, "model": "processes", "workers": 2, "loop": "uvloop"}
-    measured(cell, tmp_path, TELLS=str(tmp_path / "loaded"))
-    with_it = [{"theirs", "uvloop"} <= loaded for loaded in told(tmp_path)]
-    without = [not {"theirs", "uvloop"} & loaded for loaded in told(tmp_path)]
+    measured(cell, tmp_path, SAVED=str(tmp_path / "loaded"))
+    with_it = [{"theirs", "uvloop"} <= loaded for loaded in loaded_in(tmp_path)]
+    without = [not {"theirs", "uvloop"} & loaded for loaded in loaded_in(tmp_path)]
     assert (sum(with_it), sum(without)) == (2, 1)

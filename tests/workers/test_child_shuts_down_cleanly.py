@@ -21,9 +21,9 @@ WORKLOADS: list[tuple[str, dict[str, object]]] = [
 # Each workload on each loop in threads and in a sub-interpreter, which refuses uvloop; a worker
 # process is to a workload what a thread is, so one stands for all. Only threads share.
 CASES = [
-    pytest.param(name, parameters, loop, model, id=f"{name}-{told}-{loop}-{model}")
+    pytest.param(name, parameters, loop, model, id=f"{name}-{values}-{loop}-{model}")
     for name, parameters in WORKLOADS
-    for told in ["-".join(map(str, parameters.values())) or "plain"]
+    for values in ["-".join(map(str, parameters.values())) or "plain"]
     for loop, model in [
         ("asyncio", "threads"),
         ("asyncio", "processes"),

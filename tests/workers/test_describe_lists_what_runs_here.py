@@ -1,4 +1,4 @@
-"""`python -m workers --describe` tells what can be run here, and why the rest cannot."""
+"""`python -m workers --describe` lists what can be run here, and why the rest cannot."""
 
 import os
 import sys
@@ -113,8 +113,8 @@ def test_refusals_are_those_of_a_sub_interpreter_that_tried(here: Description) -
 
 
 def test_what_scaling_and_sizing_must_not_divide_is_reported(here: Description) -> None:
-    told = {name: facts.whole for name, facts in here.workloads.items() if facts.whole}
-    assert told == {"gather": "fan_out"}
+    whole = {name: facts.whole for name, facts in here.workloads.items() if facts.whole}
+    assert whole == {"gather": "fan_out"}
     uneven = {name: facts.uneven for name, facts in here.workloads.items() if facts.uneven}
     assert set(uneven) == {"handoff"}
     (one,) = uneven["handoff"]

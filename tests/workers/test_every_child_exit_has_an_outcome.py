@@ -1,4 +1,4 @@
-"""However a child ends, its run has an outcome, what it said is kept, and nothing is left of it."""
+"""However a child ends, its run has an outcome, its output is kept, and no process is left."""
 
 import errno
 import os
@@ -69,8 +69,8 @@ class Runs:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.pids_file, self.hung = folder / "pids", folder / "hung"
-        told = {"PIDS": str(self.pids_file), "HUNG": str(self.hung)}
-        self.environment = environment(folder, **told)
+        variables = {"PIDS": str(self.pids_file), "HUNG": str(self.hung)}
+        self.environment = environment(folder, **variables)
 
     def __call__(
         self,
@@ -87,8 +87,8 @@ class Runs:
 
     def pids(self) -> set[int]:
         """Workers, and the host where it is another process."""
-        told = {int(word) for word in self.pids_file.read_text().split()}
-        return told - {os.getpid()}
+        pids = {int(word) for word in self.pids_file.read_text().split()}
+        return pids - {os.getpid()}
 
 
 def alive(pid: int) -> bool:
@@ -213,9 +213,9 @@ def test_deep_rubbish_is_garbled(tmp_path: Path) -> None:
 def test_record_of_a_child_that_hangs_afterwards_stays_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limit_from(monkeypatch, lambda: says(tmp_path / "told"))
+    limit_from(monkeypatch, lambda: says(tmp_path / "printed"))
     record = """echo '{"schema": 1, "outcome": "measured"}'"""
-    script = f"{record}; echo all > told; while :; do sleep 1; done"
+    script = f"{record}; echo all > printed; while :; do sleep 1; done"
     ending = fake_python(tmp_path, script, 0.5)
     assert (ending.outcome, ending.signal) == ("measured", signal.SIGUSR1)
 

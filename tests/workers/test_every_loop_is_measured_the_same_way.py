@@ -1,4 +1,4 @@
-"""On every loop of the registry, of whichever library, a worker does and tells the same."""
+"""On every loop of the registry a worker runs and reports in the same way."""
 
 import itertools
 from collections.abc import Callable
@@ -26,7 +26,7 @@ CASES = [
     for loop, model in itertools.product(LOOPS, MODELS)
     if model != "interpreters" or loop in PORTABLE
 ]
-ONE_OF_EACH = pytest.mark.parametrize("loop", ["asyncio", "trio"])  # of what runs a life
+ONE_OF_EACH = pytest.mark.parametrize("loop", ["asyncio", "trio"])  # one loop of each runner
 EVERYWHERE = pytest.mark.parametrize(("loop", "model"), CASES)
 MS = 1_000_000
 

@@ -1,4 +1,4 @@
-"""`fetch` asks for every URL once and classes what comes of it: only a right answer counts."""
+"""`fetch` requests every URL once and classifies each outcome: only a correct answer counts."""
 
 import asyncio
 import contextlib
@@ -83,7 +83,7 @@ def test_workers_ask_for_urls_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "outcome", "told"),
+    ("wrong", "outcome", "message"),
     [
         (lambda: web.Response(status=503), "http_error_total", "status 503, 0 bytes"),
         (lambda: web.Response(body=bytes(1023)), "http_error_total", "status 200, 1023 bytes"),
@@ -101,13 +101,13 @@ def test_workers_ask_for_urls_of_their_own() -> None:
     ],
 )
 def test_a_wrong_answer_is_an_error_of_its_class(
-    wrong: Callable[[], web.StreamResponse | None], outcome: str, told: str
+    wrong: Callable[[], web.StreamResponse | None], outcome: str, message: str
 ) -> None:
     """One in four is wrong; the others count."""
     worker = ask(lambda number: wrong() if number % 4 == 3 else right(number))
     assert (worker.operations, worker.errors) == (30, 10)
     assert outcomes(worker) == {"ok_total": 30, outcome: 10}
-    assert told in worker.error_samples[0]
+    assert message in worker.error_samples[0]
 
 
 def test_an_answer_that_breaks_off_is_a_client_error() -> None:
@@ -157,7 +157,7 @@ def url() -> Iterator[str]:
 
 
 def run(url: str, model: str = "threads", loop: str = "asyncio", **parameters: bool) -> Record:
-    """Two workers' record; a resource left open would be told."""
+    """Two workers' record; a resource left open would be reported."""
     sizes = {"requests": 300, "requests_in_flight": 60}
     cell = {"workload": "fetch", "model": model, "loop": loop, "workers": 2}
     cell |= {"parameters": sizes | parameters, "services": {"responder": [url]}}

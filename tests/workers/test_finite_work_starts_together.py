@@ -1,4 +1,4 @@
-"""Finite work begins for all at one instant, takes as long as it takes, and is told whole."""
+"""Finite work is released to all workers at one instant, has no time limit, and counts whole."""
 
 import sys
 import time
@@ -65,15 +65,15 @@ def test_all_are_released_when_the_last_is_ready_and_each_records_its_finish(
 ) -> None:
     record = measured({"workload": theirs(STEPS), "workers": 2, "model": model}, tmp_path)
     assert record.finite
-    told = record.instants_ns
-    assert told.ready is not None
-    assert told.opened is not None
-    assert told.closed is not None
-    assert told.measured is not None
+    phases = record.instants_ns
+    assert phases.ready is not None
+    assert phases.opened is not None
+    assert phases.closed is not None
+    assert phases.measured is not None
     quick, slow = map(instants, record.workers)
-    assert quick[0] == slow[0] == told.opened
-    assert told.ready < told.opened <= min(quick[1], slow[1])
-    assert quick[2] < slow[2] == told.closed <= told.measured
+    assert quick[0] == slow[0] == phases.opened
+    assert phases.ready < phases.opened <= min(quick[1], slow[1])
+    assert quick[2] < slow[2] == phases.closed <= phases.measured
     for worker in record.workers:
         released_ns, started_ns, finished_ns = instants(worker)
         columns = worker.ticks
@@ -85,7 +85,7 @@ def test_all_are_released_when_the_last_is_ready_and_each_records_its_finish(
         assert (worker.busy_from_ns, worker.busy_until_ns) == (started_ns, finished_ns)
         # What it holds, and so its memory, is there until the last is done and memory was read.
         assert columns.errors == [0, 0]
-        assert int(worker.error_samples[0]) > told.measured
+        assert int(worker.error_samples[0]) > phases.measured
     assert [worker.figures for worker in record.workers] == [{"settle_s": 0.5}, {"settle_s": 1.5}]
     assert [worker.serves for worker in record.workers] == [True, False]
     for worker in record.workers:
@@ -334,13 +334,13 @@ def test_memory_of_the_work_is_read_while_it_is_there(
         assert ending.outcome == "measured", ending.stderr
         memory = ending.memory
         assert memory.samples  # from release to finish
-        told = {
+        figures = {
             "rss": memory.rss_bytes,
             "pss": memory.pss_bytes,
             "uss": memory.uss_bytes,
             "peak": memory.peak_bytes,
         }
-        return {name: value / MIB for name, value in told.items() if value is not None}
+        return {name: value / MIB for name, value in figures.items() if value is not None}
 
     without, with_it = read(0), read(50)
     assert with_it.keys() == {"rss", "pss", "uss", "peak"}

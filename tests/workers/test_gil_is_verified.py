@@ -1,4 +1,4 @@
-"""The GIL is looked at, never assumed, and the import that turned it on is named."""
+"""The GIL is checked, not assumed, and the import that enabled it is named."""
 
 import os
 import shutil

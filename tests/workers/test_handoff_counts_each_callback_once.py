@@ -1,4 +1,4 @@
-"""`handoff` counts each callback once, where it is known to have run, and loses none at the end."""
+"""`handoff` counts each callback once, after it has run, and loses none at the end."""
 
 import asyncio
 import threading
@@ -85,7 +85,7 @@ def test_other_models_are_refused(model: str) -> None:
 
 
 class Receiver:
-    """A loop that runs what is handed to it when it is told to."""
+    """A loop that runs its callbacks when the test says so."""
 
     def __init__(self) -> None:
         self.waiting: list[Callable[[], object]] = []

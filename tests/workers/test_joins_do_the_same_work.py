@@ -1,4 +1,4 @@
-"""`gather` does the same work in each way of joining, and looks at every result."""
+"""`gather` does the same work in each way of joining, and checks every result."""
 
 from typing import get_args
 

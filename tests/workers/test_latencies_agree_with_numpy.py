@@ -1,4 +1,4 @@
-"""A histogram of fixed size tells the percentiles that numpy tells of every single value."""
+"""Percentiles of a fixed-size histogram agree with numpy's percentiles of all values."""
 
 import numpy as np
 import pytest
@@ -33,13 +33,13 @@ def drawn(kind: str, size: int) -> list[int]:
 @pytest.mark.parametrize("kind", ["exponential", "lognormal", "uniform", "two humps"])
 def test_percentiles_are_within_a_bucket_of_the_exact_ones(kind: str) -> None:
     values = drawn(kind, 50_000)
-    told = counted(values)
-    assert sum(told["count"]) == len(values)
+    buckets = counted(values)
+    assert sum(buckets["count"]) == len(values)
     found = np.percentile(
-        np.repeat(told["value_ns"], told["count"]), PERCENTILES, method="inverted_cdf"
+        np.repeat(buckets["value_ns"], buckets["count"]), PERCENTILES, method="inverted_cdf"
     )
     exact = np.percentile(values, PERCENTILES, method="inverted_cdf")
-    assert (found <= exact).all()  # what is told of a value is the lower edge of its bucket
+    assert (found <= exact).all()  # the lower edge of a value's bucket
     assert (exact - found <= exact * PRECISION).all()
 
 
@@ -67,8 +67,8 @@ def test_buckets_rise_without_a_gap() -> None:
 
 
 def test_what_lies_outside_is_counted_at_the_ends() -> None:
-    told = counted([-1, -(10**18), 10**18, LARGEST_NS + 1])
-    assert told == {"value_ns": [0, lower_edge_ns(SIZE - 1)], "count": [2, 2]}
+    buckets = counted([-1, -(10**18), 10**18, LARGEST_NS + 1])
+    assert buckets == {"value_ns": [0, lower_edge_ns(SIZE - 1)], "count": [2, 2]}
 
 
 def test_an_empty_one_gives_no_figure() -> None:

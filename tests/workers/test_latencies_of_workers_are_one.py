@@ -19,12 +19,12 @@ WITHIN = 0.004  # half a bucket
 
 
 def histogram(values_ns: list[int]) -> Latency:
-    """What a worker of ours tells of these."""
+    """The latencies as a worker reports them."""
     counted = Histogram()
     for value in values_ns:
         counted.record(value)
-    told = counted.document()
-    return Latency(**told) if told else Latency()
+    document = counted.document()
+    return Latency(**document) if document else Latency()
 
 
 def test_percentiles_are_numpys_to_a_bucket() -> None:
@@ -57,8 +57,8 @@ def test_the_nineteenth_of_twenty_is_the_ninety_fifth_percentile() -> None:
 @given(st.lists(st.integers(0, 1 << 43), min_size=1, max_size=50))
 def test_middles_lie_in_their_buckets(values_ns: list[int]) -> None:
     for value in values_ns:
-        told = histogram([value])
-        (middle,) = middles_ns(np.array(told.value_ns))
+        latency = histogram([value])
+        (middle,) = middles_ns(np.array(latency.value_ns))
         assert abs(middle - value) <= WITHIN * value
 
 
@@ -68,8 +68,8 @@ def test_middles_lie_in_their_buckets(values_ns: list[int]) -> None:
     )
 )
 def test_any_histograms_are_merged(parts: list[list[tuple[int, int]]]) -> None:
-    told = [Latency(value_ns=[v for v, _ in part], count=[c for _, c in part]) for part in parts]
-    found = summary(told)
+    merged = [Latency(value_ns=[v for v, _ in part], count=[c for _, c in part]) for part in parts]
+    found = summary(merged)
     assert found["latencies"] == sum(count for part in parts for _, count in part)
     given = [found[name] for name in PERCENTILES if name in found]
     assert given == sorted(given)
@@ -96,9 +96,9 @@ def test_runs_without_latencies_are_blank() -> None:
 def test_the_frame_has_them(tmp_path: Path) -> None:
     def timed(run: RunLine) -> RunLine:
         assert run.record is not None
-        told = histogram([2_000_000] * 50)
+        latency = histogram([2_000_000] * 50)
         return with_(
-            run, record__workers=[with_(each, latency=told) for each in run.record.workers]
+            run, record__workers=[with_(each, latency=latency) for each in run.record.workers]
         )
 
     made = Made(workers=(2,), blocks=1)

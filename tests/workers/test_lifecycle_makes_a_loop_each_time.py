@@ -1,4 +1,4 @@
-"""`lifecycle` makes and closes a loop for every run, or one for all, and says so if it did not."""
+"""`lifecycle` creates and closes a loop per run, or one for all, and checks that it did."""
 
 import asyncio
 from collections.abc import Coroutine

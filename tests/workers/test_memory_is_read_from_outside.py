@@ -62,14 +62,14 @@ def memory_of(theirs: Callable[[str], str], tmp_path: Path) -> Callable[..., Mem
 
 
 def mib(memory: Memory) -> dict[str, float]:
-    told = {
+    readings = {
         "baseline": memory.baseline_rss_bytes,
         "rss": memory.rss_bytes,
         "pss": memory.pss_bytes,
         "uss": memory.uss_bytes,
         "peak": memory.peak_bytes,
     }
-    return {name: value / MIB for name, value in told.items() if value is not None}
+    return {name: value / MIB for name, value in readings.items() if value is not None}
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""A driver that is killed leaves no child behind: whoever measures for nobody ends by itself."""
+"""A killed driver leaves no child behind: a child without a driver ends by itself."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ from tests.support.waiting import says, wait_until
 
 pytestmark = pytest.mark.slow
 
-# Says which processes it runs in, once each worker is where `when` tells.
+# Says which processes it runs in, once each worker is at the point `when`.
 LONG = """
     @dataclass
     class Theirs(Workload):

@@ -1,4 +1,4 @@
-"""Pinned workers have a core each for as long as there are cores, and are found where they are."""
+"""Pinned workers have a core each while there are enough, and their CPUs are read back."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`sleep` fails one operation in so many, exactly and on purpose, and notices any other count."""
+"""`sleep` makes exactly the planned number of operations fail, and detects any other count."""
 
 import asyncio
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""What a run leaves in a journal names files by what they are, not by where they are here."""
+"""A run's journal lines contain no absolute paths of this machine."""
 
 import json
 import sys
@@ -53,7 +53,7 @@ def test_failure_is_recorded_without_folders(
         (r"File \"/v/lib/python3.14/site-packages/p/q.py\", li", r"File \"p/q.py\", li"),
         ('Binary file "/opt/x/bin/python3.14t", at', 'Binary file "python3.14t", at'),
         ('File "<string>", line 1', 'File "<string>", line 1'),
-        ("see /code/workers/life.py:7", "see workers/life.py:7"),
+        ("see /code/workers/session.py:7", "see workers/session.py:7"),
         ("http://127.0.0.1:8000/item?id=7 in stories/s", None),
         ('{"class": "asyncio.unix_events", "a": [1, 2]}', None),
         ("\xff\xfe", None),
@@ -91,7 +91,7 @@ def test_a_folder_is_known_however_json_writes_it(monkeypatch: pytest.MonkeyPatc
         assert shown == without_paths(json.dumps(said, ensure_ascii=False).encode(), [])
 
 
-TELLS = """
+REPORTS = """
     import tempfile, warnings
 
     @dataclass
@@ -111,7 +111,7 @@ def test_nothing_that_a_child_is_made_of_is_named(
     folder.mkdir()
     monkeypatch.setenv("SCALING_CACHE", str(folder))
     variables = environment(tmp_path, SCALING_CACHE=str(folder))
-    ending = run_child(Child(sys.executable, variables), {"workload": theirs(TELLS), **QUICK})
+    ending = run_child(Child(sys.executable, variables), {"workload": theirs(REPORTS), **QUICK})
     assert ending.record is not None
     assert ending.record.failure is not None
     assert "theirs.py:" in ending.stderr

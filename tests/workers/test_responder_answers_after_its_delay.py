@@ -1,4 +1,4 @@
-"""The responder answers every GET alike, never before its delay is over, however many there are."""
+"""The responder gives every GET the same answer, never before its delay, under any load."""
 
 import asyncio
 import contextlib

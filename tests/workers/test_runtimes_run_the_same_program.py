@@ -1,4 +1,4 @@
-"""Go, Node and Bun run `spawn`, every task of it, where they are; where not, they are told."""
+"""Go, Node and Bun run every task of `spawn`; if one is not installed, that is reported."""
 
 import json
 import os

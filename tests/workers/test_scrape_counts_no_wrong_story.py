@@ -1,4 +1,4 @@
-"""A story that was parsed wrongly, or did not come, is an error and never an operation."""
+"""A story that was parsed wrongly or not received is an error, never an operation."""
 
 import asyncio
 import contextlib
@@ -57,7 +57,7 @@ async def scraped(url: str, enough: int, seed: int = 1) -> Worker:
 
 
 def serves(task: asyncio.Task[object]) -> bool:
-    """Whether it is a connection of the site's, which ends when the kernel has told it to."""
+    """Whether it is a connection of the site's, which ends when the kernel closes it."""
     return getattr(task.get_coro(), "cr_code", None) is web.RequestHandler.start.__code__
 
 
@@ -77,7 +77,7 @@ def test_every_story_of_a_faultless_site_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("where", "old", "new", "told"),
+    ("where", "old", "new", "message"),
     [
         ("/item", b'class="athing comtr"', b'class="athing"', "comments instead of"),
         ("/item", b'class="commtext c00">', b'class="commtext c00">!', "the first comment is"),
@@ -92,12 +92,12 @@ def test_every_story_of_a_faultless_site_counts() -> None:
     ],
 )
 def test_a_thread_that_was_tampered_with_is_an_error(
-    where: str, old: bytes, new: bytes, told: str
+    where: str, old: bytes, new: bytes, message: str
 ) -> None:
     worker = scrape(Tampering(News(1, 2), replaced(where, old, new)))
     assert worker.operations == 0
     assert worker.errors >= 40
-    assert told in worker.error_samples[0]
+    assert message in worker.error_samples[0]
     assert worker.error_samples[0].startswith("story 4")
 
 
@@ -189,7 +189,7 @@ def test_without_a_site_it_says_how_to_start_one() -> None:
 
 
 def test_workers_begin_apart_and_use_a_port_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    # However long it takes to be told to stop, none asks for its second page.
+    # However long the stop takes to arrive, none asks for its second page.
     monkeypatch.setattr("workers.workloads.scrape.PAUSE_S", LIMIT_S)
 
     async def first_pages() -> list[str]:

@@ -1,4 +1,4 @@
-"""Whatever parser is chosen, the same records are found, and they are the site's facts."""
+"""All parsers return the same records, and they match the site's data."""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""Services are started once, shared by the runs that need the same, measured, and always ended."""
+"""Services are started once, shared by runs with the same needs, measured, and always ended."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A setting that was asked for is read back from inside every process that it was asked for."""
+"""Every setting is read back from inside every process that it applies to."""
 
 import asyncio
 import platform
@@ -94,14 +94,14 @@ def test_a_switch_of_no_module_ends_the_run() -> None:
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 def test_loop_in_use_is_named(loop: str, model: str) -> None:
     record = measured(cell(model, loop=loop))
-    told = record.loop
-    assert told is not None
-    assert told.name == loop
-    assert told.class_ is not None
-    assert told.class_.startswith(loop)
-    assert {worker.loop_class for worker in record.workers} == {told.class_}
-    assert told.version is not None
-    assert told.version[0].isdigit()
+    in_use = record.loop
+    assert in_use is not None
+    assert in_use.name == loop
+    assert in_use.class_ is not None
+    assert in_use.class_.startswith(loop)
+    assert {worker.loop_class for worker in record.workers} == {in_use.class_}
+    assert in_use.version is not None
+    assert in_use.version[0].isdigit()
 
 
 def test_os_threads_are_counted() -> None:
@@ -112,7 +112,7 @@ def test_os_threads_are_counted() -> None:
 
 @pytest.mark.parametrize("model", ["processes", "interpreters"])
 def test_os_threads_are_counted_once_per_process(model: str) -> None:
-    """A sub-interpreter has none of its own: it would tell those of the process that it is in."""
+    """A sub-interpreter has none of its own: it would report those of its process."""
     host, *workers = (process.os_threads for process in processes(measured(cell(model)), model))
     assert host is not None
     assert (workers == [None, None]) == (model == "interpreters")

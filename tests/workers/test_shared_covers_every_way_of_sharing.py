@@ -1,4 +1,4 @@
-"""`shared` has a rung for every way of sharing, and runs only where something is shared."""
+"""`shared` covers every way of sharing, and runs only where workers can share."""
 
 import asyncio
 from typing import get_args
@@ -93,17 +93,17 @@ def test_what_is_of_one_loop_is_refused_with_the_reason(sharing: OfOneLoop) -> N
 
 
 def test_the_plan_prints_it_before_anything_is_run() -> None:
-    told = {
+    reasons = {
         each["parameters"]["sharing"]: each["reason"]
         for each in refusals(SHARED, Shared, ["asyncio"], load_choices(Shared), None)
         if each["model"] == "threads"
     }
-    assert set(told) == set(OF_ONE_LOOP)
-    assert told["asyncio-lock"] == Shared(sharing="asyncio-lock").refuses("threads", "asyncio")
+    assert set(reasons) == set(OF_ONE_LOOP)
+    assert reasons["asyncio-lock"] == Shared(sharing="asyncio-lock").refuses("threads", "asyncio")
 
 
 def test_the_reason_is_true() -> None:
-    """A second loop that must wait for an asyncio primitive of the first is told off."""
+    """A second loop that must wait for an asyncio primitive of the first gets a RuntimeError."""
     lock, event = asyncio.Lock(), asyncio.Event()
     queue: asyncio.Queue[None] = asyncio.Queue()
 

@@ -1,4 +1,4 @@
-"""The site answers what it has, says so when it has not, and never before its delay is over."""
+"""The site serves its pages, answers 404 to the rest, and never answers before its delay."""
 
 import asyncio
 import contextlib
@@ -44,9 +44,9 @@ def url() -> Iterator[str]:
 def test_it_says_ready_when_it_answers_and_not_before() -> None:
     """The very first connection after the line must be served: no retry here."""
     with start("--until-eof", "--seed=5") as site:
-        told = ready(site)
-        assert told["pid"] == site.pid
-        assert fetch(f"{told['urls'][0]}/news")[2] == list_page(News(5, 2), 1)
+        announced = ready(site)
+        assert announced["pid"] == site.pid
+        assert fetch(f"{announced['urls'][0]}/news")[2] == list_page(News(5, 2), 1)
         assert last_words(site) == ""
 
 
@@ -147,8 +147,8 @@ def test_the_summary_says_where_to_look() -> None:
     with start() as site:
         url = ready(site)["urls"][0]
         assert site.stderr
-        told = (line for line in site.stderr if " took " not in line)  # a busy machine
-        assert f"{url}/news" in next(told)
+        lines = (line for line in site.stderr if " took " not in line)  # a busy machine
+        assert f"{url}/news" in next(lines)
         site.terminate()
         assert last_words(site) == ""
     assert site.returncode == 0

@@ -1,4 +1,4 @@
-"""A local server ends when it is told to and when whoever started it is gone, without a word."""
+"""A service ends when asked to, and when its parent is gone, without printing anything."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""A scraper written for Hacker News works on the site with nothing but the base URL changed.
+"""A scraper written for Hacker News works on the site if only the base URL is changed.
 
 The scraper below is what people write for that site, on a small tree made with the standard
 library; it knows the site's classes and nesting, and nothing of ours.

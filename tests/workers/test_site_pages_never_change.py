@@ -1,4 +1,4 @@
-"""The site's pages depend on the seed alone: not on the build, the process or the hash seed."""
+"""The site's pages depend only on the seed, not on the build, the process or the hash seed."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""An option that the site cannot follow is refused with a message and exit code 2."""
+"""A bad option of a service is refused with a message and exit code 2."""
 
 import contextlib
 import socket
@@ -12,7 +12,7 @@ from workers.services.site.__main__ import main
 
 
 @pytest.mark.parametrize(
-    ("option", "told"),
+    ("option", "message"),
     [
         ("--pages=0", "at least 1"),
         ("--pages=many", "--pages"),
@@ -26,27 +26,27 @@ from workers.services.site.__main__ import main
     ],
 )
 def test_it_says_what_was_expected(
-    option: str, told: str, capsys: pytest.CaptureFixture[str]
+    option: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
         main([option])
     assert ended.value.code == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert told in err.rpartition("error:")[2]
+    assert message in err.rpartition("error:")[2]
 
 
 @pytest.mark.parametrize(
-    ("option", "told"),
+    ("option", "message"),
     [("--body-bytes=-1", "0 to"), ("--delay-ms=-1", "0 to 60000"), ("--pages=1", "--pages")],
 )
 def test_the_responder_says_what_it_expected(
-    option: str, told: str, capsys: pytest.CaptureFixture[str]
+    option: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
         answer([option])
     assert ended.value.code == 2
-    assert told in capsys.readouterr().err.rpartition("error:")[2]
+    assert message in capsys.readouterr().err.rpartition("error:")[2]
 
 
 def test_ports_must_fit(capsys: pytest.CaptureFixture[str]) -> None:

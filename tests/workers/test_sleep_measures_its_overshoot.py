@@ -1,4 +1,4 @@
-"""`sleep` asks for the pauses that it says, and tells what they took beyond them."""
+"""`sleep` sleeps for the stated pauses, and measures what it took beyond them."""
 
 import statistics
 from typing import get_args

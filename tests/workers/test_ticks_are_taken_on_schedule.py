@@ -1,4 +1,4 @@
-"""One schedule for all, and a tick at each of its instants, whatever clock the loop keeps."""
+"""All workers have one schedule, with a tick at each instant, whatever the loop's clock."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""A timer's lateness is counted from the instant that was due, whatever kept the loop busy."""
+"""A timer's lateness counts from its due time, however long the loop was blocked."""
 
 import asyncio
 from collections.abc import Callable
@@ -51,9 +51,9 @@ def test_mean_and_worst_are_reported(clock: Clock) -> None:
     kept = Timekeeper(PERIOD_S)
     for late_s in (0.001, 0.003, 0.002):
         clock.fire(late_s)
-    told = kept.stop()
-    assert told["timer_late_mean_s"] == pytest.approx(0.002)
-    assert told["timer_late_max_s"] == pytest.approx(0.003)
+    figures = kept.stop()
+    assert figures["timer_late_mean_s"] == pytest.approx(0.002)
+    assert figures["timer_late_max_s"] == pytest.approx(0.003)
     assert clock.callback is None
 
 
@@ -63,9 +63,9 @@ def test_what_was_due_in_a_stall_is_late_as_well(clock: Clock) -> None:
     clock.fire(0.035)
     for _ in range(3):
         clock.fire(0.0)
-    told = kept.stop()
-    assert told["timer_late_max_s"] == pytest.approx(0.035)
-    assert told["timer_late_mean_s"] == pytest.approx(0.020)
+    figures = kept.stop()
+    assert figures["timer_late_max_s"] == pytest.approx(0.035)
+    assert figures["timer_late_mean_s"] == pytest.approx(0.020)
 
 
 def test_the_schedule_does_not_drift(clock: Clock) -> None:

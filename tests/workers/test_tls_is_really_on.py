@@ -1,4 +1,4 @@
-"""`echo` with `tls` speaks TLS 1.3 with a checked certificate on every API, loop and model."""
+"""`echo` with `tls` uses TLS 1.3 with a verified certificate on every API, loop and model."""
 
 import asyncio
 import contextlib
@@ -222,8 +222,8 @@ def test_without_tls_nothing_of_it_is_imported_or_recorded(
         """
     )
     assert measured({"workload": workload}, tmp_path).facts == {"brought": ""}
-    told = measured({"workload": workload, "parameters": {"tls": "per-worker"}}, tmp_path).facts
-    assert "workers.workloads.parts.tls" in told["brought"]
+    facts = measured({"workload": workload, "parameters": {"tls": "per-worker"}}, tmp_path).facts
+    assert "workers.workloads.parts.tls" in facts["brought"]
 
 
 def test_what_makes_the_certificate_stays_out_of_the_child(
@@ -244,7 +244,7 @@ def test_what_makes_the_certificate_stays_out_of_the_child(
 
 
 def refused(**parameters: str) -> dict[tuple[str, str], str]:
-    """What a plan is told of echo with these parameters, by model and loop."""
+    """Why a plan refuses echo with these parameters, by model and loop."""
     loops = ["asyncio", "uvloop", "rloop"]
     with Isolation(["asyncio"]) as isolation:
         found = refusals("workers.workloads.echo:Echo", Echo, loops, load_choices(Echo), isolation)
@@ -273,7 +273,9 @@ def test_the_plan_knows_where_no_certificate_can_be_made(
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, (tmp_path, ROOT))))
     tls.certificate.cache_clear()
     why = "no certificate could be made: ModuleNotFoundError: no trustme here"
-    told = refused(tls="per-worker")
-    assert told["threads", "asyncio"] == told["processes", "asyncio"] == f"CertificateError: {why}"
-    assert told["interpreters", "asyncio"] == f"does not load in a sub-interpreter: {why}"
+    found = refused(tls="per-worker")
+    assert (
+        found["threads", "asyncio"] == found["processes", "asyncio"] == f"CertificateError: {why}"
+    )
+    assert found["interpreters", "asyncio"] == f"does not load in a sub-interpreter: {why}"
     assert refused() == {}

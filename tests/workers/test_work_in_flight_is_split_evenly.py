@@ -1,4 +1,4 @@
-"""The total in flight is divided evenly, and what each worker has of it is in the record."""
+"""Work in flight is divided evenly, and each worker's share is in the record."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Each worker runs on the CPUs that the cell gives it, says so, and moves nobody else."""
+"""Each worker runs on the CPUs of its cell and reports them; nothing else is moved."""
 
 import os
 from collections.abc import Callable
@@ -12,9 +12,9 @@ from workers.cell import CellError, read_cell
 pytestmark = pytest.mark.slow
 
 CPUS = sorted(os.sched_getaffinity(0))
-# On one CPU the two share it, which is told all the same.
+# On a machine with one CPU the two share it, which is reported in the same way.
 PINNING = [[CPUS[0]], [CPUS[-1]]]
-TELLS = """
+REPORTS = """
     from workers.workloads.compute import Compute
     class Theirs(Compute):
         async def setup(self, worker: Worker) -> None:
@@ -33,7 +33,7 @@ def test_left_to_the_kernel_nothing_is_said() -> None:
 
 
 def test_host_is_not_moved(theirs: Callable[[str], str], tmp_path: Path) -> None:
-    cell = {"workload": theirs(TELLS), "workers": 2, "pinning": PINNING}
+    cell = {"workload": theirs(REPORTS), "workers": 2, "pinning": PINNING}
     for worker in measured(cell, tmp_path).workers:
         assert worker.error_samples == [str(CPUS)]  # of the main thread, where the host is
 

@@ -1,4 +1,4 @@
-"""A workload that fails gives a complete record that says where, and the child ends."""
+"""A failing workload leaves a complete record that says where it failed, and the child ends."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -326,8 +326,8 @@ def test_hung_worker_is_given_up_with_its_stack(
         """
     )
     (tmp_path / "sitecustomize.py").write_text(IMPATIENT)
-    failure, told = failed_with_stderr({"workload": workload, "model": model}, tmp_path)
+    failure, stderr = failed_with_stderr({"workload": workload, "model": model}, tmp_path)
     assert (failure.phase, failure.worker) == ("setup", None)
     assert failure.error.startswith("TimeoutError: 1 of 2 workers sent nothing for 3")
     assert failure.error.endswith(" s: hung, or the loop is blocked")
-    assert "in stands_still" in told
+    assert "in stands_still" in stderr

@@ -1,4 +1,4 @@
-"""A workload that makes loops is called where none runs, in each worker, and is measured whole."""
+"""A workload that makes its own loops is called where none runs, and is measured whole."""
 
 from collections.abc import Callable
 from pathlib import Path
