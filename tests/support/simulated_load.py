@@ -137,6 +137,8 @@ def simulate(
         "windows": [window.document() for window in tally.windows],
         "busy_fraction": 0.0,
         "timer": loop.timer_kind,
+        "python": "",
+        "gil": True,
         "loop": "simulated",
         "slice_ns": None,
     }

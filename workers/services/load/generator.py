@@ -9,6 +9,7 @@ import contextlib
 import gc
 import json
 import os
+import platform
 import signal
 import sys
 import time
@@ -158,6 +159,8 @@ async def send(part: Part, lanes: Sequence[Lane], begins_ns: int, instants_ns: l
         "windows": [window.document() for window in tally.windows],
         "busy_fraction": (closed[0] - opened[0]) / (closed[1] - opened[1]),
         "timer": sending.timer_kind,
+        "python": platform.python_version(),
+        "gil": not hasattr(sys, "_is_gil_enabled") or sys._is_gil_enabled(),
         "loop": type(asyncio.get_running_loop()).__module__.partition(".")[0],
     }
 

@@ -1,15 +1,22 @@
 """The summary for people."""
 
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
+WIDTH = 80
 COLUMNS = ("mean", "p50", "p90", "p95", "p99", "p999", "max")
 ROWS = {
     "latency_ms": "latency",
     "service_ms": "service",
     "slip_ms": "slip",
 }
-MEANINGS = {
+MEANING_OPEN = (
+    "latency: from the due time; service: from the send",
+    "slip: how late the generator was",
+)
+MEANING_CLOSED = ("closed loop: latency is from the send",)
+KINDS_OF_ERRORS = {
     "connect": "could not connect",
     "timeout": "no answer in time",
     "reset": "connection reset",
@@ -30,34 +37,32 @@ def printout(summary: Mapping[str, Any]) -> str:
         f"  {summary['censored']:,} unfinished at the end",
     ]
     lines += [
-        f"  {count:,} failed: {MEANINGS.get(kind, kind)}"
+        f"  {count:,} failed: {KINDS_OF_ERRORS.get(kind, kind)}"
         for kind, count in summary["errors"].items()
     ]
-    lines += ["", "ms      " + "".join(f"{name:>10}" for name in COLUMNS)]
+    lines += ["", "ms     " + "".join(f"{name:>10}" for name in COLUMNS)]
     for key, name in ROWS.items():
         figures = summary[key]
         if figures["n"]:
             cells = "".join(f"{_number(figures[column]):>10}" for column in COLUMNS)
-            lines.append(f"{name:<8}{cells}")
-    lines += [
-        "",
-        "latency: from the due time" if open_loop else "closed loop: latency is from the send",
-    ]
-    if open_loop:
-        lines[-1] += "; service: from the send; slip: how late the generator was"
+            lines.append(f"{name:<7}{cells}")
+    lines += ["", *(MEANING_OPEN if open_loop else MEANING_CLOSED)]
     if any(summary["latency_ms"][column] is None for column in COLUMNS):
         lines.append("–: fewer than 20 requests beyond this percentile")
     lines.append(_generator(summary))
     lines += [f"INVALID: {reason}" for reason in summary["invalid"]]
     if doubtful := [name for name in summary["doubtful"] if name in ("p999", "max")]:
         lines.append(f"doubtful because the generator was late: {', '.join(doubtful)}")
-    return "\n".join(lines)
+    return "\n".join(
+        textwrap.fill(line, WIDTH, subsequent_indent="  ") if len(line) > WIDTH else line
+        for line in lines
+    )
 
 
 def _number(value: float | None) -> str:
     if value is None:
         return "–"
-    return f"{value:,.3f}" if value < 100 else f"{value:,.1f}"
+    return f"{value:,.3f}" if value < 100 else f"{value:,.1f}" if value < 1e5 else f"{value:,.0f}"
 
 
 def _generator(summary: Mapping[str, Any]) -> str:
@@ -65,10 +70,10 @@ def _generator(summary: Mapping[str, Any]) -> str:
     parts = [
         f"generator: {summary['busy_fraction']:.0%} busy",
         f"{count} processes" if count > 1 else "1 process",
-        summary["loop"],
+        f"{summary['loop']} on {summary['python']}{'' if summary['gil'] else ' without the GIL'}",
     ]
     if summary["timer"]:
-        parts.append(f"timer: {summary['timer']}")
+        parts.append(summary["timer"])
     slice_ns = summary["slice_ns"]
-    parts.append(f"time slice {slice_ns / 1e6:g} ms" if slice_ns else "time slice unknown")
+    parts.append(f"slice {slice_ns / 1e6:g} ms" if slice_ns else "slice unknown")
     return ", ".join(parts)

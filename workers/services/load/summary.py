@@ -16,6 +16,8 @@ BUSY_MOST = 0.7
 DECIDING = ("mean", "p50", "p90", "p95", "p99")  # slip here makes a result invalid
 DOUBTFUL = (*DECIDING, "p999", "max")  # one stall makes the last two doubtful, no more
 
+SETTINGS = ("python", "gil", "loop", "timer", "slice_ns")  # alike in all processes
+
 type Object = dict[str, Any]
 
 
@@ -44,7 +46,7 @@ def summarize(reports: Sequence[Mapping[str, Any]], seconds: float, *, histogram
         "service_ms": service.figures(),
         "slip_ms": slip.figures(),
         "processes": len(reports),
-        **{name: reports[0][name] for name in ("loop", "timer", "slice_ns")},
+        **{name: reports[0][name] for name in SETTINGS},
     }
     summary["doubtful"] = doubtful(summary["slip_ms"], summary["latency_ms"])
     summary["invalid"] = reasons(summary, open_loop=summary["timer"] is not None)
