@@ -25,10 +25,8 @@ class Switches:
         self._existed: dict[str, bool | None] = {}
         for name, value in values.items():
             module_name, _, attribute = name.rpartition(".")
-            if not module_name:
-                self._existed[name] = (
-                    None  # an environment variable: nobody knows whether it is read
-                )
+            if not module_name:  # an environment variable: whether anything reads it is unknown
+                self._existed[name] = None
                 continue
             module = importlib.import_module(module_name)
             self._existed[name] = hasattr(module, attribute)
