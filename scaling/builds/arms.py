@@ -1,8 +1,8 @@
 """Arms: a build plus the run-time settings under comparison, such as `3.14t+gil`.
 
-A setting is one entry in `SETTINGS`: what it puts into the child's environment or cell, what must
-be read back from inside the child as proof that it took hold, and which builds it fits. An arm is
-known by its name, in which settings stand in the table's order: one arm has one name.
+A setting is one entry in `SETTINGS`: what it adds to the child's environment or cell, what must be
+read back inside the child as proof that it took effect, and which builds it fits. The name of an
+arm lists its settings in the order of the table, so one arm has one name.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -17,17 +17,17 @@ from scaling.builds.interpreters.builds import Build, parse_build
 from scaling.builds.runtimes.known import RUNTIMES, Runtime
 from scaling.journal.record import ReadBack
 
-# What is said of settings that a source describes and that CPython's source does not have.
+# The summary of settings that a source describes and CPython does not have.
 NOT_IN_CPYTHON = "a switch that one of the claims is about; nothing in CPython reads it"
 IO_URING = "PYTHONASYNCIOUSEIOURING"
 
-# CPython's own mimalloc came with free-threading (PEP 703).
+# CPython's mimalloc came with free-threading (PEP 703).
 OLDEST_MIMALLOC_MINOR = 13
 
-# What the user's shell may say to Python or to an allocator must not reach a child: it would change
-# an arm behind its name (PYTHON_GIL, PYTHONMALLOC), or what is imported (PYTHONPATH), or which of
-# its states glibc's malloc is in (MALLOC_*, GLIBC_TUNABLES), or put another allocator in its place
-# (LD_PRELOAD), or take aiohttp's and its packages' C code away (*_NO_EXTENSIONS).
+# Variables of the user's shell that must not reach a child, since they would change an arm behind
+# its name (PYTHON_GIL, PYTHONMALLOC), what is imported (PYTHONPATH), the state of glibc's malloc
+# (MALLOC_*, GLIBC_TUNABLES), the allocator (LD_PRELOAD), or the C code of aiohttp and its packages
+# (*_NO_EXTENSIONS).
 SCRUBBED_PREFIXES = (
     "PYTHON",
     "MALLOC_",
@@ -45,10 +45,10 @@ SCRUBBED_PREFIXES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One run-time setting: how it is made, how it is proven, which builds it fits.
+    """One run-time setting: how it is made, how it is verified, which builds it fits.
 
     `environment` are the child's variables, `cell` the fields of its cell, `reads_back` the fields
-    of `ReadBack` that it changes; `misfit` says why a build cannot have it, or None.
+    of `ReadBack` that it changes; `misfit` returns why a build cannot have it, or None.
 
     `switches` have no effect that could be read back, so they are read back themselves, by name:
     variables of the `environment`, or attributes of modules (with dots), which the child sets
@@ -118,9 +118,9 @@ SETTINGS: Mapping[str, Setting] = {
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A build and the names of its settings, in the table's order.
+    """A build and the names of its settings, in the order of the table.
 
-    In the place of a build there may be another runtime than Python (`scaling.builds.runtimes`).
+    Instead of a build it may have a runtime other than Python (`scaling.builds.runtimes`).
     """
 
     build: Build | Runtime
@@ -133,7 +133,7 @@ class Arm:
 
     @property
     def expected(self) -> ReadBack:
-        """What every process of a run on this arm must read back from itself."""
+        """What every process of a run on this arm must report."""
         if isinstance(self.build, Runtime):
             return ReadBack(loop_class=self.build.loop_class)
         free = self.build.free_threaded
@@ -163,7 +163,7 @@ class Arm:
         return fields | ({"switches": self.switches} if self.switches else {})
 
     def child_environment(self, base: Mapping[str, str]) -> dict[str, str]:
-        """The environment variables of a child: `base` without leaks, plus the arm's settings.
+        """Variables of a child: `base` without `SCRUBBED_PREFIXES`, plus those of the settings.
 
         PYTHON_GIL is never set to 0: that would hide an import that needs the GIL.
         """
@@ -178,7 +178,7 @@ class Arm:
 
 
 def parse_arm(text: str) -> Arm:
-    """The arm named `BUILD`, `BUILD+SETTING+…` (settings in the table's order) or by a runtime.
+    """The arm of a name: `BUILD`, `BUILD+SETTING+…` or a runtime.
 
     Raises:
         UsageError: an unknown build or setting, or a setting that does not fit the build.
@@ -186,7 +186,9 @@ def parse_arm(text: str) -> Arm:
     build_name, *names = text.strip().split("+")
     if build_name in RUNTIMES:
         if names:
-            raise UsageError(f"arm {text!r}: {build_name} has no settings, only a Python has")
+            raise UsageError(
+                f"arm {text!r}: {build_name} has no settings, only CPython builds have"
+            )
         return Arm(RUNTIMES[build_name])
     try:
         build = parse_build(build_name)
@@ -204,9 +206,9 @@ def parse_arm(text: str) -> Arm:
 
 
 def switched(arms: Iterable[str]) -> list[str]:
-    """A line for each switch that these arms have: what it is, since no figure shows that.
+    """A line for each switch that these arms have, since no figure explains it.
 
-    Arms of a later version are passed over.
+    Arms of a later version are ignored.
     """
     names = {name for arm in arms for name in arm.split("+")[1:]}
     return [

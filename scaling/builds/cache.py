@@ -1,8 +1,7 @@
-"""The folder where interpreters and environments are kept, and how things get into it whole.
+"""The folder where interpreters and environments are kept, and how entries are made in it.
 
-Whatever is made here takes minutes or is used by several processes at once, so it is made in a
-temporary folder beside its destination and moved into place in one rename: it is there or it is
-not.
+Making an entry takes minutes, and several processes may need it at once, so it is made in a
+temporary folder beside its destination and moved there in one rename: it is complete or absent.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Say = Callable[[str], None]
 
 
 def folder() -> Path:
-    """The user's cache folder for this project; `SCALING_CACHE` puts it elsewhere."""
+    """The user's cache folder for this project; `SCALING_CACHE` names another one."""
     chosen = os.environ.get("SCALING_CACHE")
     return (
         Path(chosen).expanduser().absolute() if chosen else platformdirs.user_cache_path("scaling")
@@ -40,10 +39,9 @@ def make_whole(
 ) -> None:
     """Make the folder (or file) `destination` once, whole or not at all.
 
-    `fill` is given an empty temporary folder and returns the path inside it that is to become
-    `destination`. One process at a time does this; another that wants the same waits for it and
-    then finds it made. What an interrupted process left behind is removed by the next one, and
-    so is a folder that is there but not `whole` any more.
+    `fill` gets an empty temporary folder and returns the path in it that becomes `destination`.
+    One process at a time does this; others wait and then find it made. The next process removes
+    what an interrupted one left behind, and a folder that is no longer `whole`.
 
     Raises:
         ScalingError: the cache folder cannot be written.
@@ -59,7 +57,7 @@ def make_whole(
     except OSError as error:
         raise ScalingError(
             f"the cache folder {destination.parent} cannot be written ({error.strerror}). "
-            "Set SCALING_CACHE to a folder that can."
+            "Set SCALING_CACHE to a folder that can be written."
         ) from error
     try:
         if not whole(destination):
@@ -73,22 +71,22 @@ def _fill_and_move(destination: Path, fill: Callable[[Path], Path]) -> None:
     prefix = f".{destination.name}~"
     for stale in destination.parent.glob(f"{prefix}*"):
         shutil.rmtree(stale, ignore_errors=True)
-    with _told_of(destination):
+    with _explained(destination):
         temporary = Path(tempfile.mkdtemp(prefix=prefix, dir=destination.parent))
     try:
         made = fill(temporary)
-        with _told_of(destination):
+        with _explained(destination):
             made.rename(destination)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
 @contextmanager
-def _told_of(destination: Path) -> Iterator[None]:
+def _explained(destination: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
         raise ScalingError(
             f"{destination.name} cannot be put into the cache folder {destination.parent} "
-            f"({error.strerror}). When that is mended, run the same command again."
+            f"({error.strerror}). Fix that, then run the same command again."
         ) from error

@@ -1,7 +1,7 @@
-"""How a child finds the package `workers`, and nothing else of ours, whatever its environment.
+"""How a child finds the package `workers`, and nothing else of ours.
 
-The folder that holds `workers` holds `scaling` too (and in an installed environment, everything
-else). A child must not be able to import those, so it is given a folder with `workers` alone.
+The folder that holds `workers` also holds `scaling` (and, when installed, all other packages). A
+child must not be able to import those, so its path has a folder with `workers` only.
 """
 
 from __future__ import annotations
@@ -32,13 +32,16 @@ def workers_folder() -> Path:
         return beside
     found = importlib.util.find_spec("workers")
     if found is None or not found.submodule_search_locations:
-        raise ScalingError("the package 'workers' is missing: install asyncio-scaling again.")
+        raise ScalingError(
+            "the package 'workers' is missing, so the installation is incomplete. "
+            "Install asyncio-scaling again."
+        )
     return Path(found.submodule_search_locations[0])
 
 
 @contextmanager
 def workers_path(folder: Path | None = None) -> Iterator[Path]:
-    """A folder for a child's PYTHONPATH in which `workers` is the only thing, while in use."""
+    """A temporary folder for a child's PYTHONPATH that contains `workers` only."""
     source = folder or workers_folder()
     with tempfile.TemporaryDirectory(prefix="scaling-") as temporary:
         link = Path(temporary) / "workers"
@@ -50,10 +53,10 @@ def workers_path(folder: Path | None = None) -> Iterator[Path]:
 
 
 def workers_source_hash(folder: Path | None = None, own_code: Sequence[str] = ()) -> str:
-    """SHA-256 over the code of the workloads: what did the measuring is part of a study.
+    """SHA-256 over the code that measures, which is part of a study's identity.
 
-    That is the package `workers`, and the Python files in a user's own folders. Two studies of
-    which one was edited in between are two studies.
+    That is the package `workers` and the Python files in a user's own folders. When it is edited,
+    the next study is another one.
     """
     digest = hashlib.sha256()
     sources = [(folder or workers_folder(), ""), *((Path(own), ".py") for own in own_code)]
@@ -66,7 +69,7 @@ def workers_source_hash(folder: Path | None = None, own_code: Sequence[str] = ()
 
 
 def _files(root: Path, ending: str) -> Iterator[Path]:
-    """The files below a folder in one order, environments and caches left out."""
+    """The files below a folder, sorted, without environments and caches."""
     for folder, below, names in os.walk(root):
         below[:] = sorted(
             name for name in below if name not in NO_CODE and not name.startswith(".")

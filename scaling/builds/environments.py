@@ -1,7 +1,7 @@
 """Virtual environments made from the pinned requirements, one per interpreter and group of pins.
 
 A child must import what its workload needs and nothing else, so its environment holds exactly that:
-no pip, no pandas. Environments are kept in the cache under the hash of all that went into them.
+no pip, no pandas. Environments are cached under the hash of everything that they are made from.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from scaling.builds.interpreters.interpreter import Interpreter
 PINS = Path(__file__).parent / "pins"
 
 OF_CHILDREN = ("child", "tls", "loops")
-"""Groups that children have, each with all that the one before it has.
+"""Groups for children, each with everything that the one before it has.
 
-They are of use without some of their packages: what needs those is refused by name.
+A package without a wheel is left out: the plan refuses what needs it, by name.
 """
 
-# Everything has a hash, and a missing wheel is an error and not a silent compilation: what is
-# measured must not depend on the compiler that happens to be here.
+# Every package has a hash, and a missing wheel is an error: nothing is compiled silently, since
+# what is measured must not depend on the local compiler.
 PINNED = ("--require-hashes", "--no-build")
 
 Uv = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
@@ -48,11 +48,11 @@ class ChildEnvironment:
 
     python: Path
     key: str
-    """Changes when anything that the environment is made from does."""
+    """Changes when anything that the environment is made from changes."""
     packages: dict[str, str]
-    """Name → version, of everything that is installed."""
+    """Name → version of every installed package."""
     left_out: dict[str, str]
-    """Name → why, of the pinned packages that this interpreter cannot have."""
+    """Name → reason, of the pinned packages that this interpreter cannot have."""
 
 
 def ensure(
@@ -95,7 +95,7 @@ def ensure(
         (folder / "environment.json").write_text(json.dumps(document), encoding="utf-8")
         return folder
 
-    def whole(folder: Path) -> bool:  # else its interpreter has been removed, and has come back
+    def whole(folder: Path) -> bool:  # its interpreter may have been removed
         return _python(folder).exists()
 
     cache.make_whole(destination, fill, say=say, whole=whole)
@@ -119,7 +119,7 @@ def pins_file(group: str) -> Path:
     """The compiled requirements of `group`, such as `child`, `tests` or `notebooks`."""
     path = PINS / f"{group}.txt"
     if not path.is_file():
-        raise UsageError(f"there are no pins for {group!r}, only for {', '.join(groups())}.")
+        raise UsageError(f"there are no pins for {group!r}. There are: {', '.join(groups())}.")
     return path
 
 
@@ -129,7 +129,7 @@ def groups() -> list[str]:
 
 
 def pins_sha256(group: str = "child") -> str:
-    """What stands for the pinned versions of `group` in a journal."""
+    """The digest of the pinned versions of `group`, for a journal."""
     return hashlib.sha256(pins_file(group).read_bytes()).hexdigest()
 
 
@@ -145,8 +145,8 @@ def _install_pins(
         _must(together, f"the packages of {pins.stem!r}")
     if pins.stem not in OF_CHILDREN:
         raise NoWheelError(f"{missing} has no wheel for CPython {build}")
-    # uv names one package at a time, so each is tried alone; the pins are complete, so no
-    # dependency is lost by looking at none.
+    # uv names one package at a time, so each is tried alone. Dependencies can be ignored, since the
+    # pins contain them.
     kept, left_out = [], {}
     alone = temporary / "alone.txt"
     for name, requirement in _requirements(pins.read_text(encoding="utf-8")):
@@ -158,7 +158,7 @@ def _install_pins(
             left_out[name] = f"no wheel of {name} for {build}"
         else:
             _must(answer, name)
-    if not left_out:  # each alone can be had: what was wrong with all of them is not known
+    if not left_out:  # each alone can be installed: why all together cannot is unknown
         _must(together, f"the packages of {pins.stem!r}")
     if kept:
         alone.write_text("".join(kept), encoding="utf-8")
@@ -193,11 +193,11 @@ def _version(version: str) -> dict[str, str]:
 
 def _without_wheel(answer: subprocess.CompletedProcess[str]) -> str | None:
     """The package for which uv found no wheel, if that is why it failed."""
-    for told in (
+    for message in (
         r"([\w.-]+)(==\S+)? has no (usable )?wheels?\b",
         r"Wheels are required for `([^`]+)`",
     ):
-        if named := re.search(told, answer.stderr):
+        if named := re.search(message, answer.stderr):
             return named[1]
     return None
 
@@ -208,9 +208,9 @@ def _must(
     """The output of a uv command, or `error` with uv's own reason, no address in it."""
     if answer.returncode == 0:
         return answer.stdout
-    told = [line.strip() for line in answer.stderr.splitlines() if "Using Python" not in line]
-    reason = re.sub(r"`?\w+://[^\s`)]+`?", "(address)", " ".join(filter(None, told)))
-    raise error(f"{what} cannot be installed: {reason or 'uv says no more'}")
+    lines = [line.strip() for line in answer.stderr.splitlines() if "Using Python" not in line]
+    reason = re.sub(r"`?\w+://[^\s`)]+`?", "(address)", " ".join(filter(None, lines)))
+    raise error(f"{what} cannot be installed: {reason or 'uv gives no reason'}")
 
 
 def _key(interpreter: Interpreter, pins: Path, extra: Sequence[str]) -> str:
@@ -225,7 +225,7 @@ def _key(interpreter: Interpreter, pins: Path, extra: Sequence[str]) -> str:
 
 
 def _stamped(requirement: str) -> str:
-    """A requirement that is a folder or a file stands for what is in it now."""
+    """A requirement; one that is a folder or file, with the time of its last change."""
     path = Path(requirement)
     if not path.exists():
         return requirement

@@ -1,7 +1,7 @@
-"""Why something cannot run in an environment, told as what the environment lacks.
+"""Why something cannot run in an environment, as the package that the environment lacks.
 
-A child only sees that an import fails; the reason (no wheel for this build) is known to who made
-its environment.
+A child only sees that an import fails; the reason (no wheel for this build) is known where its
+environment is made.
 """
 
 import re
@@ -16,15 +16,15 @@ MISSING_MODULE = re.compile(r"No module named '([^'.]+)")
 
 
 def explained(description: Description, left_out: Mapping[str, str]) -> Description:
-    """The description with the true reason wherever it says that a left-out package is missing.
+    """The description with the real reason wherever a left-out package is missing.
 
     `left_out` has a reason for each package, by name.
     """
     reasons = {_module(name): reason for name, reason in left_out.items()}
 
-    def of(told: str | None) -> str | None:
-        found = MISSING_MODULE.search(told or "")
-        return reasons.get(found[1], told) if found else told
+    def of(reason: str | None) -> str | None:
+        found = MISSING_MODULE.search(reason or "")
+        return reasons.get(found[1], reason) if found else reason
 
     def again[T: msgspec.Struct](part: T, **changed: Any) -> T:
         return msgspec.structs.replace(part, **changed)

@@ -1,4 +1,4 @@
-"""An arm ready to be measured: what is started, with which variables, and what runs there."""
+"""An arm ready to be measured: which program is started, how, and what can run on it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,10 +10,11 @@ from scaling.journal.record import Description
 
 @dataclass(frozen=True)
 class PreparedArm:
-    """An arm ready to be measured: the interpreter of its environment, and what runs there.
+    """An arm ready to be measured: the interpreter of its environment, and what can run there.
 
-    Another runtime has its own `program` and `arguments`, and is told by its version (`runtime`).
-    `origin` tells where the build came from, `left_out` which packages have no wheel for it.
+    A runtime other than Python has its own `program` and `arguments`; `runtime` is its version.
+    `origin` is where the build came from, `left_out` the packages without a wheel for it, with
+    reasons.
     """
 
     arm: Arm
@@ -32,5 +33,5 @@ class PreparedArm:
 
     @property
     def is_there(self) -> bool:
-        """Whether anything can be run on it: another runtime may be absent."""
+        """Whether anything can run on it: a runtime may not be installed."""
         return self.is_python or self.runtime is not None

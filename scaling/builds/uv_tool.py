@@ -1,8 +1,7 @@
-"""How uv is called: where its binary is, and which package index it is told to use.
+"""How uv is called: where its binary is, and which package index it uses.
 
-uv does not read pip's configuration. On a machine whose pip is set to a mirror, plain `pip install`
-works and uv would not; so what pip is told (index, certificates) is handed on to uv, unless uv was
-told something itself.
+uv does not read pip's configuration. On a machine whose pip is set to a mirror, `pip install` works
+and uv would not. So pip's settings (index, certificates) are passed to uv, unless uv has its own.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ import platformdirs
 
 from scaling.base.errors import ScalingError
 
-# pip's option → uv's variable, and the older names that uv takes for the same.
-HANDED_ON = {
+# pip's option → uv's variable, and older names for the same.
+PASSED_ON = {
     "index-url": ("UV_DEFAULT_INDEX", "UV_INDEX_URL"),
     "extra-index-url": ("UV_INDEX", "UV_EXTRA_INDEX_URL"),
     "cert": ("SSL_CERT_FILE",),
@@ -46,9 +45,9 @@ def binary() -> str:
 
 
 def run(arguments: Sequence[str], **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run uv with `arguments` to its end; `variables` are added to its environment.
+    """Run uv with `arguments`; `variables` are added to its environment.
 
-    The caller looks at the exit code. Nothing is printed.
+    The caller checks the exit code. Nothing is printed.
     """
     return subprocess.run(
         [binary(), *arguments],
@@ -66,14 +65,14 @@ def environment() -> dict[str, str]:
 
 
 def from_pip(given: Mapping[str, str], files: Sequence[Path]) -> dict[str, str]:
-    """What pip's variables and configuration files (later ones win) say, in uv's variables."""
+    """Pip's variables and configuration files (later ones win) as uv's variables."""
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         parser.read(files, encoding="utf-8")
     except configparser.Error:
         parser.clear()
     result = {}
-    for option, names in HANDED_ON.items():
+    for option, names in PASSED_ON.items():
         value = given.get(f"PIP_{option.upper().replace('-', '_')}")
         for section in ("install", "global"):
             value = value or parser.get(section, option, fallback=None)

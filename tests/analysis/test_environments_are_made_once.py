@@ -219,6 +219,6 @@ def test_one_whose_interpreter_was_removed_is_made_again() -> None:
     assert made(uv()).python.is_file()
 
 
-def test_a_group_without_pins_is_said() -> None:
-    with pytest.raises(UsageError, match=r"no pins for 'chidl', only for child, study\."):
+def test_a_group_without_pins_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"no pins for 'chidl'\. There are: child, study\."):
         made(uv(), group="chidl")

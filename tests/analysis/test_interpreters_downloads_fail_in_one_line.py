@@ -65,9 +65,9 @@ def test_a_version_that_only_one_has_is_not_installed(free_threaded: str) -> Non
 @pytest.mark.parametrize(
     ("stderr", "reason"),
     [
-        (UNREACHABLE, "cannot be reached from here"),
-        ("Python downloads are not allowed (`python-downloads = \"never\"`)", "told not to"),
-        ("error: network connectivity is disabled", "told to stay off the network"),
+        (UNREACHABLE, "cannot reach its download server"),
+        ("Python downloads are not allowed (`python-downloads = \"never\"`)", "configured not to"),
+        ("error: network connectivity is disabled", "configured to work offline"),
         ("error: no space left on device", "could not install"),
     ],
 )  # fmt: skip

@@ -77,7 +77,7 @@ def test_only_root_who_said_yes_or_ci_may_install(
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(libraries, "_is_root", lambda: root)
-    assert libraries.root_said_yes() is may
+    assert libraries.may_change_machine() is may
 
 
 def test_what_may_be_installed_is_installed() -> None:
@@ -100,8 +100,8 @@ def test_what_may_be_installed_is_installed() -> None:
 
 
 @pytest.mark.parametrize("code", [0, 100])
-def test_an_installation_that_did_not_help_is_said(code: int) -> None:
-    with pytest.raises(ScalingError, match="did not bring it"):
+def test_an_installation_that_did_not_help_is_reported(code: int) -> None:
+    with pytest.raises(ScalingError, match="did not install it"):
         require(
             say=say_nothing,
             probe=lacks("zlib"),

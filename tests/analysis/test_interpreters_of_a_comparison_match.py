@@ -122,7 +122,7 @@ def test_what_cannot_be_had_is_explained_way_by_way() -> None:
     with pytest.raises(UsageError) as caught:
         ensure(["3.14", "3.14t"], say=say_nothing, providers=providers)
     message = str(caught.value)
-    assert message.startswith("CPython 3.14 and 3.14t cannot be had")
+    assert message.startswith("no CPython 3.14 and 3.14t is available")
     assert "nothing here" in message
     assert "apt-get zlib" in message
     assert "uv python install 3.14 3.14t" in message
@@ -149,7 +149,7 @@ def test_a_way_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ensure(["3.14"], say=say_nothing, providers=providers)["3.14"].version == "3.14.7"
     assert asked == ["built 3.14"]
     monkeypatch.setenv("SCALING_INTERPRETERS", "conda")
-    with pytest.raises(UsageError, match="found, built, and not 'conda'"):
+    with pytest.raises(UsageError, match="any of found, built, got 'conda'"):
         ensure(["3.14"], say=say_nothing, providers=providers)
 
 

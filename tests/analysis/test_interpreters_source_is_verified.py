@@ -71,7 +71,7 @@ def test_a_file_of_the_users_own_is_taken_as_it_is(
     assert source.tarball("3.14.7", say=say_nothing, providers=[]) == tmp_path / "good"
 
 
-@pytest.mark.parametrize(("name", "fault"), [("gone", "is no file"), ("forged", "SHA-256")])
+@pytest.mark.parametrize(("name", "fault"), [("gone", "is not a file"), ("forged", "SHA-256")])
 def test_a_wrong_file_of_the_users_own_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, fault: str
 ) -> None:
@@ -115,7 +115,7 @@ def test_apt_itself_checks_what_it_downloads(tmp_path: Path, apt: Path) -> None:
 def test_a_mirror_without_it_is_said(tmp_path: Path, apt: Path) -> None:
     script(Path(source.APT_HELPER), "exit 100")
     reason = source.from_debian("3.14.7", tmp_path / "x", say_nothing)
-    assert reason == "the mirror that apt is set to does not have it"
+    assert reason == "the mirror that apt uses does not have it"
     assert not apt.exists()
 
 
@@ -123,7 +123,7 @@ def test_apt_that_was_never_updated_is_said(
     tmp_path: Path, apt: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script(tmp_path / "bin/apt-get", "true")
-    monkeypatch.setattr(source, "root_said_yes", lambda: False)
+    monkeypatch.setattr(source, "may_change_machine", lambda: False)
     reason = source.from_debian("3.14.7", tmp_path / "x", say_nothing)
     assert reason is not None
     assert "apt-get update" in reason
@@ -133,4 +133,4 @@ def test_apt_that_was_never_updated_is_said(
 def test_a_machine_without_apt_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "APT_HELPER", str(tmp_path / "gone"))
     reason = source.from_debian("3.14.7", tmp_path / "x", say_nothing)
-    assert reason == "there is no apt here to ask for a mirror"
+    assert reason == "there is no apt on this machine"

@@ -1,4 +1,4 @@
-"""A runtime that is no Python is an arm like any: planned, judged, told, but for what it lacks."""
+"""A runtime other than Python is an arm like any other: planned, judged and reported."""
 
 import json
 from pathlib import Path

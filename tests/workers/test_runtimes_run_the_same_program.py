@@ -165,7 +165,7 @@ def test_broken_runtimes_are_reported(tmp_path: Path, monkeypatch: pytest.Monkey
     script(tmp_path / "go", '[ "$1" = env ] && echo go9.99 && exit', "echo no room >&2", "exit 1")
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/bin")
     monkeypatch.setenv("SCALING_CACHE", str(tmp_path / "cache"))
-    assert reason(prepared("node")) == "node does not say its version: a library is missing"
+    assert reason(prepared("node")) == "node does not report its version: a library is missing"
     assert reason(prepared("go")) == "spawn.go does not compile: no room"
 
 
@@ -206,8 +206,8 @@ def test_what_a_user_tunes_a_runtime_with_stays_outside(monkeypatch: pytest.Monk
 
 
 def test_what_it_cannot_run_is_refused(pretended: PreparedArm) -> None:
-    assert reason(pretended, "echo") == "only spawn is written for other runtimes"
-    assert "no Python" in (reason(pretended, loop="asyncio") or "")
+    assert reason(pretended, "echo") == "only spawn is implemented for other runtimes"
+    assert "not Python" in (reason(pretended, loop="asyncio") or "")
     assert "in one process" in (reason(pretended, model="processes") or "")
     assert reason(pretended, factory="eager") is None
 
@@ -220,7 +220,7 @@ def test_a_goroutine_is_never_eager(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     arm = prepared("go")
     assert reason(arm) is None
     assert reason(arm, factory="eager") == (
-        "factory=eager: a goroutine begins when the scheduler gets to it, never at once"
+        "factory=eager: a goroutine starts when the scheduler runs it, never at once"
     )
     assert json.dumps(arm.arguments) == "[]"
 

@@ -1,6 +1,6 @@
 """The CPython builds under study: found on this machine, downloaded by uv, or built from source.
 
-`ensure(["3.14", "3.14t"], say=print)` gives them; `survey()` lists what is there.
+`ensure(["3.14", "3.14t"], say=print)` returns them; `survey()` lists those on this machine.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """An interpreter built from source: configure, make, install, and one rename into the cache.
 
-Both builds of a version get the same flags, so that a comparison of the two is one of the GIL and
-not of compilers. Plain `-O3` takes a few minutes; PGO is for studies to be published.
+Both builds of a version get the same flags, so that they differ in the GIL and not in the compiler.
+Plain `-O3` takes a few minutes; PGO is for studies that are published.
 """
 
 from __future__ import annotations
@@ -28,32 +28,34 @@ PGO_FLAGS = ("--enable-optimizations",)  # with LTO it takes twice as long, for 
 
 @dataclass(frozen=True)
 class BuildStep:
-    """A command, and what is known of it from having run it (3.14.7, GCC 12, two cores)."""
+    """A command, with what it took when it was tried (3.14.7, GCC 12, two cores)."""
 
     command: tuple[str, ...]
     cpu_s: float
     lines: int
-    """Lines that it prints: progress is counted in them."""
+    """Lines that it prints: progress is measured in them."""
     parallel: bool = False
 
     @property
     def expected_s(self) -> float:
-        """How long it takes here, supposing cores like those it was measured on."""
+        """How long it takes here, with cores like those on which it was tried."""
         return self.cpu_s / (_cores() if self.parallel else 1)
 
 
 def from_source(
     wanted: Build, *, pgo: bool, say: Say, clock: Callable[[], float] = time.monotonic
 ) -> Interpreter:
-    """The interpreter `wanted` from our cache, built now if it is not there yet.
+    """The interpreter `wanted` from our cache, built first if it is missing.
 
     Raises:
-        ScalingError: no source of it is pinned or can be had, or the build failed (the message
-            has the last lines of its log).
+        ScalingError: no source is pinned or available, or the build failed (the message has the
+            last lines of its log).
     """
     version = source.version_for(wanted.version)
     if version is None:
-        raise ScalingError(f"we build {', '.join(source.SHA256)} from source, not {wanted.version}")
+        raise ScalingError(
+            f"only {', '.join(source.SHA256)} can be built from source, not {wanted.version}"
+        )
     name = f"{version}{'t' if wanted.free_threaded else ''}{'-pgo' if pgo else ''}"
     destination = built_folder() / name
 
@@ -88,10 +90,10 @@ def _steps(wanted: Build, tree: Path, destination: Path, *, pgo: bool) -> tuple[
 def work(
     steps: Sequence[BuildStep], folder: Path, *, name: str, say: Say, clock: Callable[[], float]
 ) -> None:
-    """Run `steps` one after the other in `folder`, saying every tenth of the way that it is made.
+    """Run `steps` one after the other in `folder`; report every tenth of the way.
 
     Raises:
-        ScalingError: a step failed; the message has the end of the log and where the log is.
+        ScalingError: a step failed; the message has the end of the log and its path.
     """
     log = cache.folder() / "logs" / f"build-{name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -124,7 +126,7 @@ def work(
 def _unpack(archive: Path, folder: Path) -> None:
     try:
         with tarfile.open(archive) as tar:
-            # Debian 12's Python 3.11.2 has no filters yet; what is unpacked has been verified.
+            # Debian 12's Python 3.11.2 has no filters; the archive has been verified.
             tar.extraction_filter = getattr(tarfile, "data_filter", None)
             tar.extractall(folder)
     except tarfile.CompressionError as error:
@@ -133,20 +135,23 @@ def _unpack(archive: Path, folder: Path) -> None:
             "Run nox with another Python, such as the system's own."
         ) from error
     except (tarfile.TarError, OSError, EOFError) as error:
-        told = getattr(error, "strerror", None) or str(error).partition("\n")[0].rstrip(":")
+        why = getattr(error, "strerror", None) or str(error).partition("\n")[0].rstrip(":")
         raise ScalingError(
-            f"CPython's source cannot be unpacked in {folder.parent} ({told}). "
-            "When that is mended, run the same command again."
+            f"CPython's source cannot be unpacked in {folder.parent} ({why}). "
+            "Fix that, then run the same command again."
         ) from error
 
 
 def _check(made: Interpreter, wanted: Build, version: str) -> None:
     if (made.build, made.version) != (wanted.name, version):
-        raise ScalingError(f"the source of {version} built {made.build} {made.version}")
+        raise ScalingError(
+            f"building {wanted.name} {version} gave {made.build} {made.version}. "
+            f"Leave it out with SCALING_INTERPRETERS=found,uv"
+        )
     if made.missing:
         raise ScalingError(
             f"CPython {version} was built without {', '.join(made.missing)}: "
-            "the library was not found"
+            "their libraries were not found when it was built"
         )
 
 

@@ -1,6 +1,6 @@
-"""The builds of CPython that can be studied, and how their names are read.
+"""The builds of CPython that can be studied, and their names.
 
-A build is named by its minor version and, where it is free-threaded, a `t`: `3.14`, `3.14t`.
+A build is named by its minor version, with a `t` if it is free-threaded: `3.14`, `3.14t`.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ BUILDS = tuple(
 
 
 def parse_build(name: str) -> Build:
-    """The build that `name` stands for.
+    """The build called `name`.
 
     Raises:
-        UsageError: there is no such build; the message says which there are.
+        UsageError: there is no such build; the message lists those that there are.
     """
     known = {build.name: build for build in BUILDS}
     if name in known:
@@ -59,4 +59,4 @@ def parse_build(name: str) -> Build:
     else:
         near = difflib.get_close_matches(name, known, n=1)
     hint = f" Did you mean {near[0]}?" if near and near[0] in known else ""
-    raise UsageError(f"there is no build {name!r}.{hint} Builds are {', '.join(known)}.")
+    raise UsageError(f"there is no build {name!r}.{hint} Builds: {', '.join(known)}.")

@@ -1,8 +1,8 @@
 """The interpreters that a study needs: found on this machine, downloaded by uv, or built.
 
-Two binaries from different places compare two compilers. So the builds of one minor version that
-are asked for together come from the same place, in the same version, compiled alike; where one way
-cannot give that, the next one is tried.
+Two binaries from different places differ in their compiler, too. So builds of one minor version
+that are wanted together come from the same place, in the same version, compiled with the same
+flags; if one way cannot provide that, the next one is tried.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SOUND_SINCE = "3.14.7"
 
 
 class Provider(Protocol):
-    """A way to get interpreters; raises ScalingError with the reason when it cannot."""
+    """A way to get interpreters; raises ScalingError with the reason if it cannot."""
 
     def __call__(self, builds: Sequence[Build], *, pgo: bool, say: Say) -> dict[str, Interpreter]:
         """Interpreters for all of `builds`, by name."""
@@ -38,15 +38,15 @@ def ensure(
     say: Say,
     providers: Mapping[str, Provider] | None = None,
 ) -> dict[str, Interpreter]:
-    """The interpreters for `builds` (`["3.14", "3.14t"]`), by name; got if they are not there yet.
+    """The interpreters for `builds` (`["3.14", "3.14t"]`), by name; installed if missing.
 
-    With `pgo` (or `SCALING_PGO=1`) only interpreters built with PGO will do. `SCALING_INTERPRETERS`
-    (`found`, `uv`, `built`; several with commas) leaves out the other ways. `say` is told what is
-    going on and how long it will take.
+    With `pgo` (or `SCALING_PGO=1`) only interpreters built with PGO count. `SCALING_INTERPRETERS`
+    (`found`, `uv`, `built`; several with commas) restricts the ways to get them. `say` is called
+    with what happens and how long it will take.
 
     Raises:
-        UsageError: a name is not a build, or an interpreter cannot be had; the message says why
-            not, way by way, and how to get it.
+        UsageError: a name is not a build, or there is no interpreter for it; the message has the
+            reason for each way, and how to get it.
     """
     wanted = [parse_build(name) for name in dict.fromkeys(builds)]
     pgo = pgo or os.environ.get("SCALING_PGO") == "1"
@@ -61,21 +61,21 @@ def ensure(
 def select(
     candidates: Iterable[Interpreter], builds: Sequence[Build], *, pgo: bool
 ) -> dict[str, Interpreter] | None:
-    """One interpreter for each of `builds`, the best that are comparable with each other."""
+    """One interpreter for each of `builds`: the best that are comparable with each other."""
     usable = [one for one in best_first(candidates) if _usable(one, pgo=pgo)]
     for first in usable:
-        alike = [one for one in usable if one.comparable_with(first)]
-        chosen = {one.build: one for one in reversed(alike)}  # the best one last: it stays
+        comparable = [one for one in usable if one.comparable_with(first)]
+        chosen = {one.build: one for one in reversed(comparable)}  # the best one last: it stays
         if all(build.name in chosen for build in builds):
             return {build.name: chosen[build.name] for build in builds}
     return None
 
 
 def present(*, pgo: bool = False) -> list[str]:
-    """The builds that this machine has, oldest version first: what can be studied at once.
+    """The builds on this machine, oldest version first: those that can be studied at once.
 
-    Where the two builds of a version are not alike, the one with the GIL stands for it: `ensure`
-    would go and get a pair.
+    If the two builds of a version are not comparable, only the one with the GIL is listed: `ensure`
+    would install a pair.
     """
     found = survey()
     names = []
@@ -92,7 +92,7 @@ def present(*, pgo: bool = False) -> list[str]:
 def _usable(one: Interpreter, *, pgo: bool) -> bool:
     if one.debug or one.missing:
         return False
-    # Of those that we built, a study gets what it asked for, whatever else has been built since.
+    # Of our own builds a study gets the kind that it asked for, whatever else has been built since.
     return one.pgo == pgo if one.origin == "built" else one.pgo or not pgo
 
 
@@ -109,7 +109,7 @@ def _first_provider(
             reasons.append(str(reason))
     what = " and ".join(build.name for build in builds) + (" with PGO" if pgo else "")
     raise UsageError(
-        f"CPython {what} cannot be had:\n  - " + "\n  - ".join(reasons) + "\n"
+        f"no CPython {what} is available:\n  - " + "\n  - ".join(reasons) + "\n"
         f"Put {'it' if len(builds) == 1 else 'them'} on PATH, or get "
         f"{'it' if len(builds) == 1 else 'them'} with: "
         f"uv python install {' '.join(build.name for build in builds)}"
@@ -120,7 +120,7 @@ def _allowed(providers: Mapping[str, Provider]) -> list[str]:
     chosen = [name for name in os.environ.get("SCALING_INTERPRETERS", "").split(",") if name]
     if unknown := [name for name in chosen if name not in providers]:
         raise UsageError(
-            f"SCALING_INTERPRETERS knows {', '.join(providers)}, and not {unknown[0]!r}."
+            f"SCALING_INTERPRETERS: expected any of {', '.join(providers)}, got {unknown[0]!r}."
         )
     return [name for name in providers if not chosen or name in chosen]
 
@@ -129,14 +129,14 @@ def _found(builds: Sequence[Build], *, pgo: bool, say: Say) -> dict[str, Interpr
     del say
     chosen = select(survey(builds), builds, pgo=pgo)
     if chosen is None:
-        alike = "" if len(builds) == 1 else ", alike and in one version,"
-        raise ScalingError(f"not on this machine{alike} (PATH, uv's store, pyenv, our own builds)")
+        pair = "" if len(builds) == 1 else " as a pair that differs in the GIL only"
+        raise ScalingError(f"not on this machine{pair} (PATH, uv's store, pyenv, our own builds)")
     return chosen
 
 
 def _from_uv(builds: Sequence[Build], *, pgo: bool, say: Say) -> dict[str, Interpreter]:
     if chosen := _in_uvs_store(builds, pgo=pgo):
-        return chosen  # only where uv alone is allowed: else it has been found already
+        return chosen  # only if uv alone is allowed: else `_found` has returned it
     try:
         download(builds, say=say)
     except ScalingError as reason:
@@ -144,7 +144,7 @@ def _from_uv(builds: Sequence[Build], *, pgo: bool, say: Say) -> dict[str, Inter
         raise
     if chosen := _in_uvs_store(builds, pgo=pgo):
         return chosen
-    raise ScalingError("what uv installed does not fit together")
+    raise ScalingError("uv installed builds that differ in more than the GIL")
 
 
 def _in_uvs_store(builds: Sequence[Build], *, pgo: bool) -> dict[str, Interpreter] | None:

@@ -12,17 +12,17 @@ from scaling.builds.cache import Say
 from scaling.builds.interpreters.builds import Build
 from scaling.builds.interpreters.find import version_key
 
-# One try, and not three with growing pauses: behind a package mirror the answer stays no.
+# One try instead of three with growing pauses: behind a package mirror the answer stays no.
 IMPATIENT = {"UV_HTTP_RETRIES": "0", "UV_HTTP_CONNECT_TIMEOUT": "5"}
 
 Uv = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def download(builds: Sequence[Build], *, say: Say, uv: Uv = uv_tool.run) -> None:
-    """Have uv install `builds`, all of the newest patch version that it has for all of them.
+    """Have uv install `builds`, in the newest patch version that it offers for all of them.
 
     Raises:
-        ScalingError: uv has not all of them, or they cannot be downloaded from here.
+        ScalingError: uv does not offer all of them, or they cannot be downloaded from here.
     """
     offered = {build: _offered(build, uv) for build in builds}
     for minor in {build.minor for build in builds}:
@@ -39,7 +39,7 @@ def download(builds: Sequence[Build], *, say: Say, uv: Uv = uv_tool.run) -> None
 
 
 def _offered(build: Build, uv: Uv) -> dict[str, str]:
-    """Version → uv's key, of what uv can download for `build`."""
+    """Version → uv's key, of the downloads that uv offers for `build`."""
     # `3.14+gil` asks uv's own store strictly, but no download answers to it; `3.14` does.
     request = f"{build.version}+freethreaded" if build.free_threaded else build.version
     answer = uv(
@@ -58,13 +58,13 @@ def _offered(build: Build, uv: Uv) -> dict[str, str]:
 
 
 def _why(stderr: str) -> str:
-    """Why uv could not, in a few words and without an address."""
+    """Why uv failed, in a few words and without an address."""
     if "not allowed" in stderr:
-        return "uv is told not to download interpreters"
+        return "uv is configured not to download interpreters"
     if "offline" in stderr.lower() or "network" in stderr.lower():
-        return "uv is told to stay off the network"
+        return "uv is configured to work offline"
     if "Failed to download" in stderr or "request" in stderr:
-        return "uv's download of it cannot be reached from here"
+        return "uv cannot reach its download server from here"
     return "uv could not install it"
 
 

@@ -1,6 +1,6 @@
-"""The interpreters that this machine already has: on PATH, in uv's store, in pyenv, built by us.
+"""The interpreters on this machine: on PATH, in uv's store, in pyenv, built by us.
 
-Nothing is downloaded here, and a name is never believed: every candidate is asked what it is.
+Nothing is downloaded, and no name is trusted: every candidate is run and asked what it is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scaling.builds.interpreters.builds import BUILDS, Build
 from scaling.builds.interpreters.interpreter import Interpreter, inspect
 
 ORIGINS = ("PATH", "uv", "pyenv", "built")
-"""Of two interpreters of one version, the one whose origin comes first is taken."""
+"""Of two interpreters of one version, the one whose origin comes first is used."""
 
 EXECUTABLE = re.compile(r"python(3|3\.\d+t?)?(\.exe)?")
 
@@ -40,7 +40,7 @@ def survey(builds: Sequence[Build] = BUILDS) -> list[Interpreter]:
             interpreter = inspect(path, origin=origin)
             found.setdefault(_identity(interpreter.executable), interpreter)
         except (OSError, ScalingError):
-            continue  # a shim, a wrapper or a link that leads nowhere
+            continue  # a shim, a wrapper or a broken link
     names = [build.name for build in builds]
     kept = [interpreter for interpreter in found.values() if interpreter.build in names]
     return sorted(best_first(kept), key=lambda one: names.index(one.build))

@@ -1,4 +1,4 @@
-"""A long command whose output goes to a log file and is watched line by line while it runs."""
+"""A long command whose output goes to a log file, line by line, while it runs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pathlib import Path
 def follow(command: Sequence[str], *, folder: Path, log: Path, on_line: Callable[[], None]) -> int:
     """Run `command` in `folder` to its end and return its exit code.
 
-    Its output is appended to `log`; `on_line` is called once for each line. If we are interrupted
-    meanwhile, everything that the command started is ended before the exception goes on. (If we are
-    killed, it ends by itself: nobody reads its output any more.)
+    Its output is appended to `log`; `on_line` is called once per line. If we are interrupted,
+    everything that the command started is ended before the exception goes on. (If we are killed, it
+    ends by itself, since nobody reads its output.)
     """
-    # Settings meant for another Python or another make must not reach the one that is being built.
+    # Settings for another Python or another make must not reach this build.
     environment = {
         name: value
         for name, value in os.environ.items()

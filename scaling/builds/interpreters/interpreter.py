@@ -1,4 +1,4 @@
-"""What an interpreter is, told by the binary itself and not by its name or its folder."""
+"""What an interpreter is, as the binary itself reports it, whatever its name or folder."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 from scaling.base.errors import ScalingError
 
-# `_base_executable` looks through a virtual environment. A module of the standard library that is
-# missing means that its C library was not there when the interpreter was built.
+# `_base_executable` is the interpreter behind a virtual environment. A missing module of the
+# standard library means that its C library was missing when the interpreter was built.
 QUESTION = """
 import importlib.util, json, platform, sys, sysconfig
 ask = sysconfig.get_config_var
@@ -43,9 +43,9 @@ class Interpreter:
     executable: Path
     """Absolute, links followed: the binary itself."""
     origin: str
-    """Where it is from: `PATH`, `uv`, `pyenv` or `built` (by us)."""
+    """Where it was found: `PATH`, `uv`, `pyenv` or `built` (by us)."""
     config_args: tuple[str, ...] = ()
-    """Arguments of its `configure`, those with a path in them left out."""
+    """Arguments of its `configure`, without those that contain a path."""
     pgo: bool = False
     lto: bool = False
     compiler: str = ""
@@ -56,12 +56,12 @@ class Interpreter:
 
     @property
     def flags(self) -> str:
-        """How it was compiled, in a word or two: `-O3`, `PGO`, `PGO+LTO`."""
+        """How it was compiled: `-O3`, `PGO` or `PGO+LTO`."""
         made = [name for name, used in (("PGO", self.pgo), ("LTO", self.lto)) if used]
         return "+".join(made) or "-O3"
 
     def comparable_with(self, other: Interpreter) -> bool:
-        """Whether the GIL is the only thing in which the two are meant to differ."""
+        """Whether the two differ in nothing but the GIL, as far as can be known."""
         mine = (self.version, self.origin, self.pgo, self.lto, self.compiler, self.debug)
         return mine == (
             other.version, other.origin, other.pgo, other.lto, other.compiler, other.debug,
@@ -72,7 +72,7 @@ def inspect(executable: Path | str, *, origin: str = "PATH") -> Interpreter:
     """Ask the binary `executable` what it is.
 
     Raises:
-        ScalingError: it does not run, or is no CPython.
+        ScalingError: it does not run, or is not CPython.
     """
     command = [str(executable), "-I", "-c", QUESTION]
     try:
@@ -88,7 +88,7 @@ def inspect(executable: Path | str, *, origin: str = "PATH") -> Interpreter:
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         raise ScalingError(f"{executable} does not run as Python: {error}") from error
     if facts["implementation"] != "cpython":
-        raise ScalingError(f"{executable} is {facts['implementation']}, and not CPython")
+        raise ScalingError(f"{executable} is {facts['implementation']}, not CPython")
     arguments = shlex.split(facts["config_args"])
     major, minor = facts["minor"]
     return Interpreter(

@@ -1,7 +1,7 @@
 """The compiler and the C libraries that building CPython needs, and how to get what is missing.
 
-CPython builds without OpenSSL or zlib too, and says so in one line among hundreds; whoever measures
-TLS or scrapes a page finds out later. So it is asked first, by compiling.
+CPython builds without OpenSSL or zlib too, and reports it in one of hundreds of lines; a study of
+TLS would fail later. So we compile a test for each library first.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from scaling.builds.cache import Say
 
 @dataclass(frozen=True)
 class Need:
-    """Something that the build needs, and the package of each package manager that brings it."""
+    """Something that the build needs, and its package in each package manager."""
 
     name: str
     header: str | None
-    """A header that compiles when it is there; None: a program, called `name`."""
+    """A header that must compile; None: a program called `name`."""
     apt: str
     dnf: str
     brew: str
@@ -73,10 +73,10 @@ def require(
     may_install: bool | None = None,
     shell: Callable[[str], int] | None = None,
 ) -> None:
-    """Return when everything that the build needs is there.
+    """Return once everything that the build needs is installed.
 
-    What is missing is installed where we are root and either the user said yes (`SCALING_YES=1`)
-    or this is a CI machine; otherwise the error names the one command that installs it.
+    What is missing is installed if we are root and either `SCALING_YES=1` is set or this is a CI
+    machine; otherwise the error has the one command that installs it.
 
     Raises:
         ScalingError: something is missing.
@@ -88,16 +88,16 @@ def require(
     command = install_command(missing, manager or _manager())
     if command is None:
         raise ScalingError(
-            f"building CPython needs {names}, which this machine lacks. "
-            "Install them (with their headers) and try again."
+            f"building CPython needs {names}, missing on this machine. "
+            "Install them (with their headers) and run the same command again."
         )
-    if root_said_yes() if may_install is None else may_install:
+    if may_change_machine() if may_install is None else may_install:
         say(f"building CPython needs {names}: installing")
         if (shell or _shell)(command) == 0 and all(map(probe, missing)):
             return
-        raise ScalingError(f"building CPython needs {names}, and this did not bring it: {command}")
+        raise ScalingError(f"building CPython needs {names}; this did not install it: {command}")
     raise ScalingError(
-        f"building CPython needs {names}, which this machine lacks. Install with:\n    {command}"
+        f"building CPython needs {names}, missing on this machine. Install with:\n    {command}"
     )
 
 
@@ -110,8 +110,8 @@ def install_command(missing: Sequence[Need], manager: str | None) -> str | None:
     return sudo + INSTALLERS[manager].format(sudo=sudo, packages=packages)
 
 
-def root_said_yes() -> bool:
-    """Whether we may change this machine: as root, and asked to (or on a CI machine)."""
+def may_change_machine() -> bool:
+    """Whether we may install packages: as root, with `SCALING_YES=1` or on a CI machine."""
     return _is_root() and (os.environ.get("SCALING_YES") == "1" or bool(os.environ.get("CI")))
 
 

@@ -1,8 +1,8 @@
-"""The source of CPython as one tarball, from wherever it can be had, and always the right one.
+"""The source of CPython: one verified tarball.
 
 Three ways, in this order: a file that the user names (`SCALING_CPYTHON_SOURCE`), upstream, and the
-Debian mirror that this machine's own apt is set to (its source archive is upstream's tarball under
-another name). The address of that mirror is apt's business: it is asked for and never written down.
+Debian mirror that this machine's apt uses (its source archive is upstream's tarball under another
+name). The address of that mirror comes from apt and is never written down.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pathlib import Path
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds import cache
 from scaling.builds.cache import Say
-from scaling.builds.interpreters.libraries import root_said_yes
+from scaling.builds.interpreters.libraries import may_change_machine
 
 SHA256 = {
     "3.14.7": "3b48dac8fb59f62eaa67ac83c1eb12bda1b7a08406dd286e252c11a66be27f81",
 }
-"""The versions that we build: for each minor version the newest patch that was tried."""
+"""The versions that can be built: for each minor version the newest patch that was tried."""
 
 UPSTREAM = "https://www.python.org/ftp/python/{version}/Python-{version}.tar.xz"
 DEBIAN = "{site}/pool/main/p/python{minor}/python{minor}_{version}.orig.tar.xz"
@@ -32,11 +32,11 @@ APT_HELPER = "/usr/lib/apt/apt-helper"
 STALLED_AFTER_S = 10
 
 Fetch = Callable[[str, Path, Say], "str | None"]
-"""Downloads a version to a path; returns None, or in a few words why it could not."""
+"""Downloads a version to a path; returns None, or in a few words why it failed."""
 
 
 def version_for(minor: str) -> str | None:
-    """The patch version of `3.14` that we can build, or None."""
+    """The patch version of a minor version such as `3.14` that can be built, or None."""
     return next((version for version in SHA256 if version.rpartition(".")[0] == minor), None)
 
 
@@ -45,7 +45,7 @@ def tarball(version: str, *, say: Say, providers: Sequence[Fetch] | None = None)
 
     Raises:
         UsageError: `SCALING_CPYTHON_SOURCE` is set and is not that tarball.
-        ScalingError: it cannot be had, or what came is not what was pinned.
+        ScalingError: it cannot be downloaded, or its digest is not the pinned one.
     """
     if given := os.environ.get("SCALING_CPYTHON_SOURCE"):
         return _given(Path(given).expanduser(), version)
@@ -60,9 +60,9 @@ def tarball(version: str, *, say: Say, providers: Sequence[Fetch] | None = None)
             reason = fetch(version, path, say)
             if reason is None and sha256(path) == SHA256[version]:
                 return path
-            reasons.append(reason or "what came is not the release: its SHA-256 differs")
+            reasons.append(reason or "the download is not the release: its SHA-256 differs")
         raise ScalingError(
-            f"the source of CPython {version} cannot be had: {'; '.join(reasons)}. "
+            f"the source of CPython {version} cannot be downloaded: {'; '.join(reasons)}. "
             "Download it elsewhere and set SCALING_CPYTHON_SOURCE to the file."
         )
 
@@ -87,11 +87,11 @@ def from_upstream(version: str, path: Path, say: Say) -> str | None:
 
 
 def from_debian(version: str, path: Path, say: Say) -> str | None:
-    """Download from the mirror that apt is set to, with apt's own downloader."""
+    """Download from the mirror that apt uses, with apt's own downloader."""
     if not (shutil.which("apt-get") and Path(APT_HELPER).exists()):
-        return "there is no apt here to ask for a mirror"
+        return "there is no apt on this machine"
     sites = apt_sites()
-    if not sites and root_said_yes():
+    if not sites and may_change_machine():
         _run(["apt-get", "update"])
         sites = apt_sites()
     if not sites:
@@ -102,11 +102,11 @@ def from_debian(version: str, path: Path, say: Say) -> str | None:
         say(f"downloading the source of CPython {version} (23 MiB) from the Debian mirror")
         if _run([APT_HELPER, "download-file", address, str(path), f"SHA256:{SHA256[version]}"]):
             return None
-    return "the mirror that apt is set to does not have it"
+    return "the mirror that apt uses does not have it"
 
 
 def apt_sites() -> list[str]:
-    """The sites of this machine's apt, each once. There are none before `apt-get update`."""
+    """The sites of this machine's apt, each once; none before the first `apt-get update`."""
     answer = subprocess.run(
         ["apt-get", "indextargets", "--format", "$(SITE)"],
         capture_output=True,
@@ -127,7 +127,7 @@ def sha256(path: Path) -> str:
 
 def _given(path: Path, version: str) -> Path:
     if not path.is_file():
-        raise UsageError(f"SCALING_CPYTHON_SOURCE names {path}, which is no file.")
+        raise UsageError(f"SCALING_CPYTHON_SOURCE names {path}, which is not a file.")
     if sha256(path) != SHA256[version]:
         raise UsageError(
             f"SCALING_CPYTHON_SOURCE names {path}, which is not the release of CPython {version}: "

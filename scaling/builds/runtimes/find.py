@@ -1,6 +1,6 @@
-"""Runtimes as they are on this machine: found on PATH, their version, and how to start a program.
+"""Runtimes on this machine: found on PATH, with their version, and how their program is started.
 
-A script is run from where it stands. Go's is compiled once into the cache, for its version.
+A script is run in place. Go's program is compiled into the cache, once per version.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ ASK_VERSION = {
     "bun": ("--version",),
 }
 
-# What a user may have set for a runtime changes what is measured behind its name.
+# Variables that tune a runtime would change an arm behind its name.
 SCRUBBED = ("GOMAXPROCS", "GOGC", "GOMEMLIMIT", "GODEBUG", "GOEXPERIMENT", "NODE_", "BUN_")
 
 
@@ -35,7 +35,7 @@ class AbsentRuntimeError(ScalingError):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A runtime that is there. `command` starts its program; `source` stands for its text."""
+    """An installed runtime. `command` starts its program; `source` is the digest of its text."""
 
     version: str
     command: tuple[str, ...]
@@ -43,16 +43,16 @@ class Found:
 
 
 def find(runtime: Runtime, say: Say) -> Found:
-    """The runtime on PATH, its program ready to be run.
+    """The runtime on PATH, with its program ready to run.
 
     Raises:
-        AbsentRuntimeError: it is not there, does not say its version, or does not compile.
+        AbsentRuntimeError: it is not on PATH, does not report its version, or does not compile.
     """
     name = runtime.name
     executable = shutil.which(name)
     if executable is None:
         raise AbsentRuntimeError(f"{name} is not on PATH")
-    version = _answer([executable, *ASK_VERSION[name]], f"{name} does not say its version")
+    version = _answer([executable, *ASK_VERSION[name]], f"{name} does not report its version")
     source = PROGRAMS / ("spawn.go" if name == "go" else "spawn.mjs")
     digest = hashlib.sha256(source.read_bytes()).hexdigest()[:12]
     if name == "go":
@@ -63,7 +63,7 @@ def find(runtime: Runtime, say: Say) -> Found:
 
 
 def environment() -> dict[str, str]:
-    """The variables that a runtime's program is run with: without what would tune the runtime."""
+    """The variables that a runtime's program gets: none that would tune the runtime."""
     return {name: value for name, value in os.environ.items() if not name.startswith(SCRUBBED)}
 
 
@@ -81,7 +81,7 @@ def _compiled(go: str, version: str, source: Path, digest: str, say: Say) -> Pat
 
 
 def _answer(command: Sequence[str], failing: str) -> str:
-    """What a command prints. Raises `AbsentRuntimeError` with `failing` and its own last words."""
+    """What a command prints. Raises `AbsentRuntimeError` with `failing` and its last line."""
     local = {"GOTOOLCHAIN": "local", "GO111MODULE": "off"}  # nothing is downloaded
     try:
         done = subprocess.run(

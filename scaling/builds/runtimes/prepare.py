@@ -1,4 +1,4 @@
-"""An arm that is no Python, got ready: what it can run is what its program does of the workload."""
+"""An arm that is not Python, prepared: it runs what its program implements."""
 
 from msgspec.structs import replace
 
@@ -14,9 +14,9 @@ MODEL = "threads"
 
 
 def prepare_runtime(arm: Arm, like: Description, say: Say) -> PreparedArm:
-    """Have a runtime's arm ready, or told why it cannot be had: every cell of it is then refused.
+    """Prepare the arm of a runtime; if it is missing, every cell of it is refused with the reason.
 
-    `like` describes a Python's environment: what the workloads are and what they take is the same.
+    `like` describes a Python's environment: workloads and their parameters are the same.
     """
     assert isinstance(arm.build, Runtime)
     found = reason = None
@@ -41,9 +41,9 @@ def prepare_runtime(arm: Arm, like: Description, say: Say) -> PreparedArm:
 def _description(
     name: str, like: Description, version: str | None, reason: str | None
 ) -> Description:
-    elsewhere = f"{name} is no Python: what it schedules its tasks with is the loop {OWN_LOOP!r}"
-    beside = f"N workers of {name} are in one process, whatever they are"
-    unwritten = f"only {WORKLOAD} is written for other runtimes"
+    elsewhere = f"{name} is not Python: it schedules tasks with its own loop, {OWN_LOOP!r}"
+    beside = f"{name} runs its N workers in one process"
+    unwritten = f"only {WORKLOAD} is implemented for other runtimes"
     workloads = {each: replace(facts, refused=unwritten) for each, facts in like.workloads.items()}
     if WORKLOAD in like.workloads:
         workloads[WORKLOAD] = replace(
@@ -62,5 +62,5 @@ def _description(
 def _refusals(name: str) -> list[Refusal]:
     if name != "go":
         return []
-    reason = "a goroutine begins when the scheduler gets to it, never at once"
+    reason = "a goroutine starts when the scheduler runs it, never at once"
     return [Refusal(model=MODEL, loop=OWN_LOOP, reason=reason, parameters={"factory": "eager"})]
