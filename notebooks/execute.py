@@ -1,8 +1,8 @@
-"""Executes the notebooks, and holds what they say against what is committed.
+"""Execute the notebooks and compare their output with what is committed.
 
-`nox -s notebooks` runs this in an environment of its own; with `--write` their outputs are stored.
-Text is compared. Pictures are not, since another version of a library may draw them a little
-differently; the words that stand on them are.
+`nox -s notebooks` runs this in an environment of its own; with `--write` the output is stored. Text
+is compared. Pictures are not, since another version of a library may draw them a little
+differently; the words on them are.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import tempfile
 from copy import deepcopy
 from pathlib import Path
 
-import matplotlib.font_manager  # noqa: F401 -- a cell would tell that the list of fonts is made
+import matplotlib.font_manager  # noqa: F401 -- else a cell prints that the list of fonts is made
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
@@ -21,7 +21,7 @@ from traitlets.config import Config
 
 HERE = Path(__file__).parent
 CELL_TIMEOUT_S = 300
-# All that is kept of a notebook's metadata: nothing of who executed it, and on what.
+# The metadata that is kept: nothing about who executed a notebook, and on what.
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -32,7 +32,7 @@ def main() -> int:
     """Execute the notebooks that are named, or all; return the exit code."""
     parser = argparse.ArgumentParser(prog="nox -s notebooks --", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="such as 01-the-curve")
-    parser.add_argument("--write", action="store_true", help="store what they say now")
+    parser.add_argument("--write", action="store_true", help="store the new output")
     asked = parser.parse_args()
     files = [HERE / f"{name}.ipynb" for name in asked.names] or sorted(HERE.glob("*.ipynb"))
     with tempfile.TemporaryDirectory() as folder:
@@ -40,14 +40,14 @@ def main() -> int:
         os.environ |= {"IPYTHONDIR": folder, "JUPYTER_RUNTIME_DIR": folder}
         faults = {file: fault_of(file, folder, write=asked.write) for file in files}
     for file, fault in faults.items():
-        print(f"{file.name}: {fault or ('stored' if asked.write else 'says what is committed')}")
+        print(f"{file.name}: {fault or ('stored' if asked.write else 'unchanged')}")
     return int(any(faults.values()))
 
 
 def fault_of(file: Path, folder: str, *, write: bool) -> str:
-    """Execute a notebook, and store what it says if asked to; what is wrong, if anything is.
+    """Execute a notebook, store its output if asked, and return what is wrong, if anything.
 
-    `folder` is for what the kernel needs as long as it lives.
+    `folder` is for the files of the running kernel.
     """
     committed = nbformat.read(file, as_version=4)
     notebook = deepcopy(committed)
@@ -66,14 +66,14 @@ def fault_of(file: Path, folder: str, *, write: bool) -> str:
     if write:
         nbformat.write(cleaned(notebook), file)
         return ""
-    before, now = said(committed), said(notebook)
+    before, now = text_of(committed), text_of(notebook)
     changes = difflib.unified_diff(before, now, "committed", "executed", lineterm="")
-    told = "\n".join(changes)
-    return f"says something else (-- --write stores it):\n{told}" if told else ""
+    difference = "\n".join(changes)
+    return f"the output changed (-- --write stores it):\n{difference}" if difference else ""
 
 
 def cleaned(notebook: NotebookNode) -> NotebookNode:
-    """The notebook without what depends on when and where it was executed."""
+    """The notebook without anything that depends on when and where it was executed."""
     notebook.metadata = nbformat.from_dict(METADATA)
     for cell in notebook.cells:
         cell.metadata = NotebookNode()
@@ -81,8 +81,8 @@ def cleaned(notebook: NotebookNode) -> NotebookNode:
     return notebook
 
 
-def said(notebook: NotebookNode) -> list[str]:
-    """What its cells say in words, line by line, each cell named."""
+def text_of(notebook: NotebookNode) -> list[str]:
+    """The text that its cells print, line by line, with the id of the cell."""
     lines = []
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
