@@ -7,13 +7,13 @@ import pytest
 from scaling.analysis.comparison.compare import compare_configurations
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.load import Journal, read_journal
+from scaling.analysis.table.load import Journal
 from scaling.journal.record import RunLine
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_rows import comparison_rows
 from scaling.report.tables.comparison_view import comparison_markdown
 from scaling.report.tables.export import markdown, summary
-from tests.support.fabricate import Made, journal, with_, write
+from tests.support.fabricate import Made, studied, with_
 
 MADE = Made(arms=("3.14", "3.14t"), models=("interpreters", "processes"), workers=(1, 2))
 
@@ -32,7 +32,7 @@ def keeping(run: RunLine) -> RunLine:
 
 @pytest.fixture
 def study(tmp_path: Path) -> Journal:
-    return read_journal(write(journal(MADE, keeping), tmp_path / "journal.jsonl"))
+    return studied(tmp_path, MADE, keeping)
 
 
 def test_every_cell_bears_its_state(study: Journal) -> None:
@@ -49,7 +49,7 @@ def test_a_speed_up_across_states_says_so(study: Journal, tmp_path: Path) -> Non
     text = markdown(StudyResults.of(study))
     assert line in text
     assert text.count("ran in the allocator state") == 1
-    alike = read_journal(write(journal(MADE), tmp_path / "alike.jsonl"))
+    alike = studied(tmp_path, MADE, name="alike.jsonl")
     assert "ran in the allocator state" not in markdown(StudyResults.of(alike))
 
 
@@ -59,7 +59,7 @@ def test_a_ratio_of_two_ways_across_states_says_so(study: Journal, tmp_path: Pat
     assert compared.across_states == [pair]
     text = comparison_markdown(chapters(StudyResults.of(study)))
     assert "2 interpreters on 3.14 (keeping) over 2 processes on 3.14 (mapping)" in text
-    alike = read_journal(write(journal(MADE), tmp_path / "alike.jsonl"))
+    alike = studied(tmp_path, MADE, name="alike.jsonl")
     assert "Across allocator states" not in comparison_markdown(chapters(StudyResults.of(alike)))
     rows = comparison_rows(StudyResults.of(study))
     two = rows[(rows["arm"] == "3.14") & (rows["workers"] == 2) & (rows["question"] != "gain")]

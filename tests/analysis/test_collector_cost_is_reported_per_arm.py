@@ -8,9 +8,9 @@ from scaling.analysis.comparison.compare import compare_configurations
 from scaling.analysis.comparison.contrast import collectors
 from scaling.analysis.comparison.paired import Configuration, paired
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.load import Journal, read_journal
+from scaling.analysis.table.load import Journal
 from scaling.report.tables.comparison import chapters
-from tests.support.fabricate import Made, journal, write
+from tests.support.fabricate import Made, studied
 
 WITH, WITHOUT = "3.14t", "3.14t+nogc"
 SPEEDS = {
@@ -23,7 +23,7 @@ MADE = Made(arms=(WITH, WITHOUT), workers=(1, 2), blocks=8, noise=1e-4, speeds=S
 
 
 def read(folder: Path, made: Made) -> Journal:
-    return read_journal(write(journal(made), folder / "journal.jsonl"))
+    return studied(folder, made)
 
 
 def test_it_is_the_same_arm_with_and_without(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.noise import noise_floor
 from scaling.analysis.statistics.verdict import RatioVerdict
-from scaling.analysis.table.load import Journal, read_journal
+from scaling.analysis.table.load import Journal
 from scaling.base import formats
 from scaling.base.errors import UsageError
 from scaling.cli import app
@@ -29,16 +29,11 @@ from scaling.report.plots.style import RC, arm_colours
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_rows import comparison_rows
 from scaling.report.tables.comparison_view import Comparison, comparison_markdown
-from tests.support.fabricate import Made, journal, with_, write
+from tests.support.fabricate import Made, studied, with_
 
 LADDER = ("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t")
 MODELS = ("threads", "processes", "interpreters")
 FULL = Made(arms=LADDER, models=MODELS, loops=("asyncio", "uvloop"))
-
-
-def studied(folder: Path, made: Made) -> Journal:
-    folder.mkdir(exist_ok=True)
-    return read_journal(write(journal(made), folder / "journal.jsonl"))
 
 
 def printed(study: Journal, width: int = 80) -> str:

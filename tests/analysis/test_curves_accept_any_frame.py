@@ -15,8 +15,8 @@ from scaling.analysis.comparison.paired import paired
 from scaling.analysis.curves.summarise import curves
 from scaling.analysis.statistics.estimate import median
 from scaling.analysis.statistics.noise import noise_floor
-from scaling.analysis.table.load import Journal, read_journal
-from tests.support.fabricate import Made, journal, write
+from scaling.analysis.table.load import Journal
+from tests.support.fabricate import Made, journal, studied
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +26,7 @@ MADE = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), blocks=7, t
 @cache
 def study() -> Journal:
     with TemporaryDirectory() as folder:
-        return read_journal(write(journal(MADE), Path(folder) / "journal.jsonl"))
+        return studied(Path(folder), MADE)
 
 
 RATE = st.floats(1, 1e6) | st.sampled_from([np.nan, 0.0, 5.0])

@@ -18,6 +18,7 @@ from scaling.machine.doctor_view import report
 from scaling.machine.snapshot import MachineSnapshot, busy_programs, look
 from scaling.machine.topology import Topology
 from tests.support.fake_builds import interpreter
+from tests.support.files import tree
 
 CPU = "sys/devices/system/cpu"
 GIB = 2**30
@@ -39,14 +40,6 @@ STILL = {
     "proc/cpuinfo": "flags\t\t: fpu sse\n",
     "sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never\n",
 }
-
-
-def tree(root: Path, files: Mapping[str, str]) -> Path:
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return root
 
 
 def machine(root: Path, files: Mapping[str, str] | None = None, **other: Any) -> MachineSnapshot:

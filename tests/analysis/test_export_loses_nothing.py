@@ -11,11 +11,11 @@ from rich.console import Console
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.column import OBJECT
 from scaling.analysis.table.columns import COLUMNS
-from scaling.analysis.table.load import Journal, read_journal
+from scaling.analysis.table.load import Journal
 from scaling.journal.record import RunLine
 from scaling.report.export.formats import FORMATS, export
 from scaling.report.tables.export import markdown
-from tests.support.fabricate import Made, journal, with_, write
+from tests.support.fabricate import Made, studied, with_
 
 MADE = Made(arms=("3.14", "3.14t"), workers=(1, 2), blocks=2, twins=True)
 OBJECTS = [name for name, column in COLUMNS.items() if column.dtype == OBJECT]
@@ -33,7 +33,7 @@ def eventful(run: RunLine) -> RunLine:
 
 @pytest.fixture
 def study(tmp_path: Path) -> Journal:
-    return read_journal(write(journal(MADE, eventful), tmp_path / "journal.jsonl"))
+    return studied(tmp_path, MADE, eventful)
 
 
 def exported(study: Journal, to: str) -> Path:

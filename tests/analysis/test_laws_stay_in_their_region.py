@@ -22,7 +22,7 @@ from scaling.report.plots import throughput
 from scaling.report.plots.draw import subjects
 from scaling.report.plots.style import RC
 from scaling.report.tables.laws_view import law_lines, law_rows
-from tests.support.fabricate import Made, journal, with_, write
+from tests.support.fabricate import Made, journal, studied, with_, write
 
 WIDE = (1, 2, 3, 4, 6, 8, 12)
 SERIAL = 0.05
@@ -32,7 +32,7 @@ def made(folder: Path, workers: tuple[int, ...] = WIDE, blocks: int = 8) -> Jour
     """Amdahl's law with a serial part of 5 % on eight cores, and no more beyond them."""
     speeds = {("3.14t", "threads", n): min(n, 8) / (1 + SERIAL * (min(n, 8) - 1)) for n in workers}
     asked = Made(workers=workers, blocks=blocks, cores=8, logical=8, speeds=speeds, noise=0.01)
-    return read_journal(write(journal(asked), folder / "journal.jsonl"))
+    return studied(folder, asked)
 
 
 def laws_of(found: Journal) -> list[RegionLaw]:

@@ -2,7 +2,6 @@
 
 import io
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,21 +10,20 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from scaling.analysis.comparison.compare import Compared, compare_configurations
+from scaling.analysis.comparison.compare import compare_configurations
 from scaling.analysis.comparison.contrast import MEASURES
 from scaling.analysis.comparison.loops import loops
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import median
-from scaling.analysis.table.load import Journal, read_journal
 from scaling.cli import app
 from scaling.journal.record import RunLine
 from scaling.report.output import tell
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_rows import comparison_rows
 from scaling.report.tables.comparison_view import Comparison
-from scaling.report.tables.grid import Chapter
-from tests.support.fabricate import LOOP_FACTORS, Made, journal, with_, write
+from tests.support.comparisons import across_loops, chapter
+from tests.support.fabricate import LOOP_FACTORS, Made, studied, with_
 from tests.support.verdicts import verdicts
 
 FACTOR = LOOP_FACTORS["uvloop"]
@@ -40,28 +38,8 @@ ARMS = Made(
 )
 
 
-def studied(
-    folder: Path, made: Made, change: Callable[[RunLine], RunLine] | None = None
-) -> Journal:
-    folder.mkdir(exist_ok=True)
-    return read_journal(write(journal(made, change), folder / "journal.jsonl"))
-
-
-def across(study: Journal) -> Compared:
-    (found,) = [
-        each for each in compare_configurations(study.frame, study.study) if each.is_across_loops
-    ]
-    return found
-
-
-def chapter(study: Journal) -> Chapter:
-    told = chapters(StudyResults.of(study))
-    (found,) = [each for each in told if TITLE in [grid.title for grid in each.grids]]
-    return found
-
-
 def test_every_arm_model_and_n_is_compared_with_the_same_on_asyncio(tmp_path: Path) -> None:
-    found = across(studied(tmp_path, ARMS))
+    found = across_loops(studied(tmp_path, ARMS))
     pairs = {(each.of, each.over) for each in found.loops}
     assert pairs == {
         (Configuration(arm, model, n, loop), Configuration(arm, model, n, "asyncio"))
@@ -99,7 +77,7 @@ def test_ratios_are_taken_inside_blocks(tmp_path: Path) -> None:
 
 
 def test_verdicts_are_one_family(tmp_path: Path) -> None:
-    runs = across(studied(tmp_path, ARMS)).runs
+    runs = across_loops(studied(tmp_path, ARMS)).runs
     found = loops(runs).judged()
     asked = [(each, measure, direction) for each in found for measure, direction in MEASURES]
     expected = verdicts(
@@ -117,7 +95,7 @@ def test_a_study_of_one_arm_has_this_chapter_alone(tmp_path: Path) -> None:
     study = studied(tmp_path, ONE_ARM)
     told = [each.title for each in chapters(StudyResults.of(study), alone=False)]
     assert told == ["echo · weak sizing"]
-    (grid,) = chapter(study).grids
+    (grid,) = chapter(study, TITLE).grids
     assert [row[:3] for row in grid.rows] == [
         [str(n), "uvloop", "3.14t\nthreads"] for n in (1, 2, 4)
     ]
@@ -125,7 +103,7 @@ def test_a_study_of_one_arm_has_this_chapter_alone(tmp_path: Path) -> None:
 
 
 def test_a_sentence_gives_it_at_the_largest_n_with_a_core_each(tmp_path: Path) -> None:
-    sentence, *_, margin = chapter(studied(tmp_path, ONE_ARM)).words
+    sentence, *_, margin = chapter(studied(tmp_path, ONE_ARM), TITLE).words
     number = r"[\d.]+ times \([\d.]+–[\d.]+\)"
     assert re.fullmatch(
         rf"Faster: 2 threads on 3\.14t with uvloop do {number} what they do with asyncio; "
@@ -136,7 +114,7 @@ def test_a_sentence_gives_it_at_the_largest_n_with_a_core_each(tmp_path: Path) -
 
 
 def test_each_loop_has_its_sentence_and_the_other_ways_are_counted(tmp_path: Path) -> None:
-    trio, uvloop, *_ = chapter(studied(tmp_path, ARMS)).words
+    trio, uvloop, *_ = chapter(studied(tmp_path, ARMS), TITLE).words
     assert re.match(
         r"(Same within \S+ %|Inconclusive): 2 threads on 3\.14t with trio do [01]\.\d+ ", trio
     )
@@ -146,14 +124,16 @@ def test_each_loop_has_its_sentence_and_the_other_ways_are_counted(tmp_path: Pat
 
 def test_too_few_blocks_are_no_verdict(tmp_path: Path) -> None:
     few = Made(arms=ARMS.arms, loops=("asyncio", "uvloop"), workers=(1,))
-    sentence, *_ = chapter(studied(tmp_path, few)).words
+    sentence, *_ = chapter(studied(tmp_path, few), TITLE).words
     assert sentence.startswith("Inconclusive (3 blocks): 1 thread on 3.14t with uvloop does 1.3")
     assert sentence.count("nconclusive") == 1
     assert "what it does with asyncio" in sentence
 
 
 def test_another_library_is_labelled_as_another_program(tmp_path: Path) -> None:
-    (grid,) = [each for each in chapter(studied(tmp_path, ARMS)).grids if each.title == TITLE]
+    (grid,) = [
+        each for each in chapter(studied(tmp_path, ARMS), TITLE).grids if each.title == TITLE
+    ]
     assert grid.note.startswith("With trio or anyio the program is written for that library")
 
 
@@ -183,7 +163,7 @@ def test_a_ratio_across_allocator_states_names_the_loops(tmp_path: Path) -> None
         return with_(run, record__workers=workers)
 
     made = Made(arms=("3.14",), loops=("asyncio", "uvloop"), workers=(2,))
-    words = " ".join(chapter(studied(tmp_path, made, keeping)).words)
+    words = " ".join(chapter(studied(tmp_path, made, keeping), TITLE).words)
     assert (
         "2 threads on 3.14 with uvloop (keeping) over 2 threads on 3.14 with asyncio (mapping)"
         in words
@@ -204,7 +184,7 @@ def test_a_loop_that_never_ran_well_is_left_out(tmp_path: Path) -> None:
         return with_(run, outcome="crashed", record=None, exit_code=1) if bad else run
 
     made = Made(loops=("asyncio", "trio", "uvloop"), workers=(1, 2))
-    loops = across(studied(tmp_path, made, change)).loops
+    loops = across_loops(studied(tmp_path, made, change)).loops
     assert {each.of.loop for each in loops} == {"uvloop"}
     assert not any(np.isnan(each.throughput.point) for each in loops)
 
@@ -231,7 +211,7 @@ def test_it_fits_a_terminal(tmp_path: Path) -> None:
         blocks=8,
     )
     console = Console(file=io.StringIO(), width=80, color_system=None)
-    console.print(Comparison([chapter(studied(tmp_path, made))]))
+    console.print(Comparison([chapter(studied(tmp_path, made), TITLE)]))
     assert isinstance(console.file, io.StringIO)
     lines = console.file.getvalue().splitlines()
     assert max(map(len, lines)) <= 80

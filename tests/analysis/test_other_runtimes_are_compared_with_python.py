@@ -6,14 +6,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from scaling.analysis.comparison.compare import Compared, compare_configurations
+from scaling.analysis.comparison.compare import compare_configurations
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import ArmRecord, ProcessFacts, RunLine, StudyLine
-from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_rows import comparison_rows
-from scaling.report.tables.grid import Chapter
+from tests.support.comparisons import across_loops, chapter
 from tests.support.fabricate import Made, journal, write
 
 TITLE = "Other runtimes over Python"
@@ -60,25 +59,12 @@ def without_python(run: RunLine) -> RunLine:
     return replace(run, record=replace(run.record, process=ProcessFacts()))
 
 
-def across(study: Journal) -> Compared:
-    (found,) = [
-        each for each in compare_configurations(study.frame, study.study) if each.is_across_loops
-    ]
-    return found
-
-
-def chapter(study: Journal) -> Chapter:
-    told = chapters(StudyResults.of(study))
-    (found,) = [each for each in told if TITLE in [grid.title for grid in each.grids]]
-    return found
-
-
 @pytest.mark.parametrize("pythons", [("3.14t", "3.14"), ("3.14", "3.14t")])
 def test_it_is_as_many_threads_of_the_first_python_on_asyncio(
     tmp_path: Path, pythons: tuple[str, ...]
 ) -> None:
     study = studied(tmp_path, pythons, loops=("asyncio", "trio"), models=("processes", "threads"))
-    found = across(study).runtimes
+    found = across_loops(study).runtimes
     assert [(each.of, each.over) for each in found] == [
         (
             Configuration(runtime, "threads", n, "own"),
@@ -113,7 +99,7 @@ def test_a_python_without_threads_on_asyncio_is_passed_over(tmp_path: Path) -> N
 
 
 def test_the_table_says_that_they_differ_in_everything(tmp_path: Path) -> None:
-    found = chapter(studied(tmp_path, ("3.14t",)))
+    found = chapter(studied(tmp_path, ("3.14t",)), TITLE)
     assert found.title == "spawn · weak sizing"
     (grid,) = found.grids
     assert grid.note.startswith("Runtimes differ in everything")
@@ -123,7 +109,7 @@ def test_the_table_says_that_they_differ_in_everything(tmp_path: Path) -> None:
 
 
 def test_a_sentence_for_each_says_so_too(tmp_path: Path) -> None:
-    go, node, *_ = chapter(studied(tmp_path, ("3.14t",))).words
+    go, node, *_ = chapter(studied(tmp_path, ("3.14t",)), TITLE).words
     assert re.fullmatch(
         r"Faster: go at N = 2 does 10\.\d times \([\d.]+–[\d.]+\) what 2 threads on 3\.14t do "
         r"with asyncio; CPU time per operation: less, [\d.]+ times \([\d.]+–[\d.]+\); "
@@ -131,7 +117,7 @@ def test_a_sentence_for_each_says_so_too(tmp_path: Path) -> None:
         go,
     )
     assert node.startswith("Slower: node at N = 2 does 0.2")
-    few = chapter(studied(tmp_path, ("3.14t",), blocks=3)).words
+    few = chapter(studied(tmp_path, ("3.14t",), blocks=3), TITLE).words
     assert few[0].startswith("Inconclusive (3 blocks): go at N = 2 does")
 
 
@@ -147,6 +133,6 @@ def test_they_are_among_the_ratios_of_the_study(tmp_path: Path) -> None:
 
 
 def test_a_runtime_is_no_loop_and_no_python_is_a_runtime(tmp_path: Path) -> None:
-    found = across(studied(tmp_path, ("3.14t",), loops=("asyncio", "uvloop")))
+    found = across_loops(studied(tmp_path, ("3.14t",), loops=("asyncio", "uvloop")))
     assert {each.of.loop for each in found.loops} == {"uvloop"}
     assert {each.of.arm for each in found.runtimes} == {"go", "node"}

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.load import Journal, read_journal
+from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError
 from scaling.report.plots import draw_all, drawn
-from tests.support.fabricate import Made, journal, write
+from tests.support.fabricate import Made, studied
 
 SWEPT = Made(variants={"echo": [{"payload_bytes": 256}, {"payload_bytes": 1024}]}, workers=(1, 2))
 
@@ -17,7 +17,7 @@ SWEPT = Made(variants={"echo": [{"payload_bytes": 256}, {"payload_bytes": 1024}]
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Journal:
     folder = tmp_path_factory.mktemp("study")
-    return read_journal(write(journal(SWEPT), folder / "journal.jsonl"))
+    return studied(folder, SWEPT)
 
 
 @pytest.mark.slow

@@ -4,13 +4,11 @@ import gc
 import sys
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.collections import PathCollection
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -28,27 +26,14 @@ from scaling.report.plots.regions import Region, regions
 from scaling.report.plots.registry import BY_NAME
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import MARKERS, RC, arm_colours
-from tests.support.fabricate import Made, Variants, journal, with_, write
-
-
-def studied(tmp_path: Path, made: Made, change: Any = None) -> Journal:
-    return read_journal(write(journal(made, change), tmp_path / "journal.jsonl"))
+from tests.support.drawn import runs_in
+from tests.support.fabricate import Made, Variants, journal, studied, with_, write
 
 
 def drawn(study: Journal, kind: str) -> tuple[Sheet, list[Curve]]:
     subject, *_ = subjects(StudyResults.of(study)).values()
     with mpl.rc_context(RC):
         return BY_NAME[kind].draw(subject), subject.section.curves
-
-
-def runs_in(axes: Axes) -> list[tuple[float, float]]:
-    """Where the dots are, as (N, value)."""
-    return sorted(
-        (float(x), float(y))
-        for dots in axes.collections
-        if isinstance(dots, PathCollection) and dots.get_gid() == "runs"
-        for x, y in np.asarray(dots.get_offsets())
-    )
 
 
 def small_print(sheet: Sheet) -> str:

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
-from matplotlib.collections import PathCollection
 from matplotlib.container import ErrorbarContainer
 from matplotlib.text import Text
 
@@ -23,6 +22,7 @@ from scaling.report.plots.lettering import width_in
 from scaling.report.plots.places import SIZE, places
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import RC, arm_colours
+from tests.support.drawn import runs_in
 from tests.support.fabricate import Made, Variants, journal, with_, write
 
 pytestmark = pytest.mark.slow
@@ -42,15 +42,6 @@ def drawn(study: Journal) -> dict[str, Sheet]:
     with mpl.rc_context(RC):
         results = StudyResults.of(study)
         return dict(sweep.sheets(subjects(results).values(), results.sweeps))
-
-
-def runs_in(axes: Axes) -> list[tuple[float, float]]:
-    return sorted(
-        (float(x), float(y))
-        for dots in axes.collections
-        if isinstance(dots, PathCollection) and dots.get_gid() == "runs"
-        for x, y in np.asarray(dots.get_offsets())
-    )
 
 
 def medians_in(axes: Axes) -> list[ErrorbarContainer]:

@@ -18,7 +18,7 @@ from scaling.report.plots.draw import subjects
 from scaling.report.plots.registry import PLOTS
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import RC
-from tests.support.fabricate import Made, journal, write
+from tests.support.fabricate import Made, journal, studied, write
 
 ALL = {plot.name: plot.draw for plot in PLOTS}
 MADE = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), twins=True, noise=0.02)
@@ -27,10 +27,6 @@ CROWDED = Made(
     models=("threads", "processes", "interpreters"),
     loops=("asyncio", "uvloop"),
 )
-
-
-def studied(folder: Path, made: Made) -> Journal:
-    return read_journal(write(journal(made), folder / "journal.jsonl"))
 
 
 def drawn(study: Journal, kind: str) -> Sheet:

@@ -3,17 +3,16 @@
 from pathlib import Path
 
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.load import read_journal
 from scaling.base import formats
 from scaling.report.page.answer import answer_blocks
-from tests.support.fabricate import Made, journal, write
+from tests.support.fabricate import Made, studied
 
 ARMS = ("3.14", "3.14t")
 TWO = ("asyncio", "uvloop")
 
 
 def told(path: Path, made: Made) -> StudyResults:
-    read = read_journal(write(journal(made), path / "journal.jsonl"))
+    read = studied(path, made)
     return StudyResults(read.frame, read.study)
 
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from scaling.analysis.table.load import read_journal
 from scaling.report.page.render import page
 from tests.support.chromium import MISSING, NAMES, Chromium, Page, chromium
-from tests.support.fabricate import Made, journal, write
+from tests.support.fabricate import Made, studied
 
 PHONE, DESK = 390, 1280  # CSS pixels
 READABLE, VISIBLE = 4.5, 3.0  # contrast of writing and of drawings (WCAG 2.2, 1.4.3 and 1.4.11)
@@ -55,7 +54,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         blocks=6,
     )
     file = folder / "report.html"
-    html = page(read_journal(write(journal(made), folder / "journal.jsonl")))
+    html = page(studied(folder, made))
     file.write_text(html, encoding="utf-8")
     return file
 

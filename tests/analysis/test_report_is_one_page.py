@@ -29,7 +29,7 @@ from scaling.study.definition import OPTIONS
 from scaling.study.file import read_study
 from scaling.study.options import Options
 from tests.support.cli import scaling
-from tests.support.fabricate import STARTED_NS, Made, Variants, journal, with_, write
+from tests.support.fabricate import STARTED_NS, Made, Variants, journal, studied, with_, write
 from tests.support.html_outline import Element, Outline
 from tests.support.published import FOLDERS
 
@@ -133,7 +133,7 @@ STUDIES: dict[str, tuple[Made, Callable[[RunLine], RunLine] | None]] = {
 @cache
 def made(name: str) -> Journal:
     with tempfile.TemporaryDirectory() as folder:
-        return read_journal(write(journal(*STUDIES[name]), Path(folder) / "journal.jsonl"))
+        return studied(Path(folder), *STUDIES[name])
 
 
 @cache

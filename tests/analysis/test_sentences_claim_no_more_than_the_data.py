@@ -1,6 +1,7 @@
 """What the comparison says in words is hedged where runs are few, and names what was chosen."""
 
 import re
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from scaling.analysis.comparison.ladder import ladders
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import RatioVerdict, Verdict, Word
-from scaling.analysis.table.load import Journal, read_journal
+from scaling.analysis.table.load import read_journal
 from scaling.base.errors import ScalingError
 from scaling.journal.protected_write import try_writing
 from scaling.journal.record import RunLine, WorkerRecord
@@ -27,17 +28,14 @@ from scaling.report.tables.export import markdown, summary
 from scaling.report.tables.margins import floors
 from scaling.report.tables.phrases import opening
 from scaling.report.tables.sentences import answers, even, freed
-from tests.support.fabricate import Made, journal, with_, write
+from tests.support.fabricate import Made, journal, studied, with_, write
 
 SINGLE = Configuration("3.14", "threads", 1)
 
 
-def studied(folder: Path, made: Made, change: object = None) -> Journal:
-    lines = journal(made, change)  # type: ignore[arg-type]
-    return read_journal(write(lines, folder / "journal.jsonl"))
-
-
-def compared(folder: Path, made: Made, change: object = None) -> Compared:
+def compared(
+    folder: Path, made: Made, change: Callable[[RunLine], RunLine] | None = None
+) -> Compared:
     study = studied(folder, made, change)
     (found,) = compare_configurations(study.frame, study.study)
     return found

@@ -14,7 +14,7 @@ from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import RunLine
 from scaling.report.tables.export import markdown, summary, write_csv
 from scaling.report.tables.results_view import Results
-from tests.support.fabricate import Made, journal, with_, write
+from tests.support.fabricate import Made, journal, studied, with_, write
 
 
 def fast_but_throttled(run: RunLine) -> RunLine:
@@ -30,7 +30,7 @@ def fast_but_throttled(run: RunLine) -> RunLine:
 
 @pytest.fixture
 def study(tmp_path: Path) -> Journal:
-    return read_journal(write(journal(Made(), fast_but_throttled), tmp_path / "journal.jsonl"))
+    return studied(tmp_path, Made(), fast_but_throttled)
 
 
 def printed(study: Journal, width: int) -> str:
@@ -64,7 +64,7 @@ def test_ratios_are_taken_inside_a_block(tmp_path: Path) -> None:
         return with_(run, record__workers=workers)
 
     made = Made(workers=(1, 2), noise=0.0, blocks=5)
-    frame = read_journal(write(journal(made, drifting), tmp_path / "j.jsonl")).frame
+    frame = studied(tmp_path, made, drifting).frame
     (curve,) = curves(frame)
     assert curve.points[1].throughput.high > 3 * curve.points[1].throughput.low
     assert curve.points[1].speedup.high / curve.points[1].speedup.low < 1.03
@@ -81,7 +81,7 @@ def test_a_run_made_again_takes_the_place_of_the_invalid_one(tmp_path: Path) -> 
 
 def test_memory_is_reported_as_a_slope(tmp_path: Path) -> None:
     made = Made(models=("threads", "processes"))
-    frame = read_journal(write(journal(made), tmp_path / "j.jsonl")).frame
+    frame = studied(tmp_path, made).frame
     threads, processes = sorted(curves(frame), key=lambda curve: curve.memory_kind, reverse=True)
     assert (threads.memory_kind, processes.memory_kind) == ("RSS", "PSS")
     assert threads.slope.point == pytest.approx(1.3, rel=0.2)
@@ -91,7 +91,7 @@ def test_memory_is_reported_as_a_slope(tmp_path: Path) -> None:
 
 
 def test_without_a_run_at_one_worker_there_is_no_speed_up(tmp_path: Path) -> None:
-    frame = read_journal(write(journal(Made(workers=(2, 4))), tmp_path / "j.jsonl")).frame
+    frame = studied(tmp_path, Made(workers=(2, 4))).frame
     (curve,) = curves(frame)
     assert [point.speedup.n for point in curve.points] == [0, 0]
     assert [point.throughput.n for point in curve.points] == [3, 3]
@@ -123,7 +123,7 @@ def test_suspect_runs_are_used_and_marked(tmp_path: Path) -> None:
     def stolen(run: RunLine) -> RunLine:
         return with_(run, disturbance__steal_fraction=0.1) if run.cell.workers == 2 else run
 
-    study = read_journal(write(journal(Made(workers=(1, 2)), stolen), tmp_path / "j.jsonl"))
+    study = studied(tmp_path, Made(workers=(1, 2)), stolen)
     (run_issue,) = run_issues(study.frame)
     assert (run_issue.validity, run_issue.runs, run_issue.reasons) == ("suspect", 3, "machine-busy")
     text = printed(study, 140)
@@ -145,7 +145,7 @@ def test_sections_and_curves_come_in_an_order_for_readers(tmp_path: Path) -> Non
         blocks=1,
         ticks=2,
     )
-    study = read_journal(write(journal(made), tmp_path / "j.jsonl"))
+    study = studied(tmp_path, made)
     told = sections(study.frame, study.study)
     assert [section.title for section in told] == [
         "scrape · weak sizing",
@@ -178,7 +178,7 @@ def test_text_from_outside_does_not_break_a_table(tmp_path: Path) -> None:
     def crash(run: RunLine) -> RunLine:
         return with_(run, outcome="crashed", record=None, exit_code=1, stderr="a | b [red] c")
 
-    study = read_journal(write(journal(Made(blocks=1), crash), tmp_path / "j.jsonl"))
+    study = studied(tmp_path, Made(blocks=1), crash)
     assert r"a \| b [red] c" in markdown(StudyResults.of(study))
     assert "a | b [red] c" in printed(study, 200)
 
@@ -205,7 +205,7 @@ def test_a_fault_of_many_cells_is_printed_once(tmp_path: Path) -> None:
         return with_(run, disturbance__steal_fraction=0.1)
 
     made = Made(loops=("asyncio", "uvloop"), workers=(1, 2, 4))
-    study = read_journal(write(journal(made, stolen), tmp_path / "j.jsonl"))
+    study = studied(tmp_path, made, stolen)
     text = printed(study, 100)
     assert text.count("suspect: machine-busy, 18 runs") == 1
     assert "and 3 more cells" in text

@@ -14,7 +14,7 @@ from rich.console import Console
 from scaling.analysis.curves.sections import sections
 from scaling.analysis.curves.summarise import curves
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.load import Journal, read_journal
+from scaling.analysis.table.load import Journal
 from scaling.analysis.table.own_figures import is_count, readable, unit_of
 from scaling.journal.record import Latency, RunLine
 from scaling.report.plots.caption import caption
@@ -22,7 +22,7 @@ from scaling.report.tables.export import markdown, summary
 from scaling.report.tables.fitting import GAP, packed
 from scaling.report.tables.measures import measures, notes
 from scaling.report.tables.results_view import Results
-from tests.support.fabricate import Made, journal, with_, write
+from tests.support.fabricate import Made, studied, with_
 from tests.support.fabricate_finite import finite
 
 OUTCOMES = {"ok_total": 996.0, "http_error_total": 1.0, "client_error_total": 0.0}
@@ -40,7 +40,7 @@ def took_s(run: RunLine) -> float:
 def study(tmp_path: Path) -> Journal:
     change = finite(took_s, figures=lambda _: FIGURES, latency=LATENCY)
     made = Made(variants={"fetch": [{}]}, workers=(1, 2))
-    return read_journal(write(journal(made, change), tmp_path / "journal.jsonl"))
+    return studied(tmp_path, made, change)
 
 
 def headings(study: Journal) -> list[str]:
@@ -89,7 +89,7 @@ def test_what_a_law_predicts_stands_beside_what_was_measured(study: Journal) -> 
 
 
 def test_windowed_work_has_no_such_columns(tmp_path: Path) -> None:
-    plain = read_journal(write(journal(Made()), tmp_path / "journal.jsonl"))
+    plain = studied(tmp_path, Made())
     told = headings(plain)
     assert "lag ms" in told
     assert not {"finish s", "peak RSS MiB", "mean latency ms", "P99 latency ms"} & set(told)
@@ -185,7 +185,7 @@ def test_a_figure_that_some_curves_lack_is_blank_there(tmp_path: Path) -> None:
         )(run)
 
     made = Made(arms=("3.14", "3.14t"), workers=(1,))
-    study = read_journal(write(journal(made, change), tmp_path / "journal.jsonl"))
+    study = studied(tmp_path, made, change)
     assert summary(StudyResults.of(study))["own_held_mib"].tolist() == [
         2,
         pytest.approx(math.nan, nan_ok=True),
@@ -195,7 +195,7 @@ def test_a_figure_that_some_curves_lack_is_blank_there(tmp_path: Path) -> None:
 
 def test_a_workload_s_figure_takes_no_other_s_place(tmp_path: Path) -> None:
     change = finite(took_s, figures=lambda _: {"speedup": 77.0, "runs": 78.0})
-    study = read_journal(write(journal(Made(workers=(1,)), change), tmp_path / "journal.jsonl"))
+    study = studied(tmp_path, Made(workers=(1,)), change)
     (row,) = summary(StudyResults.of(study)).to_dict("records")
     assert (row["speedup"], row["runs"]) == (1, 3)
     assert (row["own_speedup"], row["own_runs"]) == (77, 78)
@@ -206,7 +206,7 @@ def test_an_invalid_run_is_in_none_of_them(tmp_path: Path) -> None:
         done = finite(took_s, figures=lambda r: {"depth": float(r.block)})(run)
         return with_(done, disturbance__throttled_s=0.5) if run.block == 2 else done
 
-    study = read_journal(write(journal(Made(workers=(1,)), change), tmp_path / "journal.jsonl"))
+    study = studied(tmp_path, Made(workers=(1,)), change)
     ((point,),) = (curve.points for curve in curves(study.frame))
     finish, depth = point.figures["finish_s"], point.own["depth"]
     assert (finish.high, depth.high, depth.n) == (3, 1, 2)

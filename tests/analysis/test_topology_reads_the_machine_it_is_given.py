@@ -1,6 +1,5 @@
 """Topology is what `/proc` and `/sys` say, under whatever root they are found."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
@@ -8,17 +7,10 @@ import pytest
 
 from scaling.machine.cgroup import cpu_folders, cpu_quota
 from scaling.machine.topology import parse_cpus, read_topology
+from tests.support.files import tree
 
 MOUNT_V2 = "30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
 MOUNT_V1 = "33 32 0:30 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
-
-
-def tree(root: Path, files: Mapping[str, str]) -> Path:
-    for name, text in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return root
 
 
 def cores(*siblings: str, name: str = "core_cpus_list") -> dict[str, str]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from scaling.analysis.table.load import Journal, read_journal
 from scaling.builds.arms import SETTINGS
 from scaling.builds.runtimes.known import RUNTIMES
 from scaling.journal.record import (
@@ -102,6 +103,18 @@ def journal(made: Made, change: Callable[[RunLine], RunLine] | None = None) -> l
 def write(lines: Iterable[Line], path: Path) -> Path:
     path.write_bytes(b"".join(encode_line(line) for line in lines))
     return path
+
+
+def studied(
+    folder: Path,
+    made: Made,
+    change: Callable[[RunLine], RunLine] | None = None,
+    *,
+    name: str = "journal.jsonl",
+) -> Journal:
+    """A fabricated study, written to `folder` and read back."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return read_journal(write(journal(made, change), folder / name))
 
 
 def cells_of(made: Made) -> Iterable[Cell]:

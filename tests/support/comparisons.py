@@ -1,0 +1,25 @@
+"""Looks up one comparison, or one chapter of the text about it."""
+
+from scaling.analysis.comparison.compare import Compared, compare_configurations
+from scaling.analysis.results import StudyResults
+from scaling.analysis.table.load import Journal
+from scaling.report.tables.comparison import chapters
+from scaling.report.tables.grid import Chapter
+
+
+def across_loops(study: Journal) -> Compared:
+    """The comparison of loops with each other, of which a study has one."""
+    (found,) = [
+        each for each in compare_configurations(study.frame, study.study) if each.is_across_loops
+    ]
+    return found
+
+
+def chapter(study: Journal, title: str) -> Chapter:
+    """The chapter with the table of that title."""
+    (found,) = [
+        each
+        for each in chapters(StudyResults.of(study))
+        if title in [grid.title for grid in each.grids]
+    ]
+    return found
