@@ -16,6 +16,9 @@ from scaling.machine.cgroup import cpu_folders
 # verdict counts as one, since nobody can work in CPU time that was not there.
 MOST_STEAL = 0.02
 
+# Of the workers' cores: less cannot be told from the scheduler's own work.
+MOST_CROWDING = 0.10
+
 CLOCK_READINGS = 5  # of less than a microsecond each, unless something comes between
 
 
@@ -77,6 +80,14 @@ def disturbance(before: MachineTimes, after: MachineTimes, ours_cpu_s: float) ->
         other_cpu_fraction=max(0.0, busy_s - ours_cpu_s) / total_s,
         clock_step_s=step_s,
     )
+
+
+def crowding(seen: Disturbance, workers: int) -> bool:
+    """Whether others took CPU time that so many workers could have used, by all that is known."""
+    cpus = psutil.cpu_count() or 1
+    needed = min(workers, cpus)
+    taken = (seen.other_cpu_fraction or 0.0) * cpus - (cpus - needed)
+    return taken > MOST_CROWDING * needed or (seen.steal_fraction or 0.0) > MOST_STEAL
 
 
 def clock_offset_s(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.table.rows import judge_of
+from scaling.analysis.table.rows import busy_judge_of, judge_of
 from scaling.builds.arms import Arm
 from scaling.builds.cache import Say
 from scaling.builds.child_path import workers_path, workers_source_hash
@@ -22,6 +22,7 @@ from scaling.machine.open_files import open_files_limit
 from scaling.machine.topology import Topology, read_topology
 from scaling.run.ceilings import measure_ceilings
 from scaling.run.execute import Executor, child_environment
+from scaling.run.extra_time import ExtraTime
 from scaling.run.header import head
 from scaling.run.precision_rule import Rule, precision_rule
 from scaling.run.prepare import ChildNeeds, prepare
@@ -102,13 +103,14 @@ def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
     )
     plan = plan.in_order_of(chosen.journal.head or first)
     folder = chosen.journal.path.parent
-    with chosen.journal as journal, _services(ready) as services:
+    with chosen.journal as journal, services_of(ready) as services:
         for note in chosen.notes:
             display.note(note)
         if chosen.resumed:
             display.note(f"going on with {folder}: {len(journal.runs)} runs are measured already")
+        extra = ExtraTime(busy_judge_of(first))
         measure_ceilings(plan, journal, services, display.note)
-        drive(plan, journal, Executor(plan, arms, services), judge, display, rule)
+        drive(plan, journal, Executor(plan, arms, services), judge, display, rule, extra)
     return folder
 
 
@@ -126,7 +128,7 @@ def precision_rule_of(study: Study, first: StudyLine) -> Rule | None:
     return precision_rule(study.precision, study.max_blocks, ratios)
 
 
-def _services(ready: Prepared) -> Services:
+def services_of(ready: Prepared) -> Services:
     """Services on one build, without any arm's settings: they are no part of the comparison.
 
     A build with the GIL is faster for a single process.

@@ -32,6 +32,9 @@ class Display(Protocol):
     def invalid(self, reason: str, *, again: bool) -> None:
         """The run just finished cannot be believed; `again`: it will be done once more."""
 
+    def busy(self, reason: str, *, again: bool) -> None:
+        """Other load disturbed the run just finished; `again`: it is made again at once."""
+
     def block_done(self, block: int, text: str) -> None:
         """A block is complete, the first one is number 0; `text` is what can be said now."""
 
@@ -74,6 +77,11 @@ class PlainLines:
         """Print the reason below the run, and count one more run to come."""
         self._total += again
         self._print(f"  {invalid_in_words(reason, again=again)}")
+
+    def busy(self, reason: str, *, again: bool) -> None:
+        """Print it below the run, and count one more run to come."""
+        self._total += again
+        self._print(f"  {busy_in_words(reason, again=again)}")
 
     def block_done(self, block: int, text: str) -> None:
         """Print it."""
@@ -142,6 +150,12 @@ class LiveLine:
             self.more(1)
         self._progress.refresh()
 
+    def busy(self, reason: str, *, again: bool) -> None:
+        """Show it in the place of the run, while the machine is waited for."""
+        if again:
+            self.more(1)
+        self._show(busy_in_words(reason, again=again))
+
     def block_done(self, block: int, text: str) -> None:
         """Leave it standing above the line after the first block; later it is there for a run."""
         if block == 0:
@@ -166,3 +180,9 @@ class LiveLine:
 def invalid_in_words(reason: str, *, again: bool) -> str:
     """`to be run again at the end: throttled`; or that it was, and is no better."""
     return f"to be run again at the end: {reason}" if again else f"invalid again, kept so: {reason}"
+
+
+def busy_in_words(reason: str, *, again: bool) -> str:
+    """`machine busy (other processes took 1.2 of 2 CPUs): run again when it is quiet`."""
+    then = "run again when it is quiet" if again else "kept, marked suspect"
+    return f"machine busy ({reason}): {then}"

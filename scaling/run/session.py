@@ -1,10 +1,12 @@
 """Does the runs of a plan, in the plan's order, and writes each down the moment it is measured.
 
-What cannot be believed stays in the journal and is done once more when all else is done.
+An invalid run stays in the journal and is made once more when all others are done. One that other
+load disturbed is made once more at once (`scaling.run.extra_time`).
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from scaling.analysis.statistics.precision_forecast import twin_scatter
@@ -13,6 +15,7 @@ from scaling.journal.file import JournalFile
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine
 from scaling.run.block_wording import block_in_words
+from scaling.run.extra_time import ExtraTime
 from scaling.run.precision_rule import Rule
 from scaling.run.progress import Display
 from scaling.run.run_wording import figure_of, run_in_words
@@ -85,16 +88,20 @@ def drive(
     judge: Judge,
     display: Display,
     rule: Rule | None = None,
+    extra: ExtraTime | None = None,
 ) -> None:
     """Do what remains of the plan, then block after block until the rule has enough.
+
+    With `extra` time, runs that other load disturbed are made again at once.
 
     Raises:
         InterruptedStudyError: the user stopped it; the run under way is not in the journal.
     """
-    work = _Work(plan, journal, execute, judge, display)
+    work = _Work(plan, journal, execute, judge, display, extra)
     blocks = blocks_begun(plan, journal.runs)
     work.add(remaining(plan.runs_of(blocks), journal.runs, judge))
     display.begin(len(journal.runs) + len(work.to_do), len(journal.runs))
+    work.begin()
     try:
         work.do_all()
         while rule is not None:
@@ -122,7 +129,13 @@ class _Work:
     """The runs that are to be done, one after the other, with the account of their time."""
 
     def __init__(
-        self, plan: Plan, journal: JournalFile, execute: Execute, judge: Judge, display: Display
+        self,
+        plan: Plan,
+        journal: JournalFile,
+        execute: Execute,
+        judge: Judge,
+        display: Display,
+        extra: ExtraTime | None,
     ) -> None:
         self.to_do: deque[Attempt] = deque()
         self._plan = plan
@@ -130,9 +143,15 @@ class _Work:
         self._execute = execute
         self._judge = judge
         self._display = display
+        self._extra = extra
         self._time = TimeLeft(plan.inside_s, EXPECTED_OVERHEAD_S)
         for line in journal.runs:
             self._time.learn(line)
+
+    def begin(self) -> None:
+        """Nothing is done yet: what is to be done says how much extra time there is."""
+        if self._extra is not None:
+            self._extra.grant(self._time.left.seconds)
 
     def add(self, attempts: Iterable[Attempt]) -> None:
         """Have these to do after all others."""
@@ -165,10 +184,28 @@ class _Work:
         self._display.finished(words, figure, self._time.left)
         if reason is not None:
             self._display.invalid(reason, again=again)
+        elif self._extra is not None:
+            self._when_busy(attempt, line, self._extra)
+
+    def _when_busy(self, attempt: Attempt, line: RunLine, extra: ExtraTime) -> None:
+        """Have a run that other load disturbed made again next, while there is time for it."""
+        run, number = attempt
+        if number > 1:
+            extra.spend(line.elapsed_s or 0.0)
+        why = extra.busy(line)
+        if why is None:
+            return
+        again = number <= RETRIES and extra.left_s > (line.elapsed_s or 0.0)
+        self._display.busy(why, again=again)
+        if again:
+            extra.wait(run.cell.workers)
+            self.to_do.appendleft(Attempt(run, number + 1))
+            self._time.expect(run.cell)
 
     def _goes_on(self, block: int) -> bool:
-        """Whether a first attempt at a run of this block comes next."""
-        return bool(self.to_do) and self.to_do[0].attempt == 1 and self.to_do[0].run.block == block
+        """Whether a first attempt at a run of this block is to come, after a second one or not."""
+        coming = islice(self.to_do, 2)
+        return any(each.attempt == 1 and each.run.block == block for each in coming)
 
     def _tell_of_block(self, block: int) -> None:
         planned = self._plan.study.blocks

@@ -28,6 +28,7 @@ class Told:
         self.figures: list[str] = []
         self.left: list[Left] = []
         self.invalids: list[tuple[str, bool]] = []
+        self.busy_runs: list[tuple[str, bool]] = []
         self.blocks: list[tuple[int, str]] = []
         self.added: list[int] = []
         self.notes: list[str] = []
@@ -47,6 +48,9 @@ class Told:
 
     def invalid(self, reason: str, *, again: bool) -> None:
         self.invalids.append((reason, again))
+
+    def busy(self, reason: str, *, again: bool) -> None:
+        self.busy_runs.append((reason, again))
 
     def block_done(self, block: int, text: str) -> None:
         self.blocks.append((block, text))

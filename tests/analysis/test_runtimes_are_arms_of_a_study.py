@@ -140,7 +140,7 @@ def test_helpers_run_on_a_python() -> None:
     from scaling.run import measure
 
     several = dict(reversed(arms().items()))
-    services = measure._services(Prepared(planned(), several, TOPOLOGY, "", ""))
+    services = measure.services_of(Prepared(planned(), several, TOPOLOGY, "", ""))
     assert services._python == "python3.14t"
 
 

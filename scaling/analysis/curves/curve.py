@@ -23,8 +23,8 @@ class Point:
     """One cell: N workers, and every figure of it over the blocks in which it was valid.
 
     `speedup` is throughput over that of N = 1 in the same block, `efficiency` is that over N.
-    `suspect` of the `runs` are marked so, `again` were made at the end of the study because the
-    first attempt was invalid; `left_out` were invalid and are in no figure. `allocator_state` is
+    `suspect` of the `runs` are marked so, `again` are second attempts, because the first was
+    invalid or disturbed; `left_out` were invalid and are in no figure. `allocator_state` is
     that of the runs; None for mimalloc, which has no states, and where faults are not known.
 
     `figures` are the measures that tables show, by column

@@ -89,6 +89,17 @@ class Rows(dict[str, Any]):
         return judge(self.batch)
 
 
+def busy_judge_of(study: StudyLine) -> Callable[[RunLine], str | None]:
+    """A judge of the study's runs: what others took of the machine, None where it was quiet."""
+    expected = expectations(study)
+
+    def why_busy(run: RunLine) -> str | None:
+        (findings,) = Rows([run], study, expected).findings
+        return next((each.detail for each in findings if each.word == "machine-busy"), None)
+
+    return why_busy
+
+
 def judge_of(study: StudyLine) -> Callable[[RunLine], str | None]:
     """A judge of the study's runs: says why a run is invalid, None where it is not.
 

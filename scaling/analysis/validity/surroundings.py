@@ -3,13 +3,10 @@
 import numpy as np
 
 from scaling.analysis.validity.finding import MARGIN, Batch, Finding, Found
-from scaling.machine.disturbance import MOST_STEAL
+from scaling.machine.disturbance import MOST_CROWDING, MOST_STEAL
 
 # Of the counted time: some of the throttling may have been during start-up.
 MOST_THROTTLED = MARGIN / 2
-
-# Of the workers' cores: less cannot be told from the scheduler's own work.
-MOST_CROWDING = 0.10
 
 # Of a core, for the busiest process of a service: beyond, workers wait for it, and their curve is
 # that of the service. A queue at 0.7 makes a request take 1 / (1 - 0.7) times as long.

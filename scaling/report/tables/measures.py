@@ -162,4 +162,6 @@ def again(points: Iterable[Point]) -> list[str]:
         return []
     made = f"{formats.plural(count, 'run')} {'was' if count == 1 else 'were'} made again"
     counts = "counts" if count == 1 else "count"
-    return [f"{made} at the end of the study, and {counts} in the block of the first attempt."]
+    return [
+        f"{made} (invalid or disturbed at first), and {counts} in the block of the first attempt."
+    ]

@@ -1,0 +1,61 @@
+"""Runs that other load disturbed are made again at once, within a bounded extra time.
+
+A run is chosen by what others took of the CPUs, never by its figure, and its first attempt stays in
+the journal, marked `suspect`. The second attempt is made when the machine is quiet, or has not
+become so for a while. What both cost is taken from the extra time; when that is used up, runs stay
+as they are, suspect.
+"""
+
+import time
+from collections.abc import Callable
+
+from scaling.journal.record import RunLine
+from scaling.machine.disturbance import MachineTimes, crowding, disturbance
+
+SHARE = 0.15  # of the time that the study still takes when it begins or is resumed
+MOST_WAIT_S = 10.0  # before a second attempt; noise of a machine lasts for 10 to 30 s
+SAMPLE_S = 0.5
+
+type Busy = Callable[[RunLine], str | None]  # what others took of the machine; None where little
+type Quiet = Callable[[int], bool]  # whether so many workers have a CPU each, now
+
+
+def is_quiet(workers: int) -> bool:
+    """Whether other programs leave a CPU to each of so many workers, seen for half a second."""
+    before = MachineTimes.now()
+    time.sleep(SAMPLE_S)
+    seen = disturbance(before, MachineTimes.now(), ours_cpu_s=0.0)
+    return not crowding(seen, workers)
+
+
+class ExtraTime:
+    """The extra time of a study: seconds left, and how they are spent."""
+
+    def __init__(
+        self,
+        busy: Busy,
+        quiet: Quiet = is_quiet,
+        clock: Callable[[], float] = time.monotonic,
+        share: float = SHARE,
+    ) -> None:
+        self.busy = busy
+        self.left_s = 0.0
+        self._quiet = quiet
+        self._clock = clock
+        self._share = share
+
+    def grant(self, study_s: float) -> None:
+        """Allow a share of the time that the study will take."""
+        self.left_s = self._share * study_s
+
+    def spend(self, seconds: float) -> None:
+        """A second attempt took so long."""
+        self.left_s -= seconds
+
+    def wait(self, workers: int) -> None:
+        """Wait until the machine is quiet, for some seconds at most."""
+        began = self._clock()
+        until = began + min(MOST_WAIT_S, self.left_s)
+        while not self._quiet(workers) and self._clock() < until:
+            pass
+        self.left_s -= self._clock() - began
