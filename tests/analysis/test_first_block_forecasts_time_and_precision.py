@@ -21,6 +21,7 @@ from scaling.run.session import drive
 from scaling.run.time_left import Left
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun
+from scaling.study.presets import PRESETS
 from tests.analysis.test_resume_is_replay import Pretended, Told, believes, opened, plan
 from tests.support.fabricate import Made, journal, run_line, with_
 
@@ -132,9 +133,10 @@ def test_a_study_with_intervals_reports_its_own_precision() -> None:
 
 def test_a_short_study_forecasts_what_the_default_would_reach() -> None:
     text = block_in_words(2, 3, Left(80), scatter=0.02)
-    width = 100 * expected_half_width(0.02, 8)
+    blocks = PRESETS["default"].blocks
+    width = 100 * expected_half_width(0.02, blocks)
     assert text == (
-        f"block 2 of 3 done · 1 min 20 s left · 8 blocks: ratios to about ± {width:.2g} %"
+        f"block 2 of 3 done · 1 min 20 s left · {blocks} blocks: ratios to about ± {width:.2g} %"
     )
 
 

@@ -9,13 +9,16 @@ from tests.benchmarks import (
     across_arms,
     against_bare_loop,
     against_plain_tasks,
+    families,
     large_journal,
     laws,
     load_against_queueing,
     load_against_wrk,
     memory_of_host,
+    precision,
     start_of_child,
     two_workers,
+    variance,
 )
 from tests.benchmarks.figure import Effort
 
@@ -30,6 +33,9 @@ BENCHMARKS = {
     "plain": against_plain_tasks,
     "load": load_against_wrk,
     "queue": load_against_queueing,
+    "families": families,
+    "variance": variance,
+    "precision": precision,
 }
 
 

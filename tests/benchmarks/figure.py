@@ -13,6 +13,11 @@ class Effort:
     pairs: int = 10
     window_s: float = 1.0
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether it is less than everything."""
+        return self.pairs < Effort().pairs
+
     @classmethod
     def quick(cls) -> Self:
         """Enough to see whether something is far off."""

@@ -1,0 +1,113 @@
+"""Simulated runs whose noise has the components that the published journals have.
+
+The logarithm of a run's throughput varies with the machine (slowly, so that neighbours share it),
+with the process (interned strings, addresses, hash seeds) and inside the window.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from scaling.analysis.statistics.estimate import median
+from scaling.journal.record import Cell
+from scaling.study.plan.order import NESTED, SHUFFLED, one_block
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Variances of the log throughput, in %², and the time constant of the machine's part.
+
+    The defaults are those of `python -m tests.benchmarks variance`, Xeon, network workloads: runs
+    of 2 s scatter by 4.5 % (20 %²), neighbours 2.6 s apart correlate by 0.35 and those 13 s apart
+    by 0.2, and means over 1 s inside a run scatter by 2.5 %. A window of w seconds has `inside`
+    times w ** -`fading` of it: 4.1 % over 0.1 s.
+    """
+
+    machine: float = 8.0
+    lasts_s: float = 20.0
+    process: float = 7.3
+    inside: float = 6.3
+    fading: float = 0.43
+
+
+@dataclass(frozen=True)
+class Design:
+    """How a study is measured: seconds of window and warm-up, and the order of its runs."""
+
+    window_s: float
+    warmup_s: float
+    order: int
+
+
+START_S = 0.27  # to start and close a child, on average
+BEFORE = Design(2.0, 0.3, SHUFFLED)
+AFTER = Design(0.4, 0.1, NESTED)
+
+
+def scale_cells() -> list[Cell]:
+    """The cells of the study `scale` on two cores, its A/A pairs included."""
+
+    def cell(workload: str, loop: str, n: int, *, twin: bool = False) -> Cell:
+        return Cell(
+            workload=workload, loop=loop, arm="3.14t", model="threads", workers=n, twin=twin
+        )
+
+    loops = {"compute": ["asyncio"], "shared": ["asyncio"]}
+    found = []
+    for workload in ("compute", "shared", "echo", "stream", "scrape"):
+        for loop in loops.get(workload, ["asyncio", "uvloop"]):
+            found += [cell(workload, loop, n) for n in (1, 2, 4)]
+        found.append(cell(workload, "asyncio", 2, twin=True))
+    return found
+
+
+def half_widths(design: Design, budget_s: float, noise: Noise, seed: int) -> list[float]:
+    """Relative half-widths of the twelve gains of the network workloads, after `budget_s`."""
+    rng = np.random.default_rng(seed)
+    cells = scale_cells()
+    run_s = design.window_s + design.warmup_s + START_S
+    blocks = int(budget_s / run_s / len(cells))
+    order = [run for block in range(blocks) for run in one_block(cells, block, seed, design.order)]
+    values = _machine(len(order), run_s, noise, rng)
+    own = noise.process + noise.inside * design.window_s**-noise.fading
+    values += rng.normal(0, np.sqrt(own), len(order))
+    by_run = {
+        (run.block, run.cell.workload, run.cell.loop, run.cell.workers): value
+        for run, value in zip(order, values, strict=True)
+        if not run.cell.twin
+    }
+    return [
+        _half_width(
+            [
+                by_run[block, workload, loop, n] - by_run[block, workload, loop, 1]
+                for block in range(blocks)
+            ]
+        )
+        for workload in ("echo", "stream", "scrape")
+        for loop in ("asyncio", "uvloop")
+        for n in (2, 4)
+    ]
+
+
+def gained(seed: int, budget_s: float = 600, noise: Noise | None = None) -> float:
+    """Half-widths of `AFTER` over those of `BEFORE`: the geometric mean over twelve ratios."""
+    after, before = (
+        half_widths(design, budget_s, noise or Noise(), seed) for design in (AFTER, BEFORE)
+    )
+    return float(np.exp(np.mean(np.log(after)) - np.mean(np.log(before))))
+
+
+def _machine(runs: int, run_s: float, noise: Noise, rng: np.random.Generator) -> np.ndarray:
+    """What the machine does to each run: an AR(1) process in time."""
+    kept = np.exp(-run_s / noise.lasts_s)
+    steps = rng.normal(0, np.sqrt(noise.machine), runs)
+    found = np.empty(runs)
+    found[0] = steps[0]
+    for place in range(1, runs):
+        found[place] = kept * found[place - 1] + np.sqrt(1 - kept**2) * steps[place]
+    return found
+
+
+def _half_width(percents: Sequence[float]) -> float:
+    return median(np.exp(np.array(percents) / 100), "×").relative_half_width
