@@ -13,7 +13,7 @@ from scaling.journal.record import Disturbance
 from scaling.machine.cgroup import cpu_folders
 
 # Of all CPUs: more steal than this makes a run suspect. It is the smallest difference that a
-# verdict counts as one, since nobody can work in CPU time that was not there.
+# verdict counts as one: workers cannot use CPU time that was not there.
 MOST_STEAL = 0.02
 
 # Of the workers' cores: less cannot be told from the scheduler's own work.

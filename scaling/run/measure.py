@@ -43,7 +43,7 @@ RESULTS = Path("results")
 class Prepared:
     """A study that can be run: its plan, and the arms it is run on.
 
-    `pins` stands for the packages of the children, `workers_source` for the code of the workloads,
+    `pins` is the digest of the children's packages, `workers_source` that of the workloads' code,
     a user's own included.
     """
 

@@ -32,7 +32,7 @@ class TimeLeft:
 
     A windowed run costs its warm-up and window, which are known, and an overhead, which is
     averaged over the runs measured; before the first it is the plan's estimate. A finite run costs
-    what runs of its cell have cost on average; before the first, nobody knows.
+    what runs of its cell have cost on average; before the first, it is unknown.
     """
 
     def __init__(self, inside_s: Inside, overhead_s: float) -> None:
@@ -83,5 +83,5 @@ class TimeLeft:
 
 
 def _name(cell: Cell) -> str:
-    """A twin takes as long as the cell that it repeats."""
+    """A hidden duplicate takes as long as the cell that it repeats."""
     return cell_key(replace(cell, twin=False))

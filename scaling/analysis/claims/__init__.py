@@ -1,6 +1,6 @@
-"""Claims: what others say of asyncio and of threads without the GIL, held against our figures.
+"""Claims that others make about asyncio and threads without the GIL, compared with our figures.
 
-judge([scaling.read("results/million")])    each claim with its word, our figure and theirs
+judge([scaling.read("results/million")])    each claim with its verdict, our figure and theirs
 table(…)                                    the same as a pandas frame
 """
 

@@ -1,4 +1,4 @@
-"""What a claim is: who says what, which cells test it, and the rule that decides."""
+"""A claim: who claims what, which cells test it, and the rule that decides."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ type Fields = dict[str, Any]
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Who says it. `where` it stands, for what has no `url`."""
+    """Who makes a claim. `where` it was made, if there is no `url`."""
 
     title: str
     author: str = ""
@@ -21,16 +21,16 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One claim: what `source` says, in a sentence of ours, and `theirs`, its figure in its words.
+    """One claim: what `source` claims, in our words, and `theirs`, its figure in its own words.
 
     `measure`, `cell` and `over` are those of `scaling.analysis.lookup.figure.figure`. Exactly one
     rule is given: the figure lies `between` two bounds, is `at_least` or `at_most` one, is the
-    `same` (a ratio of 1 within the study's margin), or is `falling`: each of these cells, told by
+    `same` (a ratio of 1 within the study's margin), or is `falling`: each of these cells, given by
     what it changes in `cell`, has more of the measure than the next one, by more than the margin.
-    `why` is the rule in words. `cores` are those that have to be there, `run` is the command that
-    measures the cells, `note` says what is different in ours.
+    `why` is the rule in words. `cores` are those that it needs, `run` is the command that
+    measures the cells, `note` is what differs in our measurement.
 
-    `cannot` stands instead of all that: the reason why it cannot be tested.
+    `cannot` replaces all that: the reason why it cannot be tested.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def cells(self) -> list[Fields]:
-        """Every cell that has to be measured, in full."""
+        """Every cell that the claim needs, in full."""
         if self.cell is None:
             return []
         if self.falling:
@@ -62,7 +62,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def cores_needed(self) -> int:
-        """How many physical cores it takes: by default one for each worker."""
+        """How many physical cores it needs: by default one for each worker."""
         return self.cores or max((named(cell).workers or 1 for cell in self.cells), default=1)
 
 

@@ -1,8 +1,7 @@
-"""What studies have to say on a claim: its figures from one of them, or why there are none.
+"""The figures that decide a claim, from one of the studies, or why there are none.
 
-Of several studies that have a claim's cells the one with the most blocks tells, but one that its
-controls make void comes last; of equals it is the first. A study counts only where its machine has
-the cores that the claim takes.
+Of several studies with a claim's cells the one with the most blocks is used, the first of equals; a
+void one comes last. A study counts only if its machine has the cores that the claim needs.
 """
 
 import math
@@ -23,7 +22,7 @@ from scaling.journal.record import Machine
 
 @dataclass(frozen=True, slots=True)
 class CheckedStudy:
-    """A journal, what its controls say, and how many cores its machine has for workers."""
+    """A journal with its controls judged, and the cores that its machine has for workers."""
 
     journal: Journal
     sound: Soundness
@@ -31,12 +30,12 @@ class CheckedStudy:
 
     @property
     def name(self) -> str:
-        """That of its folder: several studies may have been given one name."""
+        """The name of its folder, since several studies may have one name."""
         return self.journal.path.resolve().parent.name or self.journal.study.name
 
     @property
     def is_void(self) -> bool:
-        """Whether nothing of it can be believed."""
+        """Whether its controls fail, so that none of its figures counts."""
         return self.sound.status == "void"
 
 
@@ -49,20 +48,20 @@ class Evidence:
 
     @property
     def rank(self) -> tuple[bool, int]:
-        """Of several the highest is taken."""
+        """The evidence with the highest rank is used."""
         return not self.study.is_void, min(each.estimate.n for each in self.figures)
 
 
 @dataclass(frozen=True, slots=True)
 class NoEvidence:
-    """Why there are no figures; where they only have to be measured, `run` does that."""
+    """Why there are no figures; `run` is the command that would measure them, if any."""
 
     reason: str
     run: str = ""
 
 
 def study_of(journal: Journal) -> CheckedStudy:
-    """A journal with what has to be known of it.
+    """A journal with what judging a claim needs.
 
     Raises:
         UsageError: its frame holds several studies.
@@ -72,20 +71,20 @@ def study_of(journal: Journal) -> CheckedStudy:
 
 
 def cores_for_workers(machine: Machine) -> float:
-    """How many workers can have a core each, and not an efficiency core; 0 where nobody knows."""
+    """How many workers can have a full core each, not an efficiency core; 0 if unknown."""
     full = machine.physical_cores and machine.physical_cores - (machine.efficiency_cpus or 0)
     return min(filter(None, (full, machine.usable_cpus, machine.cpu_quota)), default=0)
 
 
 def evidence(claim: Claim, studies: Sequence[CheckedStudy]) -> Evidence | NoEvidence:
-    """The best that the studies have for a claim."""
+    """The best evidence that the studies have for a claim."""
     if claim.cannot:
         return NoEvidence(claim.cannot)
     if not studies:
         return NoEvidence("no study was given", claim.run)
     needed, most = claim.cores_needed, max(study.cores for study in studies)
     if most < needed:
-        there = f"the machine has {most:g}" if most else "how many there are is not known"
+        there = f"the machine has {most:g}" if most else "the number of cores is unknown"
         return NoEvidence(f"it takes {plural(needed, 'core')}; {there}")
     found: list[Evidence] = []
     missing: list[UsageError] = []
@@ -106,7 +105,7 @@ def evidence(claim: Claim, studies: Sequence[CheckedStudy]) -> Evidence | NoEvid
 
 
 def builds_differ(claim: Claim, study: CheckedStudy) -> str:
-    """In what the builds of a claim's arms differ and should not: `compiler, PGO`, or nothing."""
+    """What else the builds of a claim's arms differ in: `compiler, PGO`, or nothing."""
     arms = {str(cell.get("arm")) for cell in claim.cells}
     return ", ".join(each.fact for each in build_differences_of(study.journal.study, arms))
 

@@ -1,7 +1,7 @@
 """Claims judged: each with its word, the figures that decide, and the reason.
 
 No study names claims as its primary hypotheses, so the tests of all claims are one exploratory
-family: of the claims that are said to hold or not, at most 5 % are expected to be wrong.
+family: of the claims with the verdict holds or does not hold, at most 5 % are expected to be wrong.
 """
 
 import math
@@ -59,18 +59,18 @@ def judge(journals: Sequence[Journal], claims: Claims | None = None) -> list[Jud
     family = [part.question for some in parts for part in some]
     answers = iter(judge_all(family))
     tested = sum(math.isfinite(each.p_differs) for each in family)
-    told = []
+    results = []
     for (source, claim, known), some in zip(found, parts, strict=True):
         if isinstance(known, NoEvidence):
-            told.append(JudgedClaim(claim, source, UNTESTED, known.reason, run=known.run))
+            results.append(JudgedClaim(claim, source, UNTESTED, known.reason, run=known.run))
             continue
         verdicts = [next(answers).verdict for _ in some]
         word, reason = _decided(some, verdicts, tested) if some else (WORDS[0], VOID)
         study, ours = known.study, tuple(known.figures)
         doubt = study.sound.status if study.sound.warning else ""
         differ = builds_differ(claim, study)
-        told.append(JudgedClaim(claim, source, word, reason, ours, study.name, doubt, differ))
-    return told
+        results.append(JudgedClaim(claim, source, word, reason, ours, study.name, doubt, differ))
+    return results
 
 
 def _tests(claim: Claim, known: Evidence | NoEvidence) -> list[ClaimTest]:

@@ -1,4 +1,4 @@
-"""A list of claims read: TOML, checked field by field, with what is wrong told in a line."""
+"""A file of claims: TOML, checked field by field; every error is one line."""
 
 import re
 from importlib import resources
@@ -21,7 +21,7 @@ def read_claims(file: Path | None = None) -> Claims:
     """The claims in a file, by default those that come with the project.
 
     Raises:
-        UsageError: the file cannot be read, or says what does not fit: tells claim and field.
+        UsageError: the file cannot be read, or a value is wrong: the message has claim and field.
     """
     if file is None:
         return claims_in(
@@ -36,11 +36,11 @@ def claims_in(text: str, where: str) -> Claims:
     Raises:
         UsageError: as `read_claims`.
     """
-    said = document(text, where)
-    for key in said:
+    read = document(text, where)
+    for key in read:
         if key not in Claims.__struct_fields__:
             raise unknown("key", key, Claims.__struct_fields__, where=where)
-    sources, tables = said.get("sources", {}), said.get("claims", [])
+    sources, tables = read.get("sources", {}), read.get("claims", [])
     if not isinstance(sources, dict) or not isinstance(tables, list) or not tables:
         raise UsageError(f"{where}: expected [sources.NAME] tables and [[claims]] tables")
     known = {name: _source(table, f"{where}: source {name}") for name, table in sources.items()}

@@ -17,7 +17,7 @@ def table(judged: Sequence[JudgedClaim]) -> pd.DataFrame:
 
     `ours` is the median with its bounds `low` and `high` over `n` blocks, in `unit`, of `what` in
     the folder `study`; NaN and empty where the claim cannot be tested. `builds_differ` in what else
-    the builds are not alike, `run` is the command that measures what is missing.
+    the builds differ, `run` is the command that measures what is missing.
     """
     return pd.DataFrame([row for each in judged for row in _rows(each)], columns=list(COLUMNS))
 

@@ -1,6 +1,6 @@
 """The rules of claims as questions to figures, each with the answer that a claim needs.
 
-A claim is decided as a check of the gate is: the figure over its bound is held against 1
+A claim is decided as a check of the gate is: the figure over its bound is compared with 1
 (`scaling.analysis.statistics.verdict`). A claim holds if all its answers are as it needs them, and
 does not if one is proven to be another.
 """

@@ -31,7 +31,7 @@ class CheckedCell:
 
     @property
     def identity(self) -> tuple[Key, int]:
-        """What the same cell of another study has, too."""
+        """The key and N, which the same cell of another study has, too."""
         return replace(self.curve.key, study=""), self.point.workers
 
     def runs(self, measure: str) -> Floats:
@@ -51,7 +51,7 @@ def every(sections: Iterable[Section]) -> list[CheckedCell]:
 
 
 def chosen(sections: Iterable[Section], wanted: Filter) -> list[CheckedCell]:
-    """The cells that a filter lets through, maybe none; the controls only where they are named."""
+    """The cells that pass a filter, maybe none; controls only if they are named."""
     curves = [(section, curve) for section in sections for curve in section.curves]
     return [
         CheckedCell(section, curve, point)
@@ -62,7 +62,7 @@ def chosen(sections: Iterable[Section], wanted: Filter) -> list[CheckedCell]:
 
 
 def cells(sections: Sequence[Section], wanted: Filter) -> list[CheckedCell]:
-    """`chosen`, of which there are some.
+    """The cells that pass a filter, at least one.
 
     Raises:
         UsageError: a name or an N that no cell has, or nothing is left.
@@ -77,16 +77,16 @@ def cells(sections: Sequence[Section], wanted: Filter) -> list[CheckedCell]:
                 )
     passing = [curve for curve in curves if _passes(curve, wanted)]
     if not passing:
-        raise UsageError("gate: no curve of this study has all that was named; leave something out")
+        raise UsageError("gate: no curve of this study matches all options; leave one out")
     measured = {n for curve in passing for n in curve.workers}
     for n in wanted.at:
         if n not in measured:
-            told = ", ".join(map(str, sorted(measured)))
-            raise UsageError(f"gate: --at {n}: not measured; these curves have N = {told}")
+            ns = ", ".join(map(str, sorted(measured)))
+            raise UsageError(f"gate: --at {n}: not measured; these curves have N = {ns}")
     found = chosen(sections, wanted)
     if not found:
         raise UsageError(
-            "gate: no curve has an N above 1 with a core for each worker; name one with --at"
+            "gate: no curve has an N above 1 with a core for each worker; choose an N with --at"
         )
     return found
 

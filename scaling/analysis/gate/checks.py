@@ -1,7 +1,7 @@
 """The checks: each cell against each bound, judged together as one family.
 
 A check fails only where that is proven: its whole interval is below the bound, and stays so when
-Holm's correction heeds how many checks there are (`scaling.analysis.statistics.verdict`, with the
+Holm's correction accounts for the number of checks (`scaling.analysis.statistics.verdict`, with the
 bound in the place of 1). It holds only where that is proven, too; else it is inconclusive.
 """
 
@@ -60,10 +60,10 @@ def efficiencies(cells: Sequence[CheckedCell], least: float) -> list[_Open]:
     """
     above_one = [cell for cell in cells if cell.point.workers > 1]
     if not above_one:
-        raise UsageError("gate: efficiency is 1 at N = 1: say --at an N above it")
+        raise UsageError("gate: efficiency is 1 at N = 1; choose an N above 1 with --at")
     for cell in above_one:
         if 1 not in cell.curve.workers:
-            raise UsageError(f"gate: {cell.name}: efficiency is over N = 1, which was not measured")
+            raise UsageError(f"gate: {cell.name}: efficiency needs N = 1, which was not measured")
     return [
         _Open(cell.name, "efficiency", cell.point.efficiency, least, _over(cell, least))
         for cell in above_one
@@ -97,7 +97,7 @@ def _changes(pairs: list[tuple[CheckedCell, CheckedCell]], least: float) -> Iter
 
 
 def settle(family: Sequence[_Open], void: str = "") -> list[Check]:
-    """The checks with their words. From a study that its controls make `void` nothing is told."""
+    """The checks with their words. In a `void` study (the reason) all are inconclusive."""
     verdicts = judge([each.tested for each in family])
     return [
         _settled(each, verdict, len(family), void)
@@ -131,7 +131,7 @@ def limits_held(
     """Every cell against every bound, one family; `then` is of the study `limits.against`.
 
     Raises:
-        UsageError: there is nothing that a bound could be held against.
+        UsageError: no cell can be compared with a bound.
     """
     family: list[_Open] = []
     if limits.min_efficiency is not None:

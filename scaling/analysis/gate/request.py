@@ -1,4 +1,4 @@
-"""What is asked of the gate: which cells, and what they must hold."""
+"""What the gate checks: which cells against which bounds."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ class Limits:
     """Bounds as shares of 1: `min_efficiency` 0.8, `max_regression` 0.05 over the study `against`.
 
     Raises:
-        UsageError: no bound, half of one, or a share that is none.
+        UsageError: no bound, half of one, or one that nothing could fail.
     """
 
     min_efficiency: float | None = None
@@ -22,23 +22,23 @@ class Limits:
     against: Path | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be held."""
+        """Refuse bounds that are missing or that nothing could fail."""
         if self.min_efficiency is None and self.max_regression is None and self.against is None:
             raise UsageError(
-                "gate: say what must hold: --min-efficiency 0.8, or "
+                "gate: no bound given: use --min-efficiency 0.8, or "
                 "--against OLD --max-regression 5%, or both"
             )
         if (self.max_regression is None) != (self.against is None):
             raise UsageError("gate: --against OLD and --max-regression 5% go together")
         if self.min_efficiency == 0 or self.max_regression == 1:
-            raise UsageError("gate: an efficiency of 0, or a regression by all, always holds")
+            raise UsageError("gate: an efficiency of 0 or a regression of 100 % can never fail")
 
 
 def share(text: str | None, flag: str) -> float | None:
     """`5%` and `0.05` as 0.05; None stays None.
 
     Raises:
-        UsageError: it is no number from 0 to 1.
+        UsageError: it is not a number from 0 to 1.
     """
     if text is None:
         return None
@@ -50,7 +50,7 @@ def share(text: str | None, flag: str) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Names that a cell's fields may have, by field; a field that is not in it may have any.
+    """Allowed values of a cell's fields, by field; a field without an entry may have any.
 
     `at` are the Ns; empty: the largest N above 1 of each curve that has a core for each worker.
     """
@@ -59,13 +59,13 @@ class Filter:
     at: tuple[int, ...] = ()
 
 
-def filter_of(said: Mapping[str, Iterable[str] | None], at: Iterable[str] | None) -> Filter:
+def filter_of(typed: Mapping[str, Iterable[str] | None], at: Iterable[str] | None) -> Filter:
     """A filter from flags as typed: `a,b`, repeated, or both.
 
     Raises:
-        UsageError: a flag has no value in it, or an N is no whole number from 1 on.
+        UsageError: a flag has no value, or an N is not a whole number from 1 on.
     """
-    names = {name: values_in(texts or (), f"--{name}") for name, texts in said.items()}
+    names = {name: values_in(texts or (), f"--{name}") for name, texts in typed.items()}
     ns = values_in(at or (), "--at")
     for text in ns:
         if not text.isdecimal() or int(text) < 1:

@@ -14,7 +14,7 @@ MOST_SERVICE_BUSY = 0.70
 
 
 def throttled(batch: Batch) -> Found:
-    """A cgroup quota held the run back."""
+    """A cgroup quota throttled the run."""
     held_s, finish_s = batch.figures["throttled_s"], batch.figures["finish_s"]
     counted_s = np.where(np.isfinite(finish_s), finish_s, batch.figures["window_s"])
     for row in batch.where(held_s > MOST_THROTTLED * counted_s):

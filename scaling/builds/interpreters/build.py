@@ -101,17 +101,17 @@ def work(
     started = clock()
     expected_s = sum(step.expected_s for step in steps)
     before_s = 0.0
-    said = 0
+    reported = 0
     for step in steps:
         seen = 0
 
         def on_line(step: BuildStep = step, before_s: float = before_s) -> None:
-            nonlocal seen, said
+            nonlocal seen, reported
             seen += 1
             done = (before_s + step.expected_s * min(seen / step.lines, 1.0)) / expected_s
-            if int(done * 10) > said:
-                said = int(done * 10)
-                say(f"  {name}: {said * 10} %, {_minutes(clock() - started)} so far")
+            if int(done * 10) > reported:
+                reported = int(done * 10)
+                say(f"  {name}: {reported * 10} %, {_minutes(clock() - started)} so far")
 
         code = follow(step.command, folder=folder, log=log, on_line=on_line)
         if code != 0:
