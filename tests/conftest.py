@@ -11,7 +11,7 @@ from scaling.journal.record import Description
 from scaling.run.prepare import describe
 from tests.support.children import BEGINNING
 
-# How long an example takes is the machine's doing, and no promise of ours.
+# How long an example takes depends on the machine; no test asserts it.
 settings.register_profile(
     "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
@@ -31,16 +31,16 @@ def theirs(tmp_path: Path) -> Callable[[str], str]:
 
 @pytest.fixture(scope="module")
 def described_once() -> Iterator[None]:
-    """An environment takes two seconds to describe itself, and says the same every time."""
-    told: dict[tuple[str, ...], Description] = {}
+    """Describe each environment once per file: it takes two seconds and never changes."""
+    known: dict[tuple[str, ...], Description] = {}
 
     def once(python: str, environment: Mapping[str, str], own: Sequence[str] = ()) -> Description:
-        if own:  # which may be another one the next time
+        if own:  # a user's workload may change
             return describe(python, environment, own)
         asked = {**environment, "PYTHONPATH": ""}  # a folder that is made each time
         settings = sorted(f"{name}={each}" for name, each in asked.items() if "PYTHON" in name)
         arm = (python, *settings)
-        return told.get(arm) or told.setdefault(arm, describe(python, environment))
+        return known.get(arm) or known.setdefault(arm, describe(python, environment))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("scaling.run.prepare.describe", once)

@@ -13,7 +13,7 @@ from scaling.analysis.table.labels import slug
 from scaling.report.claims_view import markdown
 from scaling.report.files import TABLES, write_tables
 from scaling.report.publish.folder import PUBLISHED, write_descriptions
-from tests.support.published import FOLDERS, alike, name_of, read, told
+from tests.support.published import FOLDERS, alike, name_of, read, results_of
 
 TITLE = "{http://www.w3.org/2000/svg}title"
 
@@ -24,7 +24,7 @@ def test_there_are_some() -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
 def test_tables_and_descriptions_are_made_of_the_journal(folder: Path, tmp_path: Path) -> None:
-    write_tables(told(folder), tmp_path)
+    write_tables(results_of(folder), tmp_path)
     write_descriptions(read(folder), tmp_path)
     made = {file.name for file in tmp_path.iterdir()}
     assert made == {file.name for file in folder.iterdir()} & made
@@ -64,7 +64,7 @@ def test_every_plot_is_there_and_no_picture_that_is_none(folder: Path) -> None:
         title = ET.parse(plot).getroot().find(f".//{TITLE}")
         assert title is not None or "<dc:title>" in plot.read_text(encoding="utf-8")
     names = {plot.name for plot in plots}
-    for section in told(folder).sections:
+    for section in results_of(folder).sections:
         points = [point for curve in section.curves for point in curve.points]
         drawn = f"{slug(section.label)}-{section.sizing}-throughput.svg" in names
         assert drawn == any(point.throughput.n for point in points)

@@ -1,4 +1,4 @@
-"""A headless Chromium, spoken to through a pipe in its DevTools protocol: no port, no package.
+"""A headless Chromium, driven through a pipe by its DevTools protocol: no port, no package.
 
 https://chromedevtools.github.io/devtools-protocol/
 """
@@ -54,7 +54,7 @@ class Chromium:
             self._events.append(self._next())
 
     def events(self, method: str, session: str) -> list[dict[str, Any]]:
-        """What such events of a session have told so far."""
+        """The parameters of all such events of a session so far."""
         mine = [each for each in self._events if each.get("sessionId") == session]
         return [each["params"] for each in mine if each.get("method") == method]
 
@@ -64,8 +64,8 @@ class Chromium:
             assert more, "Chromium has ended"
             self._unread += more
         message, _, self._unread = self._unread.partition(b"\0")
-        told: dict[str, Any] = json.loads(message)
-        return told
+        decoded: dict[str, Any] = json.loads(message)
+        return decoded
 
 
 class Page:
@@ -92,32 +92,32 @@ class Page:
         return self._browser.ask(method, self._session, **parameters)
 
     def value_of(self, expression: str) -> Any:
-        """What a JavaScript expression comes to in the page, which need not allow scripts."""
+        """The value of a JavaScript expression, also in a page that allows no scripts."""
         answer = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
     @property
     def requests(self) -> list[str]:
-        """The addresses of everything that the page has asked for, itself first."""
+        """The addresses of everything that the page has requested, itself first."""
         sent = self._browser.events("Network.requestWillBeSent", self._session)
         return [each["request"]["url"] for each in sent]
 
     @property
     def heard(self) -> list[tuple[str, str]]:
-        """Role and name of everything that a screen reader is told of."""
+        """Role and name of everything that a screen reader announces."""
         nodes = self.ask("Accessibility.getFullAXTree")["nodes"]
-        told = [node for node in nodes if not node["ignored"]]
-        return [(n["role"]["value"], n.get("name", {}).get("value", "")) for n in told]
+        announced = [node for node in nodes if not node["ignored"]]
+        return [(n["role"]["value"], n.get("name", {}).get("value", "")) for n in announced]
 
     def screenshot(self) -> bytes:
-        """What is seen of the page first, as PNG."""
+        """The visible part of the page, as PNG."""
         return base64.b64decode(self.ask("Page.captureScreenshot", format="png")["data"])
 
 
 @contextmanager
 def chromium(profile: Path) -> Iterator[Chromium]:
-    """A browser with a profile of its own; where there is none the test fails and says why."""
+    """A browser with its own profile; the test fails with the reason if none is installed."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         pytest.fail(MISSING)

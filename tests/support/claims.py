@@ -1,4 +1,4 @@
-"""Makes lists of claims and studies to hold them against, for tests of claims."""
+"""Fabricates lists of claims, and studies to check them with."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +22,7 @@ CELL = '{ workload = "echo", arm = "3.14t", workers = 2 }'
 
 
 def claim(rule: str, *, name: str = "twice", cell: str = CELL, measure: str = "speedup") -> str:
-    """One claim that has all it needs, with a rule and whatever else is said."""
+    """The TOML of one complete claim with this rule."""
     return f"""
 [[claims]]
 name = "{name}"
@@ -37,8 +37,9 @@ run = "scaling run --study scale --arm 3.14t"
 """
 
 
-def claims(*told: str) -> Claims:
-    return claims_in(SOURCE + "".join(told), "claims.toml")
+def claims(*tables: str) -> Claims:
+    """The list made from these tables of TOML."""
+    return claims_in(SOURCE + "".join(tables), "claims.toml")
 
 
 def study(
@@ -52,7 +53,7 @@ def study(
     return scaling.read(folder)
 
 
-def judged(journal: Journal, *told: str) -> JudgedClaim:
-    """The first of some claims, held against one study."""
-    first, *_ = judge([journal], claims(*told))
+def judged(journal: Journal, *tables: str) -> JudgedClaim:
+    """The first of some claims, checked with one study."""
+    first, *_ = judge([journal], claims(*tables))
     return first

@@ -16,7 +16,7 @@ def finite(
     figures: Callable[[RunLine], Figures] = lambda _: {},
     latency: Latency | None = None,
 ) -> Callable[[RunLine], RunLine]:
-    """Makes a finite run of a windowed one: each worker does `operations` in the time told.
+    """Makes a finite run of a windowed one: each worker does `operations` in `took_s`.
 
     Its figures, and the latencies of its operations, are every worker's.
     """

@@ -1,4 +1,4 @@
-"""Interpreters, commands and listeners that only pretend, for tests of what is done with them."""
+"""Fakes of interpreters and of uv, for tests of the code that uses them."""
 
 import json
 import subprocess
@@ -10,12 +10,12 @@ from scaling.builds.interpreters import Interpreter
 
 
 def say_nothing(line: str) -> None:
-    """For who does not look at what is said."""
+    """Discard a line of output."""
     del line
 
 
 def interpreter(build: str = "3.14t", version: str = "3.14.7", **other: Any) -> Interpreter:
-    """An interpreter that is nowhere."""
+    """An interpreter that is not installed anywhere."""
     facts: dict[str, Any] = {
         "executable": Path(f"/nowhere/{other.get('origin', 'PATH')}/{version}/python{build}"),
         "origin": "PATH",
@@ -25,7 +25,7 @@ def interpreter(build: str = "3.14t", version: str = "3.14.7", **other: Any) -> 
 
 
 def answer(stdout: str = "", stderr: str = "", code: int = 0) -> subprocess.CompletedProcess[str]:
-    """What a command gave back."""
+    """The result of a command."""
     return subprocess.CompletedProcess([], code, stdout, stderr)
 
 
@@ -54,7 +54,7 @@ def python_script(path: Path, version: str, *, free_threaded: bool, **other: Any
 
 
 class Uv:
-    """Stands in for uv: answers each command by its first matching rule, and keeps the commands."""
+    """A fake uv: answers each command by its first matching rule, and records the commands."""
 
     def __init__(
         self, *rules: tuple[str, subprocess.CompletedProcess[str] | Callable[[str], object]]

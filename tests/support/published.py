@@ -1,4 +1,4 @@
-"""The studies in results/published, each read once for all tests; and when two files are alike."""
+"""The studies in results/published, each read once for all tests, and a comparison of files."""
 
 import re
 from functools import cache
@@ -23,7 +23,7 @@ read = cache(read_journal)
 
 
 @cache
-def told(folder: Path) -> StudyResults:
+def results_of(folder: Path) -> StudyResults:
     journal: Journal = read(folder)
     return StudyResults.of(journal)
 

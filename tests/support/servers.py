@@ -1,4 +1,4 @@
-"""Starts the news site and the responder as their users do, for the tests that need one."""
+"""Starts the news site and the responder in processes of their own."""
 
 import contextlib
 import http.client
@@ -39,7 +39,7 @@ def responder_command(*options: str) -> list[str]:
 def start(
     *options: str, command: Callable[..., list[str]] = site_command
 ) -> Iterator["subprocess.Popen[str]"]:
-    """Start a server with its standard streams in our hands; none outlives the block."""
+    """Start a server with pipes as its standard streams; it ends with the block."""
     with subprocess.Popen(
         command(*options),
         stdin=subprocess.PIPE,
@@ -57,33 +57,33 @@ def start(
 
 
 def ready(site: "subprocess.Popen[str]") -> dict[str, Any]:
-    """Wait for the line that says that the site answers."""
+    """Wait until the site answers; return the facts that it prints then."""
     assert site.stdout
     line = site.stdout.readline()
     assert line, site.communicate()[1]
-    told: dict[str, Any] = json.loads(line)
-    return told
+    facts: dict[str, Any] = json.loads(line)
+    return facts
 
 
 def last_words(site: "subprocess.Popen[str]") -> str:
-    """End the site's input, wait for its end, and return what it said after it was ready.
+    """Close the site's input, wait for its end, and return what it printed after it was ready.
 
-    Asyncio's debug mode tells of callbacks that took long, which on a busy machine any may.
+    Without the warnings of asyncio's debug mode about slow callbacks: on a busy machine any may be.
     """
-    out, told = site.communicate(timeout=LIMIT_S)
-    return out + "".join(line for line in told.splitlines(True) if " took " not in line)
+    out, errors = site.communicate(timeout=LIMIT_S)
+    return out + "".join(line for line in errors.splitlines(True) if " took " not in line)
 
 
 @contextlib.contextmanager
 def running_site(*options: str, command: Callable[..., list[str]] = site_command) -> Iterator[str]:
-    """Serve the news while the block runs; give its URL. Nothing may be said on stderr."""
+    """Serve the news while the block runs; give its URL. Nothing may be printed on stderr."""
     with start("--until-eof", *options, command=command) as site:
         url: str = ready(site)["urls"][0]
         try:
             yield url
         finally:
-            said = last_words(site)
-        assert (site.returncode, said) == (0, "")
+            printed = last_words(site)
+        assert (site.returncode, printed) == (0, "")
 
 
 def running_responder(*options: str) -> contextlib.AbstractContextManager[str]:

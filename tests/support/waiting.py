@@ -1,4 +1,4 @@
-"""Waits for what a machine may take its time over, so that no test depends on how long it takes."""
+"""Waits for events, so that no test depends on how long something takes."""
 
 import subprocess
 import time
@@ -19,12 +19,12 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 
 
 def says(file: Path, lines: int = 1) -> bool:
-    """Whether somebody has written so many lines, to the last one's end."""
+    """Whether a file has so many complete lines."""
     return file.exists() and file.read_text().count("\n") >= lines
 
 
 def limit_from(monkeypatch: pytest.MonkeyPatch, is_so: Callable[[], bool]) -> None:
-    """Have the time limit of a run counted from when `is_so`: it may take seconds to start."""
+    """Start the time limit of a run only when `is_so`: it may take seconds to start."""
     whole = subprocess.Popen.wait
 
     def wait(process: subprocess.Popen[Any], timeout: float | None = None) -> int:
