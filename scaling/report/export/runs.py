@@ -1,9 +1,9 @@
 """The frame for other programs: a row for each run, as Parquet or as CSV.
 
-Both have the columns of `scaling.analysis.table.columns`, in that order, invalid runs and twins
-among them. What is no plain value is JSON: a list of words or sentences, the dict of a workload's
-own figures. In a Parquet file every column carries its unit and its definition, the file what
-`about` tells; CSV has no place for them, and units are in the names.
+Both have the columns of `scaling.analysis.table.columns` in that order, and all runs, invalid ones
+and duplicates included. Lists of words or sentences and the dict of a workload's own figures are
+written as JSON. A Parquet file also has each column's unit, definition and whether more or less is
+better, and the metadata of `about`; CSV has no place for them, but units are in the names.
 """
 
 import json
@@ -35,7 +35,11 @@ def write_parquet(journal: Journal, file: Path) -> None:
     table = pa.Table.from_pandas(plain(journal.frame), preserve_index=False)
     described = [
         field.with_metadata(
-            {"unit": COLUMNS[field.name].unit, "definition": COLUMNS[field.name].definition}
+            {
+                "unit": COLUMNS[field.name].unit,
+                "definition": COLUMNS[field.name].definition,
+                "better": COLUMNS[field.name].better,
+            }
         )
         for field in table.schema
     ]

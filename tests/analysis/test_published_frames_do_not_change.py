@@ -1,0 +1,51 @@
+"""Every version loads the published journals into the same frames.
+
+`published_frames.json` has a digest of each column over all journals, made before the table package
+was rewritten for speed (2026-11-22); `details` has none, because these are sentences for people. A
+column that changes on purpose gets a new digest, and the commit says why.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.support.published import FOLDERS, name_of, read
+
+DIGESTS = Path(__file__).with_name("published_frames.json")
+DIGITS = 8  # machines round differently in the last ones
+
+
+def digest(frames: dict[str, pd.DataFrame], column: str) -> str:
+    """Of the column in all frames, by the order of their names."""
+    found = hashlib.sha256()
+    for name in sorted(frames):
+        texts = [_text(value) for value in frames[name][column]]
+        found.update("\n".join((name, *texts)).encode())
+    return found.hexdigest()[:16]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, dict):
+        return str({name: _text(each) for name, each in value.items()})
+    return f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)
+
+
+@pytest.fixture(scope="module")
+def frames() -> dict[str, pd.DataFrame]:
+    return {name_of(folder): read(folder).frame for folder in FOLDERS}
+
+
+@pytest.mark.parametrize("column", json.loads(DIGESTS.read_text(encoding="utf-8")))
+def test_a_column_has_the_values_it_had(frames: dict[str, pd.DataFrame], column: str) -> None:
+    known = json.loads(DIGESTS.read_text(encoding="utf-8"))
+    assert digest(frames, column) == known[column]
+
+
+def test_a_changed_value_is_noticed(frames: dict[str, pd.DataFrame]) -> None:
+    name, frame = next(iter(frames.items()))
+    column = "throughput_per_s"
+    changed = frame.assign(**{column: frame[column] * (1 + 1e-6)})
+    assert digest({**frames, name: changed}, column) != digest(frames, column)
