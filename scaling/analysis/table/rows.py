@@ -69,9 +69,9 @@ class Rows(dict[str, Any]):
         """What each process (or sub-interpreter) of each run reported of itself."""
         return [list(processes(run)) for run in self.runs]
 
-    @cached_property
+    @property
     def batch(self) -> Batch:
-        """The runs, ready to be judged."""
+        """The runs, ready to be judged. (Kept, it would make a cycle that holds all their memory.)"""
         measured = [
             run.outcome == "measured" and record is not None and record.outcome == "measured"
             for run, record in zip(self.runs, self.records, strict=True)
