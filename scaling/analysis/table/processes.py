@@ -22,8 +22,13 @@ def allocator_state(minor_faults_per_op: float) -> str | None:
 
 
 def _gil_enabled(rows: "Rows") -> list[bool | None]:
-    seen = ([state for each in every for state in each.gil.seen] for every in rows.processes)
-    return [any(states) if states else None for states in seen]
+    return [_ever(each.gil.seen for each in every) for every in rows.processes]
+
+
+def _ever(readings: Iterable[tuple[bool, ...]]) -> bool | None:
+    """Whether it was on at any reading; None without one."""
+    states = {state for seen in readings for state in seen}
+    return max(states, default=None)
 
 
 def _allocator(rows: "Rows") -> list[str | None]:

@@ -71,7 +71,10 @@ class Rows(dict[str, Any]):
 
     @property
     def batch(self) -> Batch:
-        """The runs, ready to be judged. (Kept, it would make a cycle that holds all their memory.)"""
+        """The runs, ready to be judged; not cached, because it refers to these columns.
+
+        Such a cycle would hold their memory while the garbage collector is off.
+        """
         measured = [
             run.outcome == "measured" and record is not None and record.outcome == "measured"
             for run, record in zip(self.runs, self.records, strict=True)

@@ -92,9 +92,11 @@ def tasks_left(batch: Batch) -> Found:
     """Something of the workload ran on after closing: it may have run beside the work, too."""
     for row in batch.rows:
         record = batch.runs[row].record
-        workers = record.workers if record else []
-        pending = sum(each.pending_tasks for each in workers)
-        hung = sum(each.hung for each in workers)
+        left = (
+            [each for each in record.workers if each.pending_tasks or each.hung] if record else []
+        )
+        pending = sum(each.pending_tasks for each in left)
+        hung = sum(each.hung for each in left)
         if pending:
             detail = f"{pending} task(s) still ran after the workload had closed"
             yield row, Finding("tasks-left", "suspect", detail)

@@ -22,13 +22,13 @@ type Fault = Callable[[ProcessFacts, Expectation], str | None]
 
 def gil_flipped(batch: Batch) -> Found:
     """The GIL changed its state after the process had started as its arm asks."""
-    for row, detail in _by_process(batch, _flipped):
+    for row, detail in _by_process(batch, _flipped, attrgetter("gil")):
         yield row, Finding("gil-flipped", "invalid", detail)
 
 
 def settings_lost(batch: Batch) -> Found:
     """A process did not have a setting of its arm, its CPUs or its loop, or had another one."""
-    by_process = dict(_by_process(batch, _lost))
+    by_process = dict(_by_process(batch, _lost, _reported))
     for row in batch.rows:
         run = batch.runs[row]
         reads_back = batch.expected[row].reads_back
@@ -54,13 +54,18 @@ def other_build(found: ProcessFacts, asked: PythonFacts | None) -> str | None:
     return None
 
 
-def _by_process(batch: Batch, fault: Fault) -> Iterator[tuple[int, str]]:
-    """The first fault among the processes of each run that has one."""
-    known: dict[tuple[object, ...], str | None] = {}
+def _by_process(
+    batch: Batch, fault: Fault, facts: Callable[[ProcessFacts], object]
+) -> Iterator[tuple[int, str]]:
+    """The first fault among the processes of each run that has one.
+
+    `facts` are those that the fault depends on: processes that share them are judged once.
+    """
+    known: dict[tuple[str, object], str | None] = {}
     for row in batch.rows:
         asked, run = batch.expected[row], batch.runs[row]
         for process in processes(run):
-            reported = (run.cell.arm, _reported(process))
+            reported = (run.cell.arm, facts(process))
             if reported not in known:
                 known[reported] = fault(process, asked)
             if wrong := known[reported]:

@@ -26,6 +26,7 @@ def summary(results: StudyResults) -> pd.DataFrame:
     about = study_columns(results)
     rows = []
     for section in results.sections:
+        shown = measures(section)
         for curve in section.curves:
             for point in curve.points:
                 row: dict[str, object] = {
@@ -41,7 +42,7 @@ def summary(results: StudyResults) -> pd.DataFrame:
                     "memory_kind": curve.memory_kind,
                     **about,
                 }
-                for measure in measures(section):
+                for measure in shown:
                     row |= estimate_columns(measure.column, measure.of(point))
                 rows.append(row | estimate_columns(SLOPE, curve.slope))
     return pd.DataFrame(rows)
