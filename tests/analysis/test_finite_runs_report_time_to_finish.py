@@ -101,7 +101,7 @@ def test_an_early_finisher_is_no_idler_but_a_wide_gap_is_suspect(tmp_path: Path)
     apart = rows(tmp_path, [worker(1.0), worker(2.0)])
     assert apart["reasons"].tolist() == [("uneven-finish",)]
     assert apart["validity"].tolist() == ["suspect"]
-    assert "done 50% of the time before the last" in apart["details"][0][0]
+    assert "finished 50% of the time before the last" in apart["details"][0][0]
 
 
 def test_a_worker_that_did_nothing_at_all_is_idle(tmp_path: Path) -> None:
