@@ -1,1 +1,1 @@
-"""What every package here needs and none is about: errors, number formats, whole-file writes."""
+"""What all packages need: errors, number formats, printing, whole-file writes."""

@@ -1,4 +1,4 @@
-"""Tables of a TOML file as structs, and what is wrong with them in a writer's words."""
+"""Tables of a TOML file as structs; errors in the words of people who write TOML."""
 
 import re
 import tomllib
@@ -9,7 +9,7 @@ import msgspec
 from scaling.base.errors import UsageError
 from scaling.base.suggest import unknown
 
-# What msgspec and TOML call the same thing, in plain words.
+# Plain words for the types that msgspec names.
 WORDS = {
     "array": "list",
     "object": "table",
@@ -55,9 +55,9 @@ def title(kind: str, number: int, table: object) -> str:
     return f"{kind} {number} ({name})" if isinstance(name, str) else f"{kind} {number}"
 
 
-def _types(told: str) -> str:
+def _types(names_in: str) -> str:
     """`float | str | null` as "number or text"."""
-    names = [name for name in told.split(" | ") if name != "null"]
+    names = [name for name in names_in.split(" | ") if name != "null"]
     return " or ".join(WORDS.get(name, name) for name in names)
 
 

@@ -1,10 +1,10 @@
-"""The words that a study chooses among, in the order in which they are told: one home for all."""
+"""The names of models and sizings, in the order in which they are listed."""
 
 from collections.abc import Mapping
 
 MODELS = ("threads", "processes", "interpreters")
 
-# What one worker is, under each of them.
+# What one worker is, under each model.
 WORKER: Mapping[str, str] = {
     "threads": "thread",
     "processes": "process",

@@ -1,4 +1,4 @@
-"""When two things are the same: a cell by its key, a study by what it asks and where it runs."""
+"""Identity: of a cell, by its key; of a study, by what it asks and where it runs."""
 
 import hashlib
 import json
@@ -10,8 +10,8 @@ import msgspec
 
 from scaling.journal.record import ArmRecord, Cell, Machine, StudyLine
 
-# What must not have changed on a machine for its runs to be comparable. Its memory is not in it:
-# the kernel's figure may differ a little from one boot to the next.
+# What must be the same for runs to be comparable. Memory is left out: the kernel's figure can
+# differ a little between boots.
 MACHINE_KEYS = (
     "id",
     "cpu_model",
@@ -32,7 +32,7 @@ def canonical(value: object) -> str:
 
 
 def cell_key(cell: Cell) -> str:
-    """What a cell is known by. The region is left out: it follows from the machine."""
+    """The key of a cell. The region is left out: it follows from the machine."""
     fields = msgspec.structs.asdict(cell)
     del fields["region"]
     return canonical(fields)
@@ -40,7 +40,7 @@ def cell_key(cell: Cell) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """All that must be the same for a journal to be gone on with.
+    """All that must be the same to resume a journal.
 
     `study` is the settled study, `pins` and `workers_source` are digests of the children's
     requirements and of the source of `workers`.
@@ -58,7 +58,7 @@ class Identity:
         return hashlib.sha256(canonical(asdict(self)).encode()).hexdigest()
 
     def differences(self, other: "Identity") -> tuple[str, ...]:
-        """What is not the same as in `other`, in words for a message; empty if all is."""
+        """What differs from `other`, in words for a message; empty if nothing does."""
         words = {
             "study": "the study",
             "machine": "the machine",
@@ -94,7 +94,7 @@ def identity(
 
 
 def identity_of(line: StudyLine) -> Identity:
-    """The identity of the study that a journal's first line tells of."""
+    """The identity of the study in a journal's first line."""
     return identity(
         study=line.study,
         machine=line.machine,

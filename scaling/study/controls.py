@@ -1,4 +1,4 @@
-"""The control workloads: what every study runs to find out whether its figures can be believed.
+"""The control workloads: every study runs them to check that its figures can be trusted.
 
 `compute` shares nothing and must scale where there is no GIL; `shared` has an attribute that all
 workers write and must not. What they show is judged in `scaling.analysis.controls`.
@@ -20,7 +20,7 @@ CONTROLS: Mapping[str, Mapping[str, ParameterValue]] = {
 MODEL = "threads"  # the model whose scaling depends on the GIL and on what is shared
 LOOP = "asyncio"  # the loop has no part in either control: one is enough
 SIZING = "weak"
-COUNTS = (1, 2)  # two workers tell, and a study that asks for more of them has more told
+COUNTS = (1, 2)  # two workers are enough; a study may ask for more
 FEWEST_CORES = 2  # nothing can scale on less
 
 
@@ -35,8 +35,7 @@ def with_controls(
 ) -> Study:
     """The settled study with the controls that it lacks, each as an entry of its own.
 
-    None are added where the study says so, and where the machine has one core: nothing can be
-    told there.
+    None are added if the study says so, or if the machine has one core: nothing can scale there.
     """
     if not study.controls or usable_cores < FEWEST_CORES:
         return study
@@ -51,7 +50,7 @@ def with_controls(
 
 
 def _holds(entry: WorkloadEntry, name: str, arms: Collection[str]) -> bool:
-    """Whether a settled entry runs the control `name` on all arms anyway, on whatever loop."""
+    """Whether a settled entry already runs the control `name` on all arms, on any loop."""
     swept = all(
         value in entry.parameters.get(parameter, ()) for parameter, value in CONTROLS[name].items()
     )

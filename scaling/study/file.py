@@ -1,6 +1,5 @@
 """Study files: TOML as a person writes it, checked key by key; on disk or built in."""
 
-import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -33,8 +32,8 @@ def _table(name: str, options: Iterable[Option], *fields: tuple[Any, ...]) -> ty
         if option.default is not None:
             default = option.default
             about["default"] = list(default) if isinstance(default, tuple) else default
-        told = Meta(description=option.help, extra_json_schema=about)
-        keys.append((option.key, Annotated[option.kind.type, told] | UnsetType, UNSET))
+        meta = Meta(description=option.help, extra_json_schema=about)
+        keys.append((option.key, Annotated[option.kind.type, meta] | UnsetType, UNSET))
         if option.formerly:
             old = Meta(
                 description=f"Older name of {option.key}.", extra_json_schema={"deprecated": True}
@@ -91,9 +90,8 @@ def load_study_file(name: str) -> StudyFile:
 
 
 def built_in_summary(name: str) -> str:
-    """The first sentence of the comment that a built-in study begins with."""
-    lines = itertools.takewhile(lambda line: line.startswith("# "), built_in_text(name).split("\n"))
-    return " ".join(line.removeprefix("# ") for line in lines).partition(". ")[0].rstrip(".") + "."
+    """The first line of a built-in study, which says in a sentence what it is about."""
+    return built_in_text(name).partition("\n")[0].removeprefix("# ")
 
 
 def study_file_of(document: Mapping[str, Any], source: str) -> StudyFile | None:

@@ -1,4 +1,4 @@
-"""Parameters of workloads: what a study file or `--set` says, made what `--describe` asks for.
+"""Parameters of workloads: values of a study file or `--set`, checked against `--describe`.
 
 The description document of the child (`ParameterFacts`) is the only source of names, types and
 limits; nothing of the workload is imported here.

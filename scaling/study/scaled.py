@@ -1,7 +1,7 @@
-"""What `--scale` does: a workload's amounts (operations, tasks, in flight) made smaller or larger.
+"""What `--scale` does: it multiplies the amounts of a workload (operations, tasks, in flight).
 
-Which parameters are amounts, the workload itself says (`scaled` in its description). The settled
-study holds what really is run, and everything that is told of a scaled study says that it is one.
+The workload says which parameters are amounts (`scaled` in its description). The settled study has
+the amounts that are run, and all output about a scaled study says that it is scaled.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from typing import Any
 from scaling.base.formats import percent
 from scaling.journal.record import ParameterFacts, ParameterValue, WorkloadFacts
 
-MUCH = 1_000_000  # operations per worker from which a finite run may well take a minute
+MUCH = 1_000_000  # operations per worker from which a finite run can take a minute
 
 
 def scaled(

@@ -1,7 +1,7 @@
-"""A study held against what can be run: names known, parameters typed, worker counts chosen.
+"""A study is settled: its names are checked, parameters typed, worker counts chosen.
 
-What comes out says everything in full, so that two ways of asking for the same study settle into
-the same one: it is what the journal keeps and what a resumed study is compared with.
+A settled study says everything in full, so that two ways of asking for the same study give the same
+settled one. The journal keeps it, and a resumed study is compared with it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,8 +21,8 @@ def settle(
 ) -> Study:
     """Fill in what only the child environments and the machine know.
 
-    `descriptions` has one `--describe` document an arm, by the arm's name; `worker_counts` are used
-    where the study leaves them to the topology. Every entry of the result has all its lists, and
+    `descriptions` has one `--describe` document per arm, by the arm's name; `worker_counts` are
+    used if the study leaves them to the topology. Every entry of the result has all its lists, and
     every parameter a list of the values it takes.
 
     Raises:

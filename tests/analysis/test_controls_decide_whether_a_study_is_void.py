@@ -274,7 +274,7 @@ def test_a_study_without_controls_gets_them_on_every_arm() -> None:
 def test_controls_that_a_study_has_are_not_run_twice() -> None:
     plan = planned(Options(workload=("compute,shared,echo",), workers=("1,2,4",)))
     assert controls(plan) == []
-    assert controls_line(plan) == "the controls are among these"
+    assert controls_line(plan) == "the study has its own controls"
 
 
 @pytest.mark.parametrize(
@@ -297,7 +297,7 @@ def test_another_rung_alone_does_not_stand_for_the_control() -> None:
 def test_controls_are_left_out_where_one_says_so_or_has_one_core() -> None:
     without = planned(Options(workload=("echo",), controls=False))
     assert controls(without) == []
-    assert controls_line(without).startswith("controls left out")
+    assert controls_line(without).startswith("no controls")
     small = planned(Options(workload=("echo",)), Topology(logical_cpus=1, physical_cores=1))
     assert controls(small) == []
     assert "without two cores" in controls_line(small)

@@ -59,7 +59,7 @@ def test_its_time_is_not_known_beforehand() -> None:
 
 
 def test_the_plan_says_so() -> None:
-    known = "finite: time known after the first block"
+    known = "finite: their time is known after the first block"
     assert one_line(planned(FINITE)).endswith(f"= 9 runs, {known}")
     assert one_line(planned(MIXED)).endswith(f"= 18 runs: 9 of 5.8 s, about 52 s; 9 {known}")
     assert "finite" not in one_line(planned("[[workloads]]\nname = 'echo'"))
@@ -70,7 +70,9 @@ def test_the_plan_says_so() -> None:
 
 def test_a_large_one_is_warned_of_and_a_quick_look_offered() -> None:
     (warning,) = reservations(planned(FINITE))
-    assert warning == "1,000,000 per worker can take hours in all; --scale 0.01 is for a quick look"
+    assert warning == (
+        "1,000,000 per worker can take hours in total; for a quick look: --scale 0.01"
+    )
     assert list(reservations(planned(FINITE, set=("nap.naps=999999",)))) == []
     assert list(reservations(planned(FINITE, scale="1%"))) == ["scaled to 1 %"]
 
@@ -82,7 +84,7 @@ def test_what_belongs_together_is_done_in_full_and_the_plan_says_so() -> None:
     small = planned(text, workloads={"nap": facts}, scale="0.1%")
     assert list(reservations(small)) == [
         "scaled to 0.1 %",
-        "nap: bed=5,000 is more than the 1,000 asked for: one is done, in full",
+        "nap: bed=5,000 is more than the 1,000 asked for; one whole bed is done",
     ]
     assert list(reservations(planned(text, workloads={"nap": facts}, scale="1%"))) == [
         "scaled to 1 %"
@@ -170,7 +172,7 @@ def test_a_finite_study_is_measured_from_end_to_end(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0].endswith("= 6 runs, finite: time known after the first block")
+    assert lines[0].endswith("= 6 runs, finite: their time is known after the first block")
     assert lines[1] == "scaled to 0.1 %"
     runs = [line for line in lines if line.startswith("[")]
     assert len(runs) == 6

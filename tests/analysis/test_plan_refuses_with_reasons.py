@@ -71,7 +71,7 @@ def test_strong_sizing_is_refused_where_work_in_flight_cannot_be_dealt_out_evenl
     )
     assert reasons(made) == {
         ("echo", "asyncio", "3.14t", "threads", "strong"): (
-            "api=streams: strong sizing deals out work in flight, and one worker keeps it"
+            "api=streams: strong sizing divides work in flight, and one worker keeps it"
         )
     }
     assert [(cell.sizing, cell.parameters["api"]) for cell in made.cells] == [

@@ -116,7 +116,7 @@ def test_an_amount_is_rounded_and_never_too_small(
 def test_an_invalid_scale_is_an_error(said: str) -> None:
     with pytest.raises(UsageError, match=r"--scale: expected a factor above 0, .*got"):
         planned(Options(scale=said))
-    with pytest.raises(UsageError, match=r"scale\.toml: scale: expected a factor above 0"):
+    with pytest.raises(UsageError, match=r"scale: scale: expected a factor above 0"):
         planned(Options(), f"scale = '{said}'\n{STUDY}")
 
 

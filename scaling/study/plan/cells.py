@@ -27,9 +27,9 @@ from scaling.study.plan.order import ORDER, SHUFFLED, PlannedRun, in_blocks, one
 from scaling.study.plan.refusals import Refused, refusal
 from scaling.study.settle import facts_of, settle
 
-# What a run costs beside warm-up and window, until runs of this study have told: starting, imports,
-# closing and recording. On two 2.5 GHz cores it was 0.15 s with the standard library alone, 0.6 s
-# with aiohttp and four workers, and 0.27 s on average; slower machines need twice as much.
+# What a run costs besides warm-up and window, until it is known from runs of this study: starting,
+# imports, closing and recording. On two 2.5 GHz cores it was 0.15 s with the standard library
+# alone, 0.6 s with aiohttp and four workers, 0.27 s on average; slower machines need twice as much.
 EXPECTED_OVERHEAD_S = 0.5
 
 
@@ -92,7 +92,7 @@ class Plan:
     ) -> dict[str, object]:
         """The JSON document that a child measures `cell` by.
 
-        The window is cut into `ticks` parts; `services` has the addresses of each helper.
+        The window is cut into `ticks` parts; `services` has the addresses of each service.
         """
         return {
             "schema": SCHEMA,
@@ -111,14 +111,14 @@ class Plan:
         }
 
     def require_cells(self) -> None:
-        """Make sure that something of what was asked for can be run.
+        """Make sure that at least one cell that was asked for can be run.
 
         Raises:
             UsageError: every cell is refused; says the reasons.
         """
         if not self.asked:
-            told = (f"{each.workload}: {each.reason}" for each in self.refused)
-            reasons = "; ".join(dict.fromkeys(told))
+            all_reasons = (f"{each.workload}: {each.reason}" for each in self.refused)
+            reasons = "; ".join(dict.fromkeys(all_reasons))
             raise UsageError(f"nothing of this study can be run here: {reasons}")
 
 

@@ -1,4 +1,4 @@
-"""How much work a cell has in flight: the one parameter that sizing deals out."""
+"""How much work a cell has in flight, by its sizing."""
 
 from scaling.journal.record import Cell, WorkloadFacts
 from scaling.study.definition import Study

@@ -1,7 +1,7 @@
-"""Open files, sockets among them: how many a cell needs in one process, and whether it has them.
+"""Open files, sockets included: how many a cell needs in one process, and whether it may have them.
 
-Children and helpers raise their own limit as far as they may; what exceeds that would fail in
-mid-run with "too many open files", one connection at a time.
+Children and services raise their own limit as far as the system allows. A cell that needs more
+would fail during the run with "too many open files".
 """
 
 from scaling.base.formats import plural
@@ -13,10 +13,10 @@ WORKER = 12  # of one by itself: selector, wake-up pair, ends of its line, liste
 
 
 def open_files_needed(facts: WorkloadFacts, cell: Cell, in_flight: int | None) -> int:
-    """The most that one process of the cell needs: the child's, a worker's or a helper's.
+    """The most that one process of the cell needs: the child's, a worker's or a service's.
 
     `in_flight` is the work in flight over all workers. Threads and sub-interpreters share one
-    process; a helper has the other ends of the connections of all workers that it serves.
+    process; a service has the other ends of the connections of all workers that it serves.
     """
     together = 1 if cell.model == "processes" else cell.workers
     for name in facts.services:

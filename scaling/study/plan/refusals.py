@@ -1,4 +1,4 @@
-"""What a study cannot have: told in the plan with its reason, not found out as a crash."""
+"""What cannot be run: the plan gives the reason, before anything crashes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from scaling.journal.record import Description, ParameterValue, WorkloadFacts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """Cells that cannot be run, and the reason; it says so where it is the number of workers."""
+    """Cells that cannot be run, and the reason; it names the number of workers if that is why."""
 
     workload: str
     loop: str
@@ -27,7 +27,7 @@ def refusal(
     loop: str,
     sizing: str,
 ) -> str | None:
-    """Why the environment described cannot run this with these parameters; None where it can."""
+    """Why the environment cannot run this with these parameters; None if it can."""
     facts = description.workloads.get(workload)
     if facts is None:
         return "this build's environment does not have the workload"
@@ -45,19 +45,19 @@ def refusal(
     given = dict(parameters).items()
     for each in facts.refusals:
         if (each.model, each.loop) == (model, loop) and each.parameters.items() <= given:
-            told = ", ".join(f"{name}={value}" for name, value in each.parameters.items())
-            return f"{told}: {each.reason}" if told else each.reason
+            when = ", ".join(f"{name}={value}" for name, value in each.parameters.items())
+            return f"{when}: {each.reason}" if when else each.reason
     return _against_dealing_out(facts, parameters) if sizing == "strong" else None
 
 
 def _against_dealing_out(
     facts: WorkloadFacts, parameters: Mapping[str, ParameterValue]
 ) -> str | None:
-    """Why work in flight cannot be dealt out over the workers, which strong sizing does."""
+    """Why work in flight cannot be divided among the workers, as strong sizing does."""
     if facts.in_flight is None:
-        return "strong sizing deals out work in flight, and this workload has no parameter for it"
+        return "strong sizing divides work in flight, and this workload has no parameter for it"
     for each in facts.uneven:
         if each.parameters.items() <= dict(parameters).items():
-            told = "".join(f"{name}={value}: " for name, value in each.parameters.items())
-            return f"{told}strong sizing deals out work in flight, and {each.reason}"
+            when = "".join(f"{name}={value}: " for name, value in each.parameters.items())
+            return f"{when}strong sizing divides work in flight, and {each.reason}"
     return None

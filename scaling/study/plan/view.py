@@ -124,7 +124,7 @@ class PlanView:
             )  # fmt: skip
         yield cells
         if table.refused:
-            yield Text("\nleft out", style="bold")
+            yield Text("\ncannot be run", style="bold")
         for refused in table.refused:
             arms = ", ".join(refused.arms)
             what = f"{refused.workload} · {refused.loop} · {arms} · {refused.model}"
