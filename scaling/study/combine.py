@@ -79,9 +79,7 @@ def _workloads(
             or [WorkloadEntry(name=name)]
         ]
     if not entries:
-        raise UsageError(
-            f"{source}: no workload: add a [[workloads]] table, or use --workload NAME"
-        )
+        raise UsageError(f"{source}: no workload: add a [[workloads]] table or --workload NAME")
     overridden = {key: None for key in ENTRY_LISTS if key in flags}
     entries = [msgspec.structs.replace(entry, **overridden) for entry in entries]
     return tuple(

@@ -300,4 +300,4 @@ def test_controls_are_left_out_where_one_says_so_or_has_one_core() -> None:
     assert controls_line(without).startswith("no controls")
     small = planned(Options(workload=("echo",)), Topology(logical_cpus=1, physical_cores=1))
     assert controls(small) == []
-    assert "without two cores" in controls_line(small)
+    assert "need two cores" in controls_line(small)
