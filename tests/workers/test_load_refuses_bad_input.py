@@ -1,5 +1,6 @@
 """Bad input gets a line or two and exit code 2, before anything is sent."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -8,24 +9,18 @@ from pathlib import Path
 import pytest
 
 from tests.support.servers import LIMIT_S, environment
+from workers.services.load.__main__ import main, read_instants
 from workers.services.load.requests_list import Request, read_requests
 from workers.services.load.target import BadInputError, parse_target
 
 HERE = "http://127.0.0.1:9"
 
 
-def refused(*options: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "workers.services.load", *options],
-        capture_output=True,
-        text=True,
-        env=environment(),
-        timeout=LIMIT_S,
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") <= 2
-    assert "Traceback" not in done.stderr
-    return done.stderr
+def in_two_lines(code: object, out: str, said: str) -> str:
+    assert (code, out) == (2, "")
+    assert said.count("\n") <= 2
+    assert "Traceback" not in said
+    return said
 
 
 @pytest.mark.parametrize(
@@ -46,17 +41,27 @@ def refused(*options: str) -> str:
         (["http://192.0.2.1/", "--rate=1"], "not on this machine; add --remote"),
     ],
 )
-def test_a_bad_option_is_named(options: list[str], reason: str) -> None:
-    assert reason in refused(*options)
+def test_a_bad_option_is_named(
+    options: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(options)
+    assert reason in in_two_lines(ended.value.code, *capsys.readouterr())
 
 
 def test_a_server_that_cannot_be_reached_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     for options in (["--rate=1"], ["--rate=max", "--no-keepalive", "--processes=2"]):
-        assert f"127.0.0.1:{port}: Connection refused" in refused(
-            f"http://127.0.0.1:{port}", *options
+        done = subprocess.run(
+            [sys.executable, "-m", "workers.services.load", f"http://127.0.0.1:{port}", *options],
+            capture_output=True,
+            text=True,
+            env=environment(),
+            timeout=LIMIT_S,
         )
+        said = in_two_lines(done.returncode, done.stdout, done.stderr)
+        assert f"127.0.0.1:{port}: Connection refused" in said
 
 
 @pytest.mark.parametrize(
@@ -134,3 +139,40 @@ def test_a_list_must_hold_something(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     with pytest.raises(BadInputError, match="binary: "):
         read_requests(str(tmp_path / "binary"))
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"", "expected a line"),
+        (b"{}", "expected a line"),
+        (b"[]", "expected a line"),
+        (b'{"instants_ns": 5}', "expected a line"),
+        (b'{"instants_ns": [5]}', "expected a line"),
+        (b'{"instants_ns": [7, 5]}', "expected a line"),
+        (b'{"instants_ns": [5, 7.5]}', "expected a line"),
+        (b'{"instants_ns": ["5", "7"]}', "expected a line"),
+        (b'{"instants_ns": [5, 7]}', "has passed"),
+    ],
+)
+def test_bad_instants_are_named(line: bytes, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        read_instants(line)
+
+
+def test_a_missing_parser_is_named(tmp_path: Path) -> None:
+    (tmp_path / "httptools.py").write_text("raise ModuleNotFoundError(name='httptools')")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "workers.services.load", "--rate=1"),
+                f"http://127.0.0.1:{server.getsockname()[1]}",
+            ],
+            capture_output=True,
+            text=True,
+            env=environment()
+            | {"PYTHONPATH": os.pathsep.join([str(tmp_path), environment()["PYTHONPATH"]])},
+            timeout=LIMIT_S,
+        )
+    said = in_two_lines(done.returncode, done.stdout, done.stderr)
+    assert "httptools is not installed; get it with: pip install httptools" in said

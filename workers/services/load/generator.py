@@ -213,8 +213,12 @@ def main() -> int:
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             report = runner.run(generate())
-    except (ConnectionError, ImportError) as error:
+    except ConnectionError as error:
         print(json.dumps({"failed": str(error)}), flush=True)
+        return 1
+    except ModuleNotFoundError as error:
+        reason = f"{error.name} is not installed; get it with: pip install {error.name}"
+        print(json.dumps({"failed": reason}), flush=True)
         return 1
     if report is None:
         return 1
