@@ -105,7 +105,7 @@ def test_a_pinned_cell_is_another_than_a_loose_one() -> None:
 
 
 def test_where_nothing_can_be_pinned_the_plan_says_so() -> None:
-    with pytest.raises(UsageError, match="cannot pin threads to CPUs its CPUs"):
+    with pytest.raises(UsageError, match="does not let a program choose its CPUs"):
         planned(pin=True, affinity=None)
     assert planned(pin=False, affinity=None).cells
 
