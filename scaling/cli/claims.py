@@ -13,7 +13,7 @@ from scaling.cli.app import app
 def claims(
     results: Annotated[
         list[Path],
-        typer.Argument(metavar="RESULTS…", help="Folders of studies, or folders of such folders."),
+        typer.Argument(metavar="RESULTS", help="Folders of studies, or folders of such folders."),
     ],
     claims: Annotated[
         Path | None,

@@ -14,7 +14,7 @@ def compare(
     results: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RESULTS…", help="Folders of studies; the first is the one to compare with."
+            metavar="RESULTS", help="Folders of studies; the first is the one to compare with."
         ),
     ],
     output: Annotated[

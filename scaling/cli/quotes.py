@@ -12,7 +12,7 @@ from scaling.cli.app import app
 @app.command()
 def quotes(
     texts: Annotated[
-        list[Path], typer.Argument(metavar="FILE.md…", help="Markdown files that quote figures.")
+        list[Path], typer.Argument(metavar="FILE.md", help="Markdown files that quote figures.")
     ],
     results: Annotated[
         Path, typer.Option(metavar="DIR", help="Folder that contains the published studies.")

@@ -12,7 +12,7 @@ from scaling.cli.app import app
 @app.command()
 def study(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="The built-in study to print.")
+        str | None, typer.Argument(metavar="NAME", help="The built-in study to print.")
     ] = None,
     schema: Annotated[
         bool,
