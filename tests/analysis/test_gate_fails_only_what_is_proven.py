@@ -10,10 +10,11 @@ from rich.console import Console
 from scaling.analysis.gate.request import Filter, Limits, filter_of, share
 from scaling.analysis.table.load import read_journal
 from scaling.base.errors import UsageError
+from scaling.journal.record import RunLine
 from scaling.report.gate_output import gate
 from scaling.study.scaled import scaled_to
 from tests.support.cli import scaling
-from tests.support.fabricate import Made, Variants, journal, write
+from tests.support.fabricate import Made, Variants, journal, with_, write
 
 WORKERS = (1, 2, 4)
 
@@ -86,6 +87,18 @@ def test_a_regression_fails_where_it_is_proven(
     assert "throughput over OLD" in text
     assert "were not made side by side" in text
     assert ("FAILS" in text) == bool(code)
+
+
+@pytest.mark.parametrize("crashing", [1, 2])
+def test_a_cell_without_a_valid_run_is_an_error_and_no_pass(tmp_path: Path, crashing: int) -> None:
+    def crash(run: RunLine) -> RunLine:
+        lost = with_(run, outcome="crashed", record=None, signal=11)
+        return lost if run.cell.workers == crashing else run
+
+    made = Made(blocks=8, workers=(1, 2))
+    write(journal(made, crash), tmp_path / "journal.jsonl")
+    with pytest.raises(UsageError, match=r"no valid runs for efficiency of echo .* N = 2\."):
+        told(tmp_path, Limits(min_efficiency=0.8))
 
 
 def test_many_checks_are_one_family(tmp_path: Path) -> None:

@@ -131,11 +131,16 @@ def limits_held(
     """Every cell against every bound, one family; `then` is of the study `limits.against`.
 
     Raises:
-        UsageError: no cell can be compared with a bound.
+        UsageError: no cell can be compared with a bound, or one has no valid run.
     """
     family: list[_Open] = []
     if limits.min_efficiency is not None:
         family += efficiencies(now, limits.min_efficiency)
     if limits.max_regression is not None:
         family += regressions(now, then, limits.max_regression)
+    if blank := [f"{each.what} of {each.cell}" for each in family if not each.value.n]:
+        # Not inconclusive: a cell that always crashes would pass for ever.
+        raise UsageError(
+            f"gate: no valid runs for {'; '.join(blank)}. `scaling show RESULTS` lists the reasons"
+        )
     return settle(family, void)
