@@ -49,19 +49,37 @@ def test_a_bad_option_is_named(
     assert reason in in_two_lines(ended.value.code, *capsys.readouterr())
 
 
+def run(url: str, *options: str, **variables: str) -> str:
+    """What it says on standard error, in its own process."""
+    done = subprocess.run(
+        [sys.executable, "-m", "workers.services.load", url, *options],
+        capture_output=True,
+        text=True,
+        env=environment() | variables,
+        timeout=LIMIT_S,
+    )
+    return in_two_lines(done.returncode, done.stdout, done.stderr)
+
+
 def test_a_server_that_cannot_be_reached_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+        at = f"127.0.0.1:{taken.getsockname()[1]}"
     for options in (["--rate=1"], ["--rate=max", "--no-keepalive", "--processes=2"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "workers.services.load", f"http://127.0.0.1:{port}", *options],
-            capture_output=True,
-            text=True,
-            env=environment(),
-            timeout=LIMIT_S,
-        )
-        said = in_two_lines(done.returncode, done.stdout, done.stderr)
-        assert f"127.0.0.1:{port}: Connection refused" in said
+        assert f"{at}: Connection refused" in run(f"http://{at}", *options)
+
+
+def test_a_server_that_accepts_nothing_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as server:
+        at = f"127.0.0.1:{server.getsockname()[1]}"
+        assert "not accepted within 0.5 s" in run(f"http://{at}", "--rate=1", "--timeout=0.5")
+
+
+def test_a_missing_parser_is_named(tmp_path: Path) -> None:
+    (tmp_path / "httptools.py").write_text("raise ModuleNotFoundError(name='httptools')")
+    paths = os.pathsep.join([str(tmp_path), environment()["PYTHONPATH"]])
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        said = run(f"http://127.0.0.1:{server.getsockname()[1]}", "--rate=1", PYTHONPATH=paths)
+    assert "httptools is not installed; get it with: pip install httptools" in said
 
 
 @pytest.mark.parametrize(
@@ -158,21 +176,3 @@ def test_a_list_must_hold_something(tmp_path: Path) -> None:
 def test_bad_instants_are_named(line: bytes, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         read_instants(line)
-
-
-def test_a_missing_parser_is_named(tmp_path: Path) -> None:
-    (tmp_path / "httptools.py").write_text("raise ModuleNotFoundError(name='httptools')")
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "workers.services.load", "--rate=1"),
-                f"http://127.0.0.1:{server.getsockname()[1]}",
-            ],
-            capture_output=True,
-            text=True,
-            env=environment()
-            | {"PYTHONPATH": os.pathsep.join([str(tmp_path), environment()["PYTHONPATH"]])},
-            timeout=LIMIT_S,
-        )
-    said = in_two_lines(done.returncode, done.stdout, done.stderr)
-    assert "httptools is not installed; get it with: pip install httptools" in said

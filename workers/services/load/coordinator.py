@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from workers.host.schedule import schedule
-from workers.services.load.generator import Part
 from workers.services.load.options import Options
+from workers.services.load.part import Part
 
 LEAD_NS = 50_000_000  # from reading the instants to the first request
 SUB_WINDOWS = 10

@@ -5,127 +5,31 @@ and prints what it counted. When its standard input ends before that, so does it
 """
 
 import asyncio
-import contextlib
 import gc
 import json
-import os
 import platform
 import signal
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from workers.host.open_files import raise_limit
 from workers.services.load.arrivals import arrivals, share
 from workers.services.load.closed_loop import ClosedLoop
-from workers.services.load.connecting import ConnectionMaker, opener
-from workers.services.load.echo_connection import EchoConnection
-from workers.services.load.lane import Lane, Message
+from workers.services.load.lane import Lane
+from workers.services.load.lanes import connected
 from workers.services.load.open_loop import OpenLoop
-from workers.services.load.requests_list import Request, draw
+from workers.services.load.part import Part
+from workers.services.load.requests_list import draw
 from workers.services.load.tally import Tally
-from workers.services.load.target import Target
 from workers.services.load.time_slice import ask_for_slice
 from workers.services.serving.ending import stop_requested
 from workers.services.serving.loop import new_event_loop
 
-CONNECTS_AT_A_TIME = 100
 CHECKS_PER_TIMEOUT = 10  # a request is given up at most a tenth of the time-out late
 
 type Report = dict[str, Any]  # see `send`
-
-
-@dataclass(frozen=True)
-class Part:
-    """The part of the load that one process sends. `rate_per_s` is the whole load's, None: max."""
-
-    targets: Sequence[Target]
-    requests: Sequence[Request]
-    rate_per_s: float | None
-    arrivals: str
-    connections: int  # of this process
-    seed: int
-    keepalive: bool
-    timeout_s: float
-    place: int
-    of: int
-
-    def document(self) -> dict[str, Any]:
-        """As JSON takes it."""
-        return asdict(self)
-
-    @classmethod
-    def read(cls, document: dict[str, Any]) -> "Part":
-        """The part from its document."""
-        targets = [Target(**each) for each in document["targets"]]
-        requests = [Request(**each) for each in document["requests"]]
-        return cls(**{**document, "targets": targets, "requests": requests})
-
-
-def messages(part: Part, target: Target) -> list[Message]:
-    """All requests as they are sent to a server."""
-    if target.scheme == "tcp":
-        return [Message(each.on_tcp(), None, is_head=False) for each in part.requests]
-    return [
-        Message(
-            each.on_http(target.authority, target.path, keepalive=part.keepalive),
-            each.status,
-            is_head=each.method == "HEAD",
-        )
-        for each in part.requests
-    ]
-
-
-async def connected(part: Part) -> list[Lane]:
-    """Make the lanes, dealt evenly over the servers, and connect them unless each request does.
-
-    Raises:
-        ConnectionError: a server cannot be reached; the message says which and why.
-    """
-    protocol: ConnectionMaker = EchoConnection if part.targets[0].scheme == "tcp" else http()
-    kinds = [(messages(part, each), opener(protocol, each)) for each in part.targets]
-    for target in part.targets:
-        await probe(target, part.timeout_s)
-    lanes = [
-        Lane(*kinds[(part.place + number * part.of) % len(kinds)], keepalive=part.keepalive)
-        for number in range(part.connections)
-    ]
-    if part.keepalive:
-        for first in range(0, len(lanes), CONNECTS_AT_A_TIME):
-            some = lanes[first : first + CONNECTS_AT_A_TIME]
-            await asyncio.gather(*(lane.connect() for lane in some))
-        missing = sum(lane.connection is None for lane in lanes)
-        if missing:
-            raise ConnectionError(f"{missing} of {len(lanes)} connections were refused")
-    return lanes
-
-
-def http() -> ConnectionMaker:
-    """The protocol that needs a package besides the standard library."""
-    from workers.services.load.http_connection import HttpConnection
-
-    return HttpConnection
-
-
-async def probe(target: Target, timeout_s: float) -> None:
-    """Open a connection and close it.
-
-    Raises:
-        ConnectionError: it cannot be opened; the message is one line for the user.
-    """
-    try:
-        async with asyncio.timeout(timeout_s):
-            _, writer = await asyncio.open_connection(target.address, target.port)
-    except TimeoutError:
-        raise ConnectionError(f"{target.authority}: no connection within {timeout_s:g} s") from None
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else str(error)
-        raise ConnectionError(f"{target.authority}: {reason}") from None
-    writer.close()
-    with contextlib.suppress(OSError):
-        await writer.wait_closed()
 
 
 async def send(part: Part, lanes: Sequence[Lane], begins_ns: int, instants_ns: list[int]) -> Report:

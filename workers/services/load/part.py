@@ -1,0 +1,50 @@
+"""What one generator process is asked to send, as it goes from the coordinator to the process."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from workers.services.load.lane import Message
+from workers.services.load.requests_list import Request
+from workers.services.load.target import Target
+
+
+@dataclass(frozen=True)
+class Part:
+    """The part of the load that one process sends. `rate_per_s` is the whole load's, None: max."""
+
+    targets: Sequence[Target]
+    requests: Sequence[Request]
+    rate_per_s: float | None
+    arrivals: str
+    connections: int  # of this process
+    seed: int
+    keepalive: bool
+    timeout_s: float
+    place: int
+    of: int
+
+    def document(self) -> dict[str, Any]:
+        """As JSON takes it."""
+        return asdict(self)
+
+    @classmethod
+    def read(cls, document: dict[str, Any]) -> "Part":
+        """The part from its document."""
+        targets = [Target(**each) for each in document["targets"]]
+        requests = [Request(**each) for each in document["requests"]]
+        return cls(**{**document, "targets": targets, "requests": requests})
+
+
+def messages(part: Part, target: Target) -> list[Message]:
+    """All requests as they are sent to a server."""
+    if target.scheme == "tcp":
+        return [Message(each.on_tcp(), None, is_head=False) for each in part.requests]
+    return [
+        Message(
+            each.on_http(target.authority, target.path, keepalive=part.keepalive),
+            each.status,
+            is_head=each.method == "HEAD",
+        )
+        for each in part.requests
+    ]
