@@ -2,14 +2,12 @@
 
 In a process of its own, so that its time and peak memory are its own, imports included. `scaling`
 loads, analyses and tabulates everything but the plots; `pandas` reads the same lines and keeps
-nothing. Prints one JSON document: seconds by what they were spent on, CPU seconds with those of a
-helper, peak MiB.
+nothing. Prints one JSON document: seconds by what they were spent on, CPU seconds, peak MiB.
 """
 
 import io
 import json
 import os
-import resource
 import sys
 import time
 from pathlib import Path
@@ -61,14 +59,10 @@ def with_pandas(path: Path) -> dict[str, float]:
 
 
 def peak_mib() -> float:
-    """The highest resident memory of this process, and of its helper on top; on Linux.
-
-    Its own `ru_maxrss` would begin at what its parent had; the helper's begins at its own start.
-    """
-    helper_kib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    """The highest resident memory of this process, on Linux; `ru_maxrss` begins at its parent's."""
     status = Path("/proc/self/status").read_text()
     (line,) = (line for line in status.splitlines() if line.startswith("VmHWM"))
-    return (int(line.split()[1]) + helper_kib) / 1024
+    return int(line.split()[1]) / 1024
 
 
 def main() -> None:
@@ -76,7 +70,7 @@ def main() -> None:
     path, how = Path(sys.argv[1]), sys.argv[2]
     found = {"scaling": with_scaling, "pandas": with_pandas}[how](path)
     used = os.times()
-    cpu_s = used.user + used.system + used.children_user + used.children_system
+    cpu_s = used.user + used.system
     print(json.dumps(found | {"cpu_s": cpu_s, "peak_mib": peak_mib()}))
 
 

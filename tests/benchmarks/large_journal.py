@@ -16,8 +16,8 @@ from tests.benchmarks.figure import Effort, Figure
 from tests.support.children import environment
 from tests.support.fabricate import STARTED_AT, Made, cells_of, run_line, study_line, with_
 
-TARGET_S = 10.0
-TARGET_MIB = 1.5 * 1024
+TARGET_S = 5.0
+TARGET_MIB = 1024.0
 TARGET_DEFAULT_S = 2.0
 BLOCKS = 200  # of 500 cells: 100,000 runs
 USUAL_BLOCKS = 8

@@ -12,10 +12,10 @@ MINUTE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What a journal holds: twins, invalid runs and those that were made again included.
+    """What a journal holds, with A/A duplicates, invalid runs and repeated ones included.
 
-    `begun` and `ended` are instants in UTC, None where the journal does not tell. `minutes` are
-    those that the runs took, so that a night between two halves of a study is not among them.
+    `begun` and `ended` are instants in UTC, None if unknown. `minutes` is the sum of what the runs
+    took; a night between two halves of a study is not in it.
     """
 
     begun: str | None
@@ -32,7 +32,7 @@ class Extent:
 
 
 def extent(journal: Journal) -> Extent:
-    """What there is in a journal."""
+    """The extent of a journal."""
     frame = journal.frame
     took_s = frame["elapsed_s"].to_numpy(np.float64)
     ends = frame["at"] + pd.to_timedelta(frame["elapsed_s"], unit="s")

@@ -4,8 +4,8 @@
     cell = {"workload": "echo", "arm": "3.14t", "workers": 2}
     scaling.figure(journal, "throughput_per_s", cell, over={"workers": 1}).estimate
 
-It is worked out as tables and plots do it: of valid runs alone, the last attempt at each, without
-twins, and a ratio inside each block before the median is taken.
+It is computed as in tables and plots: from valid runs, the last attempt at each, without A/A
+duplicates, with ratios taken inside each block before their median.
 """
 
 from collections.abc import Mapping
@@ -29,9 +29,9 @@ class Figure:
     """A figure with what it rests on.
 
     `values` has one value for each block of the study, NaN where there is none, and `estimate` is
-    their median. `margin` is the share by which a ratio of this measure must differ from 1 to be
-    told from it (`scaling.analysis.statistics.noise`). `what` says in words what it is, `study` is
-    the name of the study that it is from.
+    their median. Ratios of this measure within 1 ± `margin` are noise
+    (`scaling.analysis.statistics.noise`). `what` says in words what it is, `study` is the name of
+    the study that it is from.
     """
 
     values: Floats
@@ -59,8 +59,8 @@ def figure(
     for each extra worker, over every N of the curve: no `workers` then).
 
     Raises:
-        UsageError: no such measure, no such cell (says what the nearest has), or several (says what
-            would tell them apart).
+        UsageError: no such measure, no such cell (the message has the nearest one), or several (the
+            message says what to name).
     """
     sides = [named(cell), *([] if over is None else [named(changed(cell, over))])]
     if is_of_a_curve(measure):
@@ -71,8 +71,8 @@ def figure(
     curves = [curve_of(journal.frame, side, study.name) for side in sides]
     for side, runs in zip(sides, curves, strict=True):
         if measure in OVER_ONE and not (runs["workers"] == 1).any():
-            told = f"{side.text}: {measure} is over N = 1, which {study.name} does not have"
-            raise AbsentCellError(told, distance=1)
+            message = f"{side.text}: {measure} is over N = 1, which {study.name} does not have"
+            raise AbsentCellError(message, distance=1)
     note = study.workloads.get(sides[0].workload)
     sought = quantity(measure, curves, note.operation if note else "operations")
     blocks = np.unique(journal.frame["block"])
@@ -96,5 +96,5 @@ def figure(
 
 @lru_cache(maxsize=8)
 def _floor(journal: Journal) -> NoiseFloor:
-    """What the study's twins tell; who looks up one figure looks up many."""
+    """The noise floor of a study, kept because figures are looked up by the dozen."""
     return noise_floor(journal.frame, journal.study)

@@ -1,8 +1,8 @@
-"""A cell of a study as somebody names it, and the runs that are meant.
+"""A cell as a user names it, and the runs of a study that it means.
 
-Only what matters has to be named. What is left out is as most studies have it (asyncio, threads,
-weak sizing), or is the only one of its kind that the study has. If nothing fits, the nearest cell
-is told; if too much does, what would tell them apart.
+Fields may be left out: the default is asyncio, threads, weak sizing, and otherwise the only value
+that the study has. If no cell fits, the error names the nearest one; if several do, the error says
+which field to add.
 """
 
 import json
@@ -55,16 +55,16 @@ class NamedCell:
         arm = [self.arm] if self.arm else []
         sizing = [] if self.sizing == DEFAULTS["sizing"] else [f"{self.sizing} sizing"]
         place = f"{self.workload} on {self.loop}"
-        return ", ".join([place, *arm, self._at, *sizing, *_told(self.parameters)])
+        return ", ".join([place, *arm, self._at, *sizing, *_spelt(self.parameters)])
 
     def part(self, fields: Mapping[str, object]) -> str:
         """What these fields are here, of the parameters those named: `3.14, 1 thread`."""
-        told = [str(getattr(self, name)) for name in ("workload", "arm", "loop") if name in fields]
+        words = [str(getattr(self, name)) for name in ("workload", "arm", "loop") if name in fields]
         if "model" in fields or "workers" in fields:
-            told.append(self._at)
+            words.append(self._at)
         if "sizing" in fields:
-            told.append(f"{self.sizing} sizing")
-        return ", ".join([*told, *_told(_chosen(self.parameters, fields.get("parameters")))])
+            words.append(f"{self.sizing} sizing")
+        return ", ".join([*words, *_spelt(_chosen(self.parameters, fields.get("parameters")))])
 
     def build_differences(self, other: "NamedCell") -> dict[str, object]:
         """The fields of `other` that do not fit what is asked here; empty where all do."""
@@ -127,7 +127,7 @@ def changed(cell: Mapping[str, object], over: Mapping[str, object]) -> dict[str,
 
 
 def curve_of(frame: pd.DataFrame, asked: NamedCell, study: str) -> pd.DataFrame:
-    """All runs of the curve that the cell is on, at every N, valid or not, without twins.
+    """All runs of the curve that the cell is on, at every N, valid or not, without A/A duplicates.
 
     `study` is what the study is called in messages.
 
@@ -143,7 +143,7 @@ def curve_of(frame: pd.DataFrame, asked: NamedCell, study: str) -> pd.DataFrame:
         raise _not_there(asked, there, study)
     found = cells.loc[fit, PLACE].drop_duplicates()
     if len(found) > 1:
-        raise UsageError(f"{study} has several {asked.text}; {_apart(found)}")
+        raise UsageError(f"{study} has several {asked.text}; {_to_name(found)}")
     is_of_it = [runs[name] == found[name].iloc[0] for name in PLACE]
     return runs[np.logical_and.reduce(is_of_it)]
 
@@ -163,31 +163,31 @@ def _not_there(asked: NamedCell, there: list[NamedCell], study: str) -> AbsentCe
         parameters = fields.pop("parameters", {})
         return len(fields) + (len(parameters) if isinstance(parameters, Mapping) else 0)
 
-    told = f"{study} has no {asked.text}"
-    alike = [cell for cell in there if cell.workload == asked.workload]
-    if not alike:
+    absent = f"{study} has no {asked.text}"
+    same_workload = [cell for cell in there if cell.workload == asked.workload]
+    if not same_workload:
         others = ", ".join(dict.fromkeys(cell.workload for cell in there))
-        return AbsentCellError(f"{told}; its workloads: {others}", math.inf)
-    nearest = min(alike, key=distance)
+        return AbsentCellError(f"{absent}; its workloads: {others}", math.inf)
+    nearest = min(same_workload, key=distance)
     instead = nearest.part(asked.build_differences(nearest))
-    return AbsentCellError(f"{told}; the nearest has {instead}", distance(nearest))
+    return AbsentCellError(f"{absent}; the nearest has {instead}", distance(nearest))
 
 
-def _apart(found: pd.DataFrame) -> str:
-    """What has to be named: the arm, or the parameters of which there are several values."""
+def _to_name(found: pd.DataFrame) -> str:
+    """What to name: the arm, or the parameters that have several values."""
     arms = list(dict.fromkeys(map(str, found["arm"])))
     if len(arms) > 1:
         return f"name the arm: {' or '.join(arms)}"
     sets = [json.loads(each) for each in found["parameters"]]
-    told = []
+    several = []
     for name in dict.fromkeys(name for each in sets for name in each):
         values = list(dict.fromkeys(formats.parameter(each.get(name)) for each in sets))
         if len(values) > 1:
-            told.append(f"{name} ({' or '.join(values)})")
-    return f"name the parameter {' and '.join(told)}"
+            several.append(f"{name} ({' or '.join(values)})")
+    return f"name the parameter {' and '.join(several)}"
 
 
-def _told(parameters: Mapping[str, object]) -> list[str]:
+def _spelt(parameters: Mapping[str, object]) -> list[str]:
     return [
         f"no {name}" if value is None else f"{name}={formats.parameter(value)}"
         for name, value in parameters.items()

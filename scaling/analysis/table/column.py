@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 WORD, COUNT, NUMBER, FLAG, OBJECT = "category", "int64", "float64", "bool", "object"
 
-LAST = 1_000
+LAST = 1_000  # the place of a measure that states none
 
 type Noise = Literal["throughput", "cpu_s_per_op", "PSS", "RSS"]
 type Read = Callable[["Rows"], Any]  # a sequence as long as there are runs
@@ -47,9 +47,9 @@ class Column:
     """One column: how it is read from some runs, its dtype, unit and definition.
 
     `unit` is empty for words, flags and pure numbers. `words` names the measure in a sentence;
-    `better` tells whether more of it or less is good, where that can be said. `noise` is the
-    measure whose A/A spread its ratios have. With `shown`, tables have it. A column that is not
-    `in_frame` is there only to judge runs by.
+    `better` is whether more or less of it is better, empty where neither is. `noise` is the measure
+    whose A/A spread applies to its ratios. With `shown`, tables have it. A column that is not
+    `in_frame` only serves to judge runs.
     """
 
     read: Read

@@ -1,4 +1,4 @@
-"""Short names for people: what sets one variant of a workload apart from the others.
+"""Short names for people: how one variant of a workload differs from the others.
 
 A frame carries all parameters of a workload as JSON; a title needs only those that vary.
 """

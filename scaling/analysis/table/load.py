@@ -111,7 +111,7 @@ def _no_collections() -> Iterator[None]:
 
 
 class _Batch(NamedTuple):
-    """Some runs, their ticks apart from them."""
+    """Some runs, and their ticks, which the runs no longer have."""
 
     runs: list[RunLine]
     ticks: list[Readings | None]

@@ -1,8 +1,8 @@
 """Runs of one cell that were made in different allocator states, which are never averaged.
 
-Stock asyncio on glibc's malloc runs in one of two states, three to eight times apart in speed: in
-the one every receive buffer is mapped and unmapped, so each operation faults pages in anew; in the
-other malloc keeps the memory (DESIGN.md, Arms). Minor faults per operation tell which it was.
+Stock asyncio on glibc's malloc runs in one of two states, three to eight times apart in speed. In
+one, every receive buffer is mapped and unmapped, so each operation faults its pages in again; in
+the other, malloc keeps the memory (DESIGN.md, Arms). Minor faults per operation show which it was.
 """
 
 import numpy as np
@@ -37,9 +37,9 @@ def odd_ones(faults: "np.typing.NDArray[np.float64]") -> "np.typing.NDArray[np.b
 
 
 def mixed_states(frame: pd.DataFrame) -> dict[int, Finding]:
-    """The finding for each row (by position) that was made in another state than its cell's most.
+    """The finding for each row (by position) that was in another state than most of its cell.
 
-    mimalloc, which has no such states, is passed over; so is what is invalid for other reasons.
+    mimalloc, which has no such states, is skipped; so are runs that are invalid for other reasons.
     """
     faults = frame["minor_faults_per_op"].to_numpy()
     suspects = frame["valid"].to_numpy() & np.asarray(frame["allocator"] != "mimalloc")
@@ -49,7 +49,8 @@ def mixed_states(frame: pd.DataFrame) -> dict[int, Finding]:
         places = rows[1].to_numpy()
         for row in places[odd_ones(faults[places])]:
             state = allocator_state(float(faults[row]))
-            detail = f"{faults[row]:.2f} minor faults per operation ({state}), unlike its fellows"
+            rate = f"{faults[row]:.2f} minor faults per operation ({state})"
+            detail = f"{rate}, unlike most runs of its cell"
             found[int(row)] = Finding("mixed-allocator-state", "invalid", detail)
     return found
 

@@ -3,7 +3,7 @@
 The rule is hyperfine's (src/outlier_detection.rs): the modified z-score, a value's distance from
 the median in multiples of the median absolute deviation, after B. Iglewicz and D. Hoaglin, How to
 Detect and Handle Outliers (1993), with hyperfine's threshold of ten standard deviations. An outlier
-is labelled and stays in every figure: the median stands it, and it may be what there is to find.
+is labelled and stays in every figure: it hardly moves a median, and may be a finding itself.
 """
 
 import numpy as np
@@ -16,16 +16,16 @@ from scaling.analysis.validity import MARGIN
 # 1.4826 MAD are a standard deviation where the noise is normal.
 THRESHOLD = 1.4826 * 10
 
-# Of fewer, some that happen to lie close together make another one far. Of normal noise of 3 %,
-# chance does so in 9 of 100 cells of 3 runs, 3 of 5 runs, 1 of 6, and 0.5 of 8.
+# With fewer runs, two that happen to be close make another one look far off. With normal noise of
+# 3 % that happens by chance in 9 of 100 cells of 3 runs, in 3 of 5 runs, 1 of 6, and 0.5 of 8.
 FEWEST = 6
 
 
 def outliers(values: Floats) -> Flags:
     """Which of a cell's values are outliers; shape in and out: (runs,).
 
-    Values that are not finite are none, and count for nothing. Neither is what lies within the
-    margin of the median, where all others are alike (MAD of 0 or nearly so).
+    Values that are not finite are ignored. A value within the margin of the median is no outlier,
+    even if all others are equal (a MAD of 0 or nearly so).
     """
     known = values[np.isfinite(values)]
     if len(known) < FEWEST:

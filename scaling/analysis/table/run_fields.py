@@ -75,7 +75,7 @@ ASKED = {
     "twin": Column(
         read=field("cell.twin"),
         dtype=FLAG,
-        definition="hidden duplicate of a cell, for the noise floor; in no curve",
+        definition="hidden duplicate of a cell (an A/A pair), for the noise floor; in no curve",
     ),
     "block": Column(
         read=field("block"), dtype=COUNT, definition="block that the run is part of, from 0"

@@ -70,7 +70,7 @@ class WorkloadFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     `scaled` are the parameters that say how much is done, which `--scale` multiplies; it is done
     in multiples of the parameter `whole`, if there is one.
-    `descriptors` are the open files that each unit in flight holds. `uneven` tells with which
+    `descriptors` are the open files that each unit in flight holds. `uneven` lists with which
     parameters work in flight cannot be dealt out evenly.
     """
 

@@ -1,7 +1,6 @@
 """What a child prints after a run: one cell as its workers saw it.
 
-Lists of one worker's ticks stay plain lists of integers; `scaling.analysis.table.ticks` makes
-arrays.
+The ticks of a worker are plain lists of integers; `scaling.analysis.table.stacks` makes arrays.
 """
 
 from typing import Literal
@@ -45,7 +44,7 @@ class GilStates(msgspec.Struct, frozen=True, kw_only=True):
 class Switch(msgspec.Struct, frozen=True, kw_only=True):
     """A switch of the arm as a process found it: an environment variable or a module's attribute.
 
-    `value` is None where it is not there. `was_there` tells whether the module had the attribute
+    `value` is None where it is not there. `was_there` is whether the module had the attribute
     before the child set it; None for a variable.
     """
 
@@ -112,7 +111,7 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One worker's part of a record. `process` is None where the top one holds (threads).
 
     `loop_class` is the class of its own loop; older journals have only that of the first worker.
-    `cpus` are those that the worker found itself on, where it was pinned. `hung` tells that it
+    `cpus` are those that the worker found itself on, where it was pinned. `hung`: it
     had not closed down when the host stopped waiting for it. A worker that `serves` only answers
     others' operations. `figures` are the workload's own, with their units in their names.
 

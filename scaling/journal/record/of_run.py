@@ -10,7 +10,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """One point of the study, as the journal names it. `parameters` are all of the workload's.
 
     `pinning` has the CPUs of each worker; None leaves that to the kernel. A `twin` repeats another
-    cell in every block and differs from it in nothing: how far apart they come out is noise.
+    cell in every block without any difference (an A/A pair): its ratio to that cell is noise.
     """
 
     workload: str

@@ -114,23 +114,23 @@ def curve_name(curve: Curve | Track) -> str:
 def notes(section: Section) -> list[str]:
     """What the figures of a section are, and what the marks at its numbers mean."""
     points = _points(section)
-    told = [medians_note(points)]
+    lines = [medians_note(points)]
     if any(point.figures["finish_s"].n for point in points):
-        told.append("Finish: from the release of all workers to the last one's finish.")
+        lines.append("Finish: from the release of all workers to the last one's finish.")
         if any(point.figures["peak_bytes"].n for point in points):
-            told.append("Peak: the most that was ever resident, what imports take included.")
+            lines.append("Peak: the highest resident memory, imports included.")
     if any(point.figures["latency_mean_s"].n for point in points):
-        told.append(
+        lines.append(
             "Mean and percentiles of single operations, closed-loop: each begins when another has "
             "ended, however late that was."
         )
     if any(point.region == "smt" for point in points):
-        told.append(f"{SIBLINGS} more workers than cores: two SMT siblings share one.")
+        lines.append(f"{SIBLINGS} more workers than cores: two SMT siblings share one.")
     if any(point.region == "oversubscribed" for point in points):
-        told.append(f"{OVERSUBSCRIBED} oversubscribed: more workers than CPUs.")
+        lines.append(f"{OVERSUBSCRIBED} oversubscribed: more workers than CPUs.")
     if any(point.suspect for point in points):
-        told.append(f"{SUSPECT} some of these runs are suspect: see below.")
-    return [*told, *_states(section), *again(points)]
+        lines.append(f"{SUSPECT} some of these runs are suspect: see below.")
+    return [*lines, *_states(section), *again(points)]
 
 
 def medians_note(points: Iterable[Point]) -> str:
@@ -141,18 +141,18 @@ def medians_note(points: Iterable[Point]) -> str:
 
 def _states(section: Section) -> list[str]:
     """The curves whose runs at some N were in another allocator state than at N = 1."""
-    told = []
+    lines = []
     for curve in section.curves:
         first, *others = curve.points
         known = [point for point in others if point.allocator_state and point.speedup.n]
         apart = [p for p in known if first.allocator_state not in (None, p.allocator_state)]
         if apart:
             ns = ", ".join(str(point.workers) for point in apart)
-            told.append(
+            lines.append(
                 f"{curve_name(curve)}: N = 1 ran in the allocator state {first.allocator_state}, "
-                f"N = {ns} in {apart[0].allocator_state}; their speed-up tells of that, too."
+                f"N = {ns} in {apart[0].allocator_state}; their speed-up includes this difference."
             )
-    return told
+    return lines
 
 
 def again(points: Iterable[Point]) -> list[str]:
