@@ -33,7 +33,7 @@ type Status = Literal["sound", "void", "undecided", "missing", "left out"]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ControlOutcome:
     """One control at one N on one curve: its speed-up, and what it must be.
 
     One of `least` and `most` is None.
@@ -106,7 +106,7 @@ def soundness(frame: pd.DataFrame, study: StudyLine) -> Soundness:
     return soundness_of(list(outcomes(frame, study)), study)
 
 
-def soundness_of(found: list[Outcome], study: StudyLine) -> Soundness:
+def soundness_of(found: list[ControlOutcome], study: StudyLine) -> Soundness:
     """The status that follows from all controls of a study (`outcomes`)."""
     failed = [each.text for each in found if each.fails]
     if failed:
@@ -129,7 +129,7 @@ def soundness_of(found: list[Outcome], study: StudyLine) -> Soundness:
     return Soundness("missing", tuple(missing))
 
 
-def outcomes(frame: pd.DataFrame, study: StudyLine) -> Iterator[Outcome]:
+def outcomes(frame: pd.DataFrame, study: StudyLine) -> Iterator[ControlOutcome]:
     """Every control of the study at every N that can be judged.
 
     Raises:
@@ -153,7 +153,7 @@ def _is_judged(curve: Curve, study: StudyLine) -> bool:
     return key.arm in study.arms and is_control(key.workload, json.loads(key.parameters))
 
 
-def _outcomes(curve: Curve, point: Point, study: StudyLine) -> Iterator[Outcome]:
+def _outcomes(curve: Curve, point: Point, study: StudyLine) -> Iterator[ControlOutcome]:
     key, n = curve.key, point.workers
     reads_back = expectation(study.arms[key.arm]).reads_back
     two = n == max(COUNTS)
@@ -167,7 +167,7 @@ def _outcomes(curve: Curve, point: Point, study: StudyLine) -> Iterator[Outcome]
     elif _has_a_core_each(point, study.machine):
         least = 1 + LEAST_GAIN * (n - 1)
     if least is not None or most is not None:
-        yield Outcome(key.workload, key.loop, key.arm, n, point.speedup, least, most)
+        yield ControlOutcome(key.workload, key.loop, key.arm, n, point.speedup, least, most)
 
 
 def _has_a_core_each(point: Point, machine: Machine) -> bool:

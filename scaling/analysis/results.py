@@ -12,7 +12,7 @@ import pandas as pd
 
 from scaling.analysis.comparison.compare import Compared, compare
 from scaling.analysis.comparison.paired import Paired, pair
-from scaling.analysis.controls import Outcome, Soundness, outcomes, soundness_of
+from scaling.analysis.controls import ControlOutcome, Soundness, outcomes, soundness_of
 from scaling.analysis.curves.curve import Key
 from scaling.analysis.curves.sections import RunIssue, Section, run_issues, sections
 from scaling.analysis.curves.sweeps import Sweep, sweeps
@@ -80,7 +80,7 @@ class StudyResults:
         }
 
     @cached_property
-    def outcomes(self) -> list[Outcome]:
+    def outcomes(self) -> list[ControlOutcome]:
         """Every control at every N at which it can hold or fail."""
         return list(outcomes(self.frame, self.study))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from scaling.analysis.gate.checks import Check, Word
+from scaling.analysis.gate.checks import BoundCheck, Word
 from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.base import formats
 from scaling.report.tables.pipes import pipe_table, unbroken
@@ -16,7 +16,7 @@ N_IS = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"  # of a cell's name, not to be br
 HEADINGS = ("cell", "at least", "measured", "outcome")
 
 
-def sentence(found: Sequence[Check], *, passes: bool, strict: bool) -> str:
+def sentence(found: Sequence[BoundCheck], *, passes: bool, strict: bool) -> str:
     """The outcome in one line, such as `gate: FAILS: 1 of 3 checks fails, which is proven.`."""
     counts = Counter(check.word for check in found)
     among = f"of {formats.plural(len(found), 'check')}"
@@ -31,13 +31,13 @@ def sentence(found: Sequence[Check], *, passes: bool, strict: bool) -> str:
     return f"gate: {'passes' if passes else 'FAILS'}: {told}."
 
 
-def spread_note(found: Sequence[Check]) -> str:
+def spread_note(found: Sequence[BoundCheck]) -> str:
     """What stands with the figures, intervals or mere ranges; empty for single runs."""
     kind = bounds_kind(each.value for each in found)
     return f"With each figure its {kind}." if kind else ""
 
 
-def family(found: Sequence[Check]) -> str:
+def family(found: Sequence[BoundCheck]) -> str:
     """That several checks are one family; empty for one."""
     if len(found) < 2:
         return ""
@@ -47,7 +47,7 @@ def family(found: Sequence[Check]) -> str:
     )
 
 
-def table(found: Sequence[Check]) -> Table:
+def table(found: Sequence[BoundCheck]) -> Table:
     """One row a check, what was measured above its interval, the outcome above its reason."""
     shown = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for place, heading in enumerate(HEADINGS):
@@ -65,7 +65,7 @@ def table(found: Sequence[Check]) -> Table:
     return shown
 
 
-def markdown(found: Sequence[Check], outcome: str, notes: Sequence[str]) -> str:
+def markdown(found: Sequence[BoundCheck], outcome: str, notes: Sequence[str]) -> str:
     """The same for a job summary."""
     rows = []
     for each in found:

@@ -30,7 +30,7 @@ WORDS: dict[int, Word] = {1: "holds", -1: "fails", 0: "inconclusive"}
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class BoundCheck:
     """One cell against one bound: `value`, of `what`, was to be `bound` or more; `why` it is so."""
 
     cell: str
@@ -96,7 +96,7 @@ def _changes(pairs: list[tuple[CheckedCell, CheckedCell]], least: float) -> Iter
         yield _Open(cell.name, "throughput over OLD", ratio(ours, theirs), least, tested)
 
 
-def settle(family: Sequence[_Open], void: str = "") -> list[Check]:
+def settle(family: Sequence[_Open], void: str = "") -> list[BoundCheck]:
     """The checks with their words. In a `void` study (the reason) all are inconclusive."""
     verdicts = judge([each.tested for each in family])
     return [
@@ -105,7 +105,7 @@ def settle(family: Sequence[_Open], void: str = "") -> list[Check]:
     ]
 
 
-def _settled(each: _Open, ratio: RatioVerdict, among: int, void: str) -> Check:
+def _settled(each: _Open, ratio: RatioVerdict, among: int, void: str) -> BoundCheck:
     value, bound = each.value, number(each.bound)
     word = WORDS[ratio.verdict.side]
     if void:
@@ -122,12 +122,12 @@ def _settled(each: _Open, ratio: RatioVerdict, among: int, void: str) -> Check:
         side = "below" if value.high < each.bound else "above"
         by_chance = f"so might one of {plural(among, 'check')} by chance"
         why = f"its interval is {side} {bound}, but {by_chance}"
-    return Check(each.cell, each.what, value, each.bound, word, why)
+    return BoundCheck(each.cell, each.what, value, each.bound, word, why)
 
 
 def limits_held(
     now: Sequence[CheckedCell], limits: Limits, then: Sequence[CheckedCell] = (), void: str = ""
-) -> list[Check]:
+) -> list[BoundCheck]:
     """Every cell against every bound, one family; `then` is of the study `limits.against`.
 
     Raises:

@@ -15,8 +15,8 @@ from scaling.journal.record.description import (
 )
 from scaling.journal.record.line import (
     CeilingLine,
-    Kind,
     Line,
+    LineHead,
     SetAsideLine,
     decode_description,
     decode_head,
@@ -57,9 +57,9 @@ __all__ = [
     "Failure",
     "GilStates",
     "Instants",
-    "Kind",
     "Latency",
     "Line",
+    "LineHead",
     "LoopFacts",
     "Machine",
     "Memory",

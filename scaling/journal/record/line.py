@@ -36,7 +36,7 @@ class SetAsideLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", 
 type Line = StudyLine | RunLine | CeilingLine | SetAsideLine
 
 
-class Kind(msgspec.Struct, frozen=True, kw_only=True):
+class LineHead(msgspec.Struct, frozen=True, kw_only=True):
     """The head of any line, ours or a later version's."""
 
     kind: str
@@ -49,7 +49,7 @@ _encoder = msgspec.json.Encoder()
 _lines: msgspec.json.Decoder[Line] = msgspec.json.Decoder(
     StudyLine | RunLine | CeilingLine | SetAsideLine,
 )
-_heads = msgspec.json.Decoder(Kind)
+_heads = msgspec.json.Decoder(LineHead)
 _records = msgspec.json.Decoder(Record)
 _descriptions = msgspec.json.Decoder(Description)
 
@@ -80,7 +80,7 @@ def decode_line(data: bytes | str) -> Line | None:
         return None
 
 
-def decode_head(data: bytes | str) -> Kind:
+def decode_head(data: bytes | str) -> LineHead:
     """Kind and schema of a line of any version. Raises `msgspec.DecodeError`."""
     return _heads.decode(data)
 

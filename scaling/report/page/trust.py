@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from scaling.analysis.controls import Outcome
+from scaling.analysis.controls import ControlOutcome
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.noise import COLUMNS
 from scaling.analysis.validity import MARGIN
@@ -106,13 +106,13 @@ def validity_blocks(results: StudyResults) -> list[Block]:
     ]
 
 
-def _expected(outcome: Outcome) -> str:
+def _expected(outcome: ControlOutcome) -> str:
     if outcome.least is None:
         return f"at most {outcome.most:g}"
     return f"at least {outcome.least:g}"
 
 
-def _word(outcome: Outcome) -> str:
+def _word(outcome: ControlOutcome) -> str:
     if not outcome.speedup.n:
         return "no valid run"
     if outcome.fails:
