@@ -182,6 +182,15 @@ def started(*options: str) -> Iterator["subprocess.Popen[str]"]:
                     member.kill()
 
 
+def test_a_reader_that_has_seen_enough_is_no_error(responder: str) -> None:
+    with started(*QUICK, responder, "--rate=50") as load:
+        assert load.stdout
+        load.stdout.close()
+        assert load.stderr
+        assert quiet(load.stderr.read())
+        assert load.wait(LIMIT_S) == 0
+
+
 def test_ctrl_c_ends_it_without_a_word(responder: str) -> None:
     with started(responder, "--rate=50", "--seconds=600", "--processes=2") as load:
         members = sending(load.pid, 2)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tests.support.simulated_load import SECOND_NS, Server, simulate
 from workers.services.load.arrivals import arrivals
 from workers.services.load.distribution import Distribution
+from workers.services.load.printout import printout
 
 MS = 1_000_000
 BUCKET = 0.005
@@ -106,6 +107,16 @@ def test_requests_unfinished_at_the_end_keep_the_latency_they_have() -> None:
     assert summary["service_ms"]["n"] == 500
     assert quantile_ms(summary, 0.75) == pytest.approx(2_500, abs=11, rel=BUCKET)
     assert summary["latency_ms"]["max"] == pytest.approx(5_000, rel=BUCKET)
+
+
+def test_a_server_that_falls_behind_is_measured() -> None:
+    """Twice what it can do: after 10 s the backlog is 5 s long, and so is the longest wait."""
+    summary = simulate(arrivals("constant", 1_000, 1), [Server(repeat(2 * MS))] * 4, 10)
+    assert summary["invalid"] == []
+    assert summary["rate_per_s"] == pytest.approx(500, rel=0.01)
+    assert summary["censored"] == pytest.approx(5_000, abs=10)
+    assert summary["latency_ms"]["max"] == pytest.approx(5_000, rel=BUCKET)
+    assert "the server fell behind" in printout(summary)
 
 
 @pytest.mark.parametrize("connections", [64, 1])

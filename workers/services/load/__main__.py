@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
     except (GeneratorError, ValueError) as error:
         made.exit(2, f"{made.prog}: {error}\n")
     summary = summarize(reports, seconds, histograms=options.histograms)
-    print(json.dumps(summary) if options.json else printout(summary))
+    print(json.dumps(summary) if options.json else printout(summary), flush=True)
     return 1 if summary["invalid"] else 0
 
 
@@ -77,3 +77,5 @@ if __name__ == "__main__":
         sys.exit(main(sys.argv[1:]))
     except KeyboardInterrupt:
         sys.exit(130)
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os._exit(0)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 WIDTH = 80
+BACKLOG_SHARE = 0.01  # of unfinished requests, from which P99 is a lower bound
 COLUMNS = ("mean", "p50", "p90", "p95", "p99", "p999", "max")
 ROWS = {
     "latency_ms": "latency",
@@ -31,10 +32,10 @@ KINDS_OF_ERRORS = {
 def printout(summary: Mapping[str, Any]) -> str:
     """A screen of text: counts, percentiles in ms, errors, the generator's own state."""
     open_loop = summary["timer"] is not None
-    completed, offered = f"{summary['completed']:,}", f"{summary['offered']:,}"
+    offered, completed, censored = (summary[name] for name in ("offered", "completed", "censored"))
     lines = [
-        f"{summary['rate_per_s']:,.1f} answers/s: {completed} of {offered} requests answered",
-        f"  {summary['censored']:,} unfinished at the end",
+        f"{summary['rate_per_s']:,.1f} answers/s",
+        f"{offered:,} requests: {completed:,} answered, {censored:,} unfinished at the end",
     ]
     lines += [
         f"  {count:,} failed: {KINDS_OF_ERRORS.get(kind, kind)}"
@@ -49,6 +50,8 @@ def printout(summary: Mapping[str, Any]) -> str:
     lines += ["", *(MEANING_OPEN if open_loop else MEANING_CLOSED)]
     if any(summary["latency_ms"][column] is None for column in COLUMNS):
         lines.append("–: fewer than 20 requests beyond this percentile")
+    if open_loop and censored > BACKLOG_SHARE * offered:
+        lines.append("the server fell behind: latencies include those so far, as lower bounds")
     lines.append(_generator(summary))
     lines += [f"INVALID: {reason}" for reason in summary["invalid"]]
     if doubtful := [name for name in summary["doubtful"] if name in ("p999", "max")]:

@@ -70,7 +70,7 @@ def doubtful(slip: Figures, latency: Figures) -> list[str]:
 def reasons(summary: Object, *, open_loop: bool) -> list[str]:
     """Why the result is invalid; empty if it is not. In a closed loop nothing can slip."""
     found = []
-    if not summary["completed"]:
+    if not summary["rate_per_s"]:
         found.append("no request was answered")
     if late := [name for name in summary["doubtful"] if name in DECIDING]:
         found.append(
