@@ -1,6 +1,8 @@
 """Every figure of a run follows from its ticks as its definition says."""
 
+import gc
 import math
+import weakref
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaling.analysis.table.busy import BUSY, longest_stall, overlap
+from scaling.analysis.table.columns import COLUMNS
 from scaling.analysis.table.fairness import FAIRNESS, jain
 from scaling.analysis.table.lag import LAG
 from scaling.analysis.table.ticks import COUNTED, FAULTS
@@ -189,6 +192,30 @@ def test_a_reading_that_the_system_does_not_give_is_blank_alone() -> None:
     assert math.isnan(found["cpu_s_per_op"])
     assert math.isnan(found["minor_faults_per_op"])
     assert found["throughput_per_s"] == pytest.approx(100)
+
+
+def test_a_reading_that_is_missing_between_the_ends_is_blank_alone() -> None:
+    found = figures(worker(100, cpu_ns=[0, None, *[S] * 9]))
+    assert math.isnan(found["cpu_s_per_op"])
+    assert found["throughput_per_s"] == pytest.approx(100)
+
+
+def test_numbers_beyond_64_bits_give_nothing() -> None:
+    found = figures(worker(100, bytes=[0] * 10 + [2**64]))
+    assert all(math.isnan(value) for value in found.values())
+
+
+def test_the_memory_of_a_batch_is_freed_without_the_garbage_collector() -> None:
+    """It is off while a journal is read."""
+    gc.disable()
+    try:
+        rows = columns_of(Record(schema=1, outcome="measured", workers=[worker(100)]))
+        assert all(len(rows[name]) for name in COLUMNS)
+        known = weakref.ref(rows)
+        del rows
+        assert known() is None
+    finally:
+        gc.enable()
 
 
 def test_runs_of_all_shapes_come_back_in_their_order() -> None:
