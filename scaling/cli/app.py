@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from scaling.base.version import __version__
+
 app = typer.Typer(
     name="scaling",
     help="Measure how asyncio scales over N event loops: threads on free-threaded Python, "
@@ -22,3 +24,21 @@ Results = Annotated[
     Path, typer.Argument(metavar="RESULTS", help="Folder of a study, or its journal.")
 ]
 Texts = list[str] | None
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"scaling {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+) -> None:
+    """Take the options of the program itself."""

@@ -12,6 +12,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from scaling.base.errors import UsageError
+from scaling.base.version import __version__
 from scaling.cli import COMMANDS, app, main
 from scaling.cli.study_options import Asked, takes_asked
 from scaling.study.definition import OPTIONS, Study
@@ -72,6 +73,10 @@ def test_every_command_is_a_file_and_is_listed_in_order() -> None:
     for name in COMMANDS:
         assert (ROOT / "scaling" / "cli" / f"{name}.py").is_file()
         assert commands.commands[name].help
+
+
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--version", capsys=capsys) == (0, f"\nscaling {__version__}\n")
 
 
 def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
