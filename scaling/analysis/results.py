@@ -26,21 +26,27 @@ from scaling.journal.record import CeilingLine, StudyLine
 class StudyResults:
     """One study's runs (a frame of `scaling.load`), its first line, and what follows from them.
 
-    `ceilings` are the most that the study's services could deliver. A frame of several studies has
+    `ceilings` are the most that the study's services could deliver, `notes` say what was skipped
+    when the journal was read. A frame of several studies has
     sections, sweeps and run issues; every other property raises `UsageError` for it.
     """
 
     def __init__(
-        self, frame: pd.DataFrame, study: StudyLine, ceilings: Sequence[CeilingLine] = ()
+        self,
+        frame: pd.DataFrame,
+        study: StudyLine,
+        ceilings: Sequence[CeilingLine] = (),
+        notes: Sequence[str] = (),
     ) -> None:
         self.frame = frame
         self.study = study
         self.ceilings = ceilings
+        self.notes = notes
 
     @classmethod
     def of(cls, journal: Journal) -> Self:
         """The results of a journal that was read."""
-        return cls(journal.frame, journal.study, journal.ceilings)
+        return cls(journal.frame, journal.study, journal.ceilings, journal.notes)
 
     @cached_property
     def sections(self) -> list[Section]:

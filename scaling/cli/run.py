@@ -16,11 +16,11 @@ def run(
     asked: Asked,
     output: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder for journal, tables and plots (results/STUDY)."),
+        typer.Option(metavar="DIR", help="Folder for journal, tables, plots and page."),
     ] = None,
 ) -> None:
-    """Measure a study, or resume an interrupted one; then print its tables and draw its plots."""
-    from scaling.report.output import tell
+    """Measure a study, or resume an interrupted one; then print the answer."""
+    from scaling.report.output import finish
     from scaling.run.measure import measure, prepared
     from scaling.run.progress import display
     from scaling.study.plan.view import one_line, reservations
@@ -30,4 +30,4 @@ def run(
         for line in (one_line(ready.plan), *reservations(ready.plan)):
             say(console, line)
         folder = measure(ready, output, display(console))
-    tell(folder, console)
+    finish(folder, console)

@@ -21,7 +21,7 @@ STYLES: dict[Word, str] = {
     "inconclusive": "yellow",
     "cannot be tested here": "dim",
 }
-# What is said of several claims with a word.
+# The words for several claims.
 PLURALS: dict[Word, str] = {"holds": "hold", "does not hold": "do not hold"}
 WORD_WIDTH = len("does not hold")
 
@@ -66,7 +66,7 @@ def _lines(each: JudgedClaim) -> Iterator[tuple[str, str]]:
     if each.ours:
         yield "study", f"{each.study}, controls {each.doubt}" if each.doubt else each.study
     if each.builds_differ:
-        yield "builds", f"they differ in {each.builds_differ}, too"
+        yield "builds", f"they also differ in {each.builds_differ}"
     if each.ours and claim.why:
         yield "rule", claim.why
     yield "why", each.reason
@@ -97,8 +97,8 @@ def figures_note(judged: Sequence[JudgedClaim]) -> str:
     if not spread:
         return ""
     return (
-        f"In brackets the {spread}. That a claim holds or not is only said where "
-        "it is proven, with the tests of all claims as one family (Holm's correction)."
+        f"In brackets the {spread}. A verdict is given only where it is "
+        "significant, with Holm's correction over the tests of all claims."
     )
 
 

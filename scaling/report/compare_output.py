@@ -15,7 +15,7 @@ from scaling.analysis.table.load import Journal
 from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError
 from scaling.journal.protected_write import try_writing
-from scaling.report.output import read, tell_journal
+from scaling.report.output import print_tables, read
 from scaling.report.tables.across_view import across_chapters
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_view import Comparison, comparison_markdown
@@ -39,7 +39,7 @@ def compare(results: Sequence[Path], output: Path | None, console: Console) -> N
     journals = [read(path, console) for path in results]
     if len(journals) == 1:
         (journal,) = journals
-        tell_journal(journal, output or journal.path.parent, console)
+        print_tables(journal, output or journal.path.parent, console)
         return
     paths = [journal.path.resolve() for journal in journals]
     if len(set(paths)) < len(paths):
@@ -53,7 +53,7 @@ def compare(results: Sequence[Path], output: Path | None, console: Console) -> N
         try_writing(file, lambda: file.write_text(text, encoding="utf-8"), AGAIN)
         quiet = new_console(quiet=True)
         for name, journal in zip(_names(journals), journals, strict=True):
-            tell_journal(journal, output / name, quiet)
+            print_tables(journal, output / name, quiet)
         say(console, f"written: {output}, with a folder for each study")
 
 

@@ -17,18 +17,18 @@ HEADINGS = ("cell", "at least", "measured", "outcome")
 
 
 def sentence(found: Sequence[BoundCheck], *, passes: bool, strict: bool) -> str:
-    """The outcome in one line, such as `gate: FAILS: 1 of 3 checks fails, which is proven.`."""
+    """The outcome in one line: `gate: FAILS: 1 of 3 checks fails.`."""
     counts = Counter(check.word for check in found)
     among = f"of {formats.plural(len(found), 'check')}"
     if fails := counts["fails"]:
-        told = f"{fails} {among} {'fails' if fails == 1 else 'fail'}, which is proven"
+        result = f"{fails} {among} {'fails' if fails == 1 else 'fail'}"
     elif doubtful := counts["inconclusive"]:
-        told = f"{doubtful} {among} can't be told"
-        told += ", and --strict lets that not pass" if strict else ", and none is proven to fail"
+        result = f"{doubtful} {among} {'is' if doubtful == 1 else 'are'} inconclusive"
+        result += "; that fails with --strict" if strict else "; none is proven to fail"
     else:
         holds = counts["holds"]
-        told = f"{holds} {among} {'holds' if holds == 1 else 'hold'}, which is proven"
-    return f"gate: {'passes' if passes else 'FAILS'}: {told}."
+        result = f"{holds} {among} {'holds' if holds == 1 else 'hold'}"
+    return f"gate: {'passes' if passes else 'FAILS'}: {result}."
 
 
 def spread_note(found: Sequence[BoundCheck]) -> str:
@@ -72,5 +72,5 @@ def markdown(found: Sequence[BoundCheck], outcome: str, notes: Sequence[str]) ->
         cells = [each.cell, each.what, formats.number(each.bound), str(each.value)]
         rows.append([unbroken(cell) for cell in [*cells, each.word, each.why]])
     shown = pipe_table(["cell", "", "at least", "measured", "outcome", "why"], rows, {2, 3})
-    told = "\n".join(f"{unbroken(note)}  " for note in notes)
-    return f"## Scaling gate\n\n**{unbroken(outcome)}**\n\n{shown}\n\n{told}\n"
+    result = "\n".join(f"{unbroken(note)}  " for note in notes)
+    return f"## Scaling gate\n\n**{unbroken(outcome)}**\n\n{shown}\n\n{result}\n"

@@ -1,4 +1,4 @@
-"""A measured study told: its tables on the terminal, and all files that its journal makes."""
+"""What commands print of a study, and the files that they make from its journal."""
 
 from pathlib import Path
 
@@ -12,26 +12,30 @@ from scaling.base.errors import ScalingError
 from scaling.report.files import TABLES, write_derived
 
 
-def tell(folder: Path, console: Console) -> None:
-    """Print the tables of the study in `folder`; write them and the plots beside its journal.
+def finish(folder: Path, console: Console) -> None:
+    """End a run: write tables, plots and page beside the journal in `folder`, print the answer.
 
     Raises:
         UsageError: there is no journal that could be read.
         ScalingError: something cannot be written, or no run of the study is valid.
     """
+    from scaling.report.page.write import FILE_NAME, write_page
+    from scaling.report.terminal.answer import print_answer
+
     journal = read(folder, console)
-    tell_journal(journal, folder, console)
+    results = StudyResults.of(journal)
+    write_derived(results, folder)
+    write_page(results, folder / FILE_NAME)
+    print_answer(results, folder, folder / FILE_NAME, console)
     if not journal.frame["valid"].any():
         raise ScalingError(
             f"none of the {formats.plural(len(journal.frame), 'run')} is valid, so there is no "
-            f"figure; the reasons stand above, and in {folder / TABLES}"
+            f"figure; the reasons are in {folder / TABLES}"
         )
 
 
-def tell_journal(journal: Journal, folder: Path, console: Console) -> None:
-    """The same for a journal that was read, with everything written into `folder`.
-
-    Where there are several arms, models or loops, they are compared, too.
+def print_tables(journal: Journal, folder: Path, console: Console) -> None:
+    """Print all tables of a study, its comparison included; write tables and plots to `folder`.
 
     Raises:
         ScalingError: something cannot be written.
@@ -60,7 +64,7 @@ def write_again(results: Path, output: Path | None, console: Console) -> None:
 
 
 def read(results: Path, console: Console) -> Journal:
-    """The journal, with what was skipped in it told. Raises `UsageError` as `read_journal` does."""
+    """The journal; prints what was skipped in it. Raises `UsageError` as `read_journal` does."""
     journal = read_journal(results)
     for note in journal.notes:
         say(console, note)

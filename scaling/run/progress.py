@@ -1,9 +1,10 @@
-"""How a study in progress is shown: one live line on a terminal, one line a run elsewhere.
+"""How a study in progress is shown: one live line on a terminal, one line a block elsewhere.
 
 Nothing is drawn while a window is open: a display that refreshes itself would take turns on the
 cores that are being measured.
 """
 
+from collections import Counter
 from typing import Protocol
 
 from rich.console import Console
@@ -11,11 +12,12 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Column
 
 from scaling.base.console import say
+from scaling.base.formats import plural
 from scaling.run.time_left import Left
 
 
 class Display(Protocol):
-    """What the driver tells while it works."""
+    """What the session reports while it works."""
 
     def begin(self, total: int, done: int) -> None:
         """A study of `total` runs starts, of which `done` are measured already."""
@@ -30,7 +32,7 @@ class Display(Protocol):
         """A run has ended with this figure."""
 
     def invalid(self, reason: str, *, again: bool) -> None:
-        """The run just finished cannot be believed; `again`: it will be done once more."""
+        """The run just finished is invalid; `again`: it will be run once more."""
 
     def busy(self, reason: str, *, again: bool) -> None:
         """Other load disturbed the run just finished; `again`: it is made again at once."""
@@ -51,11 +53,13 @@ def display(console: Console) -> Display:
 
 
 class PlainLines:
-    """A line a run, for pipes, logs and CI."""
+    """A line a block, for pipes, logs and CI; of many blocks the first and some of the others."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._total = self._done = 0
+        self._run = ""
+        self._issues: Counter[str] = Counter()
 
     def begin(self, total: int, done: int) -> None:
         """Note how many runs there are."""
@@ -66,36 +70,55 @@ class PlainLines:
         self._total += runs
 
     def running(self, run: str, left: Left) -> None:
-        """Say nothing: the line comes with the figure."""
+        """Nothing: the line comes when the block is done."""
 
     def finished(self, run: str, figure: str, left: Left) -> None:
-        """Print the run, its figure and the time left."""
+        """Count it, and remember it for the line of the block."""
         self._done += 1
-        self._print(f"[{self._done}/{self._total}] {run}: {figure} · {left}")
+        self._run = f"{run}: {figure}"
 
     def invalid(self, reason: str, *, again: bool) -> None:
-        """Print the reason below the run, and count one more run to come."""
+        """Count the reason for the line of the block, and one more run to come."""
         self._total += again
-        self._print(f"  {invalid_in_words(reason, again=again)}")
+        self._issues[invalid_in_words(reason, again=again)] += 1
 
     def busy(self, reason: str, *, again: bool) -> None:
-        """Print it below the run, and count one more run to come."""
+        """Count it for the line of the block, and one more run to come."""
         self._total += again
-        self._print(f"  {busy_in_words(reason, again=again)}")
+        self._issues[busy_in_words(reason, again=again)] += 1
 
     def block_done(self, block: int, text: str) -> None:
-        """Print it."""
-        self._print(text)
+        """Print how far the study is."""
+        if is_shown(block):
+            self._print(f"[{self._done}/{self._total}] {text}")
+            self._print_issues()
 
     def note(self, text: str) -> None:
         """Print it."""
         self._print(text)
 
     def end(self) -> None:
-        """Nothing to tidy up."""
+        """Print how many runs were made, and the last one."""
+        last = f", the last one {self._run}" if self._run else ""
+        self._print(f"[{self._done}/{self._total}] runs measured{last}")
+        self._print_issues()
+
+    def _print_issues(self) -> None:
+        """The most frequent reason since the last line, and how many runs had others."""
+        if self._issues:
+            ((reason, count),) = self._issues.most_common(1)
+            others = self._issues.total() - count
+            more = f" (and {plural(others, 'run')} for other reasons)" if others else ""
+            self._print(f"  {plural(count, 'run')} {reason}{more}")
+        self._issues.clear()
 
     def _print(self, text: str) -> None:
         say(self._console, text)
+
+
+def is_shown(block: int) -> bool:
+    """Whether a block, the first one number 0, has a line: each up to 8, then 16, 32, and so on."""
+    return block < 8 or (block + 1).bit_count() == 1
 
 
 ONE_LINE = Column(no_wrap=True, overflow="ellipsis", ratio=1)
@@ -178,8 +201,9 @@ class LiveLine:
 
 
 def invalid_in_words(reason: str, *, again: bool) -> str:
-    """`to be run again at the end: throttled`; or that it was, and is no better."""
-    return f"to be run again at the end: {reason}" if again else f"invalid again, kept so: {reason}"
+    """`invalid, to be run again at the end: throttled`; or that it is excluded."""
+    outcome = "invalid, to be run again at the end" if again else "still invalid, excluded"
+    return f"{outcome}: {reason}"
 
 
 def busy_in_words(reason: str, *, again: bool) -> str:

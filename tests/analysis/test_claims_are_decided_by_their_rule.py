@@ -219,7 +219,7 @@ def test_what_else_builds_differ_in_is_reported(tmp_path: Path) -> None:
     free = judged(other, claim("at_least = 1", measure="throughput_per_s"))
     over = judged(other, claim("at_least = 1\nover = { arm = '3.14' }", measure="throughput_per_s"))
     assert (free.builds_differ, over.builds_differ) == ("", "compiler")
-    assert "builds: they differ in compiler, too" in markdown([over])
+    assert "builds: they also differ in compiler" in markdown([over])
     assert "builds:" not in markdown([free])
 
 

@@ -1,7 +1,6 @@
 """`scaling compare`: words first, figures whole at 80 columns, two studies side by side."""
 
 import io
-import re
 from pathlib import Path
 
 import matplotlib as mpl
@@ -71,23 +70,17 @@ def test_no_figure_is_cut_at_80_columns(tmp_path: Path, blocks: int) -> None:
     assert all(str(value) in markdown for value in every)
 
 
-def test_the_words_come_first_and_claim_no_more_than_there_is(tmp_path: Path) -> None:
+def test_the_answer_comes_first_and_claims_no_more_than_there_is(tmp_path: Path) -> None:
     few = " ".join(printed(studied(tmp_path / "few", FULL)).split())
-    headline = r"3\.14t with 2 threads does [\d.]+ times \([\d.–]+\) what 3\.14 does"
-    assert re.search(rf"Inconclusive \(3 blocks\): {headline}", few)
-    assert re.search(r"the allocator [\d.]+× .*, the build [\d.]+× .*, the GIL [\d.]+×", few)
-    assert "(the better of 3.14 and 3.14+mimalloc)" in few
-    assert (
-        "Break-even: inconclusive from the range of 3 runs, which lies above 1 at N = 2 and 4:"
-        in few
-    )
+    assert "inconclusive: needs 6" in few
+    assert "of that, allocator" in few
+    assert "Break-even: inconclusive up to N = 4." in few
     assert "range of 3 runs, ratios paired inside blocks: too few for a verdict" in few
-    assert few.index("does") < few.index("What freed the speed of threads")
+    assert few.index("The answer") < few.index("What freed the speed of threads")
     many = " ".join(printed(studied(tmp_path / "many", Made(arms=LADDER, blocks=8))).split())
     assert "95 % interval over 8 blocks, ratios paired inside blocks." in many
     assert "too few" not in many
-    assert re.search(rf"Faster: {headline}", many)
-    assert "Break-even at N = 2:" in many
+    assert "Break-even: at N = 2" in many
 
 
 def test_one_way_alone_has_no_comparison(tmp_path: Path) -> None:

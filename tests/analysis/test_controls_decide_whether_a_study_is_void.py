@@ -17,7 +17,7 @@ from scaling.analysis.table.load import Journal, load, read_journal
 from scaling.base.errors import UsageError
 from scaling.journal.record import ParameterFacts, ParameterValue, RunLine, StudyLine
 from scaling.machine.topology import Topology
-from scaling.report.output import tell
+from scaling.report.output import finish
 from scaling.report.plots.draw import subjects
 from scaling.report.tables.across_view import across_chapters
 from scaling.report.tables.comparison_rows import comparison_rows
@@ -225,7 +225,7 @@ def test_void_stands_at_the_top_of_every_output(tmp_path: Path) -> None:
     opening, *_ = across_chapters(across(*twice), "then", "now")
     warned = [words.partition(": the controls")[0] for words in opening.words[:2]]
     assert warned == ["then: VOID", "now: VOID"]
-    tell(tmp_path, Console(quiet=True))
+    finish(tmp_path, Console(quiet=True))
     written = (tmp_path / "tables.md").read_text()
     assert written.startswith("**VOID: ")
     assert written.count("VOID") == 1

@@ -139,12 +139,11 @@ def test_progress_says_what_is_run_again_and_counts_it(plan: Plan, tmp_path: Pat
     with opened(tmp_path / "journal.jsonl") as journal:
         shown = PlainLines(Console(file=printed, width=200))
         drive(plan, journal, Pretended(), doubts((key(plan.runs[1]), 1)), shown)
-    lines = [line for line in printed.getvalue().splitlines() if not line.startswith("block ")]
+    lines = printed.getvalue().splitlines()
     count = len(plan.runs)
-    assert lines[1].startswith(f"[2/{count}] ")
-    assert lines[2] == "  to be run again at the end: throttled"
-    assert lines[3].startswith(f"[3/{count + 1}] ")
-    assert lines[-1].startswith(f"[{count + 1}/{count + 1}] ")
+    assert lines[0].startswith(f"[{count // 2}/{count + 1}] block 1 of 2 done")
+    assert lines[1] == "  1 run invalid, to be run again at the end: throttled"
+    assert lines[2].startswith(f"[{count + 1}/{count + 1}] runs measured")
 
 
 def test_the_live_line_gets_longer_by_a_run(plan: Plan, tmp_path: Path) -> None:

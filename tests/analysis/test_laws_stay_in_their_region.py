@@ -17,7 +17,7 @@ from scaling.analysis.laws import fit_amdahl, karp_flatt
 from scaling.analysis.laws.regions import NO_REGION, TOO_FEW, RegionLaw, region_laws
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
-from scaling.report.output import tell_journal
+from scaling.report.output import print_tables
 from scaling.report.plots import throughput
 from scaling.report.plots.draw import subjects
 from scaling.report.plots.style import RC
@@ -70,7 +70,9 @@ def test_too_few_points_have_a_serial_fraction(tmp_path: Path) -> None:
     assert law.serial_fractions[4].low < SERIAL < law.serial_fractions[4].high
     (section,) = sections(found.frame, found.study)
     first, second = law_lines(section)
-    assert first == f"Laws {TOO_FEW}: N = 1–4 (cores); a law needs 6 N inside one region."
+    assert (
+        first == f"Laws {TOO_FEW}: N = 1–4 (cores); a law needs 6 worker counts within one region."
+    )
     assert "serial fraction (Karp–Flatt) 0.0" in second
 
 
@@ -91,7 +93,7 @@ def test_one_n_is_not_spoken_of(tmp_path: Path) -> None:
 def test_tables_and_rows_agree(tmp_path: Path) -> None:
     found = made(tmp_path)
     console = Console(width=80, record=True, file=StringIO())
-    tell_journal(found, tmp_path, console)
+    print_tables(found, tmp_path, console)
     shown = " ".join(console.export_text().split())
     written = (tmp_path / "tables.md").read_text()
     (law, _) = laws_of(found)

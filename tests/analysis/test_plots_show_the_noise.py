@@ -68,7 +68,7 @@ def test_a_band_is_around_every_median_as_wide_as_the_noise(
         for n in (1, 2, 4):
             heights = points[points[:, 0] == n, 1]
             assert heights.max() / heights.min() == pytest.approx((1 + floor) ** 2)
-    assert f"A/A: ± {formats.percent(floor)}: nothing inside can be told apart" in key(sheet)
+    assert f"A/A: ±{formats.percent(floor)}: differences inside are noise" in key(sheet)
 
 
 def test_the_ladder_has_it_around_1(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_the_ladder_has_it_around_1(tmp_path: Path) -> None:
         assert isinstance(band, Rectangle)
         ends = band.get_y(), band.get_y() + band.get_height()
         assert ends == pytest.approx((1 / (1 + floor), 1 + floor))
-    assert f"A/A: ± {formats.percent(floor)}" in key(sheet)
+    assert f"A/A: ±{formats.percent(floor)}" in key(sheet)
 
 
 def test_where_memory_meets_throughput_each_has_its_own(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_where_memory_meets_throughput_each_has_its_own(tmp_path: Path) -> None:
         x, y = box.get_xy()
         assert box.get_width() == pytest.approx(x * ((1 + across) ** 2 - 1))
         assert box.get_height() == pytest.approx(y * ((1 + up) ** 2 - 1))
-    told = f"± {formats.percent(across)} across, ± {formats.percent(up)} up"
+    told = f"±{formats.percent(across)} across, ±{formats.percent(up)} up"
     assert told in key(sheet)
 
 

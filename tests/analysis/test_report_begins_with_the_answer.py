@@ -1,44 +1,61 @@
-"""A report's answer begins with one table, whose figures are those of the tables that follow."""
+"""The first screen of a report: its verdicts are those of the tables below it."""
 
 from pathlib import Path
 
 from scaling.analysis.results import StudyResults
-from scaling.base import formats
-from scaling.report.page.answer import answer_blocks
+from scaling.report.page.answer import answer_block
+from scaling.report.tables.findings import times
+from scaling.report.tables.headline import headline_sentence, headlines
 from tests.support.fabricate import Made, studied
 
 ARMS = ("3.14", "3.14t")
 TWO = ("asyncio", "uvloop")
 
 
-def told(path: Path, made: Made) -> StudyResults:
-    read = studied(path, made)
-    return StudyResults(read.frame, read.study)
+def results_of(path: Path, made: Made) -> StudyResults:
+    return StudyResults.of(studied(path, made))
 
 
 def test_a_row_for_each_loop_has_what_the_tables_have(tmp_path: Path) -> None:
     made = Made(arms=ARMS, loops=TWO, models=("threads", "processes"), workers=(1, 2, 4), blocks=6)
-    study = told(tmp_path, made)
-    short, *_ = answer_blocks(study)
-    (grid,) = short.grids
-    each_loop = [each for each in study.compared if not each.is_across_loops]
-    assert len(grid.rows) == len(each_loop) == len(TWO)
-    for (name, n, _, over_gil, *over_processes), found in zip(grid.rows, each_loop, strict=True):
-        assert (name, n) == (found.runs.title, "2")  # the machine has as many cores
-        (ladder,) = [each for each in found.ladders if each.workers == 2]
-        (rival,) = [r for r in found.baseline_ratios if r.ours == ladder.top]
-        assert over_gil == ladder.headline
-        assert over_processes == [rival.throughput, rival.cpu_s_per_op, rival.memory]
+    results = results_of(tmp_path, made)
+    (grid,) = answer_block(results).figures[0].grids
+    each_loop = [each for each in results.compared if not each.is_across_loops]
+    gains, processes = grid.rows[:2], grid.rows[2:]
+    for gain, process, found in zip(gains, processes, each_loop, strict=True):
+        (own,) = [
+            each
+            for each in found.gains
+            if each.workers == 2 and each.key.arm == "3.14t" and each.key.model == "threads"
+        ]  # the machine has as many cores
+        assert gain[1:3] == [times(own.throughput), own.throughput.bounds]
+        (ratio,) = [r for r in found.baseline_ratios if r.ours == own.of]
+        assert process[1:3] == [times(ratio.throughput), ratio.throughput.bounds]
 
 
-def test_columns_that_nothing_is_known_of_are_not_there(tmp_path: Path) -> None:
-    short, *_ = answer_blocks(told(tmp_path, Made(arms=("3.14t",), loops=TWO, workers=(1, 2))))
-    (grid,) = short.grids
-    assert grid.headings == ["workload and loop", "N", "over one thread"]
-    assert not any(formats.BLANK in row for row in grid.rows)
-    assert "processes" not in grid.note
+def test_without_processes_there_are_gains_alone(tmp_path: Path) -> None:
+    results = results_of(tmp_path, Made(arms=("3.14t",), loops=TWO, workers=(1, 2)))
+    (grid,) = answer_block(results).figures[0].grids
+    assert [row[0] for row in grid.rows] == [
+        f"echo · {loop}: 2 threads on 3.14t over 1 thread" for loop in TWO
+    ]
 
 
-def test_one_row_is_no_table(tmp_path: Path) -> None:
-    blocks = answer_blocks(told(tmp_path, Made(arms=ARMS, workers=(1, 2))))
-    assert [block.title for block in blocks if block.grids] == []
+def test_the_sentence_of_several_has_the_smallest_and_largest_ratio(tmp_path: Path) -> None:
+    made = Made(arms=("3.14t",), loops=TWO, workers=(1, 2), blocks=6, noise=0.05)
+    found = headlines(results_of(tmp_path, made))
+    low, high = sorted(times(gain.throughput) for each in found for gain in each.gains)
+    assert low < high
+    assert headline_sentence(found) == (
+        f"2 threads on 3.14t do {low} to {high} the work of 1 thread (faster in all cases)."
+    )
+
+
+def test_loops_alone_are_no_answer_about_programs(tmp_path: Path) -> None:
+    """A ratio of loops is named as one, and how far it reaches is said."""
+    results = results_of(tmp_path, Made(arms=("3.14t",), loops=TWO, workers=(1,), blocks=6))
+    block = answer_block(results)
+    (grid,) = block.figures[0].grids
+    assert [row[0] for row in grid.rows] == ["echo: 1 thread on 3.14t with uvloop over asyncio"]
+    assert not block.words
+    assert "do not forecast what another program would gain" in block.notes[0]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from scaling.analysis.results import StudyResults
 from scaling.report.page.render import page
 from tests.support.chromium import MISSING, NAMES, Chromium, Page, chromium
 from tests.support.fabricate import Made, studied
@@ -54,7 +55,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         blocks=6,
     )
     file = folder / "report.html"
-    html = page(studied(folder, made))
+    html = page(StudyResults.of(studied(folder, made)))
     file.write_text(html, encoding="utf-8")
     return file
 
@@ -143,7 +144,7 @@ def test_it_can_be_listened_to(browser: Chromium, report: Path) -> None:
     named = [(role, name) for role, name in heard if role in ("image", "region", "heading")]
     assert all(name.strip() for _, name in named)
     pictures = [name for role, name in named if role == "image"]
-    assert len(pictures) == len(set(pictures)) == 5
+    assert len(pictures) == len(set(pictures)) == 6
     assert "echo: throughput" in pictures
 
 

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from scaling.analysis.comparison.compare import compare_configurations
 from scaling.analysis.curves.sections import sections
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base import formats
 from scaling.base.errors import ScalingError, UsageError
@@ -23,7 +24,8 @@ from scaling.report.page.again import study_file
 from scaling.report.page.render import page
 from scaling.report.page.write import report
 from scaling.report.plots.style import RC, ROLES, SPARE
-from scaling.report.tables.sentences import answers
+from scaling.report.tables.findings import times
+from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.study.combine import study_from
 from scaling.study.definition import OPTIONS
 from scaling.study.file import read_study
@@ -138,7 +140,7 @@ def made(name: str) -> Journal:
 
 @cache
 def html(name: str) -> str:
-    return page(made(name))
+    return page(StudyResults.of(made(name)))
 
 
 @cache
@@ -197,7 +199,7 @@ def test_the_checks_find_what_is_wrong() -> None:
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_part_comes_in_its_order(name: str) -> None:
-    always = ["question", "answer", "machine", "noise", "steadiness", "validity", "again"]
+    always = ["answer", "question", "machine", "noise", "steadiness", "validity", "again"]
     assert [each for each in listed_parts(name) if each in always] == always
 
 
@@ -208,36 +210,50 @@ def test_a_comparison_has_all_parts() -> None:
         each.attributes["aria-labelledby"].split("-")[1]
         for each in outline("eight-blocks").all("svg")
     }
-    assert kinds == {"throughput", "efficiency", "memory", "ladder", "trade"}
+    assert kinds == {"verdicts", "throughput", "efficiency", "memory", "ladder", "trade"}
 
 
-def test_the_answer_says_the_verdict_then_the_number_then_the_interval() -> None:
-    study = made("eight-blocks")
-    told = part("answer", "eight-blocks").words
-    first, *_ = [each.words for each in part("answer", "eight-blocks").all("li")]
-    assert re.fullmatch(
-        r"Faster: 2 threads on 3\.14t do [\d.]+ times \([\d.]+–[\d.]+\) what 1 thread does, "
-        r"[\d.]+ % of the ideal\.",
-        first,
+def test_the_answer_is_a_sentence_a_picture_and_a_table_of_verdicts() -> None:
+    answer = part("answer", "eight-blocks")
+    assert re.search(
+        r"echo · asyncio: 2 threads on 3\.14t do [\d.]+× \(95 % interval [\d.]+–[\d.]+\) the round "
+        r"trips of 1 thread\. Over 2 processes on [\d.+a-z]+ that is [\d.]+× \(95 % interval ",
+        answer.words,
     )
-    assert re.search(r"Memory: an extra thread on 3\.14t takes [\d.]+ MiB \(RSS\) \(", told)
-    (echo,) = [
-        x
-        for x in compare_configurations(study.frame, study.study)
-        if x.runs.section.label == "echo"
+    assert len(answer.all("svg")) == 1
+    (table,) = answer.all("table")
+    assert [cell.words for cell in table.all("tr")[0].all("th")] == [
+        "question",
+        "ratio",
+        "95 % interval",
+        "verdict",
     ]
-    assert len(answers(echo)) >= 3
-    for sentence in answers(echo):
-        assert sentence in told
-    assert "95 % interval over 8 blocks" in told
-    assert "compute" not in told  # a control is judged, not answered
+    assert len(table.all("tr")) == 1 + 2
+    assert "another program" in answer.words
+    assert "compute" not in answer.words  # a control is judged, not answered
+
+
+def test_every_question_has_its_row() -> None:
+    study = made("eight-blocks")
+    (echo,) = [
+        each
+        for each in compare_configurations(study.frame, study.study)
+        if each.runs.section.label == "echo"
+    ]
+    rows = [row.words for row in part("verdicts", "eight-blocks").all("tr")]
+    found = [each for question in QUESTIONS for each in question.findings(echo)]
+    assert len(found) >= 3
+    for each in found:
+        shown = f"{each.question} {times(each.ratio)} {each.ratio.bounds}"
+        assert any(row.startswith(shown) for row in rows), shown
+    assert "95 % interval over 8 blocks" in part("verdicts", "eight-blocks").words
 
 
 def test_few_blocks_are_no_verdict() -> None:
-    told = part("answer", "one-arm").words
-    assert "Inconclusive (3 blocks): 2 threads on 3.14t do" in told
-    assert "too few for a verdict" in told
-    assert "Faster" not in told
+    answer = part("answer", "one-arm").words
+    assert "inconclusive: needs 6 blocks" in answer
+    assert "too few for a verdict" in part("verdicts", "one-arm").words
+    assert "faster" not in answer
 
 
 def test_without_a_second_worker_there_is_no_answer_and_that_is_said() -> None:
@@ -268,7 +284,7 @@ def test_a_swept_parameter_has_a_table() -> None:
 
 def test_loops_are_compared_with_asyncio() -> None:
     told = part("loops", "two-loops").words
-    assert "with uvloop do" in told
+    assert "with uvloop over asyncio" in told
     assert "What the loop changed" in told
     assert "loops" not in listed_parts("one-arm")
 
@@ -291,7 +307,7 @@ def test_a_void_study_says_so_before_all_else() -> None:
 
 def test_controls_that_hold_are_shown_to() -> None:
     found = part("validity", "eight-blocks")
-    assert "The controls behave as they must." in found.words
+    assert "The controls hold." in found.words
     (table,) = [each for each in found.all("table") if each.all("caption")[0].words == "Controls"]
     verdicts = {row.children[-1].words for row in table.all("tr")[1:]}
     assert verdicts == {"holds"}
@@ -301,7 +317,7 @@ def test_what_is_invalid_is_listed_with_its_reason() -> None:
     told = part("validity", "some-invalid").words
     assert "6 runs: 2 invalid, 4 valid." in told
     assert "throttled" in told
-    assert "in no figure" in told
+    assert "excluded from every figure" in told
     everything = part("validity", "all-invalid").words
     assert "signal 11" in everything
     assert "figure" not in {each.tag for each in outline("all-invalid").elements}
@@ -310,7 +326,7 @@ def test_what_is_invalid_is_listed_with_its_reason() -> None:
 def test_aa_pairs_show_the_noise_and_their_absence_is_reported() -> None:
     found = part("noise", "eight-blocks")
     assert len(found.all("tr")) == 1 + 3  # a twin for each workload
-    assert "No A/A twins were run" in part("noise", "one-arm").words
+    assert "No A/A pairs were run" in part("noise", "one-arm").words
 
 
 def test_drift_is_reported_or_that_it_cannot_be() -> None:
@@ -356,7 +372,7 @@ def test_pictures_are_small() -> None:
 
 
 def test_the_same_journal_gives_the_same_page() -> None:
-    assert page(made("one-arm")) == html("one-arm")
+    assert page(StudyResults.of(made("one-arm"))) == html("one-arm")
 
 
 @pytest.mark.slow
@@ -409,4 +425,4 @@ def test_two_studies_are_not_shown_as_one() -> None:
     both = pd.concat([one.frame, other.frame.assign(study="other")], ignore_index=True)
     mixed = Journal(one.path, one.study, both, [], [])
     with pytest.raises(UsageError, match="2 studies"):
-        page(mixed)
+        page(StudyResults.of(mixed))

@@ -1,6 +1,5 @@
-"""What the comparison says in words is hedged where runs are few, and names what was chosen."""
+"""Answers claim no more than the data: few runs give no verdict, and what was chosen is named."""
 
-import re
 from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
@@ -10,7 +9,6 @@ from rich.console import Console
 
 from scaling.analysis.comparison.break_even import BreakEven
 from scaling.analysis.comparison.compare import Compared, compare_configurations
-from scaling.analysis.comparison.ladder import ladders
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import RatioVerdict, Verdict, Word
@@ -19,15 +17,17 @@ from scaling.base.errors import ScalingError
 from scaling.journal.protected_write import try_writing
 from scaling.journal.record import RunLine, WorkerRecord
 from scaling.report.compare_output import compare
-from scaling.report.output import tell
+from scaling.report.output import finish
 from scaling.report.plots.draw import subjects
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_rows import comparison_rows
 from scaling.report.tables.comparison_view import comparison_markdown
 from scaling.report.tables.export import markdown, summary
-from scaling.report.tables.margins import floors
-from scaling.report.tables.phrases import opening
-from scaling.report.tables.sentences import answers, even, freed
+from scaling.report.tables.findings import Finding, in_words, verdict_text
+from scaling.report.tables.margins import margins
+from scaling.report.tables.questions import ladder as ladder_question
+from scaling.report.tables.questions.break_even import break_even_note
+from scaling.report.tables.questions.registry import QUESTIONS
 from tests.support.fabricate import Made, journal, studied, with_, write
 
 SINGLE = Configuration("3.14", "threads", 1)
@@ -48,62 +48,73 @@ def ratio(low: float, high: float, *, few: bool = False) -> RatioVerdict:
     return RatioVerdict((low + high) / 2, low, high, "×", n, "made up", coverage, verdict=verdict)
 
 
+def findings(found: Compared) -> list[Finding]:
+    return [each for question in QUESTIONS for each in question.findings(found)]
+
+
 def test_a_range_gives_no_break_even() -> None:
     few = {1: ratio(0.8, 0.9, few=True), 2: ratio(1.5, 1.6, few=True)}
-    told = even(BreakEven("3.14t", SINGLE, [SINGLE], few))
-    assert told == (
-        "Break-even: inconclusive from the range of 3 runs, which lies above 1 at N = 2: threads "
-        "on 3.14t over the best single worker with the GIL (3.14, threads)."
+    assert break_even_note(BreakEven("3.14t", SINGLE, [SINGLE], few)) == (
+        "Break-even: inconclusive up to N = 2."
     )
-    slower = even(BreakEven("3.14t", SINGLE, [SINGLE], {1: ratio(0.8, 0.9, few=True)}))
-    assert slower.startswith("Break-even: inconclusive from the range of 3 runs: threads on 3.14t")
 
 
-def test_break_even_begins_with_what_it_comes_to() -> None:
-    never = even(BreakEven("3.14t", SINGLE, [SINGLE], {1: ratio(0.8, 0.9)}))
-    assert never.startswith(
-        "Break-even: never up to N = 1; 1 thread on 3.14t does 0.850 times (0.800–0.900) what"
-    )
+def test_a_break_even_that_is_not_reached_is_reported() -> None:
+    never = break_even_note(BreakEven("3.14t", SINGLE, [SINGLE], {1: ratio(0.8, 0.9)}))
+    assert never == "Break-even: not reached up to N = 1."
 
 
 def test_slower_again_is_not_the_same_as_unknown() -> None:
     ratios = {1: ratio(0.9, 1.1), 2: ratio(1.5, 1.6), 4: ratio(0.8, 0.9), 8: ratio(0.9, 1.2)}
-    told = even(BreakEven("3.14t", SINGLE, [SINGLE], ratios))
-    assert told.startswith("Break-even at N = 2: 2 threads on 3.14t do 1.55 times (1.50–1.60) what")
-    assert "It does not hold at N = 4, slower again. It is inconclusive at N = 1 and 8." in told
+    note = break_even_note(BreakEven("3.14t", SINGLE, [SINGLE], ratios))
+    assert note == "Break-even: at N = 2, at N = 4 slower, at N = 8 inconclusive."
 
 
-def test_the_verdict_comes_first_then_the_number_then_the_interval(tmp_path: Path) -> None:
+def test_threads_over_processes_have_work_cpu_time_and_memory(tmp_path: Path) -> None:
     made = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), blocks=8)
-    found = compared(tmp_path, made)
-    headline, baseline_ratio, *_ = answers(found)
-    number = r"[\d.]+ times \([\d.]+–[\d.]+\)"
-    assert re.match(rf"Faster: 3\.14t with 2 threads does {number} what 3\.14 does", headline)
-    assert re.match(rf"Faster: 2 threads on 3\.14t do {number} what 2 processes", baseline_ratio)
-    assert re.search(
-        rf"; CPU time per operation: less, {number}; memory \(PSS\): less, ", baseline_ratio
-    )
+    found = findings(compared(tmp_path, made))
+    words = {each.question: each.ratio.verdict.word for each in found}
+    assert words["2 threads on 3.14t over as many on 3.14 (allocator, build and GIL)"] == "faster"
+    over = [each.question for each in found].index("2 threads on 3.14t over 2 processes on 3.14")
+    assert [each.question for each in found[over + 1 : over + 3]] == [
+        "… CPU time per operation",
+        "… memory (PSS)",
+    ]
+    assert [each.ratio.verdict.word for each in found[over : over + 3]] == [
+        "faster",
+        "less",
+        "less",
+    ]
 
 
-def test_the_same_is_reported_with_its_margin() -> None:
+def test_a_verdict_has_its_reason_and_its_margin() -> None:
     verdict = Verdict("same", margin=0.031)
     alike = RatioVerdict(1.0, 0.99, 1.01, "×", 8, "made up", 0.95, verdict=verdict)
-    assert opening(alike) == "Same within 3.1 %"
-    assert opening(ratio(0.9, 1.1)) == "Inconclusive"
-    assert opening(ratio(1.2, 1.3, few=True)) == "Inconclusive (3 blocks)"
+    assert verdict_text(alike) == "same within ±3.1 %"
+    assert verdict_text(ratio(1.2, 1.3, few=True)) == "inconclusive: needs 6 blocks"
+    assert verdict_text(ratio(1.2, 1.3)) == "faster"
+    why = Verdict("inconclusive", 0.056, why="within the noise of ±5.6 %")
+    doubtful = RatioVerdict(0.958, 0.92, 0.986, "×", 8, "made up", 0.95, verdict=why)
+    assert in_words(doubtful) == (
+        "0.958× (95 % interval 0.920–0.986), inconclusive: within the noise of ±5.6 %"
+    )
+    exploratory = Verdict("faster", 0.02, family="exploratory")
+    assert verdict_text(RatioVerdict(1.5, 1.4, 1.6, "×", 8, "", 0.95, verdict=exploratory)) == (
+        "faster (exploratory)"
+    )
 
 
 @pytest.mark.parametrize(
     ("twins", "told"),
-    [(True, ": no less than A/A twins came apart"), (False, "no A/A twins tell of the noise")],
+    [(True, ": the A/A spread, and at least"), (False, ": there are no A/A pairs, so")],
 )
 def test_verdicts_come_with_their_margin(tmp_path: Path, twins: bool, told: str) -> None:
     made = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), blocks=8, twins=twins)
-    (words,) = floors(compared(tmp_path, made))
-    assert words.startswith("Verdicts heed a margin of ")
+    (words,) = margins(compared(tmp_path, made))
+    assert words.startswith("Verdicts use a margin of ±")
     assert told in words
     few = Made(arms=("3.14", "3.14t"), twins=twins)
-    assert floors(compared(tmp_path, few)) == []
+    assert margins(compared(tmp_path, few)) == []
 
 
 @pytest.mark.parametrize(
@@ -111,17 +122,19 @@ def test_verdicts_come_with_their_margin(tmp_path: Path, twins: bool, told: str)
     [
         (
             ("3.14t+gil", "3.14t"),
-            " what 3.14t+gil does with as many; what changes: GIL.",
+            "2 threads on 3.14t over as many on 3.14t+gil (GIL)",
         ),
-        (("3.14", "3.14t"), "; what changes: allocator, build and GIL."),
+        (
+            ("3.14", "3.14t"),
+            "2 threads on 3.14t over as many on 3.14 (allocator, build and GIL)",
+        ),
     ],
 )
 def test_a_single_step_is_named_and_nothing_is_together(
     tmp_path: Path, arms: tuple[str, ...], told: str
 ) -> None:
-    (ladder,) = ladders(compared(tmp_path, Made(arms=arms, workers=(2,))).runs).judged()
-    assert told in freed(ladder)
-    assert "together" not in freed(ladder)
+    found = compared(tmp_path, Made(arms=arms, workers=(2,)))
+    assert [each.question for each in ladder_question.QUESTION.findings(found)] == [told]
 
 
 def slowed(worker: WorkerRecord) -> WorkerRecord:
@@ -156,9 +169,10 @@ def test_interpreters_are_spoken_of_on_their_fastest_arm(tmp_path: Path) -> None
     found = compared(tmp_path, made, change)
     by_ratio = max(found.baseline_ratios, key=lambda each: each.throughput.point)
     assert by_ratio.ours.arm == "3.14+mimalloc"
-    (told,) = [words for words in answers(found) if "interpreters" in words]
-    assert told.startswith("Inconclusive (2 blocks): 2 interpreters on 3.14 do")
-    assert "Of interpreters on 3.14 and 3.14+mimalloc, those on 3.14 are the fastest" in told
+    (answer,) = [each for each in findings(found) if "interpreters" in each.question]
+    assert answer.question.startswith("2 interpreters on 3.14 over 2 processes on 3.14")
+    assert answer.note == "Of interpreters on 3.14 and 3.14+mimalloc, 3.14 is the fastest."
+    assert verdict_text(answer.ratio) == "inconclusive: needs 6 blocks"
 
 
 def test_memory_kinds_are_named_for_all_arms_of_a_model(tmp_path: Path) -> None:
@@ -203,7 +217,7 @@ def test_runs_made_again_are_reported(tmp_path: Path) -> None:
     study = read_journal(
         write([lines[0], bad, *lines[2:], with_(lines[1], attempt=2)], tmp_path / "journal.jsonl")
     )
-    told = "1 run was made again at the end of the study"
+    told = "1 run was made again"
     assert told in markdown(StudyResults.of(study))
     assert told in comparison_markdown(chapters(StudyResults.of(study)))
     assert summary(StudyResults.of(study))["again"].sum() == 1
@@ -214,7 +228,7 @@ def test_runs_made_again_are_reported(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_missing_controls_are_reported_once_in_a_file(tmp_path: Path) -> None:
     studied(tmp_path, Made(arms=("3.14", "3.14t")))
-    tell(tmp_path, Console(quiet=True))
+    finish(tmp_path, Console(quiet=True))
     text = (tmp_path / "tables.md").read_text()
     assert text.startswith("**Controls missing")
     assert text.count("Controls missing") == 1
@@ -260,5 +274,5 @@ def test_a_study_without_a_valid_run_fails(tmp_path: Path) -> None:
     write(journal(Made(workers=(1, 2), blocks=1), crash), tmp_path / "journal.jsonl")
     printed = Console(record=True, width=80, file=StringIO())
     with pytest.raises(ScalingError, match="none of the 2 runs is valid"):
-        tell(tmp_path, printed)
+        finish(tmp_path, printed)
     assert "crashed" in printed.export_text()

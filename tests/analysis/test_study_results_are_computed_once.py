@@ -8,8 +8,9 @@ import pytest
 from rich.console import Console
 
 from scaling.analysis import results
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
-from scaling.report.output import tell_journal
+from scaling.report.output import print_tables
 from scaling.report.page.render import page
 from scaling.report.plots.sheet import Sheet
 from scaling.report.terminal.show import show
@@ -47,9 +48,9 @@ def test_everything_is_worked_out_once(
     file = write(journal(made), tmp_path / "journal.jsonl")
     quiet = Console(quiet=True)
     commands: dict[str, Callable[[], object]] = {
-        "run": lambda: tell_journal(read_journal(file), tmp_path, quiet),
+        "run": lambda: print_tables(read_journal(file), tmp_path, quiet),
         "show": lambda: show(tmp_path, quiet),
-        "report": lambda: page(read_journal(file)),
+        "report": lambda: page(StudyResults.of(read_journal(file))),
     }
     commands[output]()
     assert worked_out == dict.fromkeys(WORKED_OUT, 1)

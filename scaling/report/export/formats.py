@@ -1,4 +1,4 @@
-"""`scaling export`: a study written for another program, beside its journal or where asked."""
+"""`scaling export`: a study written for another program, beside its journal or elsewhere."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

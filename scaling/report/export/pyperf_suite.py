@@ -34,7 +34,7 @@ def write_suite(journal: Journal, file: Path) -> None:
 
 
 def suite(journal: Journal) -> dict[str, Any]:
-    """The document; twins, invalid runs and those that were made again are in no benchmark.
+    """The document; A/A repeats, invalid runs and those that were made again are in no benchmark.
 
     A benchmark's name has only those parameters that vary, and the arm only where there are
     several: by their names pyperf pairs the benchmarks of two studies, each of an arm of its own.

@@ -1,1 +1,1 @@
-"""A study told on one page of HTML: what was asked, the answer in words, every figure behind it."""
+"""A study on one HTML page: the answer first, then every figure behind it."""

@@ -1,4 +1,4 @@
-"""How to have a study again: the file that asks for it, the command, what it was made of."""
+"""How to repeat a study: its file, the command, and what it was measured with."""
 
 from typing import Any
 
@@ -30,16 +30,16 @@ def again_block(study: StudyLine) -> Block:
     rows: list[list[Cell]] = [
         [name, formats.BLANK if value is None else str(value)] for name, value in facts.items()
     ]
-    grids = [Grid("What the study was made of", ["fact", "value"], rows, words=2)]
-    asked = study_file(study)
-    if not asked:
-        return Block(words=["Its journal does not hold what was asked."], grids=grids)
+    grids = [Grid("What the study was measured with", ["fact", "value"], rows, words=2)]
+    document = study_file(study)
+    if not document:
+        return Block(words=["The journal does not contain the study file."], grids=grids)
     words = [f"Save this as {FILE_NAME}; its first line is the command that runs it."]
     if own := [name for name in study.workloads if ":" in name]:
-        words.append(f"It takes the code of {', '.join(own)}, too: see --path and --with.")
+        words.append(f"It also needs the code of {', '.join(own)}: see --path and --with.")
     if scaled := scaled_to(study.study):
         words.append(f"The amounts in it are {scaled} already.")
-    return Block(words=words, grids=grids, code=f"# {command(study)}\n\n{asked}")
+    return Block(words=words, grids=grids, code=f"# {command(study)}\n\n{document}")
 
 
 def command(study: StudyLine) -> str:

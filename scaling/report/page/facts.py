@@ -49,10 +49,10 @@ def machine_block(study: StudyLine) -> Block:
 
 def _builds(study: StudyLine) -> Grid:
     arms = study.arms
-    told = {name: _build(arm) for name, arm in arms.items()}
-    facts = list(dict.fromkeys(fact for each in told.values() for fact in each))
+    builds = {name: _build(arm) for name, arm in arms.items()}
+    facts = list(dict.fromkeys(fact for each in builds.values() for fact in each))
     rows: list[list[Cell]] = [
-        [fact, *(told[name].get(fact) or formats.BLANK for name in arms)] for fact in facts
+        [fact, *(builds[name].get(fact) or formats.BLANK for name in arms)] for fact in facts
     ]
     return Grid("The arms and their builds", ["", *arms], rows, words=1 + len(arms))
 

@@ -12,35 +12,32 @@ from scaling.report.page.picture import RC_OF_PAGES, picture
 from scaling.report.plots.draw import sheets
 from scaling.report.plots.plot import Plot
 from scaling.report.plots.subject import Subject
-from scaling.report.tables.comparison_grids import (
-    collector_grids,
-    even_grid,
-    memory_grids,
-    rival_grids,
-    version_grids,
-)
 from scaling.report.tables.grid import Grid
 from scaling.report.tables.measures import notes
+from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.study.controls import CONTROLS
 
-CURVES, LADDER, RIVALS, MEMORY = "curves", "ladder", "processes", "memory"
+CURVES, LADDER, PROCESSES, MEMORY = "curves", "ladder", "processes", "memory"
 VERSIONS, COLLECTOR = "versions", "collector"
 PARTS = {
-    CURVES: ("How it scales", "Work done and what is left of each worker, against N."),
+    CURVES: ("How it scales", "Throughput, speed-up and efficiency against N."),
     LADDER: (
         "What freed the speed",
-        "Two builds differ in their allocator, in how they are built, and in the GIL: a step each.",
+        "Two builds differ in allocator, build options and GIL; each is a step of its own.",
     ),
-    RIVALS: (
+    PROCESSES: (
         "Threads or processes",
-        "Held against what anybody can have today: as many processes on the best arm with the GIL.",
+        "The baseline: as many processes on the best arm with the GIL.",
     ),
-    MEMORY: ("Memory", "What the whole tree of processes holds, and what each worker adds."),
-    VERSIONS: ("Versions of Python", "Each version over the oldest, like held against like."),
+    MEMORY: ("Memory", "Memory of the whole process tree, and what each worker adds."),
+    VERSIONS: (
+        "Versions of Python",
+        "Each over the oldest, with the same loop, model and N.",
+    ),
     COLLECTOR: ("The garbage collector", "Each arm without it over the same arm with it."),
 }
-# The same part of a study without any processes to hold against.
-WITHOUT_RIVALS = (
+# The same part of a study without processes to compare with.
+WITHOUT_PROCESSES = (
     "What memory buys",
     "Throughput against memory; threads without the GIL against the best single worker with it.",
 )
@@ -50,8 +47,8 @@ def figure_parts(about: Iterable[Subject]) -> list[PageSection]:
     """The parts that hold pictures, and a block in each for every section that has any."""
     blocks: dict[str, list[Block]] = defaultdict(list)
     about = list(about)
-    has_rivals = any(found.baseline_ratios for each in about for found in each.comparisons)
-    titles = PARTS if has_rivals else PARTS | {RIVALS: WITHOUT_RIVALS}
+    has_processes = any(found.baseline_ratios for each in about for found in each.comparisons)
+    titles = PARTS if has_processes else PARTS | {PROCESSES: WITHOUT_PROCESSES}
     with mpl.rc_context(RC_OF_PAGES):
         for number, subject in enumerate(sorted(about, key=_is_control), start=1):
             drawn: dict[str, list[PageFigure]] = defaultdict(list)
@@ -63,13 +60,13 @@ def figure_parts(about: Iterable[Subject]) -> list[PageSection]:
                     Block(subject.section.title, figures=drawn[part], grids=grids.get(part, []))
                 )
     return [
-        PageSection(name, title, [block for block in blocks[name] if not block.is_empty], told)
-        for name, (title, told) in titles.items()
+        PageSection(name, title, [block for block in blocks[name] if not block.is_empty], note)
+        for name, (title, note) in titles.items()
     ]
 
 
 def _is_control(subject: Subject) -> bool:
-    """What is there as a control comes after what was asked."""
+    """Whether its workload is a control; those come last."""
     return subject.section.curves[0].key.workload in CONTROLS
 
 
@@ -83,11 +80,9 @@ def _figures(subject: Subject, name: str) -> Iterator[tuple[Plot, PageFigure]]:
 def _grids(subject: Subject) -> dict[str, list[Grid]]:
     """The tables that no picture shows in full, by part."""
     found: dict[str, list[Grid]] = defaultdict(list)
-    for each in subject.comparisons:
-        found[RIVALS] += [grid.of(each.runs.title) for grid in rival_grids(each.baseline_ratios)]
-        found[RIVALS] += [even_grid(even).of(each.runs.title) for even in each.break_evens]
-        found[MEMORY] += [grid.of(each.runs.title) for grid in memory_grids(each)]
-        versions = version_grids(each.versions, subject.study)
-        found[VERSIONS] += [grid.of(each.runs.title) for grid in versions]
-        found[COLLECTOR] += [grid.of(each.runs.title) for grid in collector_grids(each.collectors)]
+    for compared in subject.comparisons:
+        for question in QUESTIONS:
+            if question.part != LADDER:  # those stand behind their picture
+                grids = question.grids(compared, subject.study)
+                found[question.part] += [grid.of(compared.runs.title) for grid in grids]
     return found

@@ -8,18 +8,22 @@ from scaling.report.tables.grid import Grid
 
 @dataclass(frozen=True, slots=True)
 class PageFigure:
-    """A picture and the tables behind it, with what is to be known of their figures."""
+    """A picture and the tables behind it, with notes on their figures.
+
+    The tables are folded unless it `is_open`.
+    """
 
     picture: Picture
     grids: list[Grid]
     notes: list[str] = field(default_factory=list)
+    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
     """Something about one thing: words first, then pictures, then tables, then the small print.
 
-    A block of tables that are `folded` shows them when it is asked to.
+    A block of tables that are `folded` shows them when it is opened.
     """
 
     title: str = ""
@@ -47,5 +51,5 @@ class PageSection:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to be told under its heading."""
+        """Whether there is nothing under its heading."""
         return all(block.is_empty for block in self.blocks)

@@ -133,8 +133,8 @@ def _describe(root: ET.Element, sheet: Sheet, name: str) -> None:
     root.set("role", "img")
     root.set("aria-labelledby", f"{name}-title")
     root.set("aria-describedby", f"{name}-desc")
-    told = f"{sheet.description}. The figures are in a table below."
-    for place, (tag, text) in enumerate((("title", sheet.title), ("desc", told))):
+    description = f"{sheet.description}. The figures are in a table below."
+    for place, (tag, text) in enumerate((("title", sheet.title), ("desc", description))):
         element = ET.Element(tag, {"id": f"{name}-{tag}"})
         element.text = text
         root.insert(place, element)

@@ -21,11 +21,11 @@ def sweep_blocks(about: Sequence[Subject], sweeps: Sequence[Sweep]) -> list[Bloc
 
     `about` are the subjects of all of the study's sections.
     """
-    told = [sweep for sweep in sweeps if any(point.throughput.n for point in _points(sweep))]
+    shown = [sweep for sweep in sweeps if any(point.throughput.n for point in _points(sweep))]
     with mpl.rc_context(RC_OF_PAGES):
         sheets = (sheet for _, sheet in plots.sheets(about, sweeps))
         drawn = [picture(sheet, f"s{place}-sweep") for place, sheet in enumerate(sheets, start=1)]
-    return [_block(*each) for each in zip(told, drawn, strict=True)]
+    return [_block(*each) for each in zip(shown, drawn, strict=True)]
 
 
 def _block(sweep: Sweep, drawn: Picture) -> Block:

@@ -1,4 +1,4 @@
-"""How far the figures can be believed: laws, noise, steadiness and drift, controls, faulty runs."""
+"""How far the figures can be trusted: laws, noise, steadiness and drift, controls, run issues."""
 
 import pandas as pd
 
@@ -14,47 +14,47 @@ from scaling.report.tables.laws_view import law_lines
 from scaling.report.tables.study_notes import study_notes
 
 MEASURES = {"throughput": "throughput", "cpu_s_per_op": "CPU per op"}  # PSS and RSS as they are
-TWINS = (
-    "A cell of each workload was run twice in every block under a hidden label. The ratio of the "
-    "two would be 1 without noise; a difference inside the floor is none."
+AA_PAIRS = (
+    "One cell of each workload was run twice in every block. Without noise the ratio of the two "
+    "would be 1; differences below the A/A spread are noise."
 )
 WITHOUT_DRIFT = {
     "none": "No drift of the machine was found over the study.",
-    "inconclusive": "Too few blocks to tell whether the machine drifted over the study.",
+    "inconclusive": "Too few blocks to detect a drift of the machine over the study.",
 }
 WORST_FIRST = ("invalid", "suspect", "valid")
 
 
 def law_blocks(results: StudyResults) -> list[Block]:
-    """What each section's curves follow, or why that cannot be told."""
+    """The laws that each section's curves follow, or why none was fitted."""
     return [Block(each.title, law_lines(each)) for each in results.sections]
 
 
 def noise_block(results: StudyResults) -> Block:
-    """How far apart two cells come out that differ in nothing."""
+    """The spread of A/A pairs: equal cells, run twice in every block."""
     floor = results.floor
     if not floor.twins:
-        unknown = "No A/A twins were run, so nothing tells of the noise"
-        return Block(words=[f"{unknown}; verdicts heed a margin of {formats.percent(MARGIN)}."])
+        unknown = "No A/A pairs were run, so run-to-run noise is not known"
+        return Block(words=[f"{unknown}; verdicts use a margin of ±{formats.percent(MARGIN)}."])
     rows: list[list[Cell]] = []
-    for twins in floor.twins:
-        key = twins.key
+    for pair in floor.twins:
+        key = pair.key
         name = f"{key.workload} · {key.sizing} · {key.loop} · {key.arm} · {key.model}"
         farthest = floor.of(key.workload)
         rows.append(
             [
                 name,
-                str(twins.workers),
-                *(twins.ratios[measure] for measure in COLUMNS),
+                str(pair.workers),
+                *(pair.ratios[measure] for measure in COLUMNS),
                 formats.percent(farthest),
             ]
         )
-    headings = ["cell", "N", *(MEASURES.get(each, each) for each in COLUMNS), "floor, throughput"]
-    return Block(words=[TWINS], grids=[Grid("Twin over cell", headings, rows)])
+    headings = ["cell", "N", *(MEASURES.get(each, each) for each in COLUMNS), "spread, throughput"]
+    return Block(words=[AA_PAIRS], grids=[Grid("Repeated cell over cell", headings, rows)])
 
 
 def steadiness_block(results: StudyResults) -> Block:
-    """How many windows were level, and whether the machine changed meanwhile."""
+    """How many windows were steady, and whether the machine drifted."""
     frame, drift = results.frame, results.drift
     windowed = frame[frame["valid"] & frame["steadiness"].notna()]
     grids = []
@@ -64,7 +64,7 @@ def steadiness_block(results: StudyResults) -> Block:
             [str(name), *map(str, row)]
             for name, row in zip(counts.index, counts.to_numpy().tolist(), strict=True)
         ]
-        title = "Runs by what their window was like"
+        title = "Runs by steadiness of their window"
         grids.append(Grid(title, ["workload", *map(str, counts.columns)], rows))
     spans = (
         ("first block to last", drift.over_time, drift.word),
@@ -80,8 +80,8 @@ def steadiness_block(results: StudyResults) -> Block:
 
 
 def validity_blocks(results: StudyResults) -> list[Block]:
-    """What the controls say, how many runs were what, and every run that is not simply valid."""
-    warnings = warnings_of(results) or ["The controls behave as they must."]
+    """The outcome of the controls, and every suspect or invalid run."""
+    warnings = warnings_of(results) or ["The controls hold."]
     judged: list[list[Cell]] = [
         [each.control, each.loop, each.arm, str(each.workers), each.speedup, _expected(each),
          _word(each)]
@@ -89,16 +89,17 @@ def validity_blocks(results: StudyResults) -> list[Block]:
     ]  # fmt: skip
     headings = ["control", "loop", "arm", "N", "speed-up", "must be", "outcome"]
     grids = [Grid("Controls", headings, judged, words=3)] if judged else []
-    counts = results.frame["validity"].value_counts()  # of twins, too, which are listed below
+    counts = results.frame["validity"].value_counts()  # of A/A pairs, too, which are listed below
     kinds = ", ".join(f"{counts[each]:,} {each}" for each in WORST_FIRST if counts.get(each, 0))
     runs = formats.plural(int(counts.sum()), "run")
-    words = [f"{runs}: {kinds}. Suspect ones are used and marked, invalid ones are in no figure."]
+    used = "Suspect runs are used and marked; invalid ones are excluded from every figure."
+    words = [f"{runs}: {kinds}. {used}"]
     faults: list[list[Cell]] = [
         [each.validity, str(each.runs), each.cell, each.reasons, each.detail]
         for each in results.run_issues
     ]
     headings = ["validity", "runs", "cell", "why", "the first one's detail"]
-    title = "Runs that are not simply valid"
+    title = "Suspect and invalid runs"
     listed = [Grid(title, headings, faults, words=len(headings))] if faults else []
     return [
         Block("Controls", warnings, grids=grids),

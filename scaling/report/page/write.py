@@ -1,9 +1,10 @@
-"""`scaling report`: a study told on one page, written beside its journal."""
+"""`scaling report`: a study on one page, written beside its journal."""
 
 from pathlib import Path
 
 from rich.console import Console
 
+from scaling.analysis.results import StudyResults
 from scaling.base.console import say
 from scaling.journal.protected_write import write_file
 from scaling.report.output import read
@@ -22,8 +23,13 @@ def report(results: Path, output: Path | None, console: Console) -> Path:
     """
     journal = read(results, console)
     file = output or journal.path.parent / FILE_NAME
-    html = page(journal).encode()
-    write_file(file, lambda unfinished: unfinished.write_bytes(html), again="scaling report")
-    size_kib = -(-len(html) // KIB)
+    size_kib = -(-write_page(StudyResults.of(journal), file) // KIB)
     say(console, f"report: {file} ({size_kib:,} KiB, needs no network)")
     return file
+
+
+def write_page(results: StudyResults, file: Path) -> int:
+    """Write the page; return its size in bytes. Raises `ScalingError` if it cannot be written."""
+    html = page(results).encode()
+    write_file(file, lambda unfinished: unfinished.write_bytes(html), again="scaling report")
+    return len(html)

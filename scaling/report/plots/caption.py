@@ -25,7 +25,7 @@ def caption(
     warning: str = "",
     ceilings: Sequence[CeilingLine] = (),
 ) -> str:
-    """One paragraph, a `warning` first; what a machine could not tell is left out of it."""
+    """One paragraph, a `warning` first; what is not known of a machine is left out."""
     arms = list(dict.fromkeys(curve.key.arm for curve in section.curves))
     points = [point for curve in section.curves for point in curve.points]
     used = sum(point.runs for point in points)
@@ -62,11 +62,11 @@ def blocks_text(planned: int | None, points: Sequence[Point]) -> str:
     """
     blocks = max([planned or 0, *(point.runs for point in points)])
     fewer = [point for point in points if point.runs < blocks]
-    told = formats.plural(blocks, "block")
+    text = formats.plural(blocks, "block")
     if not fewer:
-        return told
+        return text
     left_out = all(point.left_out for point in fewer)
-    return f"{told}, fewer where runs {'were left out' if left_out else 'are missing'}"
+    return f"{text}, fewer where runs {'were left out' if left_out else 'are missing'}"
 
 
 def machine_text(study: StudyLine) -> str:
@@ -97,14 +97,14 @@ def _virtual(virtualised: str | None) -> str:
 
 
 def builds_text(arms: dict[str, ArmRecord]) -> str:
-    """`3.14, 3.14t: 3.14.7, GCC 12.2.0, no PGO`: arms whose builds are alike stand together."""
-    alike: dict[str, list[str]] = defaultdict(list)
+    """`3.14, 3.14t: 3.14.7, GCC 12.2.0, no PGO`: arms with the same build stand together."""
+    by_build: dict[str, list[str]] = defaultdict(list)
     for name, arm in arms.items():
         if arm.description is not None:
-            alike[_build(arm)].append(name)
+            by_build[_build(arm)].append(name)
         elif arm.runtime is not None:
-            alike[arm.runtime].append(name)
-    return "; ".join(f"{', '.join(names)}: {build}" for build, names in alike.items())
+            by_build[arm.runtime].append(name)
+    return "; ".join(f"{', '.join(names)}: {build}" for build, names in by_build.items())
 
 
 def _build(arm: ArmRecord) -> str:

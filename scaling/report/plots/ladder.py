@@ -16,8 +16,8 @@ from scaling.report.plots.plot import Plot
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import BAND_ALPHA, INK, QUIET
 from scaling.report.plots.subject import Subject
-from scaling.report.tables.comparison_grids import ladder_grids
 from scaling.report.tables.grid import Grid
+from scaling.report.tables.questions.ladder import ladder_grids
 
 BAR = 0.56  # of the room for a bar
 DOT_ASIDE = 0.36  # bars' widths right of a bar's middle

@@ -8,7 +8,7 @@ from matplotlib.ft2font import FT2Font, LoadFlags
 from scaling.report.plots.style import FONT
 
 POINTS_PER_IN = 72
-HINTING = 1.03  # letters that are fitted to pixels come out a little wider than their outlines
+HINTING = 1.03  # letters that are fitted to pixels are a little wider than their outlines
 MEASURED_AT = 100  # points; widths are proportional to the size
 UNKNOWN = "\N{WHITE SQUARE}"  # drawn for a letter that the font does not have
 

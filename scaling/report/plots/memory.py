@@ -56,8 +56,8 @@ def write_slopes(axes: Axes, curves: list[Curve], colours: dict[str, str]) -> No
     elif known:
         _write_line(axes, 0, UNIT)
     for number, curve in enumerate(known[: len(known) * (len(known) > 1)], start=1):
-        told = f"{curve.key.arm} {curve.key.model}: {curve.slope!s}"
-        _write_line(axes, number, told, colours[curve.key.arm])
+        text = f"{curve.key.arm} {curve.key.model}: {curve.slope!s}"
+        _write_line(axes, number, text, colours[curve.key.arm])
 
 
 def _write_line(axes: Axes, number: int, text: str, colour: str | None = None) -> None:

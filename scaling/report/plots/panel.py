@@ -26,7 +26,7 @@ def draw_curves(
     axes: Axes, subject: Subject, loop: str, what: str, model: str | None = None
 ) -> None:
     """Every curve of a loop: its runs as faint dots, the medians joined, a bar from low to high,
-    and around them the band of noise, if twins tell of it.
+    and around them the noise band, if there are A/A pairs.
 
     Of one `model` only, if one is named. `what` names both the estimates of a `Point` and the
     runs behind them in `Curve.values`.

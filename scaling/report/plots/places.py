@@ -78,8 +78,8 @@ class Places:
         style: dict[str, Any] = {"rotation": TILT, "ha": "right", "rotation_mode": "anchor"}
         labels = self.labels if self.is_tilted or not self.joined else self.readable()
         axes.set_xticks(self.at, labels, fontsize=SIZE, **(style if self.is_tilted else {}))
-        told = {"linear": "", "log": " (logarithmic)", "in order": " (not to scale)"}[self.scale]
-        axes.set_xlabel(f"{name}{told if self.joined else ''}")
+        note = {"linear": "", "log": " (logarithmic)", "in order": " (not to scale)"}[self.scale]
+        axes.set_xlabel(f"{name}{note if self.joined else ''}")
 
     def readable(self) -> list[str]:
         """A label for every value, blank where it would run into its neighbour; both ends stay."""

@@ -2,15 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.subject import Subject
-from scaling.report.tables.grid import Cell, Grid
+from scaling.report.tables.grid import Cell, Grid, PagePart
 from scaling.report.tables.measures import MARKS, SUSPECT, Measure, curve_name, measures
-
-# The parts of the page that show figures, in the page's order.
-type PagePart = Literal["curves", "ladder", "processes", "memory", "versions", "collector"]
 
 
 @dataclass(frozen=True, slots=True)

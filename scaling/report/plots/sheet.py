@@ -202,7 +202,7 @@ def key_entries(
     dots: str = "one run",
     band: str = "",
 ) -> list[Line2D]:
-    """What colours, lines, dots and bars stand for. Models are told where there are several."""
+    """What colours, lines, dots and bars stand for. Models are shown where there are several."""
     entries = [Line2D([], [], color=colour, lw=2.2, label=arm) for arm, colour in colours.items()]
     if len(models) > 1:
         entries += [Line2D([], [], color=QUIET, lw=1.6, ls=line(m), label=m) for m in models]

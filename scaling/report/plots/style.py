@@ -1,7 +1,7 @@
 """How figures look: an arm has one colour, a loop one marker, a model one line, everywhere.
 
 The palette is seaborn's `colorblind` (after B. Wong, Nature Methods 8, 441, 2011); markers and
-lines say the same again for those who cannot tell the colours. Sizes are chosen for a README
+lines say the same again for those who cannot distinguish the colours. Sizes are chosen for a README
 column of 830 px, which is WIDTH_IN at DPI; PNG files hold twice as many pixels.
 """
 

@@ -19,7 +19,7 @@ from scaling.report.plots.regions import Region, regions
 from scaling.report.plots.sheet import Layout, Sheet, key_entries, new_sheet
 from scaling.report.plots.style import arm_colours
 
-MOST_CURVES = 6  # in one panel, that can still be told apart
+MOST_CURVES = 6  # in one panel, that can still be distinguished
 MOST_COLUMNS = 3  # panels side by side that a README's width still shows well
 
 
@@ -78,7 +78,7 @@ class Subject:
         return [getattr(p, what) for curve in chosen for p in curve.points for what in whats]
 
     def noise(self, what: str) -> float:
-        """The noise floor of an estimate of the section; NaN where no twins tell it."""
+        """The noise floor of an estimate of the section; NaN without A/A pairs."""
         return self.floor.of(self.section.curves[0].key.workload, what)
 
     def sheet(
@@ -95,7 +95,7 @@ class Subject:
     ) -> Sheet:
         """An empty sheet with the section's words on it; `ideal` says what the dashed line is.
 
-        The key tells of the curves that are `shown`, by default all, of the bars at the estimates
+        The key has the curves that are `shown`, by default all, of the bars at the estimates
         that are `drawn`, of what a dot is, if there are any, of the band of the measures whose
         `noise` is shown, and of what is `also` there.
         """
@@ -138,12 +138,12 @@ def subject(
 
 
 def _band_text(floors: list[float]) -> str:
-    """`A/A: ± 1.2 %: nothing inside can be told apart`; of two, that across comes first."""
+    """`A/A: ±1.2 %: differences inside are noise`; of two, that across comes first."""
     if not floors or any(map(math.isnan, floors)):
         return ""
-    told = [f"± {formats.percent(floor)}" for floor in floors]
-    whole = f"{told[0]} across, {told[1]} up" if len(told) > 1 else told[0]
-    return f"A/A: {whole}: nothing inside can be told apart"
+    spreads = [f"±{formats.percent(floor)}" for floor in floors]
+    whole = f"{spreads[0]} across, {spreads[1]} up" if len(spreads) > 1 else spreads[0]
+    return f"A/A: {whole}: differences inside are noise"
 
 
 def _sizing_text(sizing: str) -> str:

@@ -96,7 +96,7 @@ def draw_ceiling(axes: Axes, subject: Subject, loop: str) -> None:
 
 
 def draw_ideals(axes: Axes, curves: list[Curve], colours: dict[str, str]) -> None:
-    """N × the median at N = 1 of each curve; of curves that begin alike the first one's only."""
+    """N × the median at N = 1 of each curve; of curves that begin together only the first."""
     drawn: list[float] = []
     for curve in curves:
         first = curve.points[0]

@@ -1,7 +1,7 @@
 """Memory against throughput, N written at the points: what each way of scaling gives and costs.
 
 Up is more work done, left is less memory. A curve runs through its Ns in order. A box around a
-median is as wide and as high as two runs of one cell come apart.
+median is as wide and as high as the A/A spread.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ def draw(subject: Subject) -> Sheet:
     loops = subject.loops
     layout = Layout(len(loops), min(len(loops), MOST_IN_A_ROW), panel_in=3.4)
     curves = _worth_showing(subject)
-    told = [Line2D([], [], ls="", label=ONE_ARM)] if subject.is_crowded else []
+    note = [Line2D([], [], ls="", label=ONE_ARM)] if subject.is_crowded else []
     sheet = subject.sheet(
         "throughput against memory, N at the points",
         "",
@@ -37,7 +37,7 @@ def draw(subject: Subject) -> Sheet:
         drawn=subject.estimates("throughput", "memory", curves=curves),
         dots="",
         noise=("memory", "throughput"),
-        also=told,
+        also=note,
     )
     most = [highest(curves, what) * HEAD_ROOM for what in ("memory", "throughput")]
     for place, (axes, loop) in enumerate(zip(sheet.all_panels, loops, strict=True)):

@@ -1,1 +1,1 @@
-"""A study made ready to be committed and shown: packed, described, told, and drawn."""
+"""A study made ready to be committed: packed, described, with tables and plots."""

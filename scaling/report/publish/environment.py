@@ -1,7 +1,7 @@
 """What a study was measured on and with, in a file that can be read without unpacking anything.
 
 All of it is in the journal's first line; here it has names that explain themselves. Values that
-the machine could not tell are null.
+the machine does not report are null.
 """
 
 import json

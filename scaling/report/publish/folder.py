@@ -72,16 +72,16 @@ def write_descriptions(journal: Journal, folder: Path) -> None:
     """
     described = environment.environment_text(journal)
     (folder / environment.FILE_NAME).write_text(described, encoding="utf-8")
-    if asked := again.study_file(journal.study):
-        (folder / again.FILE_NAME).write_text(asked, encoding="utf-8")
+    if document := again.study_file(journal.study):
+        (folder / again.FILE_NAME).write_text(document, encoding="utf-8")
 
 
 def _refuse_names(path: Path, lines: bytes) -> None:
     found = next(names_in(lines.decode(errors="replace")), None)
     if found is not None:
         raise ScalingError(
-            f"{path}: line {found.line} names {found.text!r}, which may tell who or where you are; "
-            "nothing is published. Take it out of a copy of the journal, and publish that"
+            f"{path}: line {found.line} names {found.text!r}, which may reveal who or where "
+            "you are; nothing is published. Take it out of a copy of the journal, and publish that"
         )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-# Folders that are somebody's own. (/usr, /proc and the like are everybody's, and tell nothing.)
+# Folders that are somebody's own. (/usr, /proc and the like are everybody's, and reveal nothing.)
 OWN = "home|root|Users|tmp|private|var|opt|srv|mnt|media|work|workspace|data"
 BEGINS = r"(?:(?<![\w.~:/-])|(?<=\\n)|(?<=\\t))"  # JSON may write the end of a line before it as \n
 PATH = rf"{BEGINS}/(?:{OWN})/[\w.+-]+|\b[A-Za-z]:\\+Users\\+[\w.+-]+"

@@ -1,1 +1,1 @@
-"""The figures told as tables: on a terminal, as Markdown, as CSV."""
+"""The figures as tables: on a terminal, as Markdown, as CSV."""

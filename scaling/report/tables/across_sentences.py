@@ -1,4 +1,4 @@
-"""What must be known before two studies are set side by side, in words."""
+"""What must be known before two studies are compared, in words."""
 
 from itertools import groupby
 
@@ -9,49 +9,49 @@ from scaling.report.tables.phrases import ratios_note
 
 
 def changed(found: Across) -> list[str]:
-    """What must be known before two studies are set side by side."""
-    told = []
+    """The notes that stand above the comparison of two studies."""
+    lines = []
     if found.is_backwards:
         began = [study.started_at for _, study in (found.then, found.now)]
-        told.append(
-            "What is called the earlier study was begun after the later one "
-            f"({began[0]}, {began[1]}): name them the other way round."
+        lines.append(
+            "The study named first began after the one named second "
+            f"({began[0]}, {began[1]}): swap them."
         )
     if found.differences:
-        told.append(f"Not the same in both: {'; '.join(found.differences)}.")
-    told.append("Their runs were not made side by side: ratios are unpaired.")
+        lines.append(f"Not the same in both: {'; '.join(found.differences)}.")
+    lines.append("The studies were not run side by side: ratios are unpaired.")
     if found.changes:
         figures = [(c.then.throughput, c.now.throughput, c.throughput) for c in found.changes]
-        told.append(ratios_note([value for row in figures for value in row], "ratios unpaired"))
+        lines.append(ratios_note([value for row in figures for value in row], "ratios unpaired"))
     alone = [
         f"{formats.plural(count, 'cell')} only in the {which}"
         for count, which in ((found.only_then, "earlier"), (found.only_now, "later"))
         if count
     ]
     if alone:
-        told.append(f"Left out: {', '.join(alone)}.")
+        lines.append(f"Left out: {', '.join(alone)}.")
     for without, which in ((found.invalid_then, "earlier"), (found.invalid_now, "later")):
         if without:
             count = formats.plural(len(without), "cell")
-            told.append(
+            lines.append(
                 f"Left out, {count} without a valid run in the {which}: {'; '.join(without)}."
             )
     if cells := [change.name for change in found.changes if change.is_across_states]:
-        state = "In another allocator state than then, which is in the ratio, too"
-        told.append(f"{state}: {'; '.join(cells)}.")
-    return told
+        state = "In another allocator state than before, which the ratio includes"
+        lines.append(f"{state}: {'; '.join(cells)}.")
+    return lines
 
 
 def doubted(name: str, found: list[RunIssue]) -> list[str]:
-    """The runs of a study that are not simply valid: a sentence for each kind of fault."""
+    """The suspect and invalid runs of a study: a sentence for each kind of issue."""
 
     def kind(run_issue: RunIssue) -> tuple[str, str]:
         return run_issue.validity, run_issue.reasons
 
-    told = []
+    lines = []
     for (validity, reasons), group in groupby(sorted(found, key=kind), key=kind):
         first, *others = group
         runs = formats.plural(first.runs + sum(each.runs for each in others), "run")
         more = f" and {formats.plural(len(others), 'more cell')}" if others else ""
-        told.append(f"{name}: {runs} {validity} ({reasons}): {first.cell}{more}.")
-    return told
+        lines.append(f"{name}: {runs} {validity} ({reasons}): {first.cell}{more}.")
+    return lines

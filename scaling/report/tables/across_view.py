@@ -1,4 +1,4 @@
-"""Two studies held against each other as chapters of words and tables."""
+"""Two studies compared, as chapters of words and tables."""
 
 from itertools import groupby
 
@@ -7,7 +7,7 @@ from scaling.analysis.results import StudyResults
 from scaling.report.tables.across_sentences import changed, doubted
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.grid import Cell, Chapter, Grid
-from scaling.report.tables.margins import floors_across
+from scaling.report.tables.margins import margins_across
 from scaling.report.tables.measures import SUSPECT, curve_name
 
 
@@ -22,25 +22,25 @@ def across_chapters(found: Across, then: str, now: str) -> list[Chapter]:
     words += changed(found)
     words += [each for name, study in studies for each in doubted(name, study.run_issues)]
     opening = Chapter(f"{now} over {then}", words)
-    told = []
+    lines = []
     for heading, group in groupby(found.changes, title):
         members = list(group)
         rows: list[list[Cell]] = [[_curve(c), str(c.workers), *_figures(c)] for c in members]
         unit = f"{members[0].section.operation}/s"
         headings = ["curve", "N", f"{unit} then", "now", "ratio", "memory"]
         grid = Grid("", headings, rows, 2, _across_note(members))
-        told.append(Chapter(heading, floors_across(members), [grid]))
-    return [opening, *told]
+        lines.append(Chapter(heading, margins_across(members), [grid]))
+    return [opening, *lines]
 
 
 def _across_note(changes: list[Change]) -> str:
     """What the marks and blanks of a table across studies mean."""
-    told = ["Runs are told as then, now."]
+    lines = ["Runs: earlier study, later study."]
     if any(point.suspect for c in changes for point in (c.then, c.now)):
-        told.append(f"{SUSPECT} some of them are suspect: see above.")
+        lines.append(f"{SUSPECT} some of them are suspect: see above.")
     if any(len(set(c.memory_kinds)) > 1 for c in changes):
-        told.append("Memory is blank where one study has PSS and the other RSS.")
-    return " ".join(told)
+        lines.append("Memory is blank where one study has PSS and the other RSS.")
+    return " ".join(lines)
 
 
 def _curve(change: Change) -> str:

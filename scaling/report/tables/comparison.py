@@ -1,41 +1,31 @@
-"""A study's comparison as chapters of words and tables, and what casts doubt on all of a study."""
+"""A study's comparison as chapters of tables, and the warnings that apply to all of a study."""
 
 from scaling.analysis.comparison.build_differences import build_differences
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.results import StudyResults
 from scaling.journal.record import StudyLine
-from scaling.report.tables.comparison_grids import (
-    collector_grids,
-    even_grid,
-    ladder_grids,
-    loop_grids,
-    memory_grids,
-    rival_grids,
-    runtime_grids,
-    version_grids,
-)
-from scaling.report.tables.grid import Chapter
-from scaling.report.tables.loop_sentences import across_loops
-from scaling.report.tables.margins import floors
+from scaling.report.tables.findings import findings_table
+from scaling.report.tables.grid import Chapter, Grid
+from scaling.report.tables.margins import margins
 from scaling.report.tables.measures import again
-from scaling.report.tables.phrases import ratios_note
-from scaling.report.tables.sentences import answers, states
+from scaling.report.tables.phrases import named, ratios_note
+from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.study.scaled import scaled_to
 
 
 def chapters(results: StudyResults, *, alone: bool = True) -> list[Chapter]:
-    """A study's comparison: first what casts doubt on all of it, then its chapters.
+    """A study's comparison: first the warnings that apply to all of it, then its chapters.
 
     There is one per section and loop, and after those of a section one across its loops. `alone`
     is False where the comparison stands with a study's other tables, which show the controls.
     """
     study = results.study
     found = [_chapter(each, study) for each in results.compared]
-    borne_out = [chapter for chapter in found if chapter.grids]
+    shown = [chapter for chapter in found if chapter.grids]
     warnings = warnings_of(results) if alone else doubts(study)
-    if not borne_out or not warnings:
-        return borne_out
-    return [Chapter("Before you read on", warnings), *borne_out]
+    if not shown or not warnings:
+        return shown
+    return [Chapter("Before you read on", warnings), *shown]
 
 
 def warnings_of(results: StudyResults) -> list[str]:
@@ -50,19 +40,29 @@ def doubts(study: StudyLine) -> list[str]:
     return [f"The builds differ in more than what is compared: {differing}."] if differing else []
 
 
-def _chapter(compared: Compared, study: StudyLine) -> Chapter:
-    grids = [
-        *ladder_grids(compared.ladders),
-        *rival_grids(compared.baseline_ratios),
-        *(even_grid(each) for each in compared.break_evens),
-        *version_grids(compared.versions, study),
-        *collector_grids(compared.collectors),
-        *loop_grids(compared.loops),
-        *runtime_grids(compared.runtimes),
-        *([] if compared.is_across_loops else memory_grids(compared)),
-    ]
-    shown = [figure for grid in grids for figure in grid.estimates]
+def answers(compared: Compared) -> list[Grid]:
+    """The table of the answers at the headline N, with what must be known of them; or none."""
+    found = [each for question in QUESTIONS for each in question.findings(compared)]
+    table = findings_table(found, "The answer")
+    if not table.rows:
+        return []
     points = [point for curve in compared.runs.curves for point in curve.points]
-    told = [*answers(compared), *across_loops(compared)]
-    words = [*told, ratios_note(shown), *floors(compared), *states(compared), *again(points)]
-    return Chapter(compared.runs.title, words, grids)
+    shown = [each.ratio for each in found]
+    notes = [ratios_note([*shown]), *margins(compared), *states(compared), *again(points)]
+    return [findings_table(found, table.title, notes)]
+
+
+def states(compared: Compared) -> list[str]:
+    """The ratios of configurations that ran in different allocator states."""
+    pairs = [
+        f"{named(of)} ({compared.state(of)}) over {named(over)} ({compared.state(over)})"
+        for of, over in compared.across_states
+    ]
+    if not pairs:
+        return []
+    return [f"Across allocator states, which these ratios include: {'; '.join(pairs)}."]
+
+
+def _chapter(compared: Compared, study: StudyLine) -> Chapter:
+    grids = [grid for question in QUESTIONS for grid in question.grids(compared, study)]
+    return Chapter(compared.runs.title, [], [*answers(compared), *grids] if grids else [])

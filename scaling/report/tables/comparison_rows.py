@@ -64,12 +64,12 @@ def _row(compared: Compared, ratio: Ratio, study: StudyLine) -> dict[str, object
 
 def _configuration(compared: Compared, configuration: Configuration) -> dict[str, object]:
     point = compared.runs.point(configuration)
-    told: dict[str, object] = {
+    columns: dict[str, object] = {
         "arm": configuration.arm,
         "model": configuration.model,
         "workers": configuration.workers,
     }
     if point is not None:
         for name in ("runs", "suspect", "left_out", "allocator_state"):
-            told[name] = getattr(point, name)
-    return told
+            columns[name] = getattr(point, name)
+    return columns

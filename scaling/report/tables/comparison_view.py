@@ -10,7 +10,7 @@ from rich.text import Text
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
-from scaling.report.tables.grid import Cell, Chapter, Grid
+from scaling.report.tables.grid import Cell, Chapter, Grid, VerdictCell
 from scaling.report.tables.pipes import pipe_table, unbroken
 
 
@@ -38,7 +38,7 @@ def _grid(grid: Grid) -> Iterator[Text | Table]:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for place, heading in enumerate(grid.headings):
         table.add_column(
-            heading, justify="left" if place < grid.words else "right", overflow="fold"
+            heading, justify="right" if grid.is_figure(place) else "left", overflow="fold"
         )
     for row in grid.rows:
         table.add_row(*map(_cell, row))
@@ -49,8 +49,8 @@ def _grid(grid: Grid) -> Iterator[Text | Table]:
 
 def _cell(cell: Cell) -> Text:
     """An estimate: the median above, its range or interval below; of a ratio, then the verdict."""
-    if isinstance(cell, str):
-        return Text(cell)
+    if isinstance(cell, str | VerdictCell):
+        return Text(str(cell))
     text = Text(formats.number(cell.point))
     for below in (cell.bounds, _verdict(cell)):
         text = text.append(f"\n{below}", "dim") if below else text
@@ -75,14 +75,15 @@ def _markdown(chapter: Chapter) -> str:
         if grid.title:
             parts.append(f"**{grid.title}**")
         rows = [[_inline(cell) for cell in row] for row in grid.rows]
-        figures = range(grid.words, len(grid.headings))
+        figures = [place for place in range(len(grid.headings)) if grid.is_figure(place)]
         parts.append(pipe_table(grid.headings, rows, figures))
         if grid.note:
-            parts.append(grid.note)
+            lines = grid.note.split("\n")
+            parts.append("\n".join(f"- {unbroken(line)}" for line in lines))
     return "\n\n".join(parts)
 
 
 def _inline(cell: Cell) -> str:
-    if isinstance(cell, str):
-        return unbroken(cell.replace("\n", " · "))
+    if isinstance(cell, str | VerdictCell):
+        return unbroken(str(cell).replace("\n", " · "))
     return " ".join(filter(None, (str(cell), _verdict(cell))))

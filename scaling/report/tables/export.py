@@ -70,9 +70,9 @@ def markdown(results: StudyResults, comparison: str = "") -> str:
             [each.validity, str(each.runs), each.cell, each.reasons, unbroken(each.detail)]
             for each in found
         ]
-        parts.append("### Runs that are not simply valid")
+        parts.append("### Suspect and invalid runs")
         parts.append(pipe_table(["", "runs", "cell", "reasons", "first detail"], rows, {1}))
-        parts.append("Invalid runs are in no figure.")
+        parts.append("Invalid runs are excluded from every figure.")
     return "\n\n".join(parts) + "\n"
 
 
@@ -91,7 +91,7 @@ def _section(section: Section) -> str:
         for curve in section.curves
         if curve.slope.n
     ]
-    told = " ".join(notes(section)).replace("*", r"\*")
+    note = " ".join(notes(section)).replace("*", r"\*")
     bullets = "\n".join([*slopes, *(f"- {line}" for line in law_lines(section))])
     table = pipe_table(headings, rows, range(1, len(headings)))
-    return "\n\n".join(filter(None, [f"### {section.title}", table, bullets, told]))
+    return "\n\n".join(filter(None, [f"### {section.title}", table, bullets, note]))

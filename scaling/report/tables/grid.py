@@ -1,19 +1,41 @@
-"""Chapters of words and tables, before it is known how they will be shown.
+"""Chapters of words and tables, independent of how they are shown.
 
-A cell is a text or an `Estimate`, a ratio one with its verdict; the terminal, Markdown and the
-report make of it what they can.
+A cell is a text, an `Estimate` (a ratio has its verdict with it), or a verdict alone; the terminal,
+Markdown and the page format them.
 """
 
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from scaling.analysis.statistics.estimate import Estimate
 
-type Cell = str | Estimate
+# The parts of the page that show figures.
+type PagePart = Literal[
+    "curves", "ladder", "processes", "memory", "versions", "collector", "loops", "runtimes"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictCell:
+    """A verdict in words; `word` alone decides how it is coloured."""
+
+    word: str
+    text: str
+
+    def __str__(self) -> str:
+        """What is shown."""
+        return self.text
+
+
+type Cell = str | Estimate | VerdictCell
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """One table. Columns of figures stand to the right, `words` says how many do not."""
+    """One table. The first `words` columns are aligned left, figures right; so is a verdict left.
+
+    `note` is shown below, a line for each of its lines.
+    """
 
     title: str
     headings: list[str]
@@ -23,7 +45,13 @@ class Grid:
 
     def of(self, what: str) -> "Grid":
         """The same table, its title beginning with what it is of."""
-        return replace(self, title=f"{what}: {self.title}")
+        return replace(self, title=f"{what}: {self.title}" if self.title else what)
+
+    def is_figure(self, place: int) -> bool:
+        """Whether a column holds figures, which are aligned right."""
+        return place >= self.words and not any(
+            isinstance(row[place], VerdictCell) for row in self.rows
+        )
 
     @property
     def estimates(self) -> list[Estimate]:
@@ -33,7 +61,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """A heading, what it comes to in words, and the tables that bear it out."""
+    """A heading, what must be known first, and tables."""
 
     title: str
     words: list[str]

@@ -15,8 +15,8 @@ def interpreters_table(found: Sequence[Interpreter]) -> Table:
     table.add_column("configured with · where", overflow="fold", ratio=1)
     for one in found:
         gil = "off" if one.free_threaded else "on"
-        told = f"{' '.join(one.config_args)}\n[dim]{one.executable}[/dim]".strip()
-        table.add_row(one.build, one.version, gil, one.origin, one.flags, told)
+        configured = f"{' '.join(one.config_args)}\n[dim]{one.executable}[/dim]".strip()
+        table.add_row(one.build, one.version, gil, one.origin, one.flags, configured)
     if not found:
         table.caption = "none yet: `nox -s scale-3.14t` or `scaling run` gets what it needs"
     return table

@@ -19,18 +19,19 @@ SYMBOLS = {"gamma": "γ", "alpha": "α", "beta": "β"}
 
 
 def law_lines(section: Section) -> list[str]:
-    """A sentence for each curve and region with a law, then what is told of those without.
+    """A sentence for each curve and region with a law, then what is known of those without.
 
     Nothing is said of a curve that has one N.
     """
     laws = [law for curve in section.curves if len(curve.points) > 1 for law in region_laws(curve)]
-    told = [f"{_curve_and_place(law)}: {_fitted(law.choice)}" for law in laws if law.choice]
+    lines = [f"{_curve_and_place(law)}: {_fitted(law.choice)}" for law in laws if law.choice]
     without = [law for law in laws if not law.choice]
     for why in dict.fromkeys(law.why for law in without):
         places = dict.fromkeys(_place(law) for law in without if law.why == why)
-        told.append(f"Laws {why}: {', '.join(places)}; a law needs {FEWEST_N} N inside one region.")
-    told += [f"{_curve_and_place(law)}: {_serial(law)}" for law in without if law.serial_fractions]
-    return told
+        needed = f"a law needs {FEWEST_N} worker counts within one region"
+        lines.append(f"Laws {why}: {', '.join(places)}; {needed}.")
+    lines += [f"{_curve_and_place(law)}: {_serial(law)}" for law in without if law.serial_fractions]
+    return lines
 
 
 def _curve_and_place(law: RegionLaw) -> str:
@@ -46,16 +47,16 @@ def _place(law: RegionLaw) -> str:
 def _fitted(choice: Choice) -> str:
     """As in `USL: γ 30,100/s (…), α 0.02 (…), β 0.001 (…), peak at N = 31.3 (…); …`."""
     fit = choice.fit
-    told = [
+    lines = [
         f"{SYMBOLS[name]} {_figure(fit.estimate(name), '/s' if name == 'gamma' else '')}"
         for name in fit.law.parameters
     ]
     if "peak" in fit.intervals:
-        told.append(_peak(fit.estimate("peak")))
-    text = f"{fit.law.name}: {', '.join(told)}; AICc weight {choice.weights[fit.law.name]:.2f}"
+        lines.append(_peak(fit.estimate("peak")))
+    text = f"{fit.law.name}: {', '.join(lines)}; AICc weight {choice.weights[fit.law.name]:.2f}"
     if fit.at_bound:
         names = " and ".join(SYMBOLS[name] for name in fit.at_bound)
-        text += f"; {names} at the bound, where the data would have it go on"
+        text += f"; {names} at the bound, the limit that was allowed"
     return f"{text}; 95 % intervals by {fit.method}."
 
 

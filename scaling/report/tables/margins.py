@@ -1,4 +1,4 @@
-"""The margins that verdicts heed, and where they come from, in words."""
+"""The margins that verdicts use, and where they come from, in words."""
 
 import math
 from collections.abc import Iterable
@@ -6,37 +6,52 @@ from collections.abc import Iterable
 from scaling.analysis.comparison.between_studies import Change
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.comparison.paired import Measure
+from scaling.analysis.results import StudyResults
 from scaling.analysis.validity import MARGIN
 from scaling.base import formats
+from scaling.study.controls import CONTROLS
 
 
-def floors(compared: Compared) -> list[str]:
-    """The margins that the verdicts heed and where they come from; nothing where there is none."""
-    if all(ratio.value.coverage is None for ratio in compared.ratios):
+def margins(compared: Compared) -> list[str]:
+    """The margins that the verdicts use and where they come from; none without a verdict."""
+    if all(ratio.value.coverage is None for ratio in compared.all_ratios):
         return []
     runs = compared.runs
-    asked: dict[Measure, str] = {"throughput": "throughput"}
+    measured: dict[Measure, str] = {"throughput": "throughput"}
     if any(ratio.measure == "cpu_s_per_op" for ratio in compared.ratios):
-        asked["cpu_s_per_op"] = "CPU time"
+        measured["cpu_s_per_op"] = "CPU time"
     if compared.baseline_ratios:
-        asked |= {
+        measured |= {
             each.memory_kind: f"memory ({each.memory_kind})" for each in compared.baseline_ratios
         }
-    margins = [f"{formats.percent(runs.margin(each))} in {noun}" for each, noun in asked.items()]
+    used = [f"±{formats.percent(runs.margin(each))} in {noun}" for each, noun in measured.items()]
     known = not math.isnan(runs.floor.of(runs.curves[0].key.workload))
-    why = f"no less than A/A twins came apart, nor than {formats.percent(MARGIN)}"
-    why = why if known else "no A/A twins tell of the noise"
-    return [f"Verdicts heed a margin of {formats.listed(margins)}: {why}."]
+    why = f"the A/A spread, and at least {formats.percent(MARGIN)}"
+    why = why if known else "there are no A/A pairs, so run-to-run noise is not known"
+    return [f"Verdicts use a margin of {formats.listed(used)}: {why}."]
 
 
-def floors_across(changes: Iterable[Change]) -> list[str]:
-    """The margins of a section of two studies, which are those of the noisier one."""
+def margins_across(changes: Iterable[Change]) -> list[str]:
+    """The margins of a section of two studies, which are those of the study with more noise."""
     judged = [each for each in changes if each.throughput.coverage is not None]
     if not judged:
         return []
     first = judged[0]
-    margins = [f"{formats.percent(first.throughput.verdict.margin)} in throughput"]
+    used = [f"±{formats.percent(first.throughput.verdict.margin)} in throughput"]
     if any(each.memory.n for each in judged):
-        margins.append(f"{formats.percent(first.memory.verdict.margin)} in memory")
-    why = f"{formats.percent(MARGIN)}, or as far as A/A twins of either study came apart"
-    return [f"Verdicts heed a margin of {formats.listed(margins)}: {why}."]
+        used.append(f"±{formats.percent(first.memory.verdict.margin)} in memory")
+    why = f"the larger A/A spread of the two studies, and at least {formats.percent(MARGIN)}"
+    return [f"Verdicts use a margin of {formats.listed(used)}: {why}."]
+
+
+def spread_text(results: StudyResults) -> str:
+    """How noisy the machine was: the A/A spread of each workload, in throughput."""
+    every = results.floor.twins
+    pairs = [each for each in every if each.key.workload not in CONTROLS] or every
+    if not pairs:
+        return f"Noise: no A/A pairs were run; verdicts use a margin of ±{formats.percent(MARGIN)}."
+    spreads = {each.key.workload: results.floor.of(each.key.workload) for each in pairs}
+    known = [f"±{formats.percent(s)} ({name})" for name, s in spreads.items() if math.isfinite(s)]
+    if not known:
+        return "Noise: no A/A pair has a valid run."
+    return f"Noise: A/A pairs, equal cells run twice, differ by {formats.listed(known)}."

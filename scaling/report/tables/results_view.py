@@ -55,8 +55,8 @@ class Results:
             yield from sweep_tables(sweep, options.max_width)
             yield Text()
         if unsound := results.run_issues:
-            yield Text("Runs that are not simply valid (invalid ones are in no figure)", "bold")
-            yield from _blemish_lines(unsound)
+            yield Text("Suspect and invalid runs (invalid ones are excluded)", "bold")
+            yield from _issue_lines(unsound)
 
 
 def _curve_tables(section: Section, shown: list[Measure], room: int) -> Iterator[Text | Table]:
@@ -97,7 +97,7 @@ def _slope(curve: Curve) -> str:
     return f"  {curve.slope!s} MiB {curve.memory_kind} per extra worker"
 
 
-def _blemish_lines(found: list[RunIssue]) -> Iterator[Text]:
+def _issue_lines(found: list[RunIssue]) -> Iterator[Text]:
     """A line for each kind of fault, and below it the first few cells that have it."""
 
     def kind(run_issue: RunIssue) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""What is told of a study as a whole, above its tables: drift, and runs that lie far off."""
+"""Notes on a study as a whole, above its tables: drift and outliers."""
 
 import pandas as pd
 
@@ -8,7 +8,7 @@ from scaling.builds.arms import switched
 
 
 def study_notes(frame: pd.DataFrame, drift: Drift) -> list[str]:
-    """A sentence for each thing that there is to tell; often none."""
+    """A sentence for each note; often none."""
     arms = map(str, frame["arm"].unique())
     return [note for note in (*switched(arms), drift.text, _outliers(frame)) if note]
 
@@ -19,4 +19,4 @@ def _outliers(frame: pd.DataFrame) -> str:
     if not count:
         return ""
     are = "is an outlier of its cell" if count == 1 else "are outliers of their cells"
-    return f"{formats.plural(count, 'run')} {are}: labelled in the frame, and kept in every figure."
+    return f"{formats.plural(count, 'run')} {are}: labelled, and kept in every figure."

@@ -47,7 +47,7 @@ class Swept:
 
 
 def swept(sweep: Sweep) -> list[Swept]:
-    """What there is to tell, track by track: the figures that are known at several values."""
+    """The figures that are known at several values, track by track."""
     found = []
     every = [measure for measure in measures(sweep.section) if measure.swept]
     for track in sweep.tracks:
@@ -80,8 +80,8 @@ def sweep_markdown(sweep: Sweep) -> str:
     """The same as Markdown."""
     parts = [f"### {sweep.title}"]
     for each in swept(sweep):
-        told = f"{each.measure.heading}{FASTER if each.is_throughput else ''}"
-        parts.append(f"**{curve_name(each.track)}**: {told}")
+        heading = f"{each.measure.heading}{FASTER if each.is_throughput else ''}"
+        parts.append(f"**{curve_name(each.track)}**: {heading}")
         headings = [sweep.parameter, *(head.replace("*", r"\*") for head in each.headings)]
         rows = [
             [formats.parameter(value), *(_inline(each, point) for point in row)]

@@ -1,0 +1,76 @@
+"""Ratios with their intervals under each other, and the noise around 1: the picture of an answer.
+
+Not one of the plots by section: it shows the headline ratios of a whole study.
+"""
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from scaling.report.plots.lettering import width_in, wrapped
+from scaling.report.plots.sheet import EDGE_IN, Layout, Sheet, new_sheet
+from scaling.report.plots.style import BAND_ALPHA, INK, QUIET, WIDTH_IN
+from scaling.report.tables.findings import Finding, bounds_heading
+
+ROW_IN, LONGEST_IN = 0.26, 4.4
+LABEL_SIZE = 8.5  # points
+COLOURS = {"faster": "#0173b2", "slower": "#d55e00", "same": INK}  # as the arms' blue and red
+
+
+def draw(found: Sequence[Finding], caption: str) -> Sheet:
+    """The sheet: a row for each ratio, in the order of the table."""
+    marks = dict.fromkeys(each.ratio.verdict.word for each in found)
+    key = [
+        Line2D([], [], color=COLOURS.get(word, QUIET), marker="o", ls="-", lw=1.4, label=word)
+        for word in marks
+    ]
+    band = Line2D([], [], color=QUIET, lw=8, alpha=2 * BAND_ALPHA, label="margin of the verdict")
+    layout = Layout(1, 1, panel_in=ROW_IN * len(found) + 0.1)
+    kind = bounds_heading(each.ratio for each in found)
+    sheet = new_sheet("Ratios of throughput", f"median and {kind}", [*key, band], caption, layout)
+    (axes,) = sheet.all_panels
+    _make_room(axes, found)
+    for place, each in enumerate(found):
+        _row(axes, place, each)
+    axes.axvline(1.0, color=INK, lw=0.9, zorder=1)
+    axes.set_ylim(len(found) - 0.5, -0.5)
+    axes.set_yticks(range(len(found)), [_label(each.question) for each in found])
+    axes.grid(visible=False)
+    axes.set_xlabel("ratio (1 is equal)")
+    axes.xaxis.set_major_locator(MaxNLocator(8, steps=[1, 2, 2.5, 5, 10]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
+    axes.set_xlim(*_limits(found))
+    return sheet
+
+
+def _make_room(axes: Axes, found: Sequence[Finding]) -> None:
+    """Move the left edge of the panel to the right of the longest label."""
+    longest_in = max(width_in(_label(each.question), LABEL_SIZE) for each in found)
+    box = axes.get_position()
+    left = (EDGE_IN + longest_in + 0.12) / WIDTH_IN
+    axes.set_position((left, box.y0, box.x1 - left, box.height))
+
+
+def _row(axes: Axes, place: int, each: Finding) -> None:
+    value, margin = each.ratio, each.ratio.verdict.margin
+    colour = COLOURS.get(value.verdict.word, QUIET)
+    band = axes.barh(place, 2 * margin, 0.8, left=1 - margin, color=QUIET, alpha=BAND_ALPHA, lw=0)
+    band.patches[0].set_gid("noise")
+    axes.plot([value.low, value.high], [place, place], color=colour, lw=1.6, zorder=3)
+    axes.plot(
+        [value.point], [place], color=colour, marker="o", ms=5, mec="white", zorder=4, gid="ratio"
+    )
+
+
+def _limits(found: Sequence[Finding]) -> tuple[float, float]:
+    low = min(1.0, *(each.ratio.low for each in found))
+    high = max(1.0, *(each.ratio.high for each in found))
+    beyond = 0.06 * (high - low) or 0.1
+    return max(0.0, low - beyond), high + beyond
+
+
+def _label(question: str) -> str:
+    first, *others = wrapped(question, LABEL_SIZE, LONGEST_IN)
+    return f"{first} …" if others else first

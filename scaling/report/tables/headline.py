@@ -1,0 +1,145 @@
+"""The answer of a whole study: one sentence, and a row for each workload and loop."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from scaling.analysis.comparison.baseline import BaselineRatio
+from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.comparison.gain import Gain
+from scaling.analysis.results import StudyResults
+from scaling.analysis.statistics.verdict import RatioVerdict
+from scaling.report.tables.findings import Finding, in_words, times
+from scaling.report.tables.phrases import named, workers
+from scaling.report.tables.questions.gain import headline_gains
+from scaling.report.tables.questions.registry import QUESTIONS
+from scaling.study.controls import CONTROLS
+
+NOTHING = "Too few valid runs at more than one N for an answer; what there is follows."
+MODEL = "threads"
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The headline ratios of one workload and loop: `gains`, and threads over `processes`."""
+
+    compared: Compared
+    gains: list[Gain]
+    processes: list[BaselineRatio]
+
+    @property
+    def name(self) -> str:
+        """`echo · asyncio`; a sizing other than weak is named, too."""
+        runs = self.compared.runs
+        sizing = runs.section.sizing
+        parts = [runs.section.label, runs.loop, *([sizing] if sizing != "weak" else [])]
+        return " · ".join(parts)
+
+
+def headlines(results: StudyResults) -> list[Headline]:
+    """One for each workload and loop with a gain; controls only where there is nothing else."""
+    on_one_loop = [each for each in results.judged if not each.is_across_loops]
+    studied = [each for each in on_one_loop if not is_control(each)] or on_one_loop
+    found = [Headline(each, headline_gains(each), _over_processes(each)) for each in studied]
+    return [each for each in found if each.gains]
+
+
+def is_control(compared: Compared) -> bool:
+    """Whether its workload is there as a control."""
+    return compared.runs.curves[0].key.workload in CONTROLS
+
+
+def _over_processes(compared: Compared) -> list[BaselineRatio]:
+    n = compared.runs.telling_n
+    return [
+        each
+        for each in compared.baseline_ratios
+        if each.workers == n and each.ours.model == MODEL and each.throughput.n
+    ]
+
+
+class Other(NamedTuple):
+    """A ratio of a study that has no gain: what it is of, at which N."""
+
+    name: str
+    n: str
+    ratio: RatioVerdict
+
+
+def other_ratios(results: StudyResults) -> list[Other]:
+    """The answers to all other questions of a study whose runs have one N."""
+    return [
+        Other(f"{compared.runs.section.label}: {finding.question}", "", finding.ratio)
+        for compared in results.compared
+        for question in QUESTIONS
+        for finding in question.findings(compared)
+        if finding.ratio.n and finding.is_throughput
+    ]
+
+
+def headline_findings(found: Sequence[Headline]) -> list[Finding]:
+    """The rows of the first table: gains first, then threads over processes."""
+    gains = [
+        Finding(f"{each.name}: {named(gain.of)} over {workers(gain.over)}", gain.throughput)
+        for each in found
+        for gain in each.gains
+    ]
+    processes = [
+        Finding(f"{each.name}: {named(ratio.ours)} over {named(ratio.theirs)}", ratio.throughput)
+        for each in found
+        for ratio in each.processes
+    ]
+    return [*gains, *processes]
+
+
+def headline_sentence(found: Sequence[Headline]) -> str:
+    """`2 threads on 3.14t do 1.88× (95 % interval 1.72–1.91) the round trips of 1 thread …`."""
+    gains = [(each, gain) for each in found for gain in each.gains]
+    if not gains:
+        return NOTHING
+    processes = [(each, ratio) for each in found for ratio in each.processes]
+    first = f"{_gain(gains)}."
+    return f"{first} {_processes(processes)}." if processes else first
+
+
+def _gain(gains: list[tuple[Headline, Gain]]) -> str:
+    each, gain = gains[0]
+    ratios = [gain.throughput for _, gain in gains]
+    over = workers(gain.over)
+    if len(gains) == 1:
+        operation = each.compared.runs.section.operation
+        return f"{each.name}: {named(gain.of)} do {in_words(ratios[0])} the {operation} of {over}"
+    subject = named(gain.of) if len({gain.of for _, gain in gains}) == 1 else _common(gains)
+    one = over if len({gain.over.model for _, gain in gains}) == 1 else "1 worker"
+    return f"{subject} do {_range(ratios)} the work of {one} ({_counted(ratios)})"
+
+
+def _common(gains: list[tuple[Headline, Gain]]) -> str:
+    """`2 workers`, or `N threads on 3.14t` where only N differs."""
+    ns, arms, models = (
+        {getattr(gain.of, name) for _, gain in gains} for name in ("workers", "arm", "model")
+    )
+    count = str(ns.pop()) if len(ns) == 1 else "N"
+    noun = models.pop() if len(models) == 1 else "workers"
+    return f"{count} {noun}{f' on {arms.pop()}' if len(arms) == 1 else ''}"
+
+
+def _processes(processes: list[tuple[Headline, BaselineRatio]]) -> str:
+    ratios = [ratio.throughput for _, ratio in processes]
+    if len(processes) == 1:
+        return f"Over {named(processes[0][1].theirs)} that is {in_words(ratios[0])}"
+    return f"Over as many processes with the GIL it is {_range(ratios)} ({_counted(ratios)})"
+
+
+def _range(ratios: Sequence[RatioVerdict]) -> str:
+    """`0.95× to 1.93×`: the smallest and the largest median."""
+    ends = sorted(ratios, key=lambda ratio: ratio.point)
+    return " to ".join(dict.fromkeys((times(ends[0]), times(ends[-1]))))
+
+
+def _counted(ratios: Sequence[RatioVerdict]) -> str:
+    """`faster in 3 of 4 cases, inconclusive in 1`."""
+    (most, count), *others = Counter(ratio.verdict.word for ratio in ratios).most_common()
+    first = f"{most} in {count} of {len(ratios)} cases" if others else f"{most} in all cases"
+    return ", ".join([first, *(f"{word} in {count}" for word, count in others)])

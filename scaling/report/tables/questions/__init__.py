@@ -1,0 +1,1 @@
+"""The tables of a comparison: a module for each question, with its full table and its answer."""

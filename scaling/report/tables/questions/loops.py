@@ -1,0 +1,62 @@
+"""Each loop over asyncio, everything else equal."""
+
+from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.comparison.contrast import Contrast
+from scaling.analysis.comparison.version_arms import free_arms
+from scaling.journal.record import StudyLine
+from scaling.report.tables.findings import Finding
+from scaling.report.tables.grid import Cell, Grid
+from scaling.report.tables.phrases import named, stacked
+from scaling.report.tables.questions.question import Question
+
+OTHER_LIBRARIES = ("trio", "anyio")  # than asyncio, as the names of their loops begin
+ANOTHER_LIBRARY = (
+    "With trio or anyio the program is written for that library: the ratio is of both, library and "
+    "loop."
+)
+
+
+def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
+    del study
+    rows: list[list[Cell]] = [
+        [
+            str(each.of.workers),
+            each.of.loop,
+            stacked(each.of),
+            each.throughput,
+            each.cpu_s_per_op,
+        ]
+        for each in compared.loops
+    ]
+    headings = ["N", "loop", "on", "throughput", "CPU per op"]
+    elsewhere = any(each.of.loop.startswith(OTHER_LIBRARIES) for each in compared.loops)
+    note = ANOTHER_LIBRARY if elsewhere else ""
+    return [Grid("What the loop changed: over asyncio", headings, rows, 3, note)] if rows else []
+
+
+def _findings(compared: Compared) -> list[Finding]:
+    """For each loop, threads without the GIL where there are any, else the first arm and model;
+    the choice does not look at figures.
+    """
+    free = free_arms(compared.runs.arms)
+
+    def is_subject(each: Contrast) -> bool:
+        return each.of.arm in free and each.of.model == "threads"
+
+    found = []
+    for loop in dict.fromkeys(each.of.loop for each in compared.loops):
+        here = [each for each in compared.loops if each.of.loop == loop]
+        chosen = max(at_headline_n(here, compared.runs.telling_n), key=is_subject)
+        found.append(Finding(f"{named(chosen.of)} over {chosen.over.loop}", chosen.throughput))
+        found.append(Finding("… CPU time per operation", chosen.cpu_s_per_op))
+    return found
+
+
+def at_headline_n(found: list[Contrast], n: int) -> list[Contrast]:
+    """Those at the largest N up to `n`, or else at the smallest."""
+    ns = [each.of.workers for each in found]
+    at = max((each for each in ns if each <= n), default=min(ns))
+    return [each for each in found if each.of.workers == at]
+
+
+QUESTION = Question("loops", _grids, _findings)

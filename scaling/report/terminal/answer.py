@@ -1,0 +1,147 @@
+"""What `scaling run` ends with: the answer of a study, in at most 24 lines of 80 columns.
+
+`scaling show` prints the full tables.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import wrap
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+from scaling.analysis.results import StudyResults
+from scaling.base import formats
+from scaling.base.console import say
+from scaling.report.tables.headline import NOTHING, Headline, headlines, other_ratios
+from scaling.report.tables.margins import spread_text
+from scaling.report.tables.measures import curve_name
+from scaling.report.tables.phrases import worker_noun
+from scaling.report.terminal.answer_rows import ratio_lines
+from scaling.report.terminal.bars import bar
+from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
+from scaling.study.scaled import scaled_to
+
+WIDTH, LINES = 80, 24
+MOST_BARS, MOST_MEMORY = 3, 3
+LONGEST_BAR = 40  # characters
+
+
+def print_answer(results: StudyResults, folder: Path, page: Path, console: Console) -> None:
+    """Print the answer; `folder` has the study's files, `page` is its page.
+
+    Paths and commands are there to be copied: they are printed whole, however long.
+    """
+    where = {
+        "page": str(page),
+        "tables": f"scaling show {folder}",
+        "next": _next(results, folder),
+    }
+    console.print(Answer(results, LINES - len(where)))
+    for name, text in where.items():
+        say(console, f"{name + ':':<8}{text}")
+
+
+def _next(results: StudyResults, folder: Path) -> str:
+    """The command that is most worth typing now."""
+    if results.soundness.status in ("void", "undecided"):
+        return "scaling doctor (finds what disturbs this machine)"
+    if int(results.frame["block"].nunique()) < FEWEST_FOR_INTERVAL:
+        needed = f"a verdict needs {FEWEST_FOR_INTERVAL} blocks"
+        return f"the same with --preset {DEFAULT_PRESET} ({needed})"
+    if len(results.study.arms) > 1:
+        return f"scaling claims {folder} (which published claims these figures support)"
+    return "scaling run --study compare (what freed the speed; threads or processes)"
+
+
+class Answer:
+    """The figures of an answer, printed by rich in at most so many `lines`."""
+
+    def __init__(self, results: StudyResults, lines: int = LINES) -> None:
+        self._results = results
+        self._most = lines
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Ratios, memory, whether they can be trusted, a curve."""
+        del console
+        for line in self._figures(min(WIDTH, options.max_width)):
+            yield Text(line, no_wrap=True, overflow="ellipsis")
+
+    def _figures(self, width: int) -> list[str]:
+        """All lines; what there is no room for is left to the tables."""
+        results = self._results
+        found, others = headlines(results), other_ratios(results)
+        lines = [f"THE ANSWER of {results.study.name}"]
+        lines += ratio_lines(found, others, width) if found or others else [NOTHING]
+        trust = _wrapped(results.soundness.text or "Controls hold.", width, 2)
+        trust += _wrapped(scaled_to(results.study.study), width, 1)
+        trust += _wrapped(spread_text(results), width, 1)
+        trust += _wrapped(_left_out(results), width, 1)
+        curve = list(_curve(found[0], width)) if found else []
+        room = self._most - len(lines) - len(trust)
+        if len(curve) >= room:
+            curve = []
+        memory = _wrapped(_memory(found), width, min(MOST_MEMORY, room - len(curve)))
+        return [*lines, *memory, *trust, *curve]
+
+
+def _wrapped(text: str, width: int, most: int) -> list[str]:
+    """The text in at most so many lines."""
+    if most < 1:
+        return []
+    return wrap(text, width, max_lines=most, placeholder=" …", break_on_hyphens=False)
+
+
+def _left_out(results: StudyResults) -> str:
+    """`3 of 87 runs are invalid, mostly: crashed.`; empty where none is."""
+    reasons = Counter[str]()
+    for each in results.run_issues:
+        if each.validity == "invalid":
+            reasons[each.reasons] += each.runs
+    if not reasons:
+        return ""
+    ((reason, _),) = reasons.most_common(1)
+    count = f"{reasons.total()} of {formats.plural(len(results.frame), 'run')}"
+    return f"Left out, invalid: {count}, {'mostly: ' if len(reasons) > 1 else ''}{reason}."
+
+
+def _memory(found: list[Headline]) -> str:
+    """`MiB per extra thread: echo · asyncio 2.1 (2.0–2.2).`; empty where it is not known."""
+    curves = [
+        (each.name, curve)
+        for each in found
+        for gain in each.gains
+        for curve in each.compared.runs.curves
+        if curve.key == gain.key and curve.slope.n
+    ]
+    if not curves:
+        return ""
+    nouns = " or ".join(dict.fromkeys(worker_noun(curve.key.model) for _, curve in curves))
+    kinds = "/".join(dict.fromkeys(curve.memory_kind for _, curve in curves))
+    amounts = ", ".join(f"{name} {curve.slope!s}" for name, curve in curves)
+    return f"MiB ({kinds}) per extra {nouns}: {amounts}."
+
+
+def _curve(headline: Headline, width: int) -> Iterator[str]:
+    """Bars of the first curve that the answer is about; of many Ns the first, middle and last."""
+    key = headline.gains[0].key
+    curve = next(one for one in headline.compared.runs.curves if one.key == key)
+    section = headline.compared.runs.section
+    yield f"{section.label}, {curve_name(curve)}: {section.operation}/s at each N"
+    points = [point for point in curve.points if point.throughput.n]
+    shown = [points[place] for place in _spread(len(points))]
+    top = max(point.throughput.high for point in shown)
+    numbers = max(len(formats.number(point.throughput.point)) for point in shown)
+    length = max(1, min(LONGEST_BAR, width - numbers - 8))
+    for point in shown:
+        number = formats.number(point.throughput.point)
+        drawn = bar(point.throughput, top, length)
+        yield f"{point.workers:>5} {drawn:<{length}} {number:>{numbers}}"
+
+
+def _spread(count: int) -> list[int]:
+    """Places of at most `MOST_BARS` things among `count`, evenly, the first and last included."""
+    if count <= MOST_BARS:
+        return list(range(count))
+    return [round(place * (count - 1) / (MOST_BARS - 1)) for place in range(MOST_BARS)]

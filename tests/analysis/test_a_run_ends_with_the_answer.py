@@ -1,0 +1,162 @@
+"""The end of `scaling run`: at most 24 lines of 80 columns, whatever was measured."""
+
+import io
+import tomllib
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from scaling.analysis.results import StudyResults
+from scaling.analysis.table.load import read_journal
+from scaling.report.output import finish
+from scaling.report.terminal.answer import LINES, WIDTH, print_answer
+from scaling.run.progress import PlainLines
+from scaling.run.time_left import Left
+from tests.support.children import ROOT
+from tests.support.fabricate import Made, journal, write
+from tests.support.published import FOLDERS, name_of, results_of
+
+BUILT_IN = sorted((ROOT / "scaling" / "study" / "builtin").glob("*.toml"))
+ALL = ("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t")
+HOSTILE = "[red]:boom:|`\u202e日本語" * 6
+
+
+def printed(results: StudyResults, width: int = WIDTH, encoding: str = "utf-8") -> list[str]:
+    raw = io.BytesIO()
+    file = io.TextIOWrapper(raw, encoding=encoding, errors="replace")
+    console = Console(file=file, width=width, emoji=False, markup=False, highlight=False)
+    print_answer(results, Path("results/x"), Path("results/x/report.html"), console)
+    file.flush()
+    return raw.getvalue().decode(encoding).splitlines()
+
+
+def fits(lines: list[str], width: int = WIDTH) -> bool:
+    """Paths and commands, in the last three lines, are never cut."""
+    return len(lines) <= LINES and all(cell_len(line) <= width for line in lines[:-3])
+
+
+def studied(folder: Path, made: Made) -> StudyResults:
+    return StudyResults.of(read_journal(write(journal(made), folder / "journal.jsonl")))
+
+
+def variants_of(document: dict[str, object]) -> Iterator[tuple[str, list[dict[str, object]]]]:
+    """The workloads of a study file, each with all combinations of its parameters."""
+    entries = document["workloads"]
+    assert isinstance(entries, list)
+    for entry in entries:
+        swept = {
+            name: values if isinstance(values, list) else [values]
+            for name, values in entry.get("parameters", {}).items()
+        }
+        rows = [dict(zip(swept, row, strict=True)) for row in product(*swept.values())]
+        yield entry["name"], rows[:8]
+
+
+def made_like(file: Path, blocks: int) -> Made:
+    document = tomllib.loads(file.read_text(encoding="utf-8"))
+    return Made(
+        name=file.stem,
+        variants=dict(variants_of(document)),  # type: ignore[arg-type]
+        arms=ALL,
+        loops=document.get("loops", ["asyncio", "uvloop"]),
+        models=document.get("models", ["threads", "processes"]),
+        workers=(1, 2, 4),
+        blocks=blocks,
+        twins=True,
+    )
+
+
+@pytest.mark.parametrize("file", BUILT_IN, ids=lambda file: file.stem)
+def test_every_built_in_study_has_a_first_screen(file: Path, tmp_path: Path) -> None:
+    lines = printed(studied(tmp_path, made_like(file, blocks=2)))
+    assert fits(lines), "\n".join(lines)
+    assert any("inconclusive" in line for line in lines)
+    assert lines[-1].startswith(("next:   the same with --preset", "next:   scaling doctor"))
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
+def test_every_published_study_has_a_first_screen(folder: Path) -> None:
+    lines = printed(results_of(folder))
+    assert fits(lines), "\n".join(lines)
+    assert lines[-3] == "page:   results/x/report.html"
+    assert any(line.startswith("Noise: ") for line in lines)
+
+
+def test_it_has_ratios_memory_controls_noise_and_a_curve(tmp_path: Path) -> None:
+    made = Made(
+        arms=("3.14", "3.14t"),
+        models=("threads", "processes"),
+        workers=(1, 2),
+        blocks=8,
+        twins=True,
+    )
+    text = "\n".join(printed(studied(tmp_path, made)))
+    for expected in (
+        "N threads over one, 3.14t (ratio of throughput, 95 % interval)",
+        "N threads over N processes with the GIL",
+        "faster",
+        "MiB (RSS) per extra thread: echo · asyncio ",
+        "Controls missing",
+        "Noise: A/A pairs, equal cells run twice, differ by ±",
+        "echo, asyncio · 3.14t · threads: round trips/s at each N",
+        "█",
+    ):
+        assert expected in text
+
+
+@pytest.mark.parametrize("width", [20, 40, 79, 80, 200])
+def test_it_fits_every_terminal(width: int, tmp_path: Path) -> None:
+    made = Made(
+        name=HOSTILE,
+        variants={f"own:{HOSTILE}": [{HOSTILE: HOSTILE}, {HOSTILE: 1}]},
+        loops=("asyncio", "uvloop"),
+        workers=(1, 2, 4, 8, 16),
+    )
+    lines = printed(studied(tmp_path, made), width)
+    assert fits(lines, width), "\n".join(lines)
+    assert "[red]" in "".join(lines)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+def test_it_is_readable_in_other_encodings(encoding: str, tmp_path: Path) -> None:
+    lines = printed(studied(tmp_path, Made(workers=(1, 2))), encoding=encoding)
+    assert fits(lines)
+    assert any("inconclusive: needs 6 blocks" in line for line in lines)
+
+
+def test_no_color_and_a_pipe_have_no_escape_codes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = studied(tmp_path, Made(workers=(1, 2)))
+    assert "\x1b" not in "".join(printed(results))
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in "".join(printed(results))
+
+
+def test_a_run_writes_its_page(tmp_path: Path) -> None:
+    studied(tmp_path, Made(workers=(1, 2), blocks=2))
+    file = io.StringIO()
+    finish(tmp_path, Console(file=file, width=WIDTH))
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page.lstrip().startswith("<!doctype html>")
+    assert f"page:   {tmp_path / 'report.html'}" in file.getvalue()
+
+
+def test_progress_in_a_log_is_short_however_many_blocks() -> None:
+    file = io.StringIO()
+    shown = PlainLines(Console(file=file, width=WIDTH))
+    shown.begin(3000, 0)
+    for block in range(1000):
+        for run in range(3):
+            shown.finished(f"echo {run}", "9/s", Left(9))
+            shown.invalid("throttled" if run else "gil", again=False)
+        shown.block_done(block, f"block {block + 1} of 1000 done")
+    shown.end()
+    lines = file.getvalue().splitlines()
+    assert len(lines) <= 60 - LINES - 5  # what the plan says before
+    assert "  2 runs still invalid, excluded: throttled (and 1 run for other reasons)" in lines
+    assert lines[-1].startswith("  ") or "[3000/3000]" in lines[-1]
