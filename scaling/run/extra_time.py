@@ -48,9 +48,12 @@ class ExtraTime:
         """Allow a share of the time that the study will take."""
         self.left_s = self._share * study_s
 
-    def spend(self, seconds: float) -> None:
-        """A second attempt took so long."""
+    def allows(self, seconds: float) -> bool:
+        """Take so long for a second attempt, if there is as much."""
+        if self.left_s <= seconds:
+            return False
         self.left_s -= seconds
+        return True
 
     def wait(self, workers: int) -> None:
         """Wait until the machine is quiet, for some seconds at most."""

@@ -144,6 +144,7 @@ class _Work:
         self._judge = judge
         self._display = display
         self._extra = extra
+        self._was_busy = False
         self._time = TimeLeft(plan.inside_s, EXPECTED_OVERHEAD_S)
         for line in journal.runs:
             self._time.learn(line)
@@ -176,31 +177,35 @@ class _Work:
         self.to_do.popleft()
         self._time.done(run.cell)
         self._time.learn(line)
-        reason = self._judge(line)
-        again = reason is not None and number <= RETRIES
-        if again:
-            self.add([Attempt(run, number + 1)])
         figure = figure_of(line, self._plan.workloads[run.cell.workload].operation)
         self._display.finished(words, figure, self._time.left)
+        if not self._made_again_at_once(attempt, line):
+            self._if_invalid(attempt, line)
+
+    def _if_invalid(self, attempt: Attempt, line: RunLine) -> None:
+        """Have an invalid run made again when all others are done, if it was the first attempt."""
+        reason = self._judge(line)
+        again = reason is not None and attempt.attempt <= RETRIES
+        if again:
+            self.add([Attempt(attempt.run, attempt.attempt + 1)])
         if reason is not None:
             self._display.invalid(reason, again=again)
-        elif self._extra is not None:
-            self._when_busy(attempt, line, self._extra)
 
-    def _when_busy(self, attempt: Attempt, line: RunLine, extra: ExtraTime) -> None:
-        """Have a run that other load disturbed made again next, while there is time for it."""
+    def _made_again_at_once(self, attempt: Attempt, line: RunLine) -> bool:
+        """Whether other load disturbed the run, and there is time to make it again next."""
         run, number = attempt
-        if number > 1:
-            extra.spend(line.elapsed_s or 0.0)
-        why = extra.busy(line)
-        if why is None:
-            return
-        again = number <= RETRIES and extra.left_s > (line.elapsed_s or 0.0)
-        self._display.busy(why, again=again)
+        why = self._extra.busy(line) if self._extra is not None else None
+        if self._extra is None or why is None:
+            return False
+        again = number <= RETRIES and self._extra.allows(line.elapsed_s or 0.0)
+        if again or not self._was_busy:
+            self._display.busy(why, again=again)
+        self._was_busy = not again  # said once, not of every run on a machine that stays busy
         if again:
-            extra.wait(run.cell.workers)
+            self._extra.wait(run.cell.workers)
             self.to_do.appendleft(Attempt(run, number + 1))
             self._time.expect(run.cell)
+        return again
 
     def _goes_on(self, block: int) -> bool:
         """Whether a first attempt at a run of this block is to come, after a second one or not."""

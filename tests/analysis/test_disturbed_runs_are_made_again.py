@@ -84,11 +84,19 @@ def test_the_extra_time_is_bounded(plan: Plan, tmp_path: Path) -> None:
     assert (WHY, False) in told.busy_runs
 
 
-def test_an_invalid_run_is_not_waited_for(plan: Plan, tmp_path: Path) -> None:
+def test_a_run_that_is_invalid_too_is_made_again_once(plan: Plan, tmp_path: Path) -> None:
+    """At once, while the cause is known, and not at the end of the study besides."""
+    first = plan.runs[0]
     runs, told = Pretended(), Told()
+
+    def judge(line: RunLine) -> str | None:
+        return "not-all-busy" if line.cell == first.cell and line.attempt == 1 else None
+
     with opened(tmp_path / "journal.jsonl") as opened_journal:
-        drive(plan, opened_journal, runs, lambda _: "throttled", told, extra=Machine({0}).extra())
-    assert not told.busy_runs
+        drive(plan, opened_journal, runs, judge, told, extra=Machine({0}).extra())
+    of_first = [n for run, n in zip(runs.done, runs.attempts, strict=True) if run == first]
+    assert of_first == [1, 2]
+    assert runs.attempts[:2] == [1, 2]
 
 
 def test_the_judge_names_what_others_took() -> None:
