@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scaling.analysis.statistics.verdict import Family, Hypothesis, hypothesis, judge
+from scaling.analysis.statistics.families import Family
+from scaling.analysis.statistics.verdict import Hypothesis, hypothesis, judge
 
 PRIMARY, EXPLORATORY, BLOCKS = 9, 60, 8  # as the published study `compare-pgo` has them
 SPREAD, EFFECT, TRUE = 0.04, 0.07, 0.3  # of log ratios; and the share of them that have an effect

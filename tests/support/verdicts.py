@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from scaling.analysis.statistics.estimate import Floats
-from scaling.analysis.statistics.verdict import RATE, Direction, Family, Verdict, hypothesis, judge
+from scaling.analysis.statistics.families import Family
+from scaling.analysis.statistics.verdict import RATE, Direction, Verdict, hypothesis, judge
 
 
 def verdicts(

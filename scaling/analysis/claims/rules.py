@@ -16,14 +16,8 @@ from scaling.analysis.claims.claim import Claim
 from scaling.analysis.lookup.figure import Figure, figure
 from scaling.analysis.lookup.named_cell import changed
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.statistics.verdict import (
-    CORRECTIONS,
-    WIDEST_SAME,
-    Family,
-    Hypothesis,
-    Verdict,
-    hypothesis,
-)
+from scaling.analysis.statistics.families import CORRECTIONS, Family
+from scaling.analysis.statistics.verdict import WIDEST_SAME, Hypothesis, Verdict, hypothesis
 from scaling.analysis.table.load import Journal
 from scaling.base.formats import number, percent, plural
 from scaling.study.presets import FEWEST_FOR_INTERVAL

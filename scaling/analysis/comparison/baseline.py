@@ -11,14 +11,8 @@ from typing import NamedTuple
 
 from scaling.analysis.comparison.paired import Configuration, Measure, Paired
 from scaling.analysis.comparison.version_arms import VersionArms, version_arms
-from scaling.analysis.statistics.verdict import (
-    COST,
-    RATE,
-    Hypothesis,
-    Pending,
-    RatioVerdict,
-    hypothesis,
-)
+from scaling.analysis.statistics.pending import Pending
+from scaling.analysis.statistics.verdict import COST, RATE, Hypothesis, RatioVerdict, hypothesis
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,13 @@ from scaling.analysis.curves.curve import Curve, Key, Point
 from scaling.analysis.curves.sections import Section, sections
 from scaling.analysis.statistics.estimate import Floats
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
+from scaling.analysis.statistics.pending import Pending, judge_together
 from scaling.analysis.statistics.verdict import (
     COST,
     RATE,
     Direction,
     Hypothesis,
-    Pending,
     RatioVerdict,
-    judge_together,
     unpaired_hypothesis,
 )
 from scaling.journal.identity import Identity, identity_of

@@ -11,7 +11,8 @@ from typing import Literal
 
 from scaling.analysis.comparison.paired import Configuration, Paired
 from scaling.analysis.comparison.version_arms import VersionArms, version_arms
-from scaling.analysis.statistics.verdict import Pending, RatioVerdict, hypothesis
+from scaling.analysis.statistics.pending import Pending
+from scaling.analysis.statistics.verdict import RatioVerdict, hypothesis
 
 type Outcome = Literal["reached", "never", "inconclusive"]
 

@@ -27,15 +27,15 @@ class BuildDifference:
 
     def __str__(self) -> str:
         """`OpenSSL: 3.0.19 (3.14), 3.5.1 (3.14t)`."""
-        told = (f"{value} ({', '.join(arms)})" for value, arms in self.values.items())
-        return f"{self.fact}: {', '.join(told)}"
+        values = (f"{value} ({', '.join(arms)})" for value, arms in self.values.items())
+        return f"{self.fact}: {', '.join(values)}"
 
 
 def build_differences(study: StudyLine) -> list[BuildDifference]:
     """Everything that the study's arms differ in and should not.
 
-    A value that a machine could not tell is not compared; an arm of which nothing is known is
-    told, since nothing can be said for it. Other runtimes than Python are meant to be unlike.
+    A value that could not be read is not compared; an arm of which nothing is known is listed as
+    such. Other runtimes than Python are meant to differ.
     """
     known = {name: arm.description for name, arm in study.arms.items() if arm.description}
     found = [_compared(fact, of, known) for fact, of in FACTS.items()]

@@ -15,13 +15,8 @@ from scaling.analysis.comparison.gain import Gain, gains
 from scaling.analysis.comparison.ladder import Ladder, ladders
 from scaling.analysis.comparison.loops import loops, runtimes, together
 from scaling.analysis.comparison.paired import Configuration, Paired, paired
-from scaling.analysis.statistics.verdict import (
-    Pending,
-    RatioVerdict,
-    Verdict,
-    combined,
-    judge_together,
-)
+from scaling.analysis.statistics.pending import Pending, combined, judge_together
+from scaling.analysis.statistics.verdict import RatioVerdict, Verdict
 from scaling.journal.record import StudyLine
 
 

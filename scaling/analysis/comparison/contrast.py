@@ -7,14 +7,8 @@ from itertools import product
 
 from scaling.analysis.comparison.paired import Configuration, Measure, Paired
 from scaling.analysis.comparison.version_arms import RUNGS, version_arms
-from scaling.analysis.statistics.verdict import (
-    COST,
-    RATE,
-    Direction,
-    Pending,
-    RatioVerdict,
-    hypothesis,
-)
+from scaling.analysis.statistics.pending import Pending
+from scaling.analysis.statistics.verdict import COST, RATE, Direction, RatioVerdict, hypothesis
 
 MEASURES: tuple[tuple[Measure, Direction], ...] = (("throughput", RATE), ("cpu_s_per_op", COST))
 VERSION = re.compile(r"3\.\d+")  # not another runtime

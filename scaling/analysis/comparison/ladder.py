@@ -18,7 +18,8 @@ import numpy as np
 from scaling.analysis.comparison.paired import Configuration, Paired
 from scaling.analysis.comparison.version_arms import VersionArms, version_arms
 from scaling.analysis.statistics.estimate import Floats
-from scaling.analysis.statistics.verdict import Pending, RatioVerdict, hypothesis
+from scaling.analysis.statistics.pending import Pending
+from scaling.analysis.statistics.verdict import RatioVerdict, hypothesis
 
 MODEL = "threads"
 # A rung between the ends must be valid in so many of the blocks in which the ends are. With fewer

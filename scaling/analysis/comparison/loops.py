@@ -15,7 +15,7 @@ import numpy as np
 from scaling.analysis.comparison.contrast import Contrast, contrasts
 from scaling.analysis.comparison.paired import Configuration, Measure, Paired
 from scaling.analysis.statistics.estimate import Floats
-from scaling.analysis.statistics.verdict import Pending
+from scaling.analysis.statistics.pending import Pending
 from scaling.builds.runtimes.known import RUNTIMES
 
 BASE = "asyncio"

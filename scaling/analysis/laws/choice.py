@@ -1,4 +1,4 @@
-"""Which law to believe: the one that says most with the fewest parameters."""
+"""Which law to choose: the one that explains most with the fewest parameters."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Choice:
     """The law with the lowest AICc, fitted, and how the laws compare.
 
     `weights` are Akaike weights, which add up to 1: how much of the evidence is for each law. A
-    chosen law with little more than another is the simplest that will do, and no discovery.
+    chosen law with little more than another is a description, and no discovery.
     """
 
     fit: Fit

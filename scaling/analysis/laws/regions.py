@@ -1,4 +1,4 @@
-"""What law a curve follows inside each topology region, or why that cannot be told.
+"""What law a curve follows inside each topology region, or why none can be fitted.
 
 A curve bends where the hardware does, so a law is fitted to the points of one region only, to the
 medians that the tables show. Where they are too few, the serial fraction of Karp and Flatt says

@@ -20,7 +20,7 @@ MOST_VALLEYS = 4
 EXACTLY = 1e-15  # a fit does not depend on when it was stopped
 
 STEPS = 60
-CLOSE = 1e-6  # of a parameter: no interval is told with as many digits
+CLOSE = 1e-6  # of a parameter: no interval is printed with as many digits
 STUCK = 1e9  # damping at which steps are too short to matter
 
 

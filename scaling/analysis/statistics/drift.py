@@ -1,13 +1,13 @@
 """Drift: whether a study's machine got faster or slower while it was measured.
 
-Every run is held against the median of its cell, as a logarithm: what is left is noise, and what
-the machine did. Against time, each block is one value, the median of its runs, and a line is laid
-through the blocks (P. K. Sen, JASA 63 (1968), 1379–1389: `scipy.stats.theilslopes`, interval
-included). Against the position in the block, each block gives the slope of its own line, and their
-median is taken like any other figure. A block is the unit of replication here as everywhere.
+Every run is compared with the median of its cell, as a logarithm: what is left is noise and drift.
+Over time, each block is one value, the median of its runs, and a line is fitted to the blocks (P.
+K. Sen, JASA 63 (1968), 1379–1389: `scipy.stats.theilslopes`, interval included). Over the position
+in the block, each block gives the slope of its own line, and their median is estimated like any
+other figure. A block is the unit of replication here as everywhere.
 
 Blocks in random order and ratios inside a block keep drift out of every comparison. It widens the
-intervals of absolute figures, and two studies that are held against each other may differ by it.
+intervals of absolute figures, and two studies that are compared may differ by it.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ type Word = Literal["none", "faster", "slower", "inconclusive"]
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """What changed over a study, each as a share of a cell's median throughput.
+    """How throughput changed over a study, as shares of a cell's median.
 
     `over_time` is from the first block to the last, `over_block` from the first run of a block to
     its last. Below six blocks nothing is estimated (n = 0 and NaN).
@@ -44,18 +44,18 @@ class Drift:
 
     @property
     def word(self) -> Word:
-        """What there is over time: `faster` or `slower` only where the whole interval says so."""
+        """The drift over time: `faster` or `slower` only where the whole interval says so."""
         return _word(self.over_time)
 
     @property
     def word_over_block(self) -> Word:
-        """The same from the beginning of a block to its end."""
+        """The drift from the beginning of a block to its end."""
         return _word(self.over_block)
 
     @property
     def text(self) -> str:
-        """A sentence for the tables; empty where there is nothing to tell."""
-        told = [
+        """A sentence for the tables; empty where nothing drifted."""
+        changes = [
             f"{_in_words(value)} from {span}"
             for value, span in (
                 (self.over_time, "its first block to its last"),
@@ -63,11 +63,11 @@ class Drift:
             )
             if _word(value) in ("faster", "slower")
         ]
-        if not told:
+        if not changes:
             return ""
         return (
-            f"The study drifted: runs became {', and '.join(told)}. Ratios are paired inside "
-            "blocks and not touched by it; absolute figures are spread by it."
+            f"The study drifted: runs became {', and '.join(changes)}. Ratios are paired inside "
+            "blocks and not affected; absolute figures vary more."
         )
 
 
@@ -144,7 +144,7 @@ def _share(logs: Floats) -> Floats:
 
 
 def _word(value: Estimate) -> Word:
-    """Less than the margin from end to end is nothing that would be called a difference."""
+    """The word for a change; less than the margin from end to end is none."""
     if not value.n:
         return "inconclusive"
     if value.low > 0 and value.point > MARGIN:

@@ -18,7 +18,7 @@ paired inside blocks that are 30 % apart (40,000 studies for the first two rows,
     bootstrap, BCa                         91.1–93.1    0.45–0.57   93.1–94.4   0.88–0.89
     bootstrap, studentised                 89.5–93.1    0.51–0.66   88.0–91.6   0.88–1.01
 
-tests/analysis/test_estimate_covers.py has it again.
+tests/analysis/test_estimate_covers.py repeats the simulation.
 """
 
 import math
@@ -46,7 +46,7 @@ class Estimate:
     `low` and `high` are NaN where there is nothing to estimate (n = 0). `coverage` is the share of
     such intervals that hold the true median, None for a range. `spread` is in the estimate's unit:
     1.4826 times the median absolute deviation, which of normal values is the standard deviation of
-    one of them and heeds no outlier; NaN below two values. It does not shrink with n.
+    one of them and ignores outliers; NaN below two values. It does not shrink with n.
     """
 
     point: float
@@ -95,12 +95,12 @@ def bounds_kind(values: Iterable[Estimate]) -> str:
     several = [value for value in values if value.n > 1]
     ranges = sorted({value.n for value in several if value.coverage is None})
     intervals = sorted({value.n for value in several if value.coverage is not None})
-    told = []
+    kinds = []
     if intervals:
-        told.append(f"95 % interval over {_either(intervals)} blocks")
+        kinds.append(f"95 % interval over {_either(intervals)} blocks")
     if ranges:
-        told.append(f"range of {_either(ranges)} runs")
-    return " or ".join(told)
+        kinds.append(f"range of {_either(ranges)} runs")
+    return " or ".join(kinds)
 
 
 def _either(counts: list[int]) -> str:
@@ -109,7 +109,7 @@ def _either(counts: list[int]) -> str:
 
 
 def median(values: Iterable[float], unit: str) -> Estimate:
-    """The median of one value per block, with what can be said of its accuracy.
+    """The median of one value per block, with its interval, or range below six values.
 
     Values that are not finite are left out.
     """

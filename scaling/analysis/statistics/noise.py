@@ -1,13 +1,13 @@
 """The noise floor: how far apart two cells come out that differ in nothing but their label.
 
-Every study has twins (A/A): a second cell for each workload that is run like all others, in every
-block. The ratio of twin to cell, paired inside blocks as every ratio is, would be 1 if there were
-no noise. The floor is the farthest from 1 that its interval reaches, or its range where blocks are
-too few for an interval: a range is what single runs do, so it is wider, and errs on the safe side.
-Of two cells either could be called the twin, so a ratio r is as far from 1 as 1/r is. Of several
-twins of a workload the farthest counts, since what is said must hold for the noisiest cell.
+Every study has an A/A pair for each workload: one of its cells is run twice in every block. The
+ratio of the two, paired inside blocks as every ratio is, would be 1 if there were no noise. The
+floor is the farthest from 1 that its interval reaches, or its range where blocks are too few for an
+interval: a range is what single runs do, so it is wider, and errs on the safe side. Either run
+could be called the first, so a ratio r is as far from 1 as 1/r is. Of several pairs of a workload
+the farthest counts, since a verdict must hold for the noisiest cell.
 
-A difference inside the floor is no difference. Neither is one that the floor of a lucky twin lets
+A difference inside the floor is no difference. Nor is one that a lucky pair with a low floor lets
 through: no margin is below 2 %, which is what code layout and the order of runs can do by
 themselves (PITFALLS.md, 17 and 26).
 """
@@ -33,8 +33,8 @@ COLUMNS: dict[Noise, str] = {
     "RSS": "rss_bytes",
 }
 
-# Of a curve's figures, the measure whose noise they have: at one N, what throughput over that of
-# N = 1 comes to differs as throughput does. Of memory, the kind is the curve's.
+# The measures whose noise a curve's figures have: at one N, speed-up varies as throughput does.
+# Of memory, the kind is the curve's.
 ALIKE: dict[str, tuple[Noise, ...]] = {
     "speedup": ("throughput",),
     "efficiency": ("throughput",),
@@ -44,7 +44,7 @@ ALIKE: dict[str, tuple[Noise, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Twins:
-    """A cell and its twin: for each measure, twin over cell, paired inside blocks."""
+    """An A/A pair: for each measure the second run over the first, paired inside blocks."""
 
     key: Key
     workers: int
@@ -60,14 +60,14 @@ class Twins:
 
 @dataclass(frozen=True, slots=True)
 class NoiseFloor:
-    """What a study's twins tell, in the order of its workloads; there may be none."""
+    """A study's A/A pairs, in the order of its workloads; there may be none."""
 
     twins: tuple[Twins, ...] = ()
 
     def of(self, workload: str, measure: str = "throughput") -> float:
-        """The floor of a measure, such as 0.012 for 1.2 %; NaN where no twin tells it.
+        """The floor of a measure, such as 0.012 for 1.2 %; NaN without an A/A pair.
 
-        That of the workload's own twins; where it has none, the largest of the study. `measure` is
+        That of the workload's own pairs; where it has none, the largest of the study. `measure` is
         throughput, cpu_s_per_op, PSS or RSS, or what shares the noise of those: speedup,
         efficiency, memory.
 
@@ -81,7 +81,7 @@ class NoiseFloor:
         return _farthest(own, measures, otherwise=_farthest(self.twins, measures))
 
     def margin(self, workload: str, measure: str = "throughput") -> float:
-        """What a ratio must differ from 1 by to be told from it: the floor, and 2 % at least."""
+        """What a ratio must differ from 1 by: the floor, and 2 % at least."""
         floor = self.of(workload, measure)
         return MARGIN if math.isnan(floor) else max(MARGIN, floor)
 
@@ -90,8 +90,8 @@ NO_TWINS = NoiseFloor()
 
 
 def noise_floor(frame: pd.DataFrame, study: StudyLine) -> NoiseFloor:
-    """What the twins in a study's frame (of `scaling.load`) tell; blocks in which either run is
-    invalid tell nothing.
+    """The A/A pairs in a study's frame (of `scaling.load`); blocks in which either run is invalid
+    are left out.
 
     Raises:
         UsageError: the frame holds several studies.
@@ -117,7 +117,7 @@ def noise_floor(frame: pd.DataFrame, study: StudyLine) -> NoiseFloor:
 
 
 def _ratios(runs: pd.DataFrame, column: str) -> Floats:
-    """Twin over cell, shape (blocks,); NaN where either is not known or zero."""
+    """Second over first run, shape (blocks,); NaN where either is not known or zero."""
     twin, cell = (runs[name].to_numpy(np.float64) for name in (f"{column}_twin", column))
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = twin / cell

@@ -1,7 +1,7 @@
 """How precisely a study's headline ratios are known: what `--precision` is about.
 
-The ratios and the rule are fixed before anything is measured, and what comes out has no part in
-them but its width: blocks are added while an interval is wide, never because a ratio is pretty.
+The ratios and the rule are fixed before anything is measured, and depend on no result but the width
+of its interval: blocks are added while an interval is wide, never because of what a ratio is.
 Looking after every block still favours intervals that happen to be narrow. Of a study with a single
 headline ratio they cover 91 to 95 % instead of 95 %, of one with four, which must all be narrow, 94
 to 95 % (normal scatter of 1 to 8 %, asked for 2 %;
@@ -22,7 +22,7 @@ def headline_precision(frame: pd.DataFrame, study: StudyLine) -> dict[str, Estim
 
     These are the speed-up of each curve and, where there are arms or models to compare, the whole
     ladder's and threads (or interpreters) over processes. Ratios without a single value are left
-    out: no number of blocks would tell them.
+    out: more blocks would not give them one.
 
     Raises:
         UsageError: the frame holds several studies.

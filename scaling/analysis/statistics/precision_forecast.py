@@ -1,7 +1,7 @@
-"""What precision a study will reach, told by its twins while it is still being measured.
+"""What precision a study will reach, estimated from its A/A pairs while it is being measured.
 
-A twin over the cell that it repeats, in one block, is a ratio of two runs of the same thing, whose
-true value is 1. Its logarithm scatters by sqrt(2) times what a run scatters by, just as that of any
+The two runs of an A/A pair, in one block, are runs of the same cell, and the true value of their
+ratio is 1. Its logarithm scatters by sqrt(2) times what a run scatters by, just as that of any
 ratio inside a block does, so the root mean square of these logarithms, over all workloads and the
 blocks so far, stands for the scatter s of a headline ratio.
 
@@ -25,7 +25,7 @@ from scaling.journal.record import Cell, RunLine
 
 
 def twin_scatter(runs: Iterable[RunLine], invalid: Callable[[RunLine], object]) -> float:
-    """Root mean square of ln(twin over original), over all pairs that are valid; NaN without one.
+    """Root mean square of ln(second over first run), over all valid pairs; NaN without one.
 
     Of several attempts at a run the last one counts. `invalid` says of a run whether it is.
     """

@@ -1,6 +1,6 @@
 """The ratio of two studies' medians, whose runs were not made side by side.
 
-Nothing pairs a run of yesterday with one of today, so every run of the one is divided by every run
+No run of yesterday pairs with one of today, so every run of the one is divided by every run
 of the other. The median of those ratios is Hodges' and Lehmann's estimate on a log scale; its
 interval turns the rank-sum test round (M. Hollander, D. A. Wolfe, E. Chicken, Nonparametric
 Statistical Methods, 3rd ed. (2014), 4.2 and 4.3) and holds if the two differ by a factor only. It
@@ -20,8 +20,8 @@ from scaling.study.presets import FEWEST_FOR_INTERVAL
 def ratio(over: Iterable[float], under: Iterable[float], unit: str = "×") -> Estimate:
     """The median ratio of a value of `over` to one of `under`; `n` is that of the smaller side.
 
-    With fewer than six values on a side its range is told. `spread` is that of the single ratios.
-    Values that are not finite and positive are left out.
+    With fewer than six values on a side `low` and `high` are the range. `spread` is that of the
+    single ratios. Values that are not finite and positive are left out.
     """
     ours, theirs = (np.array([v for v in side if 0 < v < math.inf]) for side in (over, under))
     n = min(len(ours), len(theirs))
@@ -43,10 +43,10 @@ def ratio(over: Iterable[float], under: Iterable[float], unit: str = "×") -> Es
 @cache
 def _rank(ours: int, theirs: int) -> tuple[int, float]:
     """The largest k for which the k-th smallest and k-th largest ratio cover at 95 % or more."""
-    ways = _rank_sums(ours, theirs)
+    orders = _rank_sums(ours, theirs)
     total, below, rank = math.comb(ours + theirs, ours), 0, 0
-    while 1 - 2 * (below + ways[rank]) / total >= COVERAGE:
-        below += ways[rank]
+    while 1 - 2 * (below + orders[rank]) / total >= COVERAGE:
+        below += orders[rank]
         rank += 1
     return rank, 1 - 2 * below / total
 
@@ -57,10 +57,10 @@ def _rank_sums(ours: int, theirs: int) -> list[int]:
     They are the coefficients of the Gaussian binomial: the product of (1 - q^(theirs + i)) over
     (1 - q^i), i = 1 … ours, multiplied and divided term by term.
     """
-    ways = [1] + [0] * (ours * theirs)
+    orders = [1] + [0] * (ours * theirs)
     for i in range(1, ours + 1):
-        for power in range(len(ways) - 1, theirs + i - 1, -1):
-            ways[power] -= ways[power - theirs - i]
-        for power in range(i, len(ways)):
-            ways[power] += ways[power - i]
-    return ways
+        for power in range(len(orders) - 1, theirs + i - 1, -1):
+            orders[power] -= orders[power - theirs - i]
+        for power in range(i, len(orders)):
+            orders[power] += orders[power - i]
+    return orders

@@ -10,23 +10,21 @@ printed beside the ratio and a test on the logarithms of the ratios:
              (two one-sided t tests: D. J. Schuirmann, J. Pharmacokin. Biopharm. 15 (1987), 657);
              never where the margin is wider than `WIDEST_SAME`
 
-A study tests many hypotheses at once, and one in twenty would be rejected by chance. So they form
-two families. The *primary* ones are named before the study is measured: S. Holm's correction
-(Scand. J. Statist. 6 (1979), 65) keeps the chance that any of their words `faster` and `slower` is
-wrong below 5 %, and likewise that any of their `same` is. All others are *exploratory*: the
-correction of Y. Benjamini and Y. Hochberg (J. R. Statist. Soc. B 57 (1995), 289) keeps the share of
-wrong words among those given below 5 % on average. With fewer than six blocks nothing is tested.
+A study tests many hypotheses at once, in two families, and what is significant is decided after the
+correction of each (`scaling.analysis.statistics.families`). With fewer than six blocks nothing is
+tested.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from scaling.analysis.statistics import t_test, unpaired
 from scaling.analysis.statistics.estimate import Estimate, Floats, median
+from scaling.analysis.statistics.families import CORRECTIONS, Family, corrected
 from scaling.base.formats import percent
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 
@@ -38,7 +36,6 @@ RATIO = "×"
 WIDEST_SAME = 0.1
 
 type Word = Literal["faster", "slower", "more", "less", "same", "inconclusive"]
-type Family = Literal["primary", "exploratory"]
 
 
 class Direction(NamedTuple):
@@ -130,38 +127,10 @@ def unpaired_hypothesis(
 
 def judge(hypotheses: Sequence[Hypothesis]) -> list[RatioVerdict]:
     """The verdicts on all hypotheses of a study, in order, each family corrected by itself."""
-    differs = _corrected(hypotheses, lambda each: each.p_differs)
-    same = _corrected(hypotheses, lambda each: each.p_same)
+    families = [each.family for each in hypotheses]
+    differs = corrected([each.p_differs for each in hypotheses], families)
+    same = corrected([each.p_same for each in hypotheses], families)
     return [_verdict(*each) for each in zip(hypotheses, differs, same, strict=True)]
-
-
-class Pending[T](NamedTuple):
-    """A result that lacks its verdicts: they depend on all hypotheses of the study.
-
-    `complete` takes the verdicts on `hypotheses`, in their order, and no more of them.
-    """
-
-    hypotheses: list[Hypothesis]
-    complete: Callable[[Iterator[RatioVerdict]], T]
-
-    def judged(self) -> T:
-        """The result, as if it were all that the study asks."""
-        return judge_together([self])[0]
-
-
-def combined[T](make: Callable[..., T], **parts: Pending[Any]) -> Pending[T]:
-    """What `make` makes of the completed parts, which it takes by name."""
-
-    def complete(verdicts: Iterator[RatioVerdict]) -> T:
-        return make(**{name: part.complete(verdicts) for name, part in parts.items()})
-
-    return Pending([each for part in parts.values() for each in part.hypotheses], complete)
-
-
-def judge_together[T](results: Sequence[Pending[T]]) -> list[T]:
-    """The results, completed with verdicts that are corrected over all of their hypotheses."""
-    verdicts = iter(judge([each for result in results for each in result.hypotheses]))
-    return [result.complete(verdicts) for result in results]
 
 
 def _verdict(tested: Hypothesis, p_differs: float, p_same: float) -> RatioVerdict:
@@ -190,45 +159,6 @@ def _verdict(tested: Hypothesis, p_differs: float, p_same: float) -> RatioVerdic
         why = f"its interval overlaps the noise of ±{percent(margin)}"
     verdict = Verdict(word, margin, p_differs, p_same, why, tested.family)
     return RatioVerdict(*astuple(value), verdict=verdict)
-
-
-class Correction(NamedTuple):
-    """How the p-values of a family are corrected for how many there are.
-
-    `adjust` takes them in rising order, shape (n,), and gives each its corrected value.
-    """
-
-    name: str
-    adjust: Callable[[Floats], Floats]
-
-
-def _holm(rising: Floats) -> Floats:
-    return np.maximum.accumulate(rising * np.arange(len(rising), 0, -1))
-
-
-def _benjamini_hochberg(rising: Floats) -> Floats:
-    scaled = rising * len(rising) / np.arange(1, len(rising) + 1)
-    return np.minimum.accumulate(scaled[::-1])[::-1]
-
-
-CORRECTIONS: dict[Family, Correction] = {
-    "primary": Correction("Holm", _holm),
-    "exploratory": Correction("Benjamini–Hochberg", _benjamini_hochberg),
-}
-
-
-def _corrected(
-    hypotheses: Sequence[Hypothesis], p_value: Callable[[Hypothesis], float]
-) -> list[float]:
-    """The corrected p-values; what was not tested (NaN) is no member of its family."""
-    found = np.array([p_value(each) for each in hypotheses], dtype=np.float64)
-    families = np.array([each.family for each in hypotheses])
-    for family, correction in CORRECTIONS.items():
-        tested = np.flatnonzero(np.isfinite(found) & (families == family))
-        rising = tested[np.argsort(found[tested])]
-        found[rising] = np.minimum(1.0, correction.adjust(found[rising]))
-    corrected: list[float] = found.tolist()
-    return corrected
 
 
 def _p_values(
