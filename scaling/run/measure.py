@@ -107,7 +107,7 @@ def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
         for note in chosen.notes:
             display.note(note)
         if chosen.resumed:
-            display.note(f"going on with {folder}: {len(journal.runs)} runs are measured already")
+            display.note(f"resuming {folder}: {len(journal.runs)} runs are already measured")
         extra = ExtraTime(busy_judge_of(first))
         measure_ceilings(plan, journal, services, display.note)
         drive(plan, journal, Executor(plan, arms, services), judge, display, rule, extra)

@@ -120,7 +120,7 @@ def test_a_stopped_study_goes_on(how: signal.Signals, code: int, tmp_path: Path)
     assert kept.count(b'"kind":"run"') >= 2
     done = scaling(*THREE_BLOCKS, "--output", "out", state=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "going on with" in done.stdout
+    assert "resuming" in done.stdout
     assert journal.read_bytes().startswith(kept[: kept.rfind(b"\n") + 1])
     frame = package.load(tmp_path / "out")
     assert len(first_attempts(frame)) == 2 * 3
