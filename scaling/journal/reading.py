@@ -6,7 +6,8 @@ skipped.
 """
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO
 
@@ -52,7 +53,13 @@ def read_lines(path: Path, note: Callable[[str], None]) -> Iterator[Line]:
     Raises:
         UsageError: empty, not a journal, two journals in one, or written by a newer version.
     """
-    lines = _raw_lines(path)
+    with closing(_raw_lines(path)) as lines:  # a file must not wait for the collector to be closed
+        yield from _lines_in(path, lines, note)
+
+
+def _lines_in(
+    path: Path, lines: Iterator[tuple[int, bytes]], note: Callable[[str], None]
+) -> Iterator[Line]:
     _, first = next(lines, (1, b""))
     if not first.strip():
         raise UsageError(f"{path}: the journal is empty; start the study again in another folder")
@@ -114,7 +121,7 @@ def _study_line(path: Path, raw: bytes) -> StudyLine:
     return line
 
 
-def _raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def _raw_lines(path: Path) -> Generator[tuple[int, bytes]]:
     """The lines with their numbers from 1."""
     try:
         with path.open("rb") as file:
