@@ -112,30 +112,6 @@ def test_a_windowed_run_says_that_it_is_none() -> None:
     assert (worker.released_ns, worker.figures, worker.latency) == (None, {}, None)
 
 
-# The host's patience is short only while the work is done: a machine may hold up all the rest.
-IMPATIENT = """\
-import workers.host.hosting
-
-order, LIMIT_S = workers.host.hosting.Host._order, workers.host.hosting.LIMIT_S
-
-def impatiently(host, message):
-    workers.host.hosting.LIMIT_S = 0.5 if message["do"] == "work" else LIMIT_S
-    order(host, message)
-
-workers.host.hosting.Host._order = impatiently
-"""
-
-
-def test_work_may_take_longer_than_the_hosts_patience(
-    theirs: Callable[[str], str], tmp_path: Path
-) -> None:
-    (tmp_path / "sitecustomize.py").write_text(IMPATIENT)
-    cell = {"workload": theirs(STEPS), "parameters": {"steps": 1_000}}
-    (worker,) = measured(cell, tmp_path).workers
-    released_ns, _, finished_ns = instants(worker)
-    assert finished_ns - released_ns > 1e9
-
-
 def test_no_work_at_all_is_finished_at_once(theirs: Callable[[str], str], tmp_path: Path) -> None:
     record = measured({"workload": theirs(STEPS), "parameters": {"steps": 0}}, tmp_path)
     assert [worker.ticks.operations for worker in record.workers] == [[1_000, 1_000]]

@@ -112,42 +112,6 @@ def test_callback_that_raises_is_an_error_of_its_worker(
     assert "LookupError('no luck in callback')" in ill.error_samples[0]
 
 
-@BOTH
-def test_failure_is_recorded_although_another_worker_hangs(
-    theirs: Callable[[str], str], tmp_path: Path, model: str
-) -> None:
-    workload = theirs(
-        """
-        @dataclass
-        class Theirs(Workload):
-            async def setup(self, worker: Worker) -> None:
-                (await asyncio.sleep(3600)) if worker.index else 1 / 0
-        """
-    )
-    failure = failed({"workload": workload, "model": model}, tmp_path)
-    assert (failure.worker, failure.error) == (0, "ZeroDivisionError: division by zero")
-
-
-@BOTH
-def test_failure_after_being_ready_is_recorded(
-    theirs: Callable[[str], str], tmp_path: Path, model: str
-) -> None:
-    """Worker 0 is gone when the others become ready, and cannot be sent the schedule."""
-    workload = theirs(
-        """
-        @dataclass
-        class Theirs(Workload):
-            async def setup(self, worker: Worker) -> None:
-                await asyncio.sleep(0.5 * worker.index)
-            async def run(self, worker: Worker) -> None:
-                await asyncio.sleep(3600 if worker.index else 0.2)
-                raise LookupError("too early")
-        """
-    )
-    failure = failed({"workload": workload, "model": model}, tmp_path)
-    assert (failure.worker, failure.error) == (0, "LookupError: too early")
-
-
 def test_what_failed_first_is_the_failure(theirs: Callable[[str], str], tmp_path: Path) -> None:
     workload = theirs(
         """

@@ -1,0 +1,265 @@
+"""Whatever a worker does or fails to do, and when, the host records it: scripted over socket pairs.
+
+No worker runs: a thread at the other end of each channel plays one. That the workers of each model
+really fail in these ways is tested with `test_workload_failures_are_recorded.py`.
+"""
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import pytest
+
+from workers.cell import Cell
+from workers.host import hosting
+from workers.host.channel import Channel, Message
+from workers.host.hosting import Host
+from workers.host.models import MODELS
+from workers.readback.process import Readback
+
+FAILURE = {"phase": "wherever", "worker": 1, "error": "LookupError: no luck", "traceback": "…"}
+
+type Script = Sequence[tuple[str, Message]]
+type Play = Callable[[Channel], None]
+
+# What a worker sends, and the phase in which the host then waits for it.
+WINDOWED: Script = (
+    ("import", {"is": "imported", "finite": False}),
+    ("setup", {"is": "ready"}),
+    ("window", {"is": "measured"}),
+    ("stop", {"is": "report", "report": {"index": 1}}),
+    ("closing", {"is": "closed", "report": {"pending_tasks": 0}}),
+)
+FINITE: Script = (
+    ("import", {"is": "imported", "finite": True}),
+    ("setup", {"is": "ready"}),
+    ("work", {"is": "measured", "finished_ns": 7}),
+    *WINDOWED[3:],
+)
+PHASES = [(script, phase) for script in (WINDOWED, FINITE) for phase, _ in script]
+EACH_PHASE = pytest.mark.parametrize(
+    ("script", "phase"),
+    PHASES,
+    ids=[f"{'finite' if script is FINITE else 'windowed'}-{phase}" for script, phase in PHASES],
+)
+
+
+class Stage:
+    """A pool whose workers are threads of this process; each plays its part on its channel."""
+
+    def __init__(self, plays: Sequence[Play], over: threading.Event) -> None:
+        self._plays = plays
+        self._over = over
+        self._threads: list[threading.Thread] = []
+        self.ended_with_stacks: bool | None = None
+
+    def start(self, descriptors: list[int]) -> list[int]:
+        for play, descriptor in zip(self._plays, descriptors, strict=True):
+            channel = Channel(socket.socket(fileno=descriptor))
+            thread = threading.Thread(target=self._run, args=(play, channel))
+            thread.start()
+            self._threads.append(thread)
+        return []
+
+    @staticmethod
+    def _run(play: Play, channel: Channel) -> None:
+        with contextlib.closing(channel), contextlib.suppress(ConnectionError):
+            play(channel)  # until the host closes its end, as a worker does
+
+    def join(self, limit_s: float) -> None:
+        del limit_s
+
+    def end(self, *, stacks: bool) -> None:
+        self.ended_with_stacks = stacks
+        self._over.set()
+
+    def wait(self) -> None:
+        for thread in self._threads:
+            thread.join()
+
+
+class NoReadback:
+    """Stands in for the readback, which would change the collector of this process."""
+
+    def imported(self, **_: object) -> None: ...
+
+    def opened(self) -> None: ...
+
+    def closed(self) -> None: ...
+
+    def result(self, **_: object) -> dict[str, Any]:
+        return {}
+
+
+def sends(channel: Channel, script: Script, until: str = "") -> None:
+    """Send a script up to phase `until`, each message once the order before it has arrived."""
+    for phase, message in script:
+        if phase != "closing":  # which follows on the report
+            channel.receive()
+        if phase == until:
+            break
+        channel.send(message)
+
+
+def plays(script: Script, until: str = "", last: Message | None = None) -> Play:
+    """Send a script up to phase `until`, then `last`; then go away."""
+
+    def play(channel: Channel) -> None:
+        sends(channel, script, until)
+        if last is not None:
+            channel.send(last)
+
+    return play
+
+
+def falls_silent(script: Script, phase: str, until: threading.Event) -> Play:
+    """Send a script up to `phase`, then nothing until the event."""
+
+    def play(channel: Channel) -> None:
+        sends(channel, script, phase)
+        until.wait()
+
+    return play
+
+
+def hosted(
+    monkeypatch: pytest.MonkeyPatch,
+    *parts: Play,
+    observer_fd: int | None = None,
+    over: threading.Event | None = None,
+) -> tuple[dict[str, Any], Stage]:
+    """The record of a cell whose workers play these parts, and the pool; its end sets `over`."""
+    stage = Stage(parts, over or threading.Event())
+    monkeypatch.setitem(MODELS, "processes", lambda: stage)
+    cell = Cell(
+        workload="compute",
+        model="processes",
+        workers=len(parts),
+        warmup_s=0,
+        window_s=0.001,
+        ticks=1,
+        observer_fd=observer_fd,
+    )
+    try:
+        record = Host(cell, cast(Readback, NoReadback()), started_ns=0).measure()
+    finally:
+        stage.wait()
+    return record, stage
+
+
+@pytest.mark.parametrize("script", [WINDOWED, FINITE], ids=["windowed", "finite"])
+def test_a_run_without_failures_is_measured(
+    monkeypatch: pytest.MonkeyPatch, script: Script
+) -> None:
+    record, stage = hosted(monkeypatch, plays(script), plays(script))
+    assert (record["outcome"], record["failure"]) == ("measured", None)
+    assert [worker["hung"] for worker in record["workers"]] == [False, False]
+    assert stage.ended_with_stacks is None
+
+
+@EACH_PHASE
+def test_a_failure_that_a_worker_reports_is_recorded(
+    monkeypatch: pytest.MonkeyPatch, script: Script, phase: str
+) -> None:
+    failing = plays(script, phase, {"is": "failed", "failure": FAILURE})
+    record, stage = hosted(monkeypatch, plays(script), failing)
+    assert (record["outcome"], record["failure"]) == ("failed", FAILURE)
+    assert stage.ended_with_stacks is False
+
+
+@EACH_PHASE
+def test_it_is_recorded_although_another_worker_hangs(
+    monkeypatch: pytest.MonkeyPatch, script: Script, phase: str
+) -> None:
+    over = threading.Event()
+    failing = plays(script, phase, {"is": "failed", "failure": FAILURE})
+    record, _ = hosted(monkeypatch, falls_silent(script, phase, over), failing, over=over)
+    assert record["failure"] == FAILURE
+
+
+def test_a_failure_is_read_although_its_worker_can_be_sent_no_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Worker 0 fails and is gone before the other is ready and the schedule is sent."""
+    gone = threading.Event()
+
+    def early(channel: Channel) -> None:
+        sends(channel, WINDOWED[:2])
+        channel.send({"is": "failed", "failure": FAILURE})
+        channel.close()
+        gone.set()
+
+    def late(channel: Channel) -> None:
+        sends(channel, WINDOWED[:1])
+        gone.wait()
+        sends(channel, WINDOWED[1:])
+
+    record, _ = hosted(monkeypatch, early, late)
+    assert record["failure"] == FAILURE
+
+
+@EACH_PHASE
+def test_a_worker_that_goes_away_is_named(
+    monkeypatch: pytest.MonkeyPatch, script: Script, phase: str
+) -> None:
+    record, stage = hosted(monkeypatch, plays(script), plays(script, phase))
+    failure = record["failure"]
+    assert failure["phase"] == phase
+    assert failure["error"].startswith("ChannelClosedError: worker 1 ended without")
+    assert stage.ended_with_stacks is False
+
+
+@pytest.mark.parametrize("phase", ["import", "setup", "window", "stop"])
+def test_a_silent_worker_is_given_up_with_its_stack(
+    monkeypatch: pytest.MonkeyPatch, phase: str
+) -> None:
+    monkeypatch.setattr(hosting, "LIMIT_S", 0.05)
+    over = threading.Event()
+    silent = falls_silent(WINDOWED, phase, over)
+    record, stage = hosted(monkeypatch, plays(WINDOWED), silent, over=over)
+    assert record["failure"]["phase"] == phase
+    assert record["failure"]["error"].startswith("TimeoutError: 1 of 2 workers sent nothing")
+    assert stage.ended_with_stacks is True
+
+
+def test_finite_work_may_take_longer_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver limits how long it may take."""
+    monkeypatch.setattr(hosting, "LIMIT_S", 0.05)
+    finished = threading.Event()
+    threading.Timer(0.2, finished.set).start()
+
+    def slow(channel: Channel) -> None:
+        sends(channel, FINITE, "work")
+        finished.wait()
+        channel.send(FINITE[2][1])
+        sends(channel, FINITE[3:])
+
+    record, _ = hosted(monkeypatch, plays(FINITE), slow)
+    assert record["failure"] is None
+
+
+def test_a_worker_that_hangs_while_closing_loses_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosting, "CLOSING_S", 0.05)
+    over = threading.Event()
+    monkeypatch.setattr(Stage, "join", lambda self, limit_s: over.set())
+    record, _ = hosted(monkeypatch, plays(WINDOWED), falls_silent(WINDOWED, "closing", over))
+    assert record["outcome"] == "measured"
+    assert [worker["hung"] for worker in record["workers"]] == [False, True]
+    assert [worker["index"] for worker in record["workers"]] == [1, 1]
+
+
+def test_without_a_driver_the_host_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, drivers = socket.socketpair()
+    over = threading.Event()
+
+    def driver() -> None:
+        with drivers:
+            drivers.recv(1 << 16)
+            drivers.sendall(b"{}\n")  # the reply to "imported"; then it is gone
+
+    threading.Thread(target=driver).start()
+    silent = falls_silent(WINDOWED, "setup", over)
+    with pytest.raises(BrokenPipeError, match="the driver is gone"):
+        hosted(monkeypatch, silent, observer_fd=ours.detach(), over=over)
