@@ -152,6 +152,7 @@ def test_a_void_study_is_inconclusive(tmp_path: Path) -> None:
     assert found.doubt == "void"
 
 
+@pytest.mark.slow
 def test_all_claims_are_one_family(tmp_path: Path) -> None:
     """What is proven by itself need not be among forty."""
     made = study(tmp_path / "noisy", noise=0.02)

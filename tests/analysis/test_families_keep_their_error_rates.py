@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.families import simulate
 
+pytestmark = pytest.mark.slow
+
 SEED = 20261122
 STUDIES = 150
 ALLOWED = 0.05 + 3 * math.sqrt(0.05 * 0.95 / STUDIES)  # three standard errors above 5 %

@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.children import ROOT
 
+pytestmark = pytest.mark.slow
+
 LINT_IMPORTS = Path(sys.executable).with_name("lint-imports")
 
 KEPT = "Contracts: 3 kept, 0 broken."

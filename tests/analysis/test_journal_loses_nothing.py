@@ -101,6 +101,7 @@ def begins_again(path: Path, torn: bytes) -> None:
     assert list(read_lines(path, pytest.fail)) == [HEAD, aside, LINES[1]]
 
 
+@pytest.mark.slow
 def test_first_line_cut_at_any_byte_begins_again(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

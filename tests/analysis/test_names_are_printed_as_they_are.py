@@ -60,6 +60,7 @@ def printed(
     return f"{out}{err}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "shown"),
     [

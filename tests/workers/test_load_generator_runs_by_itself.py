@@ -19,6 +19,8 @@ import pytest
 
 from tests.support.servers import LIMIT_S, STRICT, environment, family, gone, running_responder
 
+pytestmark = pytest.mark.slow
+
 FIGURES = {"mean", "p50", "p90", "p95", "p99", "p999", "max", "n"}
 QUICK = ("--seconds=1", "--warmup=0.2", "--connections=8")
 

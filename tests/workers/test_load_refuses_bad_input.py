@@ -23,6 +23,7 @@ def in_two_lines(code: object, out: str, said: str) -> str:
     return said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
@@ -61,6 +62,7 @@ def run(url: str, *options: str, **variables: str) -> str:
     return in_two_lines(done.returncode, done.stdout, done.stderr)
 
 
+@pytest.mark.slow
 def test_a_server_that_cannot_be_reached_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         at = f"127.0.0.1:{taken.getsockname()[1]}"

@@ -166,6 +166,7 @@ def test_one_that_stays_silent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> N
     assert children() <= before
 
 
+@pytest.mark.slow
 def test_bad_parameters_get_a_one_line_error(services: Services) -> None:
     with pytest.raises(ScalingError, match="--pages: expected at least 1") as raised:
         services.need("site", {"pages": 0})

@@ -191,6 +191,7 @@ def test_a_ceiling_without_pages_is_an_error(url: str) -> None:
     assert "Traceback" not in beyond.stderr
 
 
+@pytest.mark.slow
 def test_the_earlier_name_of_the_site_still_serves_it() -> None:
     def earlier(*options: str) -> list[str]:
         return [sys.executable, *STRICT, "-m", "workers.site", "--pages=1", *options]
