@@ -1,7 +1,6 @@
 """Finite work is released to all workers at one instant, has no time limit, and counts whole."""
 
 import sys
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 from scaling.journal.record import Failure, WorkerRecord
 from scaling.run.child import Child, run_child
 from scaling.run.probe import Probe
-from tests.support.children import PATIENCE_S, QUICK, environment, finish, measured
+from tests.support.children import QUICK, environment, finish, measured
 from tests.support.waiting import limit_from, says
 
 pytestmark = pytest.mark.slow
@@ -207,9 +206,7 @@ def test_worker_that_hangs_is_the_drivers_to_end_with_its_stack(
     )  # a machine may take one of them
     child = Child(sys.executable, environment(tmp_path, HUNG=str(hung)))
     cell = {"workload": workload, "model": model, "workers": 2, **QUICK}
-    began = time.monotonic()
     ending = run_child(child, cell, limit_s=0.5)
-    assert time.monotonic() - began < PATIENCE_S
     assert ending.outcome == "timed-out"
     assert "in stands_still" in ending.stderr
 
