@@ -3,6 +3,7 @@
 import signal
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -26,7 +27,7 @@ RUN = ["block", "workload", "workers", "twin"]
 
 
 def first_attempts(frame: pd.DataFrame) -> pd.DataFrame:
-    """One attempt at each run; others only where the first was invalid, through others' doing."""
+    """One attempt at each run; a second where the first was invalid or disturbed by other load."""
     invalid = frame[~frame["valid"]]
     reasons = {reason for each in invalid["reasons"] for reason in each}
     told = invalid[["workload", "workers", "reasons", "details"]].to_string()
@@ -35,8 +36,12 @@ def first_attempts(frame: pd.DataFrame) -> pd.DataFrame:
     first, again = (frame[frame["attempt"] == attempt] for attempt in (1, 2))
     assert len(first) + len(again) == len(frame)
     assert not first.duplicated(RUN).any()
-    asked = first.loc[~first["valid"], RUN].itertuples(index=False, name=None)
-    assert sorted(asked) == sorted(again[RUN].itertuples(index=False, name=None))
+    busy = np.array(["machine-busy" in each for each in first["reasons"]], bool)
+    made_again, invalid_at_first, disturbed = (
+        set(some[RUN].itertuples(index=False, name=None))
+        for some in (again, first[~first["valid"]], first[busy])
+    )
+    assert invalid_at_first <= made_again <= invalid_at_first | disturbed
     return first
 
 
