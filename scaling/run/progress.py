@@ -60,6 +60,7 @@ class PlainLines:
         self._total = self._done = 0
         self._run = ""
         self._issues: Counter[str] = Counter()
+        self._first: dict[str, str] = {}
 
     def begin(self, total: int, done: int) -> None:
         """Note how many runs there are."""
@@ -80,12 +81,12 @@ class PlainLines:
     def invalid(self, reason: str, *, again: bool) -> None:
         """Count the reason for the line of the block, and one more run to come."""
         self._total += again
-        self._issues[invalid_in_words(reason, again=again)] += 1
+        self._count(invalid_in_words(reason, again=again))
 
     def busy(self, reason: str, *, again: bool) -> None:
         """Count it for the line of the block, and one more run to come."""
         self._total += again
-        self._issues[busy_in_words(reason, again=again)] += 1
+        self._count(busy_in_words(reason, again=again))
 
     def block_done(self, block: int, text: str) -> None:
         """Print how far the study is."""
@@ -103,14 +104,21 @@ class PlainLines:
         self._print(f"[{self._done}/{self._total}] runs measured{last}")
         self._print_issues()
 
+    def _count(self, issue: str) -> None:
+        """One more of its kind; what stands in brackets differs between runs of one kind."""
+        kind = issue.partition(" (")[0]
+        self._issues[kind] += 1
+        self._first.setdefault(kind, issue)
+
     def _print_issues(self) -> None:
-        """The most frequent reason since the last line, and how many runs had others."""
+        """The most frequent issue since the last line, and how many runs had others."""
         if self._issues:
-            ((reason, count),) = self._issues.most_common(1)
+            ((kind, count),) = self._issues.most_common(1)
             others = self._issues.total() - count
-            more = f" (and {plural(others, 'run')} for other reasons)" if others else ""
-            self._print(f"  {plural(count, 'run')} {reason}{more}")
+            more = f"; {plural(others, 'run')} with other issues" if others else ""
+            self._print(f"  {plural(count, 'run')} {self._first[kind]}{more}")
         self._issues.clear()
+        self._first.clear()
 
     def _print(self, text: str) -> None:
         say(self._console, text)

@@ -158,5 +158,5 @@ def test_progress_in_a_log_is_short_however_many_blocks() -> None:
     shown.end()
     lines = file.getvalue().splitlines()
     assert len(lines) <= 60 - LINES - 5  # what the plan says before
-    assert "  2 runs still invalid, excluded: throttled (and 1 run for other reasons)" in lines
+    assert "  2 runs still invalid, excluded: throttled; 1 run with other issues" in lines
     assert lines[-1].startswith("  ") or "[3000/3000]" in lines[-1]

@@ -17,20 +17,15 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patheffects import Normal, Stroke
 
-from scaling.report.plots.lettering import POINTS_PER_IN, width_in, wrapped
+from scaling.report.plots.key import fitted_rows, write_key
+from scaling.report.plots.lettering import wrapped
 from scaling.report.plots.style import (
-    BAND_ALPHA,
-    BAR_MARKER,
     DPI,
-    FAINT,
-    IDEAL_LINE,
     PNG_DPI,
     QUIET,
     RC,
     WIDTH_IN,
-    line,
 )
 
 EDGE_IN = 0.16
@@ -45,7 +40,6 @@ FORMATS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "svg": ({}, {"Date": None, "Creator": "scaling"}),
     "png": ({"dpi": PNG_DPI}, {"Software": "scaling"}),
 }
-KEY_SIZE, HANDLE, HANDLE_GAP, ENTRY_GAP = 8.5, 2.2, 0.5, 1.6  # points; the others in letters of it
 
 
 @dataclass(slots=True)
@@ -107,7 +101,7 @@ def new_sheet(title: str, subtitle: str, key: list[Line2D], caption: str, layout
     """A sheet with empty panels, as high as they and the words around them need."""
     head = wrapped(title, TITLE_SIZE, ROOM_IN, weight="bold")
     below = wrapped(subtitle, SUBTITLE_SIZE, ROOM_IN)
-    key_rows = _key_rows(key)
+    key_rows = fitted_rows(key, ROOM_IN)
     small_print = wrapped(caption, CAPTION_SIZE, ROOM_IN)
 
     subtitle_at = 0.14 + TITLE_LINE_IN * len(head)
@@ -123,7 +117,7 @@ def new_sheet(title: str, subtitle: str, key: list[Line2D], caption: str, layout
     _write(figure, head, 0.14, TITLE_LINE_IN, size=TITLE_SIZE, weight="bold")
     _write(figure, below, subtitle_at, SUBTITLE_LINE_IN, size=SUBTITLE_SIZE, color=QUIET)
     for number, row in enumerate(key_rows):
-        _write_key(figure, row, key_at + number * KEY_LINE_IN)
+        write_key(figure, row, (EDGE_IN, key_at + number * KEY_LINE_IN))
     small_print_at = height_in - small_print_in - 0.08
     _write(figure, small_print, small_print_at, CAPTION_LINE_IN, size=CAPTION_SIZE, color=QUIET)
     sns.despine(fig=figure)
@@ -161,61 +155,3 @@ def _write(figure: Figure, lines: list[str], top_in: float, line_in: float, **st
     for number, text in enumerate(lines):
         y = 1 - (top_in + number * line_in) / height_in
         figure.text(EDGE_IN / WIDTH_IN, y, text, ha="left", va="top", **style)
-
-
-def _write_key(figure: Figure, entries: list[Line2D], top_in: float) -> None:
-    figure.legend(
-        handles=entries,
-        loc="upper left",
-        bbox_to_anchor=(EDGE_IN / WIDTH_IN, 1 - top_in / figure.get_figheight()),
-        borderaxespad=0,
-        borderpad=0,
-        ncols=len(entries),
-        frameon=False,
-        fontsize=KEY_SIZE,
-        handlelength=HANDLE,
-        handletextpad=HANDLE_GAP,
-        columnspacing=ENTRY_GAP,
-    )
-
-
-def _key_rows(key: list[Line2D]) -> list[list[Line2D]]:
-    """The key's entries, broken into rows that fit the sheet."""
-    beside_in = (HANDLE + HANDLE_GAP + ENTRY_GAP) * KEY_SIZE / POINTS_PER_IN
-    rows: list[list[Line2D]] = []
-    used_in = ROOM_IN
-    for entry in key:
-        takes_in = width_in(str(entry.get_label()), KEY_SIZE) + beside_in
-        if used_in + takes_in > ROOM_IN:
-            rows.append([])
-            used_in = 0.0
-        rows[-1].append(entry)
-        used_in += takes_in
-    return rows
-
-
-def key_entries(
-    colours: dict[str, str],
-    models: list[str],
-    bounds_kind: str,
-    ideal: str,
-    dots: str = "one run",
-    band: str = "",
-) -> list[Line2D]:
-    """What colours, lines, dots and bars stand for. Models are shown where there are several."""
-    entries = [Line2D([], [], color=colour, lw=2.2, label=arm) for arm, colour in colours.items()]
-    if len(models) > 1:
-        entries += [Line2D([], [], color=QUIET, lw=1.6, ls=line(m), label=m) for m in models]
-    if dots:
-        entries.append(Line2D([], [], color=FAINT, marker="o", ls="", ms=4, label=dots))
-    if bounds_kind:
-        bar = Line2D([], [], color=QUIET, marker=BAR_MARKER, mfc="none", ms=8, mew=1.1, ls="")
-        bar.set_label(f"median with {bounds_kind}")
-        entries.append(bar)
-    if ideal:
-        entries.append(Line2D([], [], color=QUIET, lw=1.1, ls=IDEAL_LINE, label=ideal))
-    if band:
-        ribbon = Stroke(linewidth=9, foreground=QUIET, alpha=1.5 * BAND_ALPHA, capstyle="butt")
-        entries.append(Line2D([], [], color=QUIET, lw=1.2, path_effects=[ribbon, Normal()]))
-        entries[-1].set_label(band)
-    return entries

@@ -77,6 +77,7 @@ RC: dict[Any, Any] = {
     "font.family": FONT,  # comes with matplotlib: the same letters on every machine
     "font.size": 9.0,
     "axes.titlesize": 10.0,
+    "axes.titley": 1.0,  # where it is anyway: matplotlib need not look for what it could hit
     "axes.labelsize": 9.0,
     "xtick.labelsize": 8.5,
     "ytick.labelsize": 8.5,

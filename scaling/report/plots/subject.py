@@ -15,8 +15,9 @@ from scaling.base import formats
 from scaling.base.vocabulary import MODELS, SIZINGS
 from scaling.journal.record import CeilingLine, StudyLine
 from scaling.report.plots.caption import caption
+from scaling.report.plots.key import key_entries
 from scaling.report.plots.regions import Region, regions
-from scaling.report.plots.sheet import Layout, Sheet, key_entries, new_sheet
+from scaling.report.plots.sheet import Layout, Sheet, new_sheet
 from scaling.report.plots.style import arm_colours
 
 MOST_CURVES = 6  # in one panel, that can still be distinguished
