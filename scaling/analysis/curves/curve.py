@@ -51,6 +51,11 @@ class Point:
         """Operations per s of all workers."""
         return self.figures["throughput_per_s"]
 
+    def estimate(self, what: str) -> Estimate:
+        """`throughput`, `speedup`, `efficiency`, `memory`, or one of `figures` by its column."""
+        found = self.figures.get(what)
+        return found if found is not None else getattr(self, what)  # type: ignore[no-any-return]
+
 
 @dataclass(frozen=True, slots=True)
 class Curve:

@@ -71,12 +71,12 @@ class Subject:
 
     def has(self, what: str) -> bool:
         """Whether any point of any curve has that estimate."""
-        return any(getattr(p, what).n for curve in self.section.curves for p in curve.points)
+        return any(p.estimate(what).n for curve in self.section.curves for p in curve.points)
 
     def estimates(self, *whats: str, curves: Iterable[Curve] | None = None) -> list[Estimate]:
         """These estimates of every point of the section, or of some of its `curves` only."""
         chosen = self.section.curves if curves is None else curves
-        return [getattr(p, what) for curve in chosen for p in curve.points for what in whats]
+        return [p.estimate(what) for curve in chosen for p in curve.points for what in whats]
 
     def noise(self, what: str) -> float:
         """The noise floor of an estimate of the section; NaN without A/A pairs."""
