@@ -53,8 +53,8 @@ class Point:
 
     def estimate(self, what: str) -> Estimate:
         """`throughput`, `speedup`, `efficiency`, `memory`, or one of `figures` by its column."""
-        found = self.figures.get(what)
-        return found if found is not None else getattr(self, what)  # type: ignore[no-any-return]
+        found: Estimate = self.figures[what] if what in self.figures else getattr(self, what)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
