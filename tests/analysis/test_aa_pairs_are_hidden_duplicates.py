@@ -90,7 +90,6 @@ def test_duplicates_are_in_every_block_at_places_of_their_own() -> None:
         position - places[block, key, False] for (block, key, twin), position in places.items()
         if twin
     ]  # fmt: skip
-    assert len(set(apart)) > 2
     assert min(apart) < 0 < max(apart)  # neither always before nor always after
 
 

@@ -53,15 +53,15 @@ def planned(text: str, workloads: Mapping[str, WorkloadFacts] = NAPS, **options:
 
 def test_its_time_is_not_known_beforehand() -> None:
     table = plan_table(planned(MIXED), overhead_s=1.0)
-    assert [row.seconds for row in table.rows] == [None, pytest.approx(6 * 6.3)]
+    assert [row.seconds for row in table.rows] == [None, pytest.approx(6 * 2.3)]
     assert (table.runs, table.finite) == (18, 9)  # two cells and a twin each
-    assert table.total_s == pytest.approx(9 * 6.3)
+    assert table.total_s == pytest.approx(9 * 2.3)
 
 
 def test_the_plan_says_so() -> None:
     known = "finite: their time is known after the first block"
     assert one_line(planned(FINITE)).endswith(f"= 9 runs, {known}")
-    assert one_line(planned(MIXED)).endswith(f"= 18 runs: 9 of 5.8 s, about 52 s; 9 {known}")
+    assert one_line(planned(MIXED)).endswith(f"= 18 runs: 9 of 1.8 s, about 16 s; 9 {known}")
     assert "finite" not in one_line(planned("[[workloads]]\nname = 'echo'"))
     printed = io.StringIO()
     Console(file=printed, width=120).print(PlanView(planned(MIXED)))
@@ -174,11 +174,10 @@ def test_a_finite_study_is_measured_from_end_to_end(tmp_path: Path) -> None:
     lines = done.stdout.splitlines()
     assert lines[0].endswith("= 6 runs, finite: their time is known after the first block")
     assert lines[1] == "scaled to 0.1 %"
-    runs = [line for line in lines if line.startswith("[")]
-    assert len(runs) == 6
-    assert runs[0].endswith("left") or runs[0].endswith("time left not known yet")
-    assert runs[2].endswith(" s left")
-    assert any(line.startswith("block 1 of 2 done · ") for line in lines)
+    first, last = (line for line in lines if line.startswith("["))
+    assert "] block 1 of 2 done · " in first
+    assert " s left" in first
+    assert "] runs measured, " in last
     assert "scaled to 0.1 %" in (tmp_path / "out" / "tables.md").read_text()
     frame = load(tmp_path / "out")
     assert frame["finite"].all()

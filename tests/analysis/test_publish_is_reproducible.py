@@ -57,7 +57,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_all_of_it_is_there_and_nothing_beside_it(results: Path, published: Path) -> None:
     found = contents(published)
     plots = {name for name in found if name.startswith("plots/")}
-    tables = {"tables.md", "summary.csv", "laws.csv"}
+    tables = {"tables.md", "summary.csv", "laws.csv", "comparison.csv"}
     assert set(found) - plots == {"journal.jsonl.gz", "environment.json", *tables}
     assert plots
     assert all(name.endswith(".svg") for name in plots)
@@ -72,7 +72,6 @@ def test_again_it_is_the_same_and_what_is_not_made_any_more_goes(
     first = contents(published)
     (published / "plots" / "old-weak-throughput.svg").write_text("old")
     (published / "plots" / "old-weak-throughput.png").write_text("old")
-    (published / "comparison.csv").write_text("old")
     (published / "tables.md").write_text("old")
     (published / "NOTES.md").write_text("mine")
     publish(published, published, QUIET)  # from what is published alone
