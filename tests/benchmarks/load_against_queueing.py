@@ -2,8 +2,9 @@
 
 A server takes about 2 ms for each request, one at a time, and logs its times. The Lindley recursion
 on the same seeded arrivals and the logged service times gives the latency of every request; what
-was measured is compared with that. Two generator processes are compared with one beside it, and
-one with one, which shows the noise.
+was measured is compared with that. The recursion does not know how late the generator sent, so a
+busy machine adds to the difference. The logged answers, counted from when they were due, do. Two
+generator processes are compared with one beside it, and one with one, which shows the noise.
 """
 
 import json
@@ -37,7 +38,8 @@ class Outcome(NamedTuple):
     p99: float
     expected_mean: float
     expected_p99: float
-    slip_mean: float
+    logged_mean: float  # from due to answered, by the server's log
+    logged_p99: float
 
 
 def figures(effort: Effort, *, free_threaded: bool) -> Iterator[Figure]:
@@ -45,8 +47,8 @@ def figures(effort: Effort, *, free_threaded: bool) -> Iterator[Figure]:
     del free_threaded
     for load in LOADS:
         found = [run(effort, load, seed) for seed in range(effort.pairs)]
-        slip = float(np.median([each.slip_mean for each in found]))
-        detail = f"slip, mean: {slip:.3f} ms"
+        logged = np.median([abs(each.mean / each.logged_mean - 1) for each in found])
+        detail = f"from the answers as the server logged them: {logged:.3f}"
         off = [abs(each.mean / each.expected_mean - 1) for each in found]
         name = f"load: mean / Lindley - 1, at {load}"
         yield Figure(name, off, "at most", MEAN_TARGET, detail=detail)
@@ -78,6 +80,7 @@ def run(effort: Effort, load: float, seed: int, processes: int = 1) -> Outcome:
             received, done = np.loadtxt(log, dtype=np.int64).T
     due = np.array(list(until(rate_per_s, seed, seconds))[: len(done)])
     expected = lindley_ms(due, received, done)
+    logged = (done - summary["instants_ns"][0] - due) / 1e6
     latency = Distribution(
         window[name] for window in summary["windows"] for name in ("latency", "censored")
     )
@@ -87,7 +90,8 @@ def run(effort: Effort, load: float, seed: int, processes: int = 1) -> Outcome:
         p99=latency.quantile_ms(0.99) or 0.0,
         expected_mean=float(expected.mean()),
         expected_p99=float(np.percentile(expected, 99)),
-        slip_mean=summary["slip_ms"]["mean"],
+        logged_mean=float(logged.mean()),
+        logged_p99=float(np.percentile(logged, 99)),
     )
 
 

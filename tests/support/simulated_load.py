@@ -142,4 +142,4 @@ def simulate(
         "loop": "simulated",
         "slice_ns": None,
     }
-    return summarize([report], seconds, histograms=True)
+    return summarize([report], [0, seconds * SECOND_NS], histograms=True)

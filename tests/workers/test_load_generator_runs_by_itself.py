@@ -151,6 +151,7 @@ def test_it_follows_the_instants_that_it_is_given(responder: str) -> None:
         result = json.loads(load.stdout.readline())
         assert load.wait(LIMIT_S) in (0, 1)
         assert time.monotonic_ns() >= instants[-1]
+    assert result["instants_ns"] == instants
     assert [each["offered"] > 50 for each in result["windows"]] == [True] * 4
     assert sum(each["offered"] for each in result["windows"]) == result["offered"]
     counted = sum(sum(each["latency"]["count"]) for each in result["windows"])

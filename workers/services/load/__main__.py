@@ -31,10 +31,10 @@ def main(arguments: Sequence[str]) -> int:
     if options.until_eof and not options.instants:
         _end_with_stdin()
     try:
-        reports, seconds = generate(options, instants if options.instants else None)
+        reports, instants_ns = generate(options, instants if options.instants else None)
     except (GeneratorError, ValueError) as error:
         made.exit(2, f"{made.prog}: {error}\n")
-    summary = summarize(reports, seconds, histograms=options.histograms)
+    summary = summarize(reports, instants_ns, histograms=options.histograms)
     print(json.dumps(summary) if options.json else printout(summary), flush=True)
     return 1 if summary["invalid"] else 0
 

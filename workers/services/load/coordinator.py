@@ -29,8 +29,8 @@ class GeneratorError(Exception):
 
 def generate(
     options: Options, instants: Callable[[], list[int]] | None
-) -> tuple[list[Document], float]:
-    """Send the load; return the reports of all processes and the measured seconds.
+) -> tuple[list[Document], list[int]]:
+    """Send the load; return the reports of all processes and the instants of their windows.
 
     `instants` is called when all are connected and gives first to last instant (monotonic ns);
     without it, they begin now and take `options.seconds`.
@@ -64,7 +64,7 @@ def generate(
         for process in processes:
             process.kill()
             process.communicate()
-    return reports, (instants_ns[-1] - instants_ns[0]) / 1e9
+    return reports, instants_ns
 
 
 def part_of(options: Options, place: int) -> Part:

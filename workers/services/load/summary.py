@@ -21,12 +21,16 @@ SETTINGS = ("python", "gil", "loop", "timer", "slice_ns")  # alike in all proces
 type Object = dict[str, Any]
 
 
-def summarize(reports: Sequence[Mapping[str, Any]], seconds: float, *, histograms: bool) -> Object:
-    """Add up the reports of all processes (see `generator.send`) over a window of `seconds`.
+def summarize(
+    reports: Sequence[Mapping[str, Any]], instants_ns: Sequence[int], *, histograms: bool
+) -> Object:
+    """Add up the reports of all processes (see `generator.send`).
 
     `latency_ms` holds answered and censored requests; of the latter it knows the latency so far,
-    which is a lower bound. `histograms` adds those of each sub-window, in ns.
+    which is a lower bound. `histograms` adds those of each sub-window, in ns, and the
+    instants (monotonic) between them.
     """
+    passed_ns = instants_ns[-1] - instants_ns[0]
     windows = [window for report in reports for window in report["windows"]]
     errors: Counter[str] = Counter()
     for window in windows:
@@ -40,7 +44,7 @@ def summarize(reports: Sequence[Mapping[str, Any]], seconds: float, *, histogram
         "completed": sum(window["completed"] for window in windows),
         "censored": censored.n,
         "errors": dict(sorted(errors.items())),
-        "rate_per_s": sum(report["answered"] for report in reports) / seconds,
+        "rate_per_s": sum(report["answered"] for report in reports) * 1e9 / passed_ns,
         "busy_fraction": max(report["busy_fraction"] for report in reports),
         "latency_ms": latency.figures(),
         "service_ms": service.figures(),
@@ -51,6 +55,7 @@ def summarize(reports: Sequence[Mapping[str, Any]], seconds: float, *, histogram
     summary["doubtful"] = doubtful(summary["slip_ms"], summary["latency_ms"])
     summary["invalid"] = reasons(summary, open_loop=summary["timer"] is not None)
     if histograms:
+        summary["instants_ns"] = list(instants_ns)
         summary["windows"] = _by_window([report["windows"] for report in reports])
     return summary
 
