@@ -57,5 +57,5 @@ def test_loops_alone_are_no_answer_about_programs(tmp_path: Path) -> None:
     block = answer_block(results)
     (grid,) = block.figures[0].grids
     assert [row[0] for row in grid.rows] == ["echo: 1 thread on 3.14t with uvloop over asyncio"]
-    assert not block.words
+    assert block.words == ["1 ratio of throughput (faster in all cases)."]
     assert "do not forecast what another program would gain" in block.notes[0]

@@ -24,6 +24,7 @@ from scaling.report.tables.headline import (
     headlines,
     is_control,
     other_ratios,
+    others_sentence,
 )
 from scaling.report.tables.margins import spread_text
 from scaling.report.tables.questions.registry import QUESTIONS
@@ -44,7 +45,7 @@ def answer_block(results: StudyResults) -> Block:
         return Block(words=[NOTHING])
     table = findings_table(findings, "Verdicts")
     return Block(
-        words=[headline_sentence(found)] if found else [],
+        words=[headline_sentence(found) if found else others_sentence(findings)],
         figures=[PageFigure(_picture(findings, results), [table], is_open=True)],
         notes=[REACH, spread_text(results)],
     )
@@ -52,7 +53,7 @@ def answer_block(results: StudyResults) -> Block:
 
 def _picture(findings: Sequence[Finding], results: StudyResults) -> Picture:
     with mpl.rc_context(RC_OF_PAGES):
-        caption = " ".join(filter(None, (results.soundness.warning, machine_text(results.study))))
+        caption = " · ".join(filter(None, (results.soundness.warning, machine_text(results.study))))
         return picture(draw(findings, caption), "answer-verdicts")
 
 

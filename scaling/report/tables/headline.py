@@ -10,6 +10,7 @@ from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.comparison.gain import Gain
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import RatioVerdict
+from scaling.base import formats
 from scaling.report.tables.findings import Finding, in_words, times
 from scaling.report.tables.phrases import named, workers
 from scaling.report.tables.questions.gain import headline_gains
@@ -101,6 +102,12 @@ def headline_sentence(found: Sequence[Headline]) -> str:
     processes = [(each, ratio) for each in found for ratio in each.processes]
     first = f"{_gain(gains)}."
     return f"{first} {_processes(processes)}." if processes else first
+
+
+def others_sentence(found: Sequence[Finding]) -> str:
+    """`6 ratios of throughput (faster in 5 of 6 cases, inconclusive in 1).`."""
+    ratios = [each.ratio for each in found]
+    return f"{formats.plural(len(ratios), 'ratio')} of throughput ({_counted(ratios)})."
 
 
 def _gain(gains: list[tuple[Headline, Gain]]) -> str:
