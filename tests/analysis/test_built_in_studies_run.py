@@ -103,7 +103,7 @@ def test_it_is_measured_on_both_builds(
     assert set(journal.study.workloads) == set(frame["workload"])
     assert set(BUILDS) <= set(frame["arm"])
 
-    before, _, after = done.output.partition("\n[1/")
+    before, _, after = done.output.partition("\n[")
     assert NOTE in before
     assert NOTE in after
     assert NOTE in (out / "tables.md").read_text()
@@ -117,6 +117,6 @@ def test_its_file_states_what_it_repeats_what_not_and_the_cost(study: str) -> No
     comment = text.partition("\npreset")[0].splitlines()
     assert all(line.startswith("#") for line in comment)
     assert SOURCES[study] in read_claims().sources
-    assert comment[0].startswith(f"# {SOURCES[study]}: ")
-    for said in ("NOT repeated", "Cost on 2 cores", "--scale"):
+    assert SOURCES[study] in " ".join(comment)
+    for said in ("Not repeated", "Cost on 2 cores", "--scale"):
         assert said in " ".join(comment)

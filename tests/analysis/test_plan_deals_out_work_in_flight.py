@@ -75,7 +75,7 @@ def test_the_child_understands_the_document_and_gets_what_was_planned() -> None:
         workers=2,
         in_flight=16,
         warmup_s=0.3,
-        window_s=5.0,
+        window_s=1.0,
         ticks=10,
         gc=False,
         services={"site": ["http://127.0.0.1:1"]},
