@@ -16,7 +16,7 @@ from scaling.machine.cgroup import cpu_folders
 # verdict counts as one: workers cannot use CPU time that was not there.
 MOST_STEAL = 0.02
 
-# Of the workers' cores: less cannot be told from the scheduler's own work.
+# Of the workers' cores: less cannot be distinguished from the scheduler's own work.
 MOST_CROWDING = 0.10
 
 CLOCK_READINGS = 5  # of less than a microsecond each, unless something comes between
@@ -82,12 +82,19 @@ def disturbance(before: MachineTimes, after: MachineTimes, ours_cpu_s: float) ->
     )
 
 
-def crowding(seen: Disturbance, workers: int) -> bool:
-    """Whether others took CPU time that so many workers could have used, by all that is known."""
-    cpus = psutil.cpu_count() or 1
+def crowding(seen: Disturbance, workers: int, cpus: int | None) -> bool:
+    """Whether others took CPU time that so many workers could have used, by all that is known.
+
+    `cpus` are the machine's, None if we may not use them all: what others took was perhaps on CPUs
+    that are not ours, so steal alone counts. The check of a run, `machine_busy`, has the same rule.
+    """
+    if (seen.steal_fraction or 0.0) > MOST_STEAL:
+        return True
+    if cpus is None:
+        return False
     needed = min(workers, cpus)
     taken = (seen.other_cpu_fraction or 0.0) * cpus - (cpus - needed)
-    return taken > MOST_CROWDING * needed or (seen.steal_fraction or 0.0) > MOST_STEAL
+    return taken > MOST_CROWDING * needed
 
 
 def clock_offset_s(

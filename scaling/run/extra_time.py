@@ -20,12 +20,19 @@ type Busy = Callable[[RunLine], str | None]  # what others took of the machine; 
 type Quiet = Callable[[int], bool]  # whether so many workers have a CPU each, now
 
 
-def is_quiet(workers: int) -> bool:
-    """Whether other programs leave a CPU to each of so many workers, seen for half a second."""
-    before = MachineTimes.now()
-    time.sleep(SAMPLE_S)
-    seen = disturbance(before, MachineTimes.now(), ours_cpu_s=0.0)
-    return not crowding(seen, workers)
+def quiet_on(cpus: int | None) -> Quiet:
+    """Whether other programs leave a CPU to each of so many workers, seen for half a second.
+
+    `cpus` are the machine's CPUs, None if the study may not use them all.
+    """
+
+    def is_quiet(workers: int) -> bool:
+        before = MachineTimes.now()
+        time.sleep(SAMPLE_S)
+        seen = disturbance(before, MachineTimes.now(), ours_cpu_s=0.0)
+        return not crowding(seen, workers, cpus)
+
+    return is_quiet
 
 
 class ExtraTime:
@@ -34,7 +41,7 @@ class ExtraTime:
     def __init__(
         self,
         busy: Busy,
-        quiet: Quiet = is_quiet,
+        quiet: Quiet,
         clock: Callable[[], float] = time.monotonic,
         share: float = SHARE,
     ) -> None:

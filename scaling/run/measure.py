@@ -10,6 +10,7 @@ from pathlib import Path
 
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.rows import busy_judge_of, judge_of
+from scaling.analysis.validity import watched_cpus
 from scaling.builds.arms import Arm
 from scaling.builds.cache import Say
 from scaling.builds.child_path import workers_path, workers_source_hash
@@ -22,7 +23,7 @@ from scaling.machine.open_files import open_files_limit
 from scaling.machine.topology import Topology, read_topology
 from scaling.run.ceilings import measure_ceilings
 from scaling.run.execute import Executor, child_environment
-from scaling.run.extra_time import ExtraTime
+from scaling.run.extra_time import ExtraTime, quiet_on
 from scaling.run.header import head
 from scaling.run.precision_rule import Rule, precision_rule
 from scaling.run.prepare import ChildNeeds, prepare
@@ -108,7 +109,7 @@ def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
             display.note(note)
         if chosen.resumed:
             display.note(f"resuming {folder}: {len(journal.runs)} runs are already measured")
-        extra = ExtraTime(busy_judge_of(first))
+        extra = ExtraTime(busy_judge_of(first), quiet_on(watched_cpus(machine)))
         measure_ceilings(plan, journal, services, display.note)
         drive(plan, journal, Executor(plan, arms, services), judge, display, rule, extra)
     return folder

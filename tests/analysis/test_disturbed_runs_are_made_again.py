@@ -110,20 +110,31 @@ def test_the_judge_names_what_others_took() -> None:
     assert stolen == "the hypervisor took 30.0% of the CPUs"
 
 
-def test_quiet_means_a_cpu_for_each_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("psutil.cpu_count", lambda: 4)
+def test_quiet_means_a_cpu_for_each_worker() -> None:
     _, run = journal(Made(workers=(2,), blocks=1))
     assert isinstance(run, RunLine)
     assert run.disturbance is not None
     taken = with_(run.disturbance, other_cpu_fraction=0.5)  # two of four CPUs
-    assert [crowding(taken, workers) for workers in (1, 2, 3, 4, 8)] == [
+    assert [crowding(taken, workers, 4) for workers in (1, 2, 3, 4, 8)] == [
         False,
         False,
         True,
         True,
         True,
     ]
-    assert crowding(with_(taken, other_cpu_fraction=0.0, steal_fraction=0.1), 1)
+    stolen = with_(taken, other_cpu_fraction=0.0, steal_fraction=0.1)
+    assert crowding(stolen, 1, 4)
+
+
+def test_other_programs_may_be_on_cpus_that_are_not_ours() -> None:
+    """With an affinity mask or a quota only steal is known to have been ours."""
+    _, run = journal(Made(workers=(2,), blocks=1))
+    assert isinstance(run, RunLine)
+    assert run.disturbance is not None
+    taken = with_(run.disturbance, other_cpu_fraction=1.0)
+    assert crowding(taken, 1, 4)
+    assert not crowding(taken, 1, None)
+    assert crowding(with_(taken, steal_fraction=0.1), 1, None)
 
 
 @pytest.mark.parametrize("live", [False, True])
