@@ -18,6 +18,8 @@ import psutil
 import pytest
 
 from tests.support.servers import LIMIT_S, STRICT, environment, family, gone, running_responder
+from workers.services.load.coordinator import part_of
+from workers.services.load.options import parser, read_options
 
 pytestmark = pytest.mark.slow
 
@@ -203,6 +205,30 @@ def test_ctrl_c_ends_it_without_a_word(responder: str) -> None:
         assert (load.returncode, out) == (130, "")
         assert quiet(said), said
         assert gone(members)
+
+
+def test_ctrl_c_never_ends_a_generator_process(responder: str) -> None:
+    """The coordinator ends it; one that ended first would look like one that failed."""
+    part = part_of(read_options(parser(), [responder, "--rate=50"]), 0).document()
+    with subprocess.Popen(
+        [sys.executable, "-m", "workers.services.load.generator"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment(),
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        print(json.dumps(part), file=process.stdin, flush=True)
+        assert json.loads(process.stdout.readline()) == {"connections": 64}
+        opens_ns = time.monotonic_ns() + 200_000_000
+        instants_ns = [opens_ns, opens_ns + 200_000_000]
+        when = {"begins_ns": opens_ns, "instants_ns": instants_ns}
+        print(json.dumps(when), file=process.stdin, flush=True)
+        while time.monotonic_ns() < opens_ns:
+            process.send_signal(signal.SIGINT)
+        report = json.loads(process.stdout.readline())
+        assert report["windows"][0]["offered"] > 0
 
 
 @pytest.mark.parametrize("killed", [False, True])

@@ -103,8 +103,8 @@ async def generate() -> Report | None:
     print(json.dumps({"connections": len(lanes)}), flush=True)
     if (when := await line()) is None:
         return None
-    ended = asyncio.create_task(stop_requested(until_eof=True).wait())
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the coordinator, which ends this
+    requested = stop_requested(until_eof=True, signals=(signal.SIGTERM,))
+    ended = asyncio.create_task(requested.wait())
     sending = asyncio.create_task(send(part, lanes, when["begins_ns"], when["instants_ns"]))
     await asyncio.wait([ended, sending], return_when=asyncio.FIRST_COMPLETED)
     return {**sending.result(), "slice_ns": slice_ns} if sending.done() else None
@@ -112,7 +112,7 @@ async def generate() -> Report | None:
 
 def main() -> int:
     """Generate; return the exit code (1: it could not, or was ended)."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the coordinator, which ends this
     raise_limit()
     try:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:

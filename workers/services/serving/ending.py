@@ -9,17 +9,20 @@ import contextlib
 import os
 import signal
 import threading
+from collections.abc import Sequence
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 STDIN = 0
 CHUNK_BYTES = 4_096
 
 
-def stop_requested(*, until_eof: bool) -> asyncio.Event:
+def stop_requested(
+    *, until_eof: bool, signals: Sequence[signal.Signals] = SIGNALS
+) -> asyncio.Event:
     """Return an event of the running loop that is set when the service has to stop."""
     loop = asyncio.get_running_loop()
     requested = asyncio.Event()
-    for number in SIGNALS:
+    for number in signals:
         try:
             loop.add_signal_handler(number, requested.set)
         except NotImplementedError:  # Windows: there KeyboardInterrupt ends the loop
