@@ -113,6 +113,13 @@ def test_a_worker_that_stalls_is_not_busy() -> None:
     assert figures(stalling(1000, range(2, 20), cpu_ns=None))["overlap"] == pytest.approx(0.1)
 
 
+def test_what_a_machine_takes_of_a_short_window_is_no_stall() -> None:
+    """A window of 0.4 s: without the CPU for 0.14 s, and without anything to do for 0.3 s."""
+    times = [k * S // 50 for k in range(21)]
+    assert figures(stalling(1000, range(6, 13), time_ns=times))["overlap"] == 1
+    assert figures(stalling(1000, range(2, 17), time_ns=times))["overlap"] == pytest.approx(0.25)
+
+
 def test_a_worker_whose_loop_is_blocked_is_not_busy() -> None:
     """Its ticks come when it is free again, all at once; it did 50 operations before."""
     times = [0, *[S * 9 // 10 + k * 10_000 for k in range(18)], S * 95 // 100, S]

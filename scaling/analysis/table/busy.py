@@ -13,6 +13,9 @@ from scaling.analysis.table.ticks import from_ticks
 # A worker stalls where it does next to nothing, in operations and in CPU time, for long. What
 # waits for I/O or for its turn at the GIL goes on doing a little all the time.
 LEAST_STALL = 1 / 4  # of the window; shorter pauses are a machine's or a page's, and even out
+# Also in a short window: a busy machine takes the CPU away for about 0.1 s, whatever the window.
+# Such runs are noise, and leaving them out would choose runs by their figure.
+SHORTEST_STALL_NS = 250_000_000
 LEAST_OTHER = 1 / 10  # of the window: what the pace is known from is no burst
 MOST_PACE = 1 / 5  # of the worker's pace outside the stall
 MISSED = 20.0  # operations at that pace; chance leaves out 17 of 20 in 3 of a million (Poisson)
@@ -59,12 +62,13 @@ def longest_stall(stack: Stack) -> Floats:
     worker that finishes only a few operations looks like one that waits for them.
     """
     window = over_window(stack.time)[..., None]
+    least = np.maximum(LEAST_STALL * window, SHORTEST_STALL_NS)
     longest = np.zeros(window.shape[:2])
     for first in range(stack.time.shape[-1] - 1):
         lasts = stack.time[..., first + 1 :] - stack.time[..., first, None]
         beside = lasts / np.maximum(window - lasts, LEAST_OTHER * window)
         done, due = _done_and_due(stack.operations, first, beside)
-        stalled = (lasts > LEAST_STALL * window) & (due >= MISSED) & (done < MOST_PACE * due)
+        stalled = (lasts > least) & (due >= MISSED) & (done < MOST_PACE * due)
         if stack.cpu is not None:
             used, usual = _done_and_due(stack.cpu, first, beside)
             stalled &= used < MOST_PACE * usual
