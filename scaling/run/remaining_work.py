@@ -120,6 +120,8 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
         time.expect(attempt.run.cell)
     latest = {(line.block, cell_key(line.cell)): line for line in runs}
     reason = {key: judge(line) for key, line in latest.items()}
+    # A disturbed run that was made again still counts if the second attempt is the invalid one.
+    used = {(line.block, cell_key(line.cell)) for line in runs if judge(line) is None}
     open_runs = {(each.run.block, cell_key(each.run.cell)): each.attempt > 1 for each in attempts}
     counts: dict[tuple[str, ...], Counter[str]] = {}
     for run in planned:
@@ -128,7 +130,7 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
         if key in open_runs:
             row["again" if open_runs[key] else "to_do"] += 1
         else:
-            row["lost" if reason[key] else "valid"] += 1
+            row["valid" if key in used else "lost"] += 1
     unfinished = {block for block, _ in open_runs}
     return Work(
         path=measured.path,

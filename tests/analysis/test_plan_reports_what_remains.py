@@ -112,6 +112,17 @@ def test_an_invalid_run_is_to_be_run_again_once(plan: Answer, measured: tuple[Pa
     assert [sum(column) for column in zip(*rows(out).values(), strict=True)] == [6, 0, 1, 1]
 
 
+def test_a_valid_first_attempt_counts_whatever_came_after(
+    plan: Answer, measured: tuple[Path, Lines]
+) -> None:
+    """A disturbed run is made again at once; the figures have the last valid attempt."""
+    head, first, *others = measured[1]
+    code, out, _ = plan([head, first, invalid(first, attempt=2), *others])
+    assert code == 0
+    assert "8 of 8 runs measured, 2 of 2 blocks complete" in out
+    assert "still invalid" not in out
+
+
 def test_what_would_not_be_resumed_is_said(plan: Answer, measured: tuple[Path, Lines]) -> None:
     head, *runs = measured[1]
     code, out, _ = plan([{**head, "workers_source": "0" * 64}, *runs[:3]])
