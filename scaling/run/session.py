@@ -14,12 +14,11 @@ from scaling.base.errors import ScalingError
 from scaling.journal.file import JournalFile
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine
-from scaling.run.block_wording import block_in_words
 from scaling.run.extra_time import ExtraTime
 from scaling.run.precision_rule import Rule
 from scaling.run.progress import Display
-from scaling.run.run_wording import figure_of, run_in_words
 from scaling.run.time_left import TimeLeft
+from scaling.run.wording import block_in_words, figure_of, run_in_words
 from scaling.study.plan.cells import EXPECTED_OVERHEAD_S, Plan
 from scaling.study.plan.order import PlannedRun
 

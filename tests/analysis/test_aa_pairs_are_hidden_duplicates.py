@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine, decode_line, encode_line
 from scaling.machine.topology import Topology
-from scaling.run.run_wording import run_in_words
 from scaling.run.session import drive, remaining
+from scaling.run.wording import run_in_words
 from scaling.study.combine import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options

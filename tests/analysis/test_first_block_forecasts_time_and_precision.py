@@ -15,10 +15,10 @@ from rich.console import Console
 from scaling.analysis.statistics.estimate import medians
 from scaling.analysis.statistics.precision_forecast import expected_half_width, twin_scatter
 from scaling.journal.record import RunLine
-from scaling.run.block_wording import block_in_words
 from scaling.run.progress import LiveLine, PlainLines
 from scaling.run.session import drive
 from scaling.run.time_left import Left
+from scaling.run.wording import block_in_words
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun
 from scaling.study.presets import PRESETS

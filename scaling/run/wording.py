@@ -1,0 +1,53 @@
+"""What is printed of a run and of a block, in a line each."""
+
+import math
+
+from scaling.analysis.statistics.precision_forecast import expected_half_width
+from scaling.analysis.table.ticks import throughputs
+from scaling.base.formats import number
+from scaling.journal.record import Cell, RunLine
+from scaling.run.time_left import Left
+from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL, PRESETS
+
+
+def run_in_words(cell: Cell) -> str:
+    """Name a cell: `echo · uvloop · 3.14t · 2 threads · weak`."""
+    model = cell.model if cell.workers > 1 else cell.model.rstrip("s")
+    if cell.model == "processes" and cell.workers == 1:
+        model = "process"
+    parts = [cell.workload, cell.loop, cell.arm, f"{cell.workers} {model}"]
+    return " · ".join([*parts, *([cell.sizing] if cell.sizing != "weak" else [])])
+
+
+def figure_of(line: RunLine, operation: str) -> str:
+    """A run's throughput with its unit, or why there is none."""
+    if line.outcome == "measured":
+        throughput = float(throughputs([line.record])[0])
+        return f"{number(throughput)} {operation}/s"
+    return f"{line.outcome}: {_cause(line)}"
+
+
+def block_in_words(done: int, planned: int, left: Left, scatter: float) -> str:
+    """`block 1 of 8 done · 9 min 20 s left · 8 blocks: ratios to about ±2.1 %`.
+
+    A study too short for intervals gets the precision of the default preset. `scatter` is that of
+    the A/A pairs; NaN where there are none.
+    """
+    parts = [f"block {done} of {planned} done", str(left)]
+    blocks = planned if planned >= FEWEST_FOR_INTERVAL else PRESETS[DEFAULT_PRESET].blocks
+    width = expected_half_width(scatter, blocks)
+    if math.isfinite(width):
+        parts.append(f"{blocks} blocks: ratios to about ±{100 * width:.2g} %")
+    return " · ".join(parts)
+
+
+def _cause(line: RunLine) -> str:
+    if line.record is not None and line.record.failure is not None:
+        failure = line.record.failure
+        return f"{failure.error} (in {failure.phase})"
+    if line.outcome == "timed-out":
+        return f"not over after {number(line.elapsed_s or math.nan)} s"
+    if line.signal is not None:
+        return f"ended by signal {line.signal}"
+    last = line.stderr.strip().rpartition("\n")[2]
+    return last or f"exit code {line.exit_code}"
