@@ -24,6 +24,6 @@ def claims(
     ] = None,
 ) -> None:
     """Check published claims about asyncio against your results: theirs beside yours."""
-    from scaling.report.claims_output import tell_claims
+    from scaling.report.claims_output import print_claims
 
-    tell_claims(results, claims, output, new_console())
+    print_claims(results, claims, output, new_console())

@@ -1,4 +1,4 @@
-"""`scaling claims`: reads the studies, judges the claims, tells and writes them."""
+"""`scaling claims`: reads the studies, judges the claims, prints and writes them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,10 +17,10 @@ from scaling.report.claims_view import View, counts, figures_note, markdown, mis
 from scaling.report.output import read
 
 
-def tell_claims(
+def print_claims(
     results: Sequence[Path], claims: Path | None, output: Path | None, console: Console
 ) -> None:
-    """Print the claims held against the studies in `results`, and write them to `output`.
+    """Judge the claims by the studies in `results`, print them, and write them to `output`.
 
     `claims` is a list of one's own.
 
@@ -29,14 +29,14 @@ def tell_claims(
         ScalingError: it cannot be written.
     """
     listed = read_claims(claims)
-    told = judge(journals_in(results, console), listed)
-    console.print(View(told))
-    for what, command in missing(told):
+    judged = judge(journals_in(results, console), listed)
+    console.print(View(judged))
+    for what, command in missing(judged):
         say(console, f"{what}:\n  {command}")
-    for line in filter(None, (figures_note(told), counts(told))):
+    for line in filter(None, (figures_note(judged), counts(judged))):
         console.print(Text(f"\n{line}"))
     if output is not None:
-        text = markdown(told)
+        text = markdown(judged)
         write_file(output, lambda file: file.write_text(text, encoding="utf-8"), "scaling claims")
         say(console, f"written: {output}")
 
@@ -44,7 +44,8 @@ def tell_claims(
 def journals_in(results: Sequence[Path], console: Console) -> list[Journal]:
     """The journals of folders of studies, and of folders of those, each once.
 
-    A study inside a folder that cannot be read is told and passed over; one that was named is not.
+    A study inside a folder that cannot be read is skipped with a message; one that was named is
+    an error.
 
     Raises:
         UsageError: one that was named cannot be read, or there is none at all.

@@ -1,7 +1,7 @@
-"""`scaling compare`: a study's arms, models and loops held together, or one study against another.
+"""`scaling compare`: a study's arms, models and loops side by side, or one study beside another.
 
-From journals alone. A study is told as after its run, comparison and all; of several studies the
-later ones are held against the first, cell by cell, and each one's own comparison follows.
+From journals alone. One study is printed with all of its tables; of several studies the later ones
+are compared with the first, cell by cell, and each one's own comparison follows.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
 from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError
-from scaling.journal.protected_write import try_writing
+from scaling.journal.protected_write import write_file
 from scaling.report.output import print_tables, read
 from scaling.report.tables.across_view import across_chapters
 from scaling.report.tables.comparison import chapters
@@ -43,14 +43,12 @@ def compare(results: Sequence[Path], output: Path | None, console: Console) -> N
         return
     paths = [journal.path.resolve() for journal in journals]
     if len(set(paths)) < len(paths):
-        raise UsageError("a study was named twice; it cannot be held against itself")
-    told = _several(journals)
-    console.print(Comparison(told))
+        raise UsageError("a study was named twice; it cannot be compared with itself")
+    found = _several(journals)
+    console.print(Comparison(found))
     if output is not None:
-        text = comparison_markdown(told) + "\n"
-        file = output / FILE_NAME
-        try_writing(output, lambda: output.mkdir(parents=True, exist_ok=True), AGAIN)
-        try_writing(file, lambda: file.write_text(text, encoding="utf-8"), AGAIN)
+        text = comparison_markdown(found) + "\n"
+        write_file(output / FILE_NAME, lambda file: file.write_text(text, encoding="utf-8"), AGAIN)
         quiet = new_console(quiet=True)
         for name, journal in zip(_names(journals), journals, strict=True):
             print_tables(journal, output / name, quiet)
@@ -61,15 +59,15 @@ def _several(journals: list[Journal]) -> list[Chapter]:
     """The later studies over the first, then each study's own comparison."""
     first, *later = journals
     names = _names(journals)
-    told: list[Chapter] = []
+    every: list[Chapter] = []
     for name, journal in zip(names[1:], later, strict=True):
         found = across((first.frame, first.study), (journal.frame, journal.study))
-        told += across_chapters(found, names[0], name)
+        every += across_chapters(found, names[0], name)
     for name, journal in zip(names, journals, strict=True):
         own = chapters(StudyResults.of(journal))
         if own:
-            told += [Chapter(f"The study {name}", []), *own]
-    return told
+            every += [Chapter(f"The study {name}", []), *own]
+    return every
 
 
 def _names(journals: list[Journal]) -> list[str]:

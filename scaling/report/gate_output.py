@@ -1,4 +1,4 @@
-"""`scaling gate`: reads the journals, makes the checks, tells them, and says how to exit."""
+"""`scaling gate`: reads the journals, makes the checks, prints them, and returns the exit code."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ def gate(
 ) -> int:
     """Print the checks of a study and return the exit code.
 
-    1 if a check is proven to fail, or with `strict` if any cannot be told; else 0. A Markdown
+    1 if a check is proven to fail, or with `strict` if any is inconclusive; else 0. A Markdown
     summary is added to the end of `summary`, by default of the file that GitHub Actions names.
 
     Raises:
@@ -60,7 +60,7 @@ def gate(
         notes += [f"{which}: {doubt}" for doubt in doubts if doubt]
     if old:
         notes += _changed(old, new)
-        notes += _alone(now, then, "Not in OLD, and not held against it")
+        notes += _alone(now, then, "Not in OLD, and not compared with it")
         notes += _alone(chosen(before, wanted), every(here), "Only in OLD, and not checked")
     console.print(table(found))
     for line in [*notes, outcome]:
@@ -71,23 +71,23 @@ def gate(
 
 
 def _changed(old: Journal, new: Journal) -> list[str]:
-    """What else is not the same in two studies, and may be what a ratio tells of."""
+    """What else is not the same in two studies, and may be what a ratio comes from."""
     between = across((old.frame, old.study), (new.frame, new.study))
-    told = [
+    changed = [
         "The two studies were not made side by side: what changed on the machine is in the ratio."
     ]
     if between.is_backwards:
-        told.append("OLD was begun after RESULTS: are they the wrong way round?")
+        changed.append("OLD was begun after RESULTS: are they the wrong way round?")
     if between.differences:
-        told.append(f"Not the same in both: {'; '.join(between.differences)}.")
-    return told
+        changed.append(f"Not the same in both: {'; '.join(between.differences)}.")
+    return changed
 
 
-def _alone(some: Sequence[CheckedCell], others: Sequence[CheckedCell], told: str) -> list[str]:
+def _alone(some: Sequence[CheckedCell], others: Sequence[CheckedCell], what: str) -> list[str]:
     """Those of the cells that the other study does not have."""
     known = {cell.identity for cell in others}
     alone = [cell.name for cell in some if cell.identity not in known]
-    return [f"{told}: {'; '.join(alone)}."] if alone else []
+    return [f"{what}: {'; '.join(alone)}."] if alone else []
 
 
 def _append(file: Path, text: str) -> None:

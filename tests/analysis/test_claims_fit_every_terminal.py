@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from scaling.base.errors import ScalingError, UsageError
-from scaling.report.claims_output import journals_in, tell_claims
+from scaling.report.claims_output import journals_in, print_claims
 from tests.support.claims import CELL, SOURCE, claim, study
 from tests.support.cli import scaling
 
@@ -53,7 +53,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def told(results: Path, width: int, output: Path | None = None) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    tell_claims([results / "machine"], results / "mine.toml", output, console)
+    print_claims([results / "machine"], results / "mine.toml", output, console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -101,7 +101,7 @@ def test_no_color_is_respected_on_a_terminal(
     monkeypatch.setenv("NO_COLOR", no_color)
     monkeypatch.setenv("TERM", "xterm-256color")
     console = Console(file=io.StringIO(), width=80, force_terminal=True)
-    tell_claims([results / "machine"], results / "mine.toml", None, console)
+    print_claims([results / "machine"], results / "mine.toml", None, console)
     assert isinstance(console.file, io.StringIO)
     assert bool(COLOUR.search(console.file.getvalue())) == coloured
 

@@ -1,4 +1,4 @@
-"""A study's curves in the order in which they are told: one section per workload and sizing.
+"""A study's curves in the order in which they are shown: one section per workload and sizing.
 
 A section is what shares one table and one figure. Runs are made in random order, so an order for
 readers is made here: workloads and arms as the study names them, parameters by value.
@@ -93,7 +93,7 @@ class RunIssue:
 def run_issues(frame: pd.DataFrame) -> list[RunIssue]:
     """Every run that is not simply valid, gathered by cell and reasons, the invalid ones first.
 
-    A twin is named as one: what is wrong with it is wrong with the noise floor.
+    The second of an A/A pair is named as one: what is wrong with it is wrong with the noise floor.
     """
     names = labels(frame)
     gathered: dict[tuple[str, str, str], list[str]] = {}

@@ -29,7 +29,8 @@ type Columns = dict[str, npt.NDArray[Any]]
 def curves(frame: pd.DataFrame) -> list[Curve]:
     """Every curve in a frame of `scaling.load`, in the order in which they first appear.
 
-    Twins are in none: they are there for the noise floor (`scaling.analysis.statistics.noise`).
+    The second runs of A/A pairs are in none: they are there for the noise floor
+    (`scaling.analysis.statistics.noise`).
     """
     runs = originals(frame)
     number = runs.groupby(list(CURVE), observed=True, sort=False, dropna=False).ngroup().to_numpy()
@@ -133,7 +134,7 @@ def _curve(key: Key, runs: Columns) -> Curve:
 
 
 def originals(frame: pd.DataFrame) -> pd.DataFrame:
-    """The runs of a frame without those of twins."""
+    """The runs of a frame without the second ones of A/A pairs."""
     return frame[~frame["twin"]]
 
 

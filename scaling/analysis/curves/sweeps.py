@@ -1,4 +1,4 @@
-"""Sections held against each other across one parameter: how a figure goes with a size or a choice.
+"""Sections compared across one parameter: how a figure goes with a size or a choice.
 
 Sections that differ in one parameter alone are one sweep. A study that varies two has a sweep of
 either for each value of the other.
