@@ -39,10 +39,10 @@ def asked(study: Journal, **changes: Any) -> Journal:
 
 def test_brackets_and_counts_are_explained(tmp_path: Path) -> None:
     few = told(held(*[studied(tmp_path / "j.jsonl")] * 2))
-    assert "In brackets the range of 3 runs, ratios unpaired: too few for a verdict." in few
+    assert "Medians with range of 3 runs, ratios unpaired: too few for a verdict." in few
     assert "| asyncio · 3.14t · threads · 3, 3 runs | 1 |" in few
     many = told(held(*[studied(tmp_path / "j.jsonl", Made(blocks=8))] * 2))
-    assert "In brackets the 95 % interval over 8 blocks, ratios unpaired." in many
+    assert "Medians with 95 % interval over 8 blocks, ratios unpaired." in many
     assert "too few" not in many
 
 
@@ -50,11 +50,13 @@ def test_the_margin_of_the_verdicts_is_reported(tmp_path: Path) -> None:
     few = studied(tmp_path / "j.jsonl")
     assert "margin" not in told(held(few, few))
     many = studied(tmp_path / "j.jsonl", Made(blocks=8))
-    assert "Verdicts heed a margin of 2 % in throughput and 2 % in memory" in told(held(many, many))
+    assert "Verdicts use a margin of ±2 % in throughput and ±2 % in memory" in told(
+        held(many, many)
+    )
     noisy = studied(tmp_path / "j.jsonl", Made(blocks=8, noise=0.2, twins=True))
     heeded = held(many, noisy).changes[0].throughput.verdict.margin
     assert heeded > 0.02
-    assert f"a margin of {formats.percent(heeded)} in throughput" in told(held(many, noisy))
+    assert f"a margin of ±{formats.percent(heeded)} in throughput" in told(held(many, noisy))
 
 
 def test_no_figure_is_cut_at_80_columns(tmp_path: Path) -> None:
@@ -127,7 +129,7 @@ def test_studies_named_in_the_wrong_order_are_reported(
     now = studied(tmp_path / "j.jsonl")
     line = msgspec.structs.replace(now.study, started_at=began)
     text = told(held(Journal(now.path, line, now.frame, [], []), now))
-    assert ("name them the other way round" in text) is warned
+    assert ("swap them" in text) is warned
 
 
 def test_what_changes_no_cell_is_no_difference(tmp_path: Path) -> None:
@@ -165,4 +167,4 @@ def test_another_allocator_state_is_reported(tmp_path: Path) -> None:
         (1, False),
         (2, True),
     ]
-    assert "In another allocator state than then" in told(found)
+    assert "In another allocator state than before" in told(found)

@@ -89,7 +89,7 @@ def test_markdown_has_all_tables_and_the_comparison(study: Journal) -> None:
     for part in markdown(StudyResults.of(study)).split("\n\n"):
         assert part.strip() in text
     assert len(text) > len(markdown(StudyResults.of(study)))
-    assert "3.14t with 2 threads" in text
+    assert "2 threads on 3.14t" in text
 
 
 @pytest.mark.parametrize("to", FORMATS)

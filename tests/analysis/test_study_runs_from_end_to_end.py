@@ -9,7 +9,7 @@ import pytest
 
 import scaling as package
 from scaling.analysis.table.load import read_journal
-from tests.support.cli import BUILD, scaling, start, stop_after
+from tests.support.cli import BUILD, scaling, start, stop_in_block_2
 
 pytestmark = pytest.mark.slow
 
@@ -80,12 +80,14 @@ def test_every_run_is_measured_as_it_should_be(measured: Path) -> None:
     assert (frame["peak_bytes"] >= frame["rss_bytes"]).all()
 
 
-def test_a_line_is_printed_for_each_run_where_there_is_no_terminal(measured: Path) -> None:
+def test_a_line_is_printed_for_each_block_where_there_is_no_terminal(measured: Path) -> None:
     printed = (measured / "printed").read_text().splitlines()
-    lines = [line for line in printed if line.startswith("[")]
-    assert len(lines) == len(package.load(measured / "out"))
-    assert all(" left" in line and "/s" in line for line in lines)
-    assert sum(line.startswith("block 1 of 2 done · ") for line in printed) == 1
+    runs = len(package.load(measured / "out"))
+    *blocks, last = [line for line in printed if line.startswith("[")]
+    assert [line.partition("] ")[2][:16] for line in blocks[:1]] == ["block 1 of 2 don"]
+    assert " left" in blocks[0]
+    assert last.startswith(f"[{runs}/{runs}] runs measured")
+    assert len(printed) <= 60
 
 
 def test_every_derived_file_is_made_again_from_the_journal_alone(measured: Path) -> None:
@@ -115,7 +117,7 @@ def test_a_complete_study_is_not_measured_into_again(measured: Path) -> None:
 )
 def test_a_stopped_study_goes_on(how: signal.Signals, code: int, tmp_path: Path) -> None:
     process = start(*THREE_BLOCKS, "--output", "out", state=tmp_path)
-    rest = stop_after(process, 2, how)
+    rest = stop_in_block_2(process, how)
     assert process.returncode == code
     if how == signal.SIGINT:
         assert "same command" in rest

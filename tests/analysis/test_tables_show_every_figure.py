@@ -115,7 +115,7 @@ def test_the_terminal_shows_medians_ranges_and_reasons(study: Journal, width: in
     ):
         assert needed in " ".join(text.split())
     assert ("fairness" in text) == (width == 140)
-    figures = text[: text.index("Runs that are not simply valid")]
+    figures = text[: text.index("Suspect and invalid runs")]
     assert "throttled" not in figures
 
 

@@ -47,11 +47,11 @@ def start(*arguments: str, state: Path) -> subprocess.Popen[str]:
     )
 
 
-def stop_after(process: subprocess.Popen[str], runs: int, signal_number: signal.Signals) -> str:
-    """Read progress lines until `runs` are done, then send a signal; return the rest."""
+def stop_in_block_2(process: subprocess.Popen[str], signal_number: signal.Signals) -> str:
+    """Read lines until the first block is done, then send a signal; return the rest."""
     assert process.stdout is not None
     for line in process.stdout:
-        if line.startswith(f"[{runs}/"):
+        if "block 1 of" in line:
             break
     process.send_signal(signal_number)
     rest, _ = process.communicate(timeout=PATIENCE_S)

@@ -178,6 +178,8 @@ def started(*options: str) -> Iterator["subprocess.Popen[str]"]:
         stderr=subprocess.PIPE,
         text=True,
         env=environment(),
+        # A shell that starts us in the background has us, and so our children, ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     ) as load:
         try:
             yield load
