@@ -14,10 +14,12 @@ from rich.table import Table
 from scaling.base.console import new_console
 from scaling.cli import main
 from scaling.journal.record import Failure, RunLine
+from scaling.report.tables.interpreters import interpreters_table
 from scaling.run.progress import LiveLine, PlainLines
 from scaling.run.time_left import Left
 from tests.support.children import ROOT
 from tests.support.fabricate import Made, journal, write
+from tests.support.fake_builds import interpreter
 
 EMOJI = re.compile("[\U0001f000-\U0001faff]")
 WORKLOAD, PARAMETER, VALUE, ARM, LOOP = ":smile:", ":cat:", ":dog:[red]", "3.14:bug:", ":fire:"
@@ -128,6 +130,14 @@ def test_progress_prints_names_as_they_are(kind: type[PlainLines] | type[LiveLin
     assert not EMOJI.search(text)
     for name in (f"{WORKLOAD} [b]", ":dog:", ":cat:", ":pig:"):
         assert name in text
+
+
+def test_interpreters_are_listed_without_markup() -> None:
+    file = io.StringIO()
+    one = interpreter(executable=Path("/opt/[b]/python"), config_args=("--disable-gil",))
+    new_console(file=file).print(interpreters_table([one]))
+    lines = [line.split()[-1] for line in file.getvalue().splitlines()[1:]]
+    assert lines == ["--disable-gil", "/opt/[b]/python"]
 
 
 def test_text_that_is_no_rich_text_is_printed_as_it_is() -> None:

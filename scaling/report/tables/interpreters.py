@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from rich.table import Table
+from rich.text import Text
 
 from scaling.builds.interpreters import Interpreter
 
@@ -15,7 +16,8 @@ def interpreters_table(found: Sequence[Interpreter]) -> Table:
     table.add_column("configured with · where", overflow="fold", ratio=1)
     for one in found:
         gil = "off" if one.free_threaded else "on"
-        configured = f"{' '.join(one.config_args)}\n[dim]{one.executable}[/dim]".strip()
+        lines = [Text(" ".join(one.config_args)), Text(str(one.executable), style="dim")]
+        configured = Text("\n").join(each for each in lines if each)
         table.add_row(one.build, one.version, gil, one.origin, one.flags, configured)
     if not found:
         table.caption = "none yet: `nox -s scale-3.14t` or `scaling run` gets what it needs"
