@@ -71,10 +71,15 @@ def _several(journals: list[Journal]) -> list[Chapter]:
 
 
 def _names(journals: list[Journal]) -> list[str]:
-    """What the studies are called: their folders' names, numbered where two have the same."""
+    """What the studies are called: their folders' names, with the parents' where two are the same.
+
+    A number follows where that is the same, too.
+    """
+    folders = [journal.path.resolve().parent for journal in journals]
+    short = [folder.name or each.study.name for folder, each in zip(folders, journals, strict=True)]
     names: list[str] = []
-    for journal in journals:
-        name = journal.path.resolve().parent.name or journal.study.name
-        same = sum(each == name or each.startswith(f"{name} #") for each in names)
-        names.append(f"{name} #{same + 1}" if same else name)
+    for folder, name in zip(folders, short, strict=True):
+        longer = name if short.count(name) == 1 else f"{folder.parent.name}-{name}"
+        same = sum(each == longer or each.startswith(f"{longer} #") for each in names)
+        names.append(f"{longer} #{same + 1}" if same else longer)
     return names

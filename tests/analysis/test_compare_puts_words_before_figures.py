@@ -184,6 +184,15 @@ def test_a_study_is_not_compared_with_itself(tmp_path: Path) -> None:
         compare([tmp_path, tmp_path / "journal.jsonl"], None, Console(quiet=True))
 
 
+def test_folders_with_one_name_are_called_by_their_parents_too(tmp_path: Path) -> None:
+    for machine in ("here", "there"):
+        studied(tmp_path / machine / "study", Made())
+    out, both = tmp_path / "out", [tmp_path / "here/study", tmp_path / "there/study"]
+    compare(both, out, Console(quiet=True))
+    assert "there-study over here-study" in (out / "comparison.md").read_text()
+    assert (out / "there-study" / "tables.md").is_file()
+
+
 def drawn(study: Journal, kind: str) -> Sheet:
     about, *_ = subjects(StudyResults.of(study)).values()
     with mpl.rc_context(RC):
@@ -221,7 +230,7 @@ def test_n_is_written_beside_what_it_gives_and_costs(tmp_path: Path) -> None:
     study = studied(tmp_path, Made(arms=("3.14t",), models=("threads", "processes")))
     sheet = drawn(study, "trade")
     assert sorted(text.get_text() for text in texts(sheet, "N"))[-2:] == ["4", "4"]
-    assert sheet.all_panels[0].get_xlabel() == "MiB (RSS; of processes PSS)"
+    assert sheet.all_panels[0].get_xlabel() == "MiB (RSS; processes: PSS)"
 
 
 @pytest.mark.slow

@@ -207,7 +207,7 @@ def test_memory_has_its_slope_written_in(tmp_path: Path) -> None:
     assert told[1].startswith("3.14t threads: 1.")
     assert told[2].startswith("3.14t processes: 18.") or told[2].startswith("3.14t processes: 19.")
     assert all("(" in text for text in told[1:])
-    assert axes.get_ylabel() == "MiB (RSS; of processes PSS)"
+    assert axes.get_ylabel() == "MiB (RSS; processes: PSS)"
     rows = study.frame
     threads = rows[rows["model"] == "threads"]["rss_bytes"] / 2**20
     processes = rows[rows["model"] == "processes"]["pss_bytes"] / 2**20

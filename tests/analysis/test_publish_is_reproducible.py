@@ -100,7 +100,7 @@ def test_more_of_the_same_study_may_take_its_place_another_may_not(tmp_path: Pat
     assert len(read_journal(folder).frame) == len(LINES) - 1
     before = contents(folder)
     for other in ("0", "2"):  # less than there is, and something else
-        with pytest.raises(UsageError, match=r"holds another study: .* say --replace"):
+        with pytest.raises(UsageError, match=r"holds another study: .* use --replace"):
             publish(tmp_path / other, folder, QUIET)
     assert contents(folder) == before
     publish(tmp_path / "0", folder, QUIET, replace=True)
@@ -111,8 +111,8 @@ def test_a_folder_of_something_else_is_left_alone(results: Path, tmp_path: Path)
     with pytest.raises(UsageError, match="where a study was measured"):
         publish(results, results, QUIET, replace=True)
     (tmp_path / "thesis.tex").write_text("mine")
-    for folder in (tmp_path, tmp_path / "thesis.tex"):
-        with pytest.raises(UsageError, match="holds other things"):
+    for folder, why in ((tmp_path, "holds other things"), (tmp_path / "thesis.tex", "is a file")):
+        with pytest.raises(UsageError, match=why):
             publish(results, folder, QUIET, replace=True)
     assert [file.name for file in tmp_path.iterdir()] == ["thesis.tex"]
 

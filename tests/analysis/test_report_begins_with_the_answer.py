@@ -4,8 +4,9 @@ from pathlib import Path
 
 from scaling.analysis.results import StudyResults
 from scaling.report.page.answer import answer_block
+from scaling.report.plots.verdicts import draw
 from scaling.report.tables.findings import times
-from scaling.report.tables.headline import headline_sentence, headlines
+from scaling.report.tables.headline import headline_findings, headline_sentence, headlines
 from tests.support.fabricate import Made, studied
 
 ARMS = ("3.14", "3.14t")
@@ -47,7 +48,8 @@ def test_the_sentence_of_several_has_the_smallest_and_largest_ratio(tmp_path: Pa
     low, high = sorted(times(gain.throughput) for each in found for gain in each.gains)
     assert low < high
     assert headline_sentence(found) == (
-        f"2 threads on 3.14t do {low} to {high} the work of 1 thread (faster in all cases)."
+        f"2 threads on 3.14t do {low} to {high} the work of 1 thread "
+        "(medians; faster in all cases)."
     )
 
 
@@ -59,3 +61,15 @@ def test_loops_alone_are_no_answer_about_programs(tmp_path: Path) -> None:
     assert [row[0] for row in grid.rows] == ["echo: 1 thread on 3.14t with uvloop over asyncio"]
     assert block.words == ["1 ratio of throughput (faster in all cases)."]
     assert "do not forecast what another program would gain" in block.notes[0]
+
+
+def test_the_picture_names_arm_and_model_of_each_ratio(tmp_path: Path) -> None:
+    arms, models = ("3.14", "3.14+mimalloc", "3.14t"), ("threads", "processes")
+    speeds = {("3.14+mimalloc", "processes", n): 9.0 * n for n in (1, 2)}
+    made = Made(arms=arms, loops=TWO, models=models, workers=(1, 2), blocks=6, speeds=speeds)
+    results = results_of(tmp_path, made)
+    found = headline_findings(headlines(results))
+    (axes,) = draw(found, "").all_panels
+    shown = [" ".join(label.get_text().split()) for label in axes.get_yticklabels()]
+    assert shown == [each.question for each in found]
+    assert any("processes on 3.14+mimalloc" in each for each in shown)

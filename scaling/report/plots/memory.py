@@ -43,7 +43,7 @@ def is_there(subject: Subject) -> bool:
 def axis_label(subject: Subject) -> str:
     """What a memory axis shows."""
     kinds = {curve.memory_kind for curve in subject.section.curves}
-    return f"{kinds.pop()}, MiB" if len(kinds) == 1 else "MiB (RSS; of processes PSS)"
+    return f"{kinds.pop()}, MiB" if len(kinds) == 1 else "MiB (RSS; processes: PSS)"
 
 
 def write_slopes(axes: Axes, curves: list[Curve], colours: dict[str, str]) -> None:

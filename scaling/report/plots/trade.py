@@ -19,7 +19,7 @@ from scaling.report.plots.style import BAND_ALPHA, INK, line, marker_style
 from scaling.report.plots.subject import Subject
 
 MOST_IN_A_ROW = 2
-ONE_ARM = "of models other than threads the fastest arm"
+ONE_ARM = "processes and interpreters: the fastest arm only"
 ROOM = (8.0, 11.0)  # pixels of the drawing that an N takes
 
 

@@ -14,7 +14,7 @@ from scaling.report.plots.sheet import EDGE_IN, Layout, Sheet, new_sheet
 from scaling.report.plots.style import BAND_ALPHA, INK, QUIET, WIDTH_IN
 from scaling.report.tables.findings import Finding, bounds_heading
 
-ROW_IN, LONGEST_IN = 0.26, 4.4
+LINE_IN, BETWEEN_IN, LONGEST_IN = 0.14, 0.12, 4.4
 LABEL_SIZE = 8.5  # points
 COLOURS = {"faster": "#0173b2", "slower": "#d55e00", "same": INK}  # as the arms' blue and red
 
@@ -27,7 +27,9 @@ def draw(found: Sequence[Finding], caption: str) -> Sheet:
         for word in marks
     ]
     band = Line2D([], [], color=QUIET, lw=8, alpha=2 * BAND_ALPHA, label="margin of the verdict")
-    layout = Layout(1, 1, panel_in=ROW_IN * len(found) + 0.1)
+    most = max(_label(each.question).count("\n") + 1 for each in found)
+    row_in = most * LINE_IN + BETWEEN_IN
+    layout = Layout(1, 1, panel_in=row_in * len(found) + 0.1)
     kind = bounds_heading(each.ratio for each in found)
     sheet = new_sheet("Ratios of throughput", f"median and {kind}", [*key, band], caption, layout)
     (axes,) = sheet.all_panels
@@ -47,7 +49,8 @@ def draw(found: Sequence[Finding], caption: str) -> Sheet:
 
 def _make_room(axes: Axes, found: Sequence[Finding]) -> None:
     """Move the left edge of the panel to the right of the longest label."""
-    longest_in = max(width_in(_label(each.question), LABEL_SIZE) for each in found)
+    lines = [line for each in found for line in _label(each.question).splitlines()]
+    longest_in = max(width_in(line, LABEL_SIZE) for line in lines)
     box = axes.get_position()
     left = (EDGE_IN + longest_in + 0.12) / WIDTH_IN
     axes.set_position((left, box.y0, box.x1 - left, box.height))
@@ -72,5 +75,5 @@ def _limits(found: Sequence[Finding]) -> tuple[float, float]:
 
 
 def _label(question: str) -> str:
-    first, *others = wrapped(question, LABEL_SIZE, LONGEST_IN)
-    return f"{first} …" if others else first
+    """The whole question: without its arm and model a ratio means nothing."""
+    return "\n".join(wrapped(question, LABEL_SIZE, LONGEST_IN))

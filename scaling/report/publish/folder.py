@@ -92,8 +92,10 @@ def _refuse_others(folder: Path, lines: bytes, *, replace: bool) -> None:
         raise UsageError(f"{folder} is where a study was measured: publish it in another folder")
     if published.is_file():
         if not replace and not lines.startswith(unpacked(published)):
-            raise UsageError(f"{folder} holds another study: name another folder, or say --replace")
-    elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise UsageError(f"{folder} holds another study: name another folder, or use --replace")
+    elif folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file: name a folder")
+    elif folder.is_dir() and any(folder.iterdir()):
         raise UsageError(f"{folder} holds other things: give each study a folder of its own")
 
 

@@ -119,7 +119,7 @@ def _gain(gains: list[tuple[Headline, Gain]]) -> str:
         return f"{each.name}: {named(gain.of)} do {in_words(ratios[0])} the {operation} of {over}"
     subject = named(gain.of) if len({gain.of for _, gain in gains}) == 1 else _common(gains)
     one = over if len({gain.over.model for _, gain in gains}) == 1 else "1 worker"
-    return f"{subject} do {_range(ratios)} the work of {one} ({_counted(ratios)})"
+    return f"{subject} do {_range(ratios)} the work of {one} (medians; {_counted(ratios)})"
 
 
 def _common(gains: list[tuple[Headline, Gain]]) -> str:
@@ -136,7 +136,10 @@ def _processes(processes: list[tuple[Headline, BaselineRatio]]) -> str:
     ratios = [ratio.throughput for _, ratio in processes]
     if len(processes) == 1:
         return f"Over {named(processes[0][1].theirs)} that is {in_words(ratios[0])}"
-    return f"Over as many processes with the GIL it is {_range(ratios)} ({_counted(ratios)})"
+    return (
+        "Over as many processes with the GIL, throughput is "
+        f"{_range(ratios)} (medians; {_counted(ratios)})"
+    )
 
 
 def _range(ratios: Sequence[RatioVerdict]) -> str:

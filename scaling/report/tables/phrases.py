@@ -10,9 +10,12 @@ def ratios_note(values: list[Estimate], made: str = "ratios paired inside blocks
     kind = bounds_kind(values)
     if not kind:
         return "Single runs: their spread is not known."
-    few = any(value.coverage is None for value in values if value.n)
-    warning = ": too few for a verdict" if few else ""
-    return f"Medians with {kind}, {made}{warning}."
+    few = [value.coverage is None for value in values if value.n]
+    if not any(few):
+        return f"Medians with {kind}, {made}."
+    if all(few):
+        return f"Medians with {kind}, {made}: too few for a verdict."
+    return f"Medians with {kind}, {made}. Where it is a range, runs are too few for a verdict."
 
 
 def named(of: Configuration) -> str:
