@@ -145,6 +145,7 @@ def test_what_changes_no_cell_is_no_difference(tmp_path: Path) -> None:
         workloads=[entry | {"workers": [1]}],
     )
     assert held(then, other).differences == ()
+    assert held(asked(study, twins=True), asked(study, aa_pairs=True)).differences == ()  # renamed
     strong = asked(study, sizing=["strong"], workloads=[more])
     assert held(strong, strong).differences == ()
     fewer = asked(study, workloads=[more | {"workers": [1, 2]}])

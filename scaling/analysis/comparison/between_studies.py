@@ -30,10 +30,11 @@ from scaling.journal.record import StudyLine
 type Study = tuple[pd.DataFrame, StudyLine]
 
 # Options that may differ between two studies without any cell being measured differently. With
-# strong sizing the largest N of a workload is not one of them: it decides what is in flight.
+# strong sizing the largest N of a workload is not one of them: it decides what is in flight. Older
+# journals call aa_pairs twins.
 HARMLESS = frozenset(
     {"name", "preset", "blocks", "seed", "arms", "workloads", "models", "loops", "sizing"}
-    | {"workers"}
+    | {"workers", "aa_pairs", "twins"}
 )
 
 
