@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from scaling.analysis.comparison.compare import compare_configurations
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
@@ -54,7 +53,7 @@ def test_a_speed_up_across_states_says_so(study: Journal, tmp_path: Path) -> Non
 
 
 def test_a_ratio_of_two_ways_across_states_says_so(study: Journal, tmp_path: Path) -> None:
-    (compared,) = compare_configurations(study.frame, study.study)
+    (compared,) = StudyResults(study.frame, study.study).compared
     pair = (Configuration("3.14", "interpreters", 2), Configuration("3.14", "processes", 2))
     assert compared.across_states == [pair]
     text = comparison_markdown(chapters(StudyResults.of(study)))

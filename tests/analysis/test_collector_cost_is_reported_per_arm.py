@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from scaling.analysis.comparison.compare import compare_configurations
 from scaling.analysis.comparison.contrast import collectors
 from scaling.analysis.comparison.paired import Configuration, paired
 from scaling.analysis.results import StudyResults
@@ -43,7 +42,7 @@ def test_it_is_reported_in_a_table_and_among_the_ratios(tmp_path: Path) -> None:
     study = read(tmp_path, MADE)
     told = [grid.title for each in chapters(StudyResults.of(study)) for grid in each.grids]
     assert "What the garbage collector costs" in told
-    (compared, *_) = compare_configurations(study.frame, study.study)
+    (compared, *_) = StudyResults(study.frame, study.study).compared
     assert {ratio.measure for ratio in compared.ratios if ratio.question == "no collector"} == {
         "throughput",
         "cpu_s_per_op",

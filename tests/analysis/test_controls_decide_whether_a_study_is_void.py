@@ -9,7 +9,6 @@ import pytest
 from rich.console import Console
 
 from scaling.analysis.comparison.between_studies import across
-from scaling.analysis.comparison.compare import compare_configurations
 from scaling.analysis.comparison.paired import paired
 from scaling.analysis.controls import Soundness, soundness
 from scaling.analysis.results import StudyResults
@@ -158,7 +157,7 @@ def test_what_is_missing_is_listed_with_what_is_undecided(tmp_path: Path) -> Non
 def test_several_studies_are_not_judged_as_one(tmp_path: Path) -> None:
     read = study(tmp_path, GOOD)
     frame = load([tmp_path, tmp_path])
-    for judge in (soundness, paired, compare_configurations):
+    for judge in (soundness, paired, lambda *of: StudyResults(*of).compared):
         with pytest.raises(UsageError, match="the runs of 2 studies"):
             judge(frame, read.study)
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scaling.analysis.comparison.compare import compare_configurations
 from scaling.analysis.comparison.paired import paired
 from scaling.analysis.curves.summarise import curves
+from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import median
 from scaling.analysis.statistics.noise import noise_floor
 from scaling.analysis.table.load import Journal
@@ -73,7 +73,7 @@ def test_whatever_there_is_can_be_compared(picked: list[tuple[int, float, bool]]
     assert floor.margin("echo") >= 0.02
     for runs in paired(frame, line):
         assert all(values.shape[1] == len(runs.columns) for values in runs.values.values())
-    for compared in compare_configurations(frame, line):
+    for compared in StudyResults(frame, line).compared:
         for ratio in compared.ratios:
             assert ratio.verdict.word == "inconclusive" or ratio.value.coverage is not None
             assert ratio.value.n <= MADE.blocks

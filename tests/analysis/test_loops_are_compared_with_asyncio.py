@@ -10,7 +10,6 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from scaling.analysis.comparison.compare import compare_configurations
 from scaling.analysis.comparison.contrast import MEASURES
 from scaling.analysis.comparison.loops import loops
 from scaling.analysis.comparison.paired import Configuration
@@ -66,7 +65,7 @@ def test_ratios_are_taken_inside_blocks(tmp_path: Path) -> None:
     study = studied(tmp_path, ONE_ARM, change)
     frame = study.frame.copy()
     frame["throughput_per_s"] *= 10.0 ** (frame["block"] % 3)
-    (found,) = [each for each in compare_configurations(frame, study.study) if each.is_across_loops]
+    (found,) = [each for each in StudyResults(frame, study.study).compared if each.is_across_loops]
     valid = frame[frame["valid"] & ~frame["twin"] & (frame["workers"] == 2)]
     table = valid.pivot_table(index="block", columns="loop", values="throughput_per_s")
     expected = median(table["uvloop"] / table["asyncio"], "×")
@@ -171,7 +170,7 @@ def test_without_asyncio_and_another_loop_nothing_is_shown(
     tmp_path: Path, loops: tuple[str, ...]
 ) -> None:
     study = studied(tmp_path, Made(loops=loops))
-    assert compare_configurations(study.frame, study.study) == []
+    assert StudyResults(study.frame, study.study).compared == []
 
 
 def test_a_loop_that_never_ran_well_is_left_out(tmp_path: Path) -> None:

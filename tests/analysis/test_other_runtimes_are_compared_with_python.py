@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from scaling.analysis.comparison.compare import compare_configurations
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
@@ -83,18 +82,18 @@ def test_it_is_as_many_threads_of_the_first_python_on_asyncio(
 def test_a_loop_that_only_a_later_python_ran_changes_nothing(tmp_path: Path) -> None:
     study = studied(tmp_path, ("3.14", "3.14t"), loops=("asyncio", "anyio/asyncio"))
     frame = study.frame[(study.frame["arm"] != "3.14") | (study.frame["loop"] == "asyncio")]
-    (found,) = [each for each in compare_configurations(frame, study.study) if each.is_across_loops]
+    (found,) = [each for each in StudyResults(frame, study.study).compared if each.is_across_loops]
     assert {each.over.arm for each in found.runtimes} == {"3.14"}
 
 
 def test_a_python_without_threads_on_asyncio_is_passed_over(tmp_path: Path) -> None:
     study = studied(tmp_path, ("3.14", "3.14t"))
     frame = study.frame[(study.frame["arm"] != "3.14") | (study.frame["workers"] == 9)]
-    (found,) = [each for each in compare_configurations(frame, study.study) if each.is_across_loops]
+    (found,) = [each for each in StudyResults(frame, study.study).compared if each.is_across_loops]
     assert {each.over.arm for each in found.runtimes} == {"3.14t"}
     without = study.frame[study.frame["loop"] == "own"]
     assert not [
-        each for each in compare_configurations(without, study.study) if each.is_across_loops
+        each for each in StudyResults(without, study.study).compared if each.is_across_loops
     ]
 
 

@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from scaling.analysis.comparison.compare import compare_configurations
 from scaling.analysis.curves.sections import sections
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
@@ -237,7 +236,7 @@ def test_every_question_has_its_row() -> None:
     study = made("eight-blocks")
     (echo,) = [
         each
-        for each in compare_configurations(study.frame, study.study)
+        for each in StudyResults(study.frame, study.study).compared
         if each.runs.section.label == "echo"
     ]
     rows = [row.words for row in part("verdicts", "eight-blocks").all("tr")]

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from scaling.analysis.comparison.break_even import BreakEven
-from scaling.analysis.comparison.compare import Compared, compare_configurations
+from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import RatioVerdict, Verdict, Word
@@ -37,7 +37,7 @@ def compared(
     folder: Path, made: Made, change: Callable[[RunLine], RunLine] | None = None
 ) -> Compared:
     study = studied(folder, made, change)
-    (found,) = compare_configurations(study.frame, study.study)
+    (found,) = StudyResults(study.frame, study.study).compared
     return found
 
 

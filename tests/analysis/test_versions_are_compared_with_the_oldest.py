@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from scaling.analysis.comparison.build_differences import build_differences_of
-from scaling.analysis.comparison.compare import Compared, compare_configurations
+from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import ArmRecord, StudyLine
@@ -46,7 +46,7 @@ def _arm(name: str, changes: dict[str, Any]) -> ArmRecord:
 
 
 def compared(journal: Journal) -> Compared:
-    (found,) = compare_configurations(journal.frame, journal.study)
+    (found,) = StudyResults(journal.frame, journal.study).compared
     return found
 
 

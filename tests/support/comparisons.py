@@ -1,6 +1,6 @@
 """Looks up one comparison, or one chapter of the text about it."""
 
-from scaling.analysis.comparison.compare import Compared, compare_configurations
+from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
 from scaling.report.tables.comparison import chapters
@@ -10,7 +10,7 @@ from scaling.report.tables.grid import Chapter
 def across_loops(study: Journal) -> Compared:
     """The comparison of loops with each other, of which a study has one."""
     (found,) = [
-        each for each in compare_configurations(study.frame, study.study) if each.is_across_loops
+        each for each in StudyResults(study.frame, study.study).compared if each.is_across_loops
     ]
     return found
 

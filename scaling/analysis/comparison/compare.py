@@ -6,18 +6,15 @@ from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
-import pandas as pd
-
 from scaling.analysis.comparison.baseline import BaselineRatio, baseline_ratios
 from scaling.analysis.comparison.break_even import BreakEven, break_evens
 from scaling.analysis.comparison.contrast import Contrast, collectors, versions
 from scaling.analysis.comparison.gain import Gain, gains
 from scaling.analysis.comparison.ladder import Ladder, ladders
 from scaling.analysis.comparison.loops import loops, runtimes, together
-from scaling.analysis.comparison.paired import Configuration, Paired, paired
+from scaling.analysis.comparison.paired import Configuration, Paired
 from scaling.analysis.statistics.pending import Pending, combined, judge_together
 from scaling.analysis.statistics.verdict import RatioVerdict, Verdict
-from scaling.journal.record import StudyLine
 
 
 class Ratio(NamedTuple):
@@ -114,18 +111,6 @@ class Compared:
         """The allocator state of a configuration's runs, as `Point.allocator_state` has it."""
         point = self.runs.point(configuration)
         return point.allocator_state if point else None
-
-
-def compare_configurations(frame: pd.DataFrame, study: StudyLine) -> list[Compared]:
-    """One entry for each section and loop of a study in which two arms or models were run.
-
-    After those of a section comes one across its loops, if there are any to compare with asyncio,
-    or other runtimes to compare with Python.
-
-    Raises:
-        UsageError: the frame holds several studies.
-    """
-    return [each for each in compare(paired(frame, study)) if each.compares]
 
 
 def compare(every: Iterable[Paired]) -> list[Compared]:
