@@ -15,7 +15,9 @@ def export(
     to: Annotated[
         str,
         typer.Option(
-            metavar="FORMAT", help="parquet or csv (one row per run), pyperf, or markdown (tables)."
+            metavar="FORMAT",
+            help="parquet or csv (one row per run), columns (what theirs mean), pyperf, or "
+            "markdown (tables).",
         ),
     ],
     output: Annotated[

@@ -52,7 +52,7 @@ SHOWN = {
 
 
 def columns_markdown() -> str:
-    """The table above as Markdown, for documentation."""
+    """The table above as Markdown: what `scaling export --to columns` writes."""
     rows = (
         f"| `{name}` | {column.dtype} | {column.unit or '–'} | {column.better or '–'} | "
         f"{column.definition} |"

@@ -13,7 +13,7 @@ from scaling.base.suggest import unknown
 from scaling.journal.protected_write import write_file
 from scaling.report.export.pyperf_suite import write_suite
 from scaling.report.export.runs import write_csv, write_parquet
-from scaling.report.export.text import write_markdown
+from scaling.report.export.text import write_columns, write_markdown
 from scaling.report.output import read
 
 
@@ -28,6 +28,7 @@ class Format:
 FORMATS = {
     "parquet": Format("runs.parquet", write_parquet),
     "csv": Format("runs.csv", write_csv),
+    "columns": Format("columns.md", write_columns),
     "pyperf": Format("pyperf.json", write_suite),
     "markdown": Format("tables.md", write_markdown),
 }
