@@ -24,6 +24,15 @@ def text_in(path: Path, absent: str = "cannot be read (No such file)") -> str:
         raise UsageError(f"{path}: cannot be read: it is not UTF-8 text") from None
 
 
+def refusal(error: OSError) -> str:
+    """Why the system refuses to write, in words that fit into brackets."""
+    if isinstance(error, FileExistsError):
+        return "it is a file, not a folder"
+    if isinstance(error, NotADirectoryError):
+        return "a part of this path is a file, not a folder"
+    return error.strerror or str(error)
+
+
 @contextmanager
 def whole(file: Path) -> Iterator[Path]:
     """A path to write to. It replaces `file` if all goes well, and is removed if not.
@@ -41,5 +50,9 @@ def whole(file: Path) -> Iterator[Path]:
     try:
         yield unfinished
         unfinished.replace(target)
+    except OSError as error:
+        if error.filename == str(unfinished):
+            error.filename = str(file)  # the only name that its user knows
+        raise
     finally:
         unfinished.unlink(missing_ok=True)

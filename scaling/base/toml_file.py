@@ -19,6 +19,8 @@ WORDS = {
     "bool": "true/false",
 }
 
+MISSING = re.compile(r"Object missing required field `(\w+)`")
+
 
 def document(text: str, source: str) -> dict[str, Any]:
     """The tables of a TOML text; `source` names the file in messages.
@@ -64,6 +66,7 @@ def _types(names_in: str) -> str:
 def _plainly(message: str, table: object) -> str:
     """Turn "Expected `array | null`, got `str` - at `$.loops`" into "loops: expected a list, …"."""
     complaint, _, place = message.partition(" - at `$")
+    complaint = MISSING.sub(r"the key `\1` is missing", complaint)
     key = place.rstrip("`").lstrip(".").removesuffix("[...]")
     complaint = re.sub(r"`([\w| ]+)`", lambda found: _types(found[1]), complaint)
     complaint = complaint[:1].lower() + complaint[1:].replace("`", "")

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from scaling.base.errors import ScalingError, UsageError
+from scaling.base.files import refusal
 from scaling.journal.reading import UNREADABLE, is_torn_head
 from scaling.journal.record import (
     SCHEMA,
@@ -50,7 +51,7 @@ class JournalFile:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as error:
             raise UsageError(
-                f"cannot write to {path.parent}: {error.strerror}. "
+                f"cannot write to {path.parent}: {refusal(error)}. "
                 f"Choose another folder with --output DIR"
             ) from None
         try:

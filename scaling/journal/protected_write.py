@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from scaling.base.errors import ScalingError, UsageError
-from scaling.base.files import whole
+from scaling.base.files import refusal, whole
 from scaling.journal.reading import NAMES, UNREADABLE
 from scaling.journal.record import decode_head
 
@@ -43,7 +43,7 @@ def try_writing[T](path: Path, write: Callable[[], T], again: str) -> T:
         return write()
     except OSError as error:
         raise ScalingError(
-            f"{error.filename or path} cannot be written ({error.strerror or error}). The journal "
+            f"{error.filename or path} cannot be written ({refusal(error)}). The journal "
             f"is not affected; `{again}` writes the file again"
         ) from None
 

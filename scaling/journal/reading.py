@@ -36,7 +36,11 @@ def find_journal(path: Path) -> Path:
         raise UsageError(f"{path}: no such file or folder; {START}")
     if found := journal_in(path):
         return found
-    raise UsageError(f"{path}: no {NAMES[0]} in this folder; {START}")
+    inside = ", ".join(
+        sorted({each.parent.name for name in NAMES for each in path.glob(f"*/{name}")})
+    )
+    hint = f"name a folder inside that has one: {inside}" if inside else START
+    raise UsageError(f"{path}: no {NAMES[0]} in this folder; {hint}")
 
 
 def journal_in(folder: Path) -> Path | None:

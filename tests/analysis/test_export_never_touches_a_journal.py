@@ -120,6 +120,12 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(
     assert sorted(each.name for each in results.iterdir()) == ["journal.jsonl", "old"]
 
 
+def test_a_file_that_cannot_be_begun_is_called_by_its_own_name(results: Path) -> None:
+    with pytest.raises(ScalingError) as caught:
+        export(results, "csv", Path("/proc/runs.csv"), QUIET)
+    assert str(caught.value).startswith("/proc/runs.csv cannot be written (")
+
+
 def test_a_link_stays_a_link(results: Path, tmp_path: Path) -> None:
     (tmp_path / "real.csv").write_text("old")
     (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")

@@ -10,6 +10,7 @@ import pytest
 
 from scaling.base.errors import UsageError
 from scaling.journal.file import FILE_NAME, JournalFile
+from scaling.journal.reading import find_journal
 from scaling.journal.record import encode_line
 from tests.support.children import environment
 from tests.support.fabricate import Made, journal
@@ -31,6 +32,7 @@ def another(path: Path, then: str) -> str:
 import os, sys
 from pathlib import Path
 from scaling.journal.file import JournalFile
+from scaling.journal.reading import find_journal
 with JournalFile(Path(sys.argv[1])):
     {then}
 """
@@ -94,7 +96,9 @@ def test_writer_that_was_killed_does_not_keep_it_locked(tmp_path: Path) -> None:
 def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     said = refusal(tmp_path / "file" / "study" / FILE_NAME)
-    assert said.startswith(f"cannot write to {tmp_path / 'file' / 'study'}: ")
+    assert said.startswith(f"cannot write to {tmp_path / 'file' / 'study'}: a part of this path is")
+    said = refusal(tmp_path / "file" / FILE_NAME)
+    assert said.startswith(f"cannot write to {tmp_path / 'file'}: it is a file, not a folder")
 
 
 def test_journal_that_is_a_folder(tmp_path: Path) -> None:
@@ -109,3 +113,13 @@ def test_refusing_leaves_no_descriptor_open(tmp_path: Path) -> None:
     for _ in range(3):
         refusal(path)
     assert psutil.Process().num_fds() == before
+
+
+def test_a_folder_of_studies_names_them(tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / FILE_NAME).touch()
+    with pytest.raises(UsageError, match="name a folder inside that has one: a, b"):
+        find_journal(tmp_path)
+    with pytest.raises(UsageError, match="begin one with: scaling run"):
+        find_journal(tmp_path.parent / "none")

@@ -48,6 +48,7 @@ def study(text: str, options: Options) -> Study:
         ("seed = ", "mine.toml: not valid TOML: "),
         ("workloads = 3", "mine.toml: workloads: expected [[workloads]] tables, got 3"),
         ("[[workloads]]\nnmae = 'echo'", "workload 1: unknown key 'nmae'. Did you mean 'name'?"),
+        ("[[workloads]]\nworkers = [1]", "mine.toml: workload 1: the key name is missing"),
         (
             "[[workloads]]\nname = 'echo'\nworkers = [0]",
             "mine.toml: workload 1 (echo): workers: expected 1 or more, got 0",
