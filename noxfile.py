@@ -34,7 +34,8 @@ FEWEST_TO_COMPARE = 2
 ON_EVERY_BUILD = ["tests/workers", "tests/analysis/test_scaling_works_on_every_build.py"]
 """The analysis is tested on one build; the other shows that it can be imported and used there."""
 TEST_FOLDERS = {"3.14": ["tests"], "3.14t": ON_EVERY_BUILD}
-IN_PARALLEL = ("--numprocesses", "logical", "--dist", "worksteal")
+# Two tests a core: most of them wait for a child half of the time.
+IN_PARALLEL = ("--numprocesses", str(2 * (os.cpu_count() or 1)), "--dist", "worksteal")
 TEST_PARTS = {
     "tests": ("-m", "not measures", *IN_PARALLEL),
     "tests that measure": ("-m", "measures"),
