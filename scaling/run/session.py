@@ -187,8 +187,14 @@ class _Work:
         again = reason is not None and attempt.attempt <= RETRIES
         if again:
             self.add([Attempt(attempt.run, attempt.attempt + 1)])
-        if reason is not None:
+        if reason is not None and not self._is_measured(attempt.run):
             self._display.invalid(reason, again=again)
+
+    def _is_measured(self, run: PlannedRun) -> bool:
+        """Whether an attempt at it is valid: a disturbed one, of which the second then failed."""
+        key = _key(run.block, run.cell)
+        lines = (line for line in self._journal.runs if _key(line.block, line.cell) == key)
+        return any(self._judge(line) is None for line in lines)
 
     def _made_again_at_once(self, attempt: Attempt, line: RunLine) -> bool:
         """Whether other load disturbed the run, and there is time to make it again next."""

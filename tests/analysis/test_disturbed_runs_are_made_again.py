@@ -99,6 +99,19 @@ def test_a_run_that_is_invalid_too_is_made_again_once(plan: Plan, tmp_path: Path
     assert runs.attempts[:2] == [1, 2]
 
 
+def test_a_second_attempt_that_fails_excludes_nothing(plan: Plan, tmp_path: Path) -> None:
+    """The first, valid though disturbed, is in the figures."""
+    first, told = plan.runs[0], Told()
+
+    def judge(line: RunLine) -> str | None:
+        return "crashed" if line.cell == first.cell and line.attempt == 2 else None
+
+    with opened(tmp_path / "journal.jsonl") as opened_journal:
+        drive(plan, opened_journal, Pretended(), judge, told, extra=Machine({0}).extra())
+    assert told.busy_runs == [(WHY, True)]
+    assert told.invalids == []
+
+
 def test_the_judge_names_what_others_took() -> None:
     made = Made(workers=(2,), blocks=1)
     _, run = journal(made)
