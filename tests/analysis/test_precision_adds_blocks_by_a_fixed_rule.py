@@ -9,8 +9,8 @@ import msgspec
 import pandas as pd
 import pytest
 
+from scaling.analysis.comparison.precision import headline_precision
 from scaling.analysis.statistics.estimate import Estimate, median
-from scaling.analysis.statistics.precision import headline_precision
 from scaling.analysis.table.frame import live_frame
 from scaling.analysis.table.load import load
 from scaling.journal.file import JournalFile
