@@ -153,7 +153,7 @@ def test_an_invalid_duplicate_is_listed_as_one(tmp_path: Path) -> None:
 
     study = studied(tmp_path / "j.jsonl", Made(twins=True), change)
     (listed,) = run_issues(study.frame)
-    assert listed.cell == "echo · weak · asyncio · 3.14t · threads · N = 2 · twin"
+    assert listed.cell == "echo · weak · asyncio · 3.14t · threads · N = 2 · A/A pair"
     assert (listed.validity, listed.runs, listed.reasons) == ("invalid", 3, "throttled")
 
 

@@ -256,7 +256,7 @@ def test_few_blocks_are_no_verdict() -> None:
 
 
 def test_without_a_second_worker_there_is_no_answer_and_that_is_said() -> None:
-    assert "Too few valid runs" in part("answer", "one-worker").words
+    assert "a gain needs valid runs" in part("answer", "one-worker").words
 
 
 @pytest.mark.parametrize("name", ["eight-blocks", "one-arm", "finite", "swept"])

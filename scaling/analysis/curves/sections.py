@@ -101,7 +101,7 @@ def run_issues(frame: pd.DataFrame) -> list[RunIssue]:
         label = names[row["workload"], row["parameters"]]
         who = f"{row['loop']} · {row['arm']} · {row['model']}"
         cell = f"{label} · {row['sizing']} · {who} · N = {row['workers']}"
-        cell += " · twin" if row["twin"] else ""
+        cell += " · A/A pair" if row["twin"] else ""
         key = (row["validity"], cell, ", ".join(row["reasons"]))
         gathered.setdefault(key, []).append("; ".join(row["details"]))
     return [

@@ -17,7 +17,7 @@ from scaling.report.tables.questions.gain import headline_gains
 from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.study.controls import CONTROLS
 
-NOTHING = "Too few valid runs at more than one N for an answer; what there is follows."
+NOTHING = "No headline ratio: a gain needs valid runs at more than one N."
 MODEL = "threads"
 
 
