@@ -13,7 +13,7 @@ PUBLISHED_NAME = f"{FILE_NAME}.gz"  # a published study is never written to
 
 @dataclass(frozen=True)
 class Chosen:
-    """An open journal; `notes` tell the user why it is this one."""
+    """An open journal; `notes` are messages that explain the choice."""
 
     journal: JournalFile
     resumed: bool

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from scaling.analysis.statistics.precision_forecast import twin_scatter
+from scaling.analysis.statistics.precision_forecast import pair_scatter
 from scaling.base.errors import ScalingError
 from scaling.journal.file import JournalFile
 from scaling.journal.identity import cell_key
@@ -220,7 +220,7 @@ class _Work:
     def _tell_of_block(self, block: int) -> None:
         planned = self._plan.study.blocks
         if block + 1 < planned:
-            scatter = twin_scatter(self._journal.runs, self._judge)
+            scatter = pair_scatter(self._journal.runs, self._judge)
             text = block_in_words(block + 1, planned, self._time.left, scatter)
             self._display.block_done(block, text)
 

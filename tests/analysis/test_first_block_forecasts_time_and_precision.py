@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from scaling.analysis.statistics.estimate import medians
-from scaling.analysis.statistics.precision_forecast import expected_half_width, twin_scatter
+from scaling.analysis.statistics.precision_forecast import expected_half_width, pair_scatter
 from scaling.journal.record import RunLine
 from scaling.run.progress import LiveLine, PlainLines
 from scaling.run.session import drive
@@ -57,7 +57,7 @@ def test_aa_pairs_give_the_noise_of_a_ratio(noise: float) -> None:
         twins=True,
     )
     # Two runs a ratio; 180 ratios tell the root mean square to 5 %, and five times that is never.
-    assert twin_scatter(runs_of(made), believes) == pytest.approx(math.sqrt(2) * noise, rel=0.27)
+    assert pair_scatter(runs_of(made), believes) == pytest.approx(math.sqrt(2) * noise, rel=0.27)
 
 
 def test_scatter_is_the_root_mean_square_of_the_logarithms() -> None:
@@ -74,23 +74,23 @@ def test_scatter_is_the_root_mean_square_of_the_logarithms() -> None:
     factors = {(0, True): 1.1, (0, False): 1.0, (1, True): 1.0, (1, False): 1.2}
     changed = [faster(run, factors[run.block, run.cell.twin]) for run in runs]
     expected = math.sqrt((math.log(1.1) ** 2 + math.log(1.2) ** 2) / 2)
-    assert twin_scatter(changed, believes) == pytest.approx(expected, rel=0.01)
+    assert pair_scatter(changed, believes) == pytest.approx(expected, rel=0.01)
 
 
 def test_invalid_or_single_runs_give_no_noise() -> None:
-    assert math.isnan(twin_scatter([], believes))
-    assert math.isnan(twin_scatter(runs_of(Made()), believes))
+    assert math.isnan(pair_scatter([], believes))
+    assert math.isnan(pair_scatter(runs_of(Made()), believes))
     runs = runs_of(Made(workers=(2,), blocks=1, twins=True))
-    assert twin_scatter(runs, believes) > 0
-    assert math.isnan(twin_scatter(runs, lambda run: run.cell.twin))
-    assert math.isnan(twin_scatter(runs, lambda run: not run.cell.twin))
+    assert pair_scatter(runs, believes) > 0
+    assert math.isnan(pair_scatter(runs, lambda run: run.cell.twin))
+    assert math.isnan(pair_scatter(runs, lambda run: not run.cell.twin))
 
 
 def test_the_last_attempt_counts() -> None:
     first, second = runs_of(Made(workers=(2,), blocks=1, twins=True))
     failed = with_(first, record=None, outcome="crashed")
     again = with_(first, attempt=2)
-    assert twin_scatter([failed, second, again], believes) == twin_scatter(
+    assert pair_scatter([failed, second, again], believes) == pair_scatter(
         [first, second], believes
     )
 

@@ -16,7 +16,7 @@ from scaling.analysis.curves.sections import run_issues
 from scaling.analysis.curves.summarise import curves
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import median
-from scaling.analysis.statistics.noise import NO_TWINS, NoiseFloor, Twins, noise_floor
+from scaling.analysis.statistics.noise import NO_PAIRS, AAPair, NoiseFloor, noise_floor
 from scaling.analysis.table.column import Noise
 from scaling.analysis.table.load import Journal, load, read_journal
 from scaling.base.errors import UsageError
@@ -60,7 +60,7 @@ def test_it_is_the_distance_of_aa_pairs_whichever_is_the_faster(
     assert found.of("echo") == pytest.approx(0.05, rel=0.01)
     assert found.of("echo", "cpu_s_per_op") == pytest.approx(0.05, rel=0.01)
     assert found.margin("echo") == found.of("echo") == found.of("echo", "speedup")
-    (twins,) = found.twins
+    (twins,) = found.pairs
     assert twins.ratios["throughput"].point == pytest.approx(factor, rel=0.001)
     assert (twins.workers, twins.key.workload) == (2, "echo")
 
@@ -79,8 +79,8 @@ def test_no_margin_is_below_2_percent(tmp_path: Path) -> None:
     quiet = floor_of(studied(tmp_path / "j.jsonl", Made(twins=True, noise=0, tick_noise=0)))
     assert quiet.of("echo") < 0.001
     assert quiet.margin("echo") == 0.02
-    assert NO_TWINS.margin("echo") == 0.02
-    assert math.isnan(NO_TWINS.of("echo"))
+    assert NO_PAIRS.margin("echo") == 0.02
+    assert math.isnan(NO_PAIRS.of("echo"))
 
 
 def test_a_workload_without_aa_pairs_has_the_largest_floor_of_the_study(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_workload_without_aa_pairs_has_the_largest_floor_of_the_study(tmp_path
 
     made = Made(variants=BOTH, twins=True, noise=0, tick_noise=0)
     found = floor_of(studied(tmp_path / "j.jsonl", made, change))
-    assert [each.key.workload for each in found.twins] == ["echo", "compute"]
+    assert [each.key.workload for each in found.pairs] == ["echo", "compute"]
     assert found.of("compute") == pytest.approx(0.04, rel=0.01)
     assert found.of("scrape") == found.of("echo") == pytest.approx(0.1, rel=0.01)
 
@@ -104,13 +104,13 @@ def test_invalid_runs_are_in_no_figure(tmp_path: Path) -> None:
 
     made = Made(twins=True, noise=0, tick_noise=0)
     found = floor_of(studied(tmp_path / "some.jsonl", made, change))
-    assert found.twins[0].ratios["throughput"].n == 2
+    assert found.pairs[0].ratios["throughput"].n == 2
     assert found.of("echo") < 0.001
 
     def crashed(run: RunLine) -> RunLine:
         return with_(run, outcome="crashed", record=None, exit_code=1) if run.cell.twin else run
 
-    assert floor_of(studied(tmp_path / "none.jsonl", made, crashed)).twins == ()
+    assert floor_of(studied(tmp_path / "none.jsonl", made, crashed)).pairs == ()
 
 
 def test_memory_has_a_floor_of_its_own(tmp_path: Path) -> None:
@@ -188,8 +188,8 @@ def test_any_aa_pairs_have_a_floor_or_none(ratios: list[list[float]]) -> None:
     """None, one, several twins; no block, one, few, all alike, NaN."""
     key = Key("made", "echo", "{}", "weak", "asyncio", "3.14t", "threads")
     estimates = [median(each, "×") for each in ratios]
-    twins = tuple(Twins(key, 2, dict.fromkeys(MEASURES, each)) for each in estimates)
-    found = NoiseFloor(twins)
+    pairs = tuple(AAPair(key, 2, dict.fromkeys(MEASURES, each)) for each in estimates)
+    found = NoiseFloor(pairs)
     known = [max(each.high, 1 / each.low) - 1 for each in estimates if each.n]
     if known:
         assert found.of("echo") == max(known) >= 0

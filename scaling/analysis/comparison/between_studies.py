@@ -110,16 +110,16 @@ def across(then: Study, now: Study) -> Across:
         only_now=sum(cell not in before for cell in after),
         invalid_then=tuple(_name(*here) for was, here in both if not _is_measured(was)),
         invalid_now=tuple(_name(*here) for _, here in both if not _is_measured(here)),
-        differences=_asked(now[1]).differences(_asked(then[1])),
+        differences=_comparable(now[1]).differences(_comparable(then[1])),
     )
 
 
-def _asked(study: StudyLine) -> Identity:
+def _comparable(study: StudyLine) -> Identity:
     same = identity_of(study)
-    asked = {name: value for name, value in same.study.items() if name not in HARMLESS}
+    options = {name: value for name, value in same.study.items() if name not in HARMLESS}
     if largest := _dealt_out_over(same.study):
-        asked["workers"] = largest
-    return replace(same, study=asked)
+        options["workers"] = largest
+    return replace(same, study=options)
 
 
 def _dealt_out_over(study: Mapping[str, Any]) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """Arms whose builds differ in more than the thing compared: found, so that no table hides it.
 
 Two builds with another compiler or OpenSSL differ by more than the GIL, and their ratio says
-nothing about it (PITFALLS.md, 3). What an arm is meant to differ in is passed over: having the GIL
+nothing about it (PITFALLS.md, 3). Intended differences are ignored: having the GIL
 or not, the allocator that comes with it, and the version where two versions are compared, with the
 backports that the older one needs.
 """
@@ -34,8 +34,8 @@ class BuildDifference:
 def build_differences(study: StudyLine) -> list[BuildDifference]:
     """Everything that the study's arms differ in and should not.
 
-    A value that could not be read is not compared; an arm of which nothing is known is listed as
-    such. Other runtimes than Python are meant to differ.
+    A value that could not be read is not compared; an arm without a description is listed as
+    `not known`. Other runtimes than Python are meant to differ.
     """
     known = {name: arm.description for name, arm in study.arms.items() if arm.description}
     found = [_compared(fact, of, known) for fact, of in FACTS.items()]

@@ -102,7 +102,7 @@ class Compared:
     def across_states(self) -> list[tuple[Configuration, Configuration]]:
         """The pairs of configurations that ran in different allocator states, each once.
 
-        Their ratio is one of states, too, which must be said beside it (DESIGN.md, Arms).
+        Their ratio includes that difference, which must be shown beside it (DESIGN.md, Arms).
         """
         pairs = dict.fromkeys((ratio.of, ratio.over) for ratio in self.ratios)
         return [pair for pair in pairs if len(set(filter(None, map(self.state, pair)))) > 1]

@@ -22,8 +22,8 @@ from scaling.analysis.statistics.pending import Pending
 from scaling.analysis.statistics.verdict import RatioVerdict, hypothesis
 
 MODEL = "threads"
-# A rung between the ends must be valid in so many of the blocks in which the ends are. With fewer
-# it would take the blocks away from the steps beside it.
+# A rung between the ends must be valid in this share of the blocks in which the ends are. With
+# fewer it would take the blocks away from the steps beside it.
 ENOUGH_BLOCKS = 0.5
 ROUNDING = 1e-9  # relative: what multiplying and dividing floats loses, and more
 

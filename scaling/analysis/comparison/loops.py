@@ -1,10 +1,11 @@
-"""What the loop changed: each other loop over asyncio, and each other runtime over Python.
+"""Loops compared: each other loop over asyncio, and each other runtime over Python.
 
     uvloop over asyncio, trio over asyncio;  go over 3.14t on asyncio
 
-A loop is compared with asyncio at the same arm, model and N. A runtime that is no Python
-(`scaling.builds.runtimes`) has a loop of its own; it is compared with as many threads, on asyncio,
-of the first Python that the study names. The two differ in everything, which must be said.
+A loop is compared with asyncio at the same arm, model and N. A runtime other than Python
+(`scaling.builds.runtimes`) has a loop of its own; it is compared with the same number of
+threads, on asyncio, of the first Python that the study names. The two differ in everything, which
+must be shown beside the ratio.
 """
 
 from collections.abc import Iterator, Sequence

@@ -87,9 +87,9 @@ def _sweeps(workload: str, sections: Sequence[Section], study: StudyLine) -> lis
             if name in parameters:
                 groups[json.dumps(others, sort_keys=True)].append((parameters[name], section))
         names = short_labels((workload, others) for others in groups)
-        asked = _asked(workload, name, study)
+        order = _order(workload, name, study)
         for rest, members in groups.items():
-            members.sort(key=lambda member: _rank(member[0], asked))
+            members.sort(key=lambda member: _rank(member[0], order))
             swept = [section for _, section in members]
             if tracks := _tracks(swept):
                 values = [value for value, _ in members]
@@ -108,20 +108,20 @@ def _tracks(sections: Sequence[Section]) -> list[Track]:
     return [Track(key, curves) for key, curves in several.items()]
 
 
-def _rank(value: ParameterValue, asked: list[ParameterValue]) -> tuple[float, int]:
-    """Numbers by size; words as the study names them, which may well be an order: a ladder."""
+def _rank(value: ParameterValue, order: list[ParameterValue]) -> tuple[float, int]:
+    """Numbers by size; words in the order of the study."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return value, 0
-    return math.inf, asked.index(value) if value in asked else len(asked)
+    return math.inf, order.index(value) if value in order else len(order)
 
 
-def _asked(workload: str, parameter: str, study: StudyLine) -> list[ParameterValue]:
+def _order(workload: str, parameter: str, study: StudyLine) -> list[ParameterValue]:
     """The values in the order in which the study names them; none where it does not say."""
     entries: list[dict[str, Any]] = study.study.get("workloads") or []
-    said = [e.get("parameters", {}).get(parameter) for e in entries if e.get("name") == workload]
+    named = [e.get("parameters", {}).get(parameter) for e in entries if e.get("name") == workload]
     return [
         value
-        for each in said
+        for each in named
         if each is not None
         for value in (each if isinstance(each, list) else [each])
     ]

@@ -1,8 +1,8 @@
-"""Values that might as well have been measured, to see how much a fit would differ: the bootstrap.
+"""The bootstrap: resampled values, which show how much a fit varies.
 
-Where there are blocks enough, blocks are drawn with replacement, as they were run: whole. Else the
-fit's own residuals are drawn and thrown back onto it, which needs no repeated runs and also tells
-of what the law does not describe, but takes noise to be the same at every N.
+With enough blocks, whole blocks are drawn with replacement. Otherwise the fit's own residuals are
+drawn and added to it. That needs no repeated runs and includes what the law does not describe, but
+assumes the same noise at every N.
 """
 
 import warnings
@@ -25,11 +25,11 @@ MOST_LEVERAGE = 0.95  # a value that decides the fit all by itself has no residu
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resamples:
-    """Parameters as they might have come out: groups of (R, P), each refitted to R resamples.
+    """Resampled parameters: groups of (R, P), each refitted to R resamples.
 
     The first group is of the law itself. Where its interval for alpha or beta reaches 0, the law
     without that parameter is as likely, and what holds the other parameters then is another group:
-    refits that stop at a bound half of the time tell too little of the rest (D. W. K. Andrews,
+    refits that stop at a bound half of the time understate the rest (D. W. K. Andrews,
     Econometrica 68 (2), 2000, 399-405). An interval is what those of all groups cover together.
     """
 
@@ -102,8 +102,8 @@ def _thrown_back(solution: Solution, rng: np.random.Generator) -> Floats:
 
     A residual is smaller than the error behind it, since the fit leans towards the value: it is
     divided by the root of 1 - leverage (A. C. Davison, D. V. Hinkley, Bootstrap Methods and their
-    Application (1997), 6.2.3 and 7.6). Few residuals tell little of their spread: they are widened
-    by what Student's t has over the normal distribution.
+    Application (1997), 6.2.3 and 7.6). Few residuals say little about their spread: they are
+    widened by the ratio of Student's t to the normal distribution.
     """
     law, seen, parameters = solution.law, solution.seen, solution.parameters
     fitted = throughput(seen.workers, parameters)

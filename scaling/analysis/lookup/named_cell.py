@@ -67,7 +67,7 @@ class NamedCell:
         return ", ".join([*words, *_spelt(_chosen(self.parameters, fields.get("parameters")))])
 
     def build_differences(self, other: "NamedCell") -> dict[str, object]:
-        """The fields of `other` that do not fit what is asked here; empty where all do."""
+        """The fields of `other` that do not match this cell; empty where all do."""
         fields = {
             name: getattr(other, name)
             for name in FIELDS

@@ -1,4 +1,4 @@
-"""One type for every figure that is printed or drawn: a point, its interval, and what that is.
+"""One type for every figure that is printed or drawn: a point, its interval, and the method.
 
 Runs are few, so nothing is assumed of their distribution but that it has no gaps. From six values
 on the interval for the median is Hettmansperger's and Sheather's (Statistics & Probability Letters
@@ -9,7 +9,7 @@ kind exists, and the range is given, under that name.
 It was chosen by simulation as the narrowest that covers: the share of intervals that held the true
 median, in %, and their width over that of order statistics, lowest to highest over six kinds of
 figures: normal, lognormal, exponential, Student's t with 2 degrees of freedom, Laplace, and ratios
-paired inside blocks that are 30 % apart (40,000 studies for the first two rows, 1,500 for others):
+paired inside blocks that differ by 30 % (40,000 studies for the first two rows, 1,500 for others):
 
                                            8 blocks                 20 blocks
     order statistics, no interpolation     99.2         1           95.8–96.0   1

@@ -1,4 +1,4 @@
-"""The noise floor: how far apart two cells come out that differ in nothing but their label.
+"""The noise floor: how much two runs of the same cell in one block differ.
 
 Every study has an A/A pair for each workload: one of its cells is run twice in every block. The
 ratio of the two, paired inside blocks as every ratio is, would be 1 if there were no noise. The
@@ -43,7 +43,7 @@ ALIKE: dict[str, tuple[Noise, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Twins:
+class AAPair:
     """An A/A pair: for each measure the second run over the first, paired inside blocks."""
 
     key: Key
@@ -62,7 +62,7 @@ class Twins:
 class NoiseFloor:
     """A study's A/A pairs, in the order of its workloads; there may be none."""
 
-    twins: tuple[Twins, ...] = ()
+    pairs: tuple[AAPair, ...] = ()
 
     def of(self, workload: str, measure: str = "throughput") -> float:
         """The floor of a measure, such as 0.012 for 1.2 %; NaN without an A/A pair.
@@ -77,8 +77,8 @@ class NoiseFloor:
         if measure not in ALIKE and measure not in COLUMNS:
             raise ValueError(f"no noise is known of {measure!r}")
         measures = ALIKE.get(measure) or tuple(name for name in COLUMNS if name == measure)
-        own = [each for each in self.twins if each.key.workload == workload]
-        return _farthest(own, measures, otherwise=_farthest(self.twins, measures))
+        own = [each for each in self.pairs if each.key.workload == workload]
+        return _farthest(own, measures, otherwise=_farthest(self.pairs, measures))
 
     def margin(self, workload: str, measure: str = "throughput") -> float:
         """What a ratio must differ from 1 by: the floor, and 2 % at least."""
@@ -86,7 +86,7 @@ class NoiseFloor:
         return MARGIN if math.isnan(floor) else max(MARGIN, floor)
 
 
-NO_TWINS = NoiseFloor()
+NO_PAIRS = NoiseFloor()
 
 
 def noise_floor(frame: pd.DataFrame, study: StudyLine) -> NoiseFloor:
@@ -98,18 +98,18 @@ def noise_floor(frame: pd.DataFrame, study: StudyLine) -> NoiseFloor:
     """
     require_one_study(frame)
     cell = [*CURVE, "workers"]
-    apart = [*cell, "block"]
-    valid = frame[frame["valid"]].drop_duplicates([*apart, "twin"], keep="last")
-    figures = [*apart, *COLUMNS.values()]
+    same_place = [*cell, "block"]
+    valid = frame[frame["valid"]].drop_duplicates([*same_place, "twin"], keep="last")
+    figures = [*same_place, *COLUMNS.values()]
     both = valid.loc[valid["twin"], figures].merge(
-        originals(valid)[figures], on=apart, suffixes=("_twin", ""), sort=False
+        originals(valid)[figures], on=same_place, suffixes=("_twin", ""), sort=False
     )
     found = []
     for names, runs in both.groupby(cell, observed=True, sort=False):
         *key, workers = map(str, names)
         ratios = np.column_stack([_ratios(runs, column) for column in COLUMNS.values()])
         estimates = dict(zip(COLUMNS, medians(ratios, "×"), strict=True))
-        found.append(Twins(Key(*key), int(workers), estimates))
+        found.append(AAPair(Key(*key), int(workers), estimates))
     order = {name: place for place, name in enumerate(study.workloads)}
     return NoiseFloor(
         tuple(sorted(found, key=lambda each: order.get(each.key.workload, len(order))))
@@ -125,7 +125,7 @@ def _ratios(runs: pd.DataFrame, column: str) -> Floats:
 
 
 def _farthest(
-    twins: Sequence[Twins], measures: Sequence[Noise], otherwise: float = math.nan
+    pairs: Sequence[AAPair], measures: Sequence[Noise], otherwise: float = math.nan
 ) -> float:
-    floors = [each.floor(measure) for each in twins for measure in measures]
+    floors = [each.floor(measure) for each in pairs for measure in measures]
     return max((floor for floor in floors if math.isfinite(floor)), default=otherwise)

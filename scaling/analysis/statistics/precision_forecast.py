@@ -24,12 +24,12 @@ from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine
 
 
-def twin_scatter(runs: Iterable[RunLine], invalid: Callable[[RunLine], object]) -> float:
+def pair_scatter(runs: Iterable[RunLine], invalid: Callable[[RunLine], object]) -> float:
     """Root mean square of ln(second over first run), over all valid pairs; NaN without one.
 
     Of several attempts at a run the last one counts. `invalid` says of a run whether it is.
     """
-    last = {(run.block, run.cell.twin, _twinned(run.cell)): run for run in runs}
+    last = {(run.block, run.cell.twin, _without_label(run.cell)): run for run in runs}
     found = []
     for (block, twin, name), run in last.items():
         original = last.get((block, False, name))
@@ -53,5 +53,5 @@ def expected_half_width(scatter: float, blocks: int) -> float:
     return median(values, "×").relative_half_width
 
 
-def _twinned(cell: Cell) -> str:
+def _without_label(cell: Cell) -> str:
     return cell_key(replace(cell, twin=False))

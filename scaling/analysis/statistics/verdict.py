@@ -1,4 +1,4 @@
-"""What a ratio comes to: `faster`, `slower`, `same` or `inconclusive`, by one rule everywhere.
+"""The verdict on a ratio: `faster`, `slower`, `same` or `inconclusive`, by one rule everywhere.
 
 Two cells that differ by less than a margin are the same for every purpose, so a ratio is compared
 with 1 ± margin and not with 1. A word other than `inconclusive` needs both the interval that is
@@ -32,7 +32,7 @@ ERROR_RATE = 0.05  # of a whole family
 RATIO = "×"
 
 # The margin is at least the A/A spread. On a machine where that is more than a tenth, two cells
-# that differ by no more than the margin are not thereby the same.
+# within the margin may still differ too much to be called the same.
 WIDEST_SAME = 0.1
 
 type Word = Literal["faster", "slower", "more", "less", "same", "inconclusive"]

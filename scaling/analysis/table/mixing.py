@@ -1,8 +1,9 @@
 """Runs of one cell that were made in different allocator states, which are never averaged.
 
-Stock asyncio on glibc's malloc runs in one of two states, three to eight times apart in speed. In
-one, every receive buffer is mapped and unmapped, so each operation faults its pages in again; in
-the other, malloc keeps the memory (DESIGN.md, Arms). Minor faults per operation show which it was.
+Stock asyncio on glibc's malloc runs in one of two states, whose speeds differ by a factor of three
+to eight. In one, every receive buffer is mapped and unmapped, so each operation faults its pages in
+again; in the other, malloc keeps the memory (DESIGN.md, Arms). Minor faults per operation show
+which it was.
 """
 
 import numpy as np

@@ -62,8 +62,8 @@ def clock_stepped(batch: Batch) -> Found:
         elif early_s[row] > MOST_EARLY_S:
             detail = f"a tick ran {early_s[row] * 1000:.0f} ms before its instant"
         else:
-            apart = f"the wall clock moved {step_s[row] * 1000:+.0f} ms against the monotonic one"
-            detail = f"{apart} (it was set, or the machine slept)"
+            moved = f"the wall clock moved {step_s[row] * 1000:+.0f} ms against the monotonic one"
+            detail = f"{moved} (it was set, or the machine slept)"
         yield row, Finding("clock-stepped", "invalid", detail)
 
 

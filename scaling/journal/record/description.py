@@ -1,4 +1,4 @@
-"""What a child prints when it is asked what it can run, and on what it runs."""
+"""The output of `--describe`: what a child can run, and its environment."""
 
 import msgspec
 

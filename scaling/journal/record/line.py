@@ -1,6 +1,6 @@
 """The lines of a journal, whatever they are of, and how they and a child's output are read.
 
-Reading is tolerant: a field that we do not know is passed over, a value that a machine could not
+Reading is tolerant: an unknown field is ignored, a value that a machine could not
 supply is None. Writing is whole: every field is written, so a journal explains itself.
 """
 

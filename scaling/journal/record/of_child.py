@@ -85,7 +85,7 @@ class Instants(msgspec.Struct, frozen=True, kw_only=True):
     """Milestones of a child, CLOCK_MONOTONIC ns. `opened` and `closed` are as scheduled.
 
     Of a finite run they are the release and the last finish. The others are when the last worker
-    had said so: imports done, warmed up, last tick taken, everything closed.
+    reported it: imports done, warmed up, last tick taken, everything closed.
     """
 
     started: int | None = None
@@ -116,7 +116,7 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True):
     others' operations. `figures` are the workload's own, with their units in their names.
 
     In a finite run a worker is released, starts its first operation and finishes its last one at
-    the instants told, and has two ticks: at its release and at its finish.
+    the recorded instants, and has two ticks: at its release and at its finish.
     """
 
     index: int

@@ -28,8 +28,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
     """The child's tree from outside: before traffic, in the window (RSS), at its end, its peak.
 
-    `pss_bytes` counts what processes of the tree share once, and asks nobody outside the tree who
-    else has it. (The kernel's PSS, which older journals have, does ask.)
+    `pss_bytes` counts what processes of the tree share once, whatever processes outside the
+    tree share it. (The kernel's PSS, in older journals, counts those, too.)
     """
 
     baseline_rss_bytes: int | None = None
@@ -41,7 +41,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Disturbance(msgspec.Struct, frozen=True, kw_only=True):
-    """What the machine did besides during a run. Fractions are of all CPUs' time.
+    """What else the machine did during a run. Fractions are of all CPUs' time.
 
     `clock_step_s` is how far wall clock and monotonic clock moved apart meanwhile.
     """

@@ -1,4 +1,4 @@
-"""The first line of a journal: what was asked, on which machine, of which builds."""
+"""The first line of a journal: the study, the machine and the builds."""
 
 from typing import Any
 
@@ -69,7 +69,7 @@ class WorkloadNote(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StudyLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="study"):
-    """The first line of a journal: what was asked, where, and of which builds.
+    """The first line of a journal: the study, the machine and the builds.
 
     `order` is the version of the order of the runs (`scaling.study.plan.order`); journals from
     before there were two do not have it.

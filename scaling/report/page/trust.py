@@ -33,11 +33,11 @@ def law_blocks(results: StudyResults) -> list[Block]:
 def noise_block(results: StudyResults) -> Block:
     """The spread of A/A pairs: equal cells, run twice in every block."""
     floor = results.floor
-    if not floor.twins:
+    if not floor.pairs:
         unknown = "No A/A pairs were run, so run-to-run noise is not known"
         return Block(words=[f"{unknown}; verdicts use a margin of ±{formats.percent(MARGIN)}."])
     rows: list[list[Cell]] = []
-    for pair in floor.twins:
+    for pair in floor.pairs:
         key = pair.key
         name = f"{key.workload} · {key.sizing} · {key.loop} · {key.arm} · {key.model}"
         farthest = floor.of(key.workload)

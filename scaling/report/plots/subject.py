@@ -10,7 +10,7 @@ from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.curves.curve import Curve
 from scaling.analysis.curves.sections import Section
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
-from scaling.analysis.statistics.noise import NO_TWINS, NoiseFloor
+from scaling.analysis.statistics.noise import NO_PAIRS, NoiseFloor
 from scaling.base import formats
 from scaling.base.vocabulary import MODELS, SIZINGS
 from scaling.journal.record import CeilingLine, StudyLine
@@ -40,7 +40,7 @@ class Subject:
     warning: str = ""
     comparisons: tuple[Compared, ...] = ()
     ceilings: tuple[CeilingLine, ...] = ()
-    floor: NoiseFloor = NO_TWINS
+    floor: NoiseFloor = NO_PAIRS
 
     @property
     def loops(self) -> list[str]:
@@ -121,7 +121,7 @@ def subject(
     warning: str = "",
     comparisons: Iterable[Compared] = (),
     ceilings: Iterable[CeilingLine] = (),
-    floor: NoiseFloor = NO_TWINS,
+    floor: NoiseFloor = NO_PAIRS,
 ) -> Subject:
     """What the figures of a section need, worked out once; `warning` begins their captions."""
     drawn = {curve.key.arm for curve in section.curves}

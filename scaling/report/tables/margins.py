@@ -46,7 +46,7 @@ def margins_across(changes: Iterable[Change]) -> list[str]:
 
 def spread_text(results: StudyResults) -> str:
     """How noisy the machine was: the A/A spread of each workload, in throughput."""
-    every = results.floor.twins
+    every = results.floor.pairs
     pairs = [each for each in every if each.key.workload not in CONTROLS] or every
     if not pairs:
         return f"Noise: no A/A pairs were run; verdicts use a margin of ±{formats.percent(MARGIN)}."

@@ -55,7 +55,7 @@ class Plan:
         return self.runs_of(self.study.blocks)
 
     def runs_of(self, blocks: int) -> list[PlannedRun]:
-        """Every run of so many blocks, of which the planned ones are the first."""
+        """Every run of the first `blocks` blocks."""
         return list(in_blocks(self.every_cell, blocks, self.study.seed, self.order))
 
     def block(self, number: int) -> list[PlannedRun]:
@@ -111,7 +111,7 @@ class Plan:
         }
 
     def require_cells(self) -> None:
-        """Make sure that at least one cell that was asked for can be run.
+        """Make sure that at least one of the study's own cells can be run.
 
         Raises:
             UsageError: every cell is refused; says the reasons.
@@ -188,7 +188,7 @@ def _every(
 
 
 def _places(entry: WorkloadEntry) -> Iterator[tuple[str, str, str, str]]:
-    """Arm, model, loop and sizing; a runtime that is no Python has its own loop alone."""
+    """Arm, model, loop and sizing; a runtime other than Python has only its own loop."""
     for arm in entry.arms or ():
         loops = (OWN_LOOP,) if arm in RUNTIMES else entry.loops or ()
         for place in itertools.product(entry.models or (), loops, entry.sizing or ()):

@@ -11,7 +11,7 @@ from scaling.study.plan.cells import EXPECTED_OVERHEAD_S, Plan
 class PlanRow:
     """Cells that differ in nothing but the number of workers; `seconds` are of all blocks.
 
-    None for a finite workload, which takes what it takes.
+    None for a finite workload: its time is not known beforehand.
     """
 
     workload: str

@@ -60,7 +60,7 @@ def reservations(plan: Plan) -> Iterator[str]:
 
 
 def _wholes(plan: Plan) -> Iterator[str]:
-    """Workloads that do more than was asked for, since their operations come in whole groups."""
+    """Workloads that round their work up to whole groups of operations."""
     found: set[str] = set()
     for cell in plan.cells:
         facts = plan.workloads[cell.workload]
