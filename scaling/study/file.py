@@ -149,7 +149,11 @@ def _values(table: object, shape: type[msgspec.Struct], where: str) -> dict[str,
     }
     for key, option in OPTIONS.items():
         if option.formerly in given:
-            given.setdefault(key, given.pop(option.formerly))
+            if key in given:
+                raise UsageError(
+                    f"{where}: {option.formerly} is an older name of {key}: give one of them"
+                )
+            given[key] = given.pop(option.formerly)
     for key in given.keys() & OPTIONS.keys():
         given[key] = OPTIONS[key].kind.check(given[key], f"{where}: {key}")
     return given

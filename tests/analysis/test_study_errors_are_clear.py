@@ -47,6 +47,10 @@ def study(text: str, options: Options) -> Study:
         ("arms = ['3.14t+gli']", "unknown setting 'gli'. Did you mean 'gil'?"),
         ("seed = ", "mine.toml: not valid TOML: "),
         ("workloads = 3", "mine.toml: workloads: expected [[workloads]] tables, got 3"),
+        (
+            "aa_pairs = true\ntwins = true",
+            "mine.toml: twins is an older name of aa_pairs: give one of them",
+        ),
         ("[[workloads]]\nnmae = 'echo'", "workload 1: unknown key 'nmae'. Did you mean 'name'?"),
         ("[[workloads]]\nworkers = [1]", "mine.toml: workload 1: the key name is missing"),
         (
