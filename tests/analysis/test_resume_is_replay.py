@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from scaling.base.errors import UsageError
 from scaling.journal.file import JournalFile
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Memory, RunLine
@@ -167,3 +168,13 @@ def test_a_journal_is_resumed_in_the_order_that_it_was_begun_in(plan: Plan) -> N
         run.cell for run in in_blocks(plan.every_cell, 2, plan.study.seed, SHUFFLED)
     ]
     assert shuffled != [run.cell for run in plan.runs]
+
+
+def test_a_journal_in_an_order_of_a_newer_version_is_not_resumed(plan: Plan) -> None:
+    newer = with_(study_line(Made()), order=NESTED + 1)
+    words = r"newer scaling \(order of runs 3, this one knows up to 2\)\. Upgrade"
+    with pytest.raises(UsageError, match=words) as caught:
+        plan.in_order_of(newer)
+    assert caught.value.exit_code == 2
+    with pytest.raises(UsageError, match=words):
+        list(in_blocks(plan.every_cell, 1, plan.study.seed, NESTED + 1))

@@ -23,7 +23,14 @@ from scaling.study.definition import Study, WorkloadEntry
 from scaling.study.plan.aa_pairs import repeats_of
 from scaling.study.plan.in_flight import in_flight, most_workers
 from scaling.study.plan.open_files import too_many_open_files
-from scaling.study.plan.order import ORDER, SHUFFLED, PlannedRun, in_blocks, one_block
+from scaling.study.plan.order import (
+    ORDER,
+    SHUFFLED,
+    PlannedRun,
+    in_blocks,
+    one_block,
+    require_known,
+)
 from scaling.study.plan.refusals import Refused, refusal
 from scaling.study.settle import facts_of, settle
 
@@ -68,8 +75,14 @@ class Plan:
         return (*self.cells, *self.repeats)
 
     def in_order_of(self, begun: StudyLine) -> "Plan":
-        """The plan in the order of a journal's first line: it is resumed as it was begun."""
-        return replace(self, order=begun.order or SHUFFLED)
+        """The plan in the order of a journal's first line: it is resumed as it was begun.
+
+        Raises:
+            UsageError: this version does not know the order.
+        """
+        order = begun.order or SHUFFLED
+        require_known(order)
+        return replace(self, order=order)
 
     def inside_s(self, cell: Cell) -> float | None:
         """Seconds of warm-up and window in a run; None where it ends when its work is done."""

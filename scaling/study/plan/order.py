@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from scaling.base.errors import UsageError
 from scaling.journal.identity import canonical
 from scaling.journal.record import Cell
 
@@ -19,12 +20,16 @@ SHUFFLED = 1  # all cells of a block shuffled as one; also of journals that name
 NESTED = 2
 ORDER = NESTED  # of studies begun now
 
-LEVELS: tuple[Callable[[Cell], str | int], ...] = (
+type Levels = Sequence[Callable[[Cell], str | int]]
+
+LEVELS: Levels = (
     lambda cell: cell.workload,
     lambda cell: f"{canonical(cell.parameters)} {cell.sizing}",
     lambda cell: cell.loop,
     lambda cell: cell.workers,
 )
+
+LEVELS_OF: dict[int, Levels] = {SHUFFLED: (), NESTED: LEVELS}
 
 
 class PlannedRun(NamedTuple):
@@ -49,18 +54,33 @@ def in_blocks(
 def one_block(
     cells: Sequence[Cell], block: int, seed: int, order: int = ORDER
 ) -> Iterator[PlannedRun]:
-    """Every cell once, in the order of this block."""
+    """Every cell once, in the order of this block.
+
+    Raises:
+        UsageError: this version does not know the order.
+    """
+    require_known(order)
     # Seeding by text and `random()` itself are the two parts of the module that Python promises to
     # keep as they are; `shuffle` and `sample` are not.
     source = random.Random(f"{seed}:{block}")
-    levels = LEVELS if order == NESTED else ()
-    for position, cell in enumerate(_shuffled(cells, levels, source)):
+    for position, cell in enumerate(_shuffled(cells, LEVELS_OF[order], source)):
         yield PlannedRun(block, position, cell)
 
 
-def _shuffled(
-    cells: Sequence[Cell], levels: Sequence[Callable[[Cell], str | int]], source: random.Random
-) -> list[Cell]:
+def require_known(order: int) -> None:
+    """Make sure that this version can put runs into an order that a journal names.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    if order not in LEVELS_OF:
+        raise UsageError(
+            f"the journal was written by a newer scaling (order of runs {order}, this one knows "
+            f"up to {max(LEVELS_OF)}). Upgrade, or choose another folder with --output DIR"
+        )
+
+
+def _shuffled(cells: Sequence[Cell], levels: Levels, source: random.Random) -> list[Cell]:
     """The cells, those alike at the first level together, and so on level by level."""
     if not levels:
         return sorted(cells, key=lambda _: source.random())
