@@ -1,5 +1,6 @@
 """How much of a study is measured in a journal, and what remains. Nothing is written."""
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -195,4 +196,5 @@ def lines(work: Work) -> Iterator[str]:
             f"{'; '.join(work.obstacles)}"
         )
     elif to_do or again:
-        yield f"resume with: scaling run --output {work.path.parent}, and the same options"
+        folder = shlex.quote(str(work.path.parent))
+        yield f"resume with: scaling run --output {folder}, and the same options"

@@ -1,6 +1,7 @@
 """The end of `scaling run`: at most 24 lines of 80 columns, whatever was measured."""
 
 import io
+import shlex
 import tomllib
 from collections.abc import Iterator
 from itertools import product
@@ -25,11 +26,16 @@ ALL = ("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t")
 HOSTILE = "[red]:boom:|`\u202e日本語" * 6
 
 
-def printed(results: StudyResults, width: int = WIDTH, encoding: str = "utf-8") -> list[str]:
+def printed(
+    results: StudyResults,
+    width: int = WIDTH,
+    encoding: str = "utf-8",
+    folder: Path = Path("results/x"),
+) -> list[str]:
     raw = io.BytesIO()
     file = io.TextIOWrapper(raw, encoding=encoding, errors="replace")
     console = Console(file=file, width=width, emoji=False, markup=False, highlight=False)
-    print_answer(results, Path("results/x"), Path("results/x/report.html"), console)
+    print_answer(results, folder, folder / "report.html", console)
     file.flush()
     return raw.getvalue().decode(encoding).splitlines()
 
@@ -76,6 +82,17 @@ def test_every_built_in_study_has_a_first_screen(file: Path, tmp_path: Path) -> 
     assert fits(lines), "\n".join(lines)
     assert any("inconclusive" in line for line in lines)
     assert lines[-1].startswith(("next:   the same with --preset", "next:   scaling doctor"))
+
+
+def test_its_commands_can_be_pasted_whatever_the_folder(tmp_path: Path) -> None:
+    results, folder = studied(tmp_path, Made(arms=ALL, blocks=6)), "my results/it's & $x"
+    commands = [
+        line.partition(":")[2].partition(" (")[0]
+        for line in printed(results, folder=Path(folder))
+        if line.startswith(("tables:", "next:"))
+    ]
+    assert ["scaling", "show", folder] in map(shlex.split, commands)
+    assert ["scaling", "claims", folder] in map(shlex.split, commands)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=name_of)

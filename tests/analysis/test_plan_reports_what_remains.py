@@ -1,7 +1,9 @@
 """`scaling plan --output DIR` says what of a study is measured, what is not, and writes nothing."""
 
+import shlex
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ import msgspec
 import pytest
 
 from scaling.cli import main
+from scaling.run.remaining_work import Row, Work, lines
+from scaling.run.time_left import Left
 from tests.support.cli import BUILD, scaling
 
 pytestmark = [pytest.mark.usefixtures("described_once"), pytest.mark.slow]
@@ -100,6 +104,14 @@ def test_what_is_missing_is_to_do(
     assert "to do: 3 runs, " in out
     assert " s left" in out
     assert "resume with: scaling run --output out" in out, out
+
+
+def test_the_command_that_resumes_can_be_pasted_whatever_the_folder() -> None:
+    row = Row(("echo",), valid=1, to_do=1, again=0, lost=0)
+    path = Path("my results/it's $x/journal.jsonl")
+    *_, last = lines(Work(path, [row], 1, 0, Left(1.0), Counter(), "", ()))
+    command = last.removeprefix("resume with: ").removesuffix(", and the same options")
+    assert shlex.split(command) == ["scaling", "run", "--output", str(path.parent)]
 
 
 def test_an_invalid_run_is_to_be_run_again_once(plan: Answer, measured: tuple[Path, Lines]) -> None:

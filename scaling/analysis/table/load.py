@@ -7,6 +7,7 @@ journal and would not fit into memory together.
 
 import gc
 import os
+import shlex
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -91,7 +92,8 @@ def read_journal(path: Source) -> Journal:
             built.add(Rows(runs, study, expected, ticks))
         frame = built.frame()
     if frame.empty:
-        raise UsageError(f"{file}: holds no run yet; `scaling run --output {file.parent}` goes on")
+        folder = shlex.quote(str(file.parent))
+        raise UsageError(f"{file}: holds no run yet; `scaling run --output {folder}` goes on")
     return Journal(file, study, frame, ceilings, notes)
 
 

@@ -3,6 +3,7 @@
 `scaling show` prints the full tables.
 """
 
+import shlex
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +36,7 @@ def print_answer(results: StudyResults, folder: Path, page: Path, console: Conso
     """
     where = {
         "page": str(page),
-        "tables": f"scaling show {folder}",
+        "tables": f"scaling show {shlex.quote(str(folder))}",
         "next": _next(results, folder),
     }
     console.print(Answer(results, LINES - len(where)))
@@ -51,7 +52,8 @@ def _next(results: StudyResults, folder: Path) -> str:
         needed = f"a verdict needs {FEWEST_FOR_INTERVAL} blocks"
         return f"the same with --preset {DEFAULT_PRESET} ({needed})"
     if len(results.study.arms) > 1:
-        return f"scaling claims {folder} (which published claims these figures support)"
+        command = f"scaling claims {shlex.quote(str(folder))}"
+        return f"{command} (which published claims these figures support)"
     return "scaling run --study compare (what freed the speed; threads or processes)"
 
 
