@@ -12,7 +12,8 @@ from collections.abc import Callable
 from scaling.journal.record import RunLine
 from scaling.machine.disturbance import MachineTimes, crowding, disturbance
 
-SHARE = 0.15  # of the time that the study still takes when it begins or is resumed
+# Of the time that the study still takes when it begins or is resumed, and that added blocks take.
+SHARE = 0.15
 MOST_WAIT_S = 10.0  # before a second attempt; noise of a machine lasts for 10 to 30 s
 SAMPLE_S = 0.5
 
@@ -52,8 +53,8 @@ class ExtraTime:
         self._share = share
 
     def grant(self, study_s: float) -> None:
-        """Allow a share of the time that the study will take."""
-        self.left_s = self._share * study_s
+        """Allow a share of the time that planned or added runs will take, besides what is left."""
+        self.left_s += self._share * study_s
 
     def allows(self, seconds: float) -> bool:
         """Take so long for a second attempt, if there is as much."""

@@ -100,7 +100,7 @@ def drive(
     blocks = blocks_begun(plan, journal.runs)
     work.add(remaining(plan.runs_of(blocks), journal.runs, judge))
     display.begin(len(journal.runs) + len(work.to_do), len(journal.runs))
-    work.begin()
+    work.grant_extra_time()
     try:
         work.do_all()
         while rule is not None:
@@ -112,6 +112,7 @@ def drive(
             more = [Attempt(run, 1) for run in plan.block(blocks)]
             display.more(len(more))
             work.add(more)
+            work.grant_extra_time()
             blocks += 1
             work.do_all()
     except KeyboardInterrupt:
@@ -148,8 +149,8 @@ class _Work:
         for line in journal.runs:
             self._time.learn(line)
 
-    def begin(self) -> None:
-        """Nothing is done yet: what is to be done says how much extra time there is."""
+    def grant_extra_time(self) -> None:
+        """Grant extra time for all runs to do; call it before the first of them is done."""
         if self._extra is not None:
             self._extra.grant(self._time.left.seconds)
 

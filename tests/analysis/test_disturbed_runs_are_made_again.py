@@ -1,6 +1,7 @@
 """A run that other load disturbed is made again at once, within a bounded extra time."""
 
 import io
+from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from scaling.run.extra_time import MOST_WAIT_S, SHARE, ExtraTime
 from scaling.run.progress import LiveLine, PlainLines
 from scaling.run.session import drive
 from scaling.study.plan.cells import Plan
+from tests.analysis.test_precision_adds_blocks_by_a_fixed_rule import enough_at
 from tests.analysis.test_resume_is_replay import Pretended, Told, believes, opened, plan
 from tests.support.fabricate import Made, journal, study_line, with_
 
@@ -82,6 +84,19 @@ def test_the_extra_time_is_bounded(plan: Plan, tmp_path: Path) -> None:
     assert machine.now_s + again_s <= SHARE * planned_s + MOST_WAIT_S + 4.0
     assert [run for run, n in zip(runs.done, runs.attempts, strict=True) if n == 1] == plan.runs
     assert (WHY, False) in told.busy_runs
+
+
+def test_added_blocks_bring_extra_time_of_their_own(plan: Plan, tmp_path: Path) -> None:
+    """Each as much as its runs cost, though the planned blocks have used up theirs."""
+    runs, machine = Pretended(), Machine(range(1000), looks=1)
+    with opened(tmp_path / "journal.jsonl") as opened_journal:
+        drive(plan, opened_journal, runs, believes, Told(), enough_at(4), machine.extra(SHARE * 4))
+    again = Counter(
+        run.block for run, n in zip(runs.done, runs.attempts, strict=True) if n == 2
+    )
+    assert sum(again[block] for block in (0, 1)) < len(plan.runs)
+    assert again[2] >= 1
+    assert again[3] >= 1
 
 
 def test_a_run_that_is_invalid_too_is_made_again_once(plan: Plan, tmp_path: Path) -> None:
