@@ -6,7 +6,6 @@ load disturbed is made once more at once (`scaling.run.extra_time`).
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 from scaling.analysis.statistics.precision_forecast import pair_scatter
@@ -165,7 +164,7 @@ class _Work:
         while self.to_do:
             attempt = self.to_do[0]
             self._do(attempt)
-            if attempt.attempt == 1 and not self._goes_on(attempt.run.block):
+            if self._another_comes_after(attempt.run.block):
                 self._tell_of_block(attempt.run.block)
 
     def _do(self, attempt: Attempt) -> None:
@@ -213,10 +212,13 @@ class _Work:
             self._time.expect(run.cell)
         return again
 
-    def _goes_on(self, block: int) -> bool:
-        """Whether a first attempt at a run of this block is to come, after a second one or not."""
-        coming = islice(self.to_do, 2)
-        return any(each.attempt == 1 and each.run.block == block for each in coming)
+    def _another_comes_after(self, block: int) -> bool:
+        """Whether the next run is the first of another block.
+
+        It is not while a disturbed run of this block is to be made again at once, nor when invalid
+        runs of all blocks are, at the end.
+        """
+        return bool(self.to_do) and self.to_do[0].attempt == 1 and self.to_do[0].run.block != block
 
     def _tell_of_block(self, block: int) -> None:
         planned = self._plan.study.blocks

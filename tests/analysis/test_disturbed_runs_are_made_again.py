@@ -68,6 +68,21 @@ def test_the_second_attempt_comes_next(plan: Plan, tmp_path: Path) -> None:
     assert [block for block, _ in told.blocks] == [0]
 
 
+def test_a_block_is_done_when_its_last_run_has_been_made_again(plan: Plan, tmp_path: Path) -> None:
+    runs, done_at = Pretended(), []
+
+    class Counting(Told):
+        def block_done(self, block: int, text: str) -> None:
+            done_at.append((block, len(runs.done)))
+
+    in_a_block = len(plan.every_cell)
+    extra = Machine({in_a_block - 1}).extra()
+    with opened(tmp_path / "journal.jsonl") as opened_journal:
+        drive(plan, opened_journal, runs, believes, Counting(), extra=extra)
+    assert runs.attempts[in_a_block] == 2
+    assert done_at == [(0, in_a_block + 1)]
+
+
 def test_a_second_attempt_that_is_disturbed_too_is_kept(plan: Plan, tmp_path: Path) -> None:
     runs, told = driven(plan, tmp_path, Machine({0, 1}))
     assert runs.attempts.count(2) == 1
@@ -91,9 +106,7 @@ def test_added_blocks_bring_extra_time_of_their_own(plan: Plan, tmp_path: Path) 
     runs, machine = Pretended(), Machine(range(1000), looks=1)
     with opened(tmp_path / "journal.jsonl") as opened_journal:
         drive(plan, opened_journal, runs, believes, Told(), enough_at(4), machine.extra(SHARE * 4))
-    again = Counter(
-        run.block for run, n in zip(runs.done, runs.attempts, strict=True) if n == 2
-    )
+    again = Counter(run.block for run, n in zip(runs.done, runs.attempts, strict=True) if n == 2)
     assert sum(again[block] for block in (0, 1)) < len(plan.runs)
     assert again[2] >= 1
     assert again[3] >= 1
