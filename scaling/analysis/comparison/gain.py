@@ -14,9 +14,8 @@ from scaling.analysis.statistics.verdict import RatioVerdict, hypothesis
 class Gain:
     """`throughput` of N workers over that of one; `of` and `over` are the two configurations.
 
-    The gain at the largest N that has a core for each worker is a primary hypothesis of the study
-    for threads without the GIL, or for every arm and model where a study has no such threads; all
-    other gains are exploratory.
+    The headline gain of each curve that the study is about is a primary hypothesis of it; all other
+    gains are exploratory.
     """
 
     key: Key
@@ -29,11 +28,16 @@ class Gain:
         """N."""
         return self.of.workers
 
+    @property
+    def is_headline(self) -> bool:
+        """Whether it is the headline gain of a curve that the study is about."""
+        return self.throughput.verdict.family == "primary"
+
 
 def gains(runs: Paired) -> Pending[list[Gain]]:
     """One for every curve with a run at N = 1, and every N above it."""
     margin = runs.margin("throughput")
-    primary = {curve.key for curve in subjects(runs)}
+    primary = {(curve.key, curve.headline_n) for curve in _subjects(runs)}
     found = []
     for curve in runs.curves:
         one, *others = (Configuration(curve.key.arm, curve.key.model, n) for n in curve.workers)
@@ -42,7 +46,7 @@ def gains(runs: Paired) -> Pending[list[Gain]]:
         hypothesis(
             runs.ratios(of, over, "throughput"),
             margin,
-            family="primary" if key in primary and of.workers == runs.telling_n else "exploratory",
+            family="primary" if (key, of.workers) in primary else "exploratory",
         )
         for key, of, over in found
     ]
@@ -54,7 +58,7 @@ def gains(runs: Paired) -> Pending[list[Gain]]:
     return Pending(hypotheses, complete)
 
 
-def subjects(runs: Paired) -> list[Curve]:
+def _subjects(runs: Paired) -> list[Curve]:
     """The curves that a study is about: threads without the GIL, or all where there are none."""
     free = free_arms(runs.arms)
     return [

@@ -18,11 +18,12 @@ from scaling.journal.record import StudyLine
 
 
 def headline_precision(frame: pd.DataFrame, study: StudyLine) -> dict[str, Estimate]:
-    """Every headline ratio of a study, by its name, each at the telling N of its section and loop.
+    """Every headline ratio of a study, by its name.
 
-    These are the speed-up of each curve and, where there are arms or models to compare, the whole
-    ladder's and threads (or interpreters) over processes. Ratios without a single value are left
-    out: more blocks would not give them one.
+    These are the speed-up of each curve at its own headline N and, where there are arms or models
+    to compare, the whole ladder's and threads (or interpreters) over processes at the headline N of
+    their section and loop. Ratios without a single value are left out: more blocks would not give
+    them one.
 
     Raises:
         UsageError: the frame holds several studies.
@@ -38,8 +39,9 @@ def _of(runs: Paired) -> dict[str, Estimate]:
     found = {}
     for curve in runs.curves:
         for point in curve.points:
-            if point.workers == n > 1:
-                found[f"{curve.key.arm} {curve.key.model}, N = {n} over 1"] = point.speedup
+            if point.workers == curve.headline_n:
+                name = f"{curve.key.arm} {curve.key.model}, N = {point.workers} over 1"
+                found[name] = point.speedup
     for ladder in ladders(runs).judged():
         if ladder.workers == n:
             found[f"{ladder.top.arm} over {ladder.bottom.arm}, N = {n}"] = ladder.headline

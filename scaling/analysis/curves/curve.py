@@ -76,3 +76,12 @@ class Curve:
     def workers(self) -> list[int]:
         """The Ns of the points, ascending."""
         return [point.workers for point in self.points]
+
+    @property
+    def headline_n(self) -> int | None:
+        """The N of the curve's headline gain: the largest that has a core for each worker, or the
+        largest where only one worker has. None where no N has a gain.
+        """
+        gains = [point for point in self.points if point.workers > 1 and point.speedup.n]
+        on_cores = [point for point in gains if point.region == "cores"]
+        return max((point.workers for point in on_cores or gains), default=None)
