@@ -5,12 +5,13 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import sysconfig
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ import psutil
 import pytest
 
 from tests.support.servers import LIMIT_S, STRICT, environment, family, gone, running_responder
-from workers.services.load.coordinator import part_of
+from workers.services.load.coordinator import _start, part_of
 from workers.services.load.options import parser, read_options
 
 pytestmark = pytest.mark.slow
@@ -27,8 +28,12 @@ FIGURES = {"mean", "p50", "p90", "p95", "p99", "p999", "max", "n"}
 QUICK = ("--seconds=1", "--warmup=0.2", "--connections=8")
 
 
-def command(*options: str) -> list[str]:
-    return [sys.executable, *STRICT, "-m", "workers.services.load", *options]
+PROGRAM = ("-m", "workers.services.load")
+GENERATOR = ("-m", "workers.services.load.generator")
+
+
+def command(*options: str, program: Sequence[str] = PROGRAM) -> list[str]:
+    return [sys.executable, *STRICT, *program, *options]
 
 
 def measured(*options: str) -> dict[str, Any]:
@@ -169,15 +174,17 @@ def test_without_instants_nothing_is_sent(responder: str) -> None:
 
 
 @contextlib.contextmanager
-def started(*options: str) -> Iterator["subprocess.Popen[str]"]:
+def started(
+    *options: str, program: Sequence[str] = PROGRAM, **variables: str
+) -> Iterator["subprocess.Popen[str]"]:
     """Start the generator with its streams in our hands; it ends with the block."""
     with subprocess.Popen(
-        command(*options),
+        command(*options, program=program),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=environment(),
+        env=environment() | variables,
         # A shell that starts us in the background has us, and so our children, ignore Ctrl-C.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     ) as load:
@@ -209,16 +216,55 @@ def test_ctrl_c_ends_it_without_a_word(responder: str) -> None:
         assert gone(members)
 
 
+# The signal goes to the other thread, so no system call of the main thread is interrupted: for it,
+# every signal arrives just before it waits.
+UNINTERRUPTED = """
+import runpy, signal, threading
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+runpy.run_module("workers.services.load", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.parametrize("waits_for", ["--seconds=600", "--instants"])
+def test_ctrl_c_just_before_a_wait_ends_it(responder: str, waits_for: str) -> None:
+    options = (responder, "--rate=50", waits_for)
+    with started(*options, program=("-c", UNINTERRUPTED)) as load:
+        members = sending(load.pid, 1)
+        if waits_for == "--instants":
+            assert load.stdout
+            assert load.stdout.readline()
+        load.send_signal(signal.SIGINT)
+        # Not communicate(): it would close standard input, which ends --instants too.
+        assert load.wait(LIMIT_S) == 130
+        out, said = load.communicate()
+        assert out == ""
+        assert quiet(said), said
+        assert gone(members)
+
+
+def test_ctrl_c_during_the_imports_ends_it_without_a_word(tmp_path: Path) -> None:
+    (tmp_path / "argparse.py").write_text("import signal; signal.raise_signal(signal.SIGINT)")
+    path = f"{tmp_path}{os.pathsep}{environment()['PYTHONPATH']}"
+    with started("http://127.0.0.1:9", "--rate=1", PYTHONPATH=path) as load:
+        assert load.communicate(timeout=LIMIT_S) == ("", "")
+        assert load.returncode == 130
+
+
+def test_ctrl_c_does_not_end_a_generator_process_during_its_imports(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
+    with _start() as process:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 1  # by the end of its standard input
+
+
 def test_ctrl_c_never_ends_a_generator_process(responder: str) -> None:
     """The coordinator ends it; one that ended first would look like one that failed."""
     part = part_of(read_options(parser(), [responder, "--rate=50"]), 0).document()
-    with subprocess.Popen(
-        [sys.executable, "-m", "workers.services.load.generator"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment(),
-    ) as process:
+    with started(program=GENERATOR) as process:
         assert process.stdin
         assert process.stdout
         print(json.dumps(part), file=process.stdin, flush=True)
@@ -231,6 +277,33 @@ def test_ctrl_c_never_ends_a_generator_process(responder: str) -> None:
             process.send_signal(signal.SIGINT)
         report = json.loads(process.stdout.readline())
         assert report["windows"][0]["offered"] > 0
+
+
+def test_a_generator_process_that_still_connects_ends_with_its_standard_input() -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        options = read_options(parser(), [url, "--rate=1", "--timeout=600"])
+        with started(program=GENERATOR) as process:
+            assert process.stdin
+            print(json.dumps(part_of(options, 0).document()), file=process.stdin, flush=True)
+            server.accept()[0].close()  # it connects; nothing else is accepted
+            out, said = process.communicate(timeout=LIMIT_S)
+            assert (process.returncode, out) == (1, "")
+            assert quiet(said), said
+
+
+@pytest.mark.parametrize("reached", [False, True])
+def test_a_generator_process_without_a_reader_ends_quietly(responder: str, reached: bool) -> None:
+    url = responder if reached else "http://127.0.0.1:9"
+    part = part_of(read_options(parser(), [url, "--rate=1"]), 0).document()
+    with started(program=GENERATOR) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        print(json.dumps(part), file=process.stdin, flush=True)
+        assert process.wait(LIMIT_S) == 1
+        assert quiet(said := process.stderr.read()), said
 
 
 @pytest.mark.parametrize("killed", [False, True])

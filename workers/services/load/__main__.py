@@ -8,22 +8,24 @@ import time
 from collections.abc import Sequence
 from itertools import pairwise
 
-from workers.services.load.coordinator import GeneratorError, generate
-from workers.services.load.options import parser, read_options
-from workers.services.load.printout import printout
-from workers.services.load.summary import summarize
-
 STDIN = 0
 CHUNK_BYTES = 4_096
 
 
 def main(arguments: Sequence[str]) -> int:
     """Load the servers; return the exit code (2: bad usage or not reached, 1: invalid result)."""
+    # Imported here, where Ctrl-C is already caught.
+    from workers.services.load.coordinator import GeneratorError, generate, wait_for_input
+    from workers.services.load.options import parser, read_options
+    from workers.services.load.printout import printout
+    from workers.services.load.summary import summarize
+
     made = parser()
     options = read_options(made, arguments)
 
     def instants() -> list[int]:
         print(json.dumps({"connections": options.connections}), flush=True)
+        wait_for_input(sys.stdin.buffer)
         read = read_instants(sys.stdin.buffer.readline())
         _end_with_stdin()
         return read

@@ -5,12 +5,14 @@ It sends nothing itself. It holds the processes' standard inputs, so they end wh
 
 import contextlib
 import json
+import select
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import IO, Any
 
 from workers.host.schedule import schedule
 from workers.services.load.options import Options
@@ -18,6 +20,7 @@ from workers.services.load.part import Part
 
 LEAD_NS = 50_000_000  # from reading the instants to the first request
 SUB_WINDOWS = 10
+WAIT_MS = 200  # for input, before Python looks for a signal again
 END_S = 15.0  # after the last instant, and for connecting besides the time-out
 
 type Document = dict[str, Any]
@@ -84,9 +87,36 @@ def part_of(options: Options, place: int) -> Part:
     )
 
 
+def wait_for_input(stream: IO[Any]) -> None:
+    """Wait until a stream can be read or has ended; none of its input is buffered.
+
+    A signal that arrives just before a blocking read does not interrupt it, so wait in short steps.
+    """
+    if sys.platform == "win32":  # pipes cannot be polled there
+        return
+    poll = select.poll()
+    poll.register(stream, select.POLLIN)
+    while not poll.poll(WAIT_MS):
+        pass
+
+
 def _start() -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "workers.services.load.generator"]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with _ctrl_c_blocked():
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+@contextlib.contextmanager
+def _ctrl_c_blocked() -> Iterator[None]:
+    """Processes started meanwhile never get Ctrl-C, not even during their imports."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _tell(process: "subprocess.Popen[str]", document: Mapping[str, Any]) -> None:
@@ -99,6 +129,7 @@ def _tell(process: "subprocess.Popen[str]", document: Mapping[str, Any]) -> None
 
 def _hear(process: "subprocess.Popen[str]") -> Document:
     assert process.stdout
+    wait_for_input(process.stdout)
     line = process.stdout.readline()
     if not line:
         code = process.wait()

@@ -7,6 +7,7 @@ and prints what it counted. When its standard input ends before that, so does it
 import asyncio
 import gc
 import json
+import os
 import platform
 import signal
 import sys
@@ -22,6 +23,7 @@ from workers.services.load.lanes import connected
 from workers.services.load.open_loop import OpenLoop
 from workers.services.load.part import Part
 from workers.services.load.requests_list import draw
+from workers.services.load.stdin_reader import read_stdin
 from workers.services.load.tally import Tally
 from workers.services.load.time_slice import ask_for_slice
 from workers.services.serving.ending import stop_requested
@@ -88,26 +90,26 @@ async def until(at_ns: int) -> None:
 
 
 async def generate() -> Report | None:
-    """Do what standard input says; None where it ended before there was anything to do."""
-    loop = asyncio.get_running_loop()
-
-    async def line() -> Any:
-        read = await loop.run_in_executor(None, sys.stdin.buffer.readline)
-        return json.loads(read) if read else None
-
-    if (document := await line()) is None:
-        return None
-    part = Part.read(document)
+    """Do what standard input says, whose end ends the process; None if it is asked to stop."""
+    stdin = read_stdin()
+    part = Part.read(json.loads(await stdin.readline()))
     slice_ns = ask_for_slice()
     lanes = await connected(part)
-    print(json.dumps({"connections": len(lanes)}), flush=True)
-    if (when := await line()) is None:
-        return None
-    requested = stop_requested(until_eof=True, signals=(signal.SIGTERM,))
+    write_line({"connections": len(lanes)})
+    when = json.loads(await stdin.readline())
+    requested = stop_requested(until_eof=False, signals=(signal.SIGTERM,))
     ended = asyncio.create_task(requested.wait())
     sending = asyncio.create_task(send(part, lanes, when["begins_ns"], when["instants_ns"]))
     await asyncio.wait([ended, sending], return_when=asyncio.FIRST_COMPLETED)
     return {**sending.result(), "slice_ns": slice_ns} if sending.done() else None
+
+
+def write_line(document: dict[str, Any]) -> None:
+    """Print for the coordinator; without it, end at once."""
+    try:
+        print(json.dumps(document), flush=True)
+    except BrokenPipeError:
+        os._exit(1)
 
 
 def main() -> int:
@@ -118,15 +120,15 @@ def main() -> int:
         with asyncio.Runner(loop_factory=new_event_loop) as runner:
             report = runner.run(generate())
     except ConnectionError as error:
-        print(json.dumps({"failed": str(error)}), flush=True)
+        write_line({"failed": str(error)})
         return 1
     except ModuleNotFoundError as error:
         reason = f"{error.name} is not installed; get it with: pip install {error.name}"
-        print(json.dumps({"failed": reason}), flush=True)
+        write_line({"failed": reason})
         return 1
     if report is None:
         return 1
-    print(json.dumps(report), flush=True)
+    write_line(report)
     return 0
 
 
