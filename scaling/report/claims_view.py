@@ -1,4 +1,4 @@
-"""Judged claims for a terminal and as Markdown: theirs and ours side by side, source by source."""
+"""Judged claims for a terminal and as Markdown, grouped by source: their figure beside ours."""
 
 import re
 from collections import Counter
@@ -12,7 +12,9 @@ from rich.text import Text
 from scaling.analysis.claims.amounts import with_unit
 from scaling.analysis.claims.claim import Source
 from scaling.analysis.claims.judging import UNTESTED, WORDS, JudgedClaim, Word
+from scaling.analysis.claims.rules import FAMILY
 from scaling.analysis.statistics.estimate import bounds_kind
+from scaling.analysis.statistics.families import CORRECTIONS
 from scaling.base import formats
 
 STYLES: dict[Word, str] = {
@@ -92,13 +94,13 @@ def counts(judged: Sequence[JudgedClaim]) -> str:
 
 
 def figures_note(judged: Sequence[JudgedClaim]) -> str:
-    """What stands beside our figures, and that the tests are one family; empty without figures."""
+    """What the brackets show and how the tests are corrected; empty without figures."""
     spread = bounds_kind(figure.estimate for each in judged for figure in each.ours)
     if not spread:
         return ""
     return (
-        f"In brackets the {spread}. A verdict is given only where it is "
-        "significant, with Holm's correction over the tests of all claims."
+        f"In brackets the {spread}. A verdict is given only where it is significant "
+        f"after {CORRECTIONS[FAMILY].name} correction over the tests of all claims (5 %)."
     )
 
 

@@ -72,7 +72,7 @@ def made_like(file: Path, blocks: int) -> Made:
         models=document.get("models", ["threads", "processes"]),
         workers=(1, 2, 4),
         blocks=blocks,
-        twins=True,
+        aa_pairs=True,
     )
 
 
@@ -109,7 +109,7 @@ def test_it_has_ratios_memory_controls_noise_and_a_curve(tmp_path: Path) -> None
         models=("threads", "processes"),
         workers=(1, 2),
         blocks=8,
-        twins=True,
+        aa_pairs=True,
     )
     text = "\n".join(printed(studied(tmp_path, made)))
     for expected in (

@@ -93,14 +93,14 @@ def test_where_the_margin_is_too_wide_it_is_the_reason() -> None:
 
 
 def test_the_margin_is_the_studys_own(tmp_path: Path) -> None:
-    """With twins that come out 10 % apart, loops that are 5 % apart are not told apart."""
+    """With A/A pairs that differ by 10 %, a difference of 5 % decides nothing."""
     speeds = {("3.14t", "threads", 2): 1.0, ("3.14", "threads", 2): 1.05}
     asked: dict[str, Any] = {"speeds": speeds, "arms": ("3.14", "3.14t"), "workers": (2,)}
     rule = "same = true\nover = { arm = '3.14t' }"
     told = claim(rule, cell=CELL.replace("3.14t", "3.14"), measure="throughput_per_s")
     calm = study(tmp_path / "calm", **asked)
     assert judged(calm, told).word == "does not hold"
-    noisy = study(tmp_path / "noisy", twins=True, noise=0.03, **asked)
+    noisy = study(tmp_path / "noisy", aa_pairs=True, noise=0.03, **asked)
     found = judged(noisy, told)
     assert found.ours[0].margin > 0.02
     assert found.word != "does not hold"

@@ -106,7 +106,7 @@ def test_rows_name_what_they_are_of_and_over(tmp_path: Path) -> None:
 
 
 def test_rows_bear_their_verdicts(tmp_path: Path) -> None:
-    made = Made(arms=LADDER, models=("threads", "processes"), blocks=8, twins=True)
+    made = Made(arms=LADDER, models=("threads", "processes"), blocks=8, aa_pairs=True)
     study = studied(tmp_path, made)
     rows = comparison_rows(StudyResults.of(study))
     floor = noise_floor(study.frame, study.study)

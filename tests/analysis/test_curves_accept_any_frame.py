@@ -20,7 +20,9 @@ from tests.support.fabricate import Made, journal, studied
 
 pytestmark = pytest.mark.slow
 
-MADE = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), blocks=7, twins=True, ticks=2)
+MADE = Made(
+    arms=("3.14", "3.14t"), models=("threads", "processes"), blocks=7, aa_pairs=True, ticks=2
+)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Two studies side by side: what is not alike, not valid or not there is told with the figures."""
+"""Two studies side by side: differences, invalid runs and missing cells stand with the figures."""
 
 import io
 from collections.abc import Callable
@@ -24,39 +24,39 @@ def studied(file: Path, made: Made | None = None, change: Change | None = None) 
     return read_journal(write(journal(made or Made(), change), file))
 
 
-def held(then: Journal, now: Journal) -> Across:
+def compared(then: Journal, now: Journal) -> Across:
     return across((then.frame, then.study), (now.frame, now.study))
 
 
-def told(found: Across) -> str:
+def text_of(found: Across) -> str:
     return comparison_markdown(across_chapters(found, "old", "new"))
 
 
-def asked(study: Journal, **changes: Any) -> Journal:
+def with_options(study: Journal, **changes: Any) -> Journal:
     line = msgspec.structs.replace(study.study, study=study.study.study | changes)
     return Journal(study.path, line, study.frame, [], [])
 
 
 def test_brackets_and_counts_are_explained(tmp_path: Path) -> None:
-    few = told(held(*[studied(tmp_path / "j.jsonl")] * 2))
+    few = text_of(compared(*[studied(tmp_path / "j.jsonl")] * 2))
     assert "Medians with range of 3 runs, ratios unpaired: too few for a verdict." in few
     assert "| asyncio · 3.14t · threads · 3, 3 runs | 1 |" in few
-    many = told(held(*[studied(tmp_path / "j.jsonl", Made(blocks=8))] * 2))
+    many = text_of(compared(*[studied(tmp_path / "j.jsonl", Made(blocks=8))] * 2))
     assert "Medians with 95 % interval over 8 blocks, ratios unpaired." in many
     assert "too few" not in many
 
 
 def test_the_margin_of_the_verdicts_is_reported(tmp_path: Path) -> None:
     few = studied(tmp_path / "j.jsonl")
-    assert "margin" not in told(held(few, few))
+    assert "margin" not in text_of(compared(few, few))
     many = studied(tmp_path / "j.jsonl", Made(blocks=8))
-    assert "Verdicts use a margin of ±2 % in throughput and ±2 % in memory" in told(
-        held(many, many)
+    assert "Verdicts use a margin of ±2 % in throughput and ±2 % in memory" in text_of(
+        compared(many, many)
     )
-    noisy = studied(tmp_path / "j.jsonl", Made(blocks=8, noise=0.2, twins=True))
-    heeded = held(many, noisy).changes[0].throughput.verdict.margin
-    assert heeded > 0.02
-    assert f"a margin of ±{formats.percent(heeded)} in throughput" in told(held(many, noisy))
+    noisy = studied(tmp_path / "j.jsonl", Made(blocks=8, noise=0.2, aa_pairs=True))
+    margin = compared(many, noisy).changes[0].throughput.verdict.margin
+    assert margin > 0.02
+    assert f"a margin of ±{formats.percent(margin)} in throughput" in text_of(compared(many, noisy))
 
 
 def test_no_figure_is_cut_at_80_columns(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_no_figure_is_cut_at_80_columns(tmp_path: Path) -> None:
     speeds = {(arms[0], model, n): 4.0 + n for model in models for n in (1, 16)}
     made = Made(arms=arms, models=models, workers=(1, 16), speeds=speeds, noise=0.05)
     study = studied(tmp_path / "j.jsonl", made)
-    found = held(study, study)
+    found = compared(study, study)
     console = Console(file=io.StringIO(), width=80, color_system=None)
     console.print(Comparison(across_chapters(found, "old", "new")))
     assert isinstance(console.file, io.StringIO)
@@ -78,7 +78,7 @@ def test_no_figure_is_cut_at_80_columns(tmp_path: Path) -> None:
 
 def test_doubts_of_both_come_first_even_if_each_has_one_arm(tmp_path: Path) -> None:
     then, now = studied(tmp_path / "a.jsonl"), studied(tmp_path / "b.jsonl")
-    opening, *_ = across_chapters(held(then, now), "old", "new")
+    opening, *_ = across_chapters(compared(then, now), "old", "new")
     assert [words.partition(": compute")[0] for words in opening.words[:2]] == [
         "old: Controls missing",
         "new: Controls missing",
@@ -93,7 +93,7 @@ def test_runs_that_are_not_simply_valid_are_listed(tmp_path: Path) -> None:
         return with_(run, disturbance__throttled_s=0.5) if not run.block else run
 
     then = studied(tmp_path / "a.jsonl", change=stolen)
-    text = told(held(then, studied(tmp_path / "b.jsonl", change=throttled)))
+    text = text_of(compared(then, studied(tmp_path / "b.jsonl", change=throttled)))
     assert "old: 3 runs suspect (machine-busy): echo · weak · asyncio · 3.14t · threads" in text
     assert "new: 3 runs invalid (throttled): " in text
     assert "and 2 more cells" in text
@@ -108,18 +108,18 @@ def test_a_cell_without_a_valid_run_on_one_side_is_named(tmp_path: Path) -> None
     whole, lacking = studied(tmp_path / "a.jsonl"), studied(tmp_path / "b.jsonl", change=throttled)
     cell = "echo · weak · asyncio · 3.14t · threads · N = 2"
     for pair, side in (((whole, lacking), "later"), ((lacking, whole), "earlier")):
-        found = held(*pair)
+        found = compared(*pair)
         assert [change.workers for change in found.changes] == [1, 4]
-        assert f"Left out, 1 cell without a valid run in the {side}: {cell}." in told(found)
+        assert f"Left out, 1 cell without a valid run in the {side}: {cell}." in text_of(found)
 
 
 def test_memory_of_two_kinds_has_no_ratio(tmp_path: Path) -> None:
     made = Made(models=("processes",))
     then = studied(tmp_path / "a.jsonl", made, lambda run: with_(run, memory__pss_bytes=None))
-    found = held(then, studied(tmp_path / "b.jsonl", made))
+    found = compared(then, studied(tmp_path / "b.jsonl", made))
     assert {change.memory_kinds for change in found.changes} == {("RSS", "PSS")}
     assert {change.memory.n for change in found.changes} == {0}
-    assert "Memory is blank where one study has PSS and the other RSS." in told(found)
+    assert "Memory is blank where one study has PSS and the other RSS." in text_of(found)
 
 
 @pytest.mark.parametrize(("began", "warned"), [("2026-11-20T19:00:00Z", True), ("2026", False)])
@@ -128,7 +128,7 @@ def test_studies_named_in_the_wrong_order_are_reported(
 ) -> None:
     now = studied(tmp_path / "j.jsonl")
     line = msgspec.structs.replace(now.study, started_at=began)
-    text = told(held(Journal(now.path, line, now.frame, [], []), now))
+    text = text_of(compared(Journal(now.path, line, now.frame, [], []), now))
     assert ("swap them" in text) is warned
 
 
@@ -136,20 +136,21 @@ def test_what_changes_no_cell_is_no_difference(tmp_path: Path) -> None:
     study = studied(tmp_path / "j.jsonl")
     entry = {"name": "echo", "sizing": ["weak"], "workers": [1, 2]}
     more = {"name": "echo", "sizing": ["weak", "strong"], "workers": [1, 2, 4]}
-    then = asked(study, workers=[1, 2], models=["threads"], workloads=[entry])
-    other = asked(
+    then = with_options(study, workers=[1, 2], models=["threads"], workloads=[entry])
+    other = with_options(
         study,
         workers=[1],
         models=["processes"],
         loops=["uvloop"],
         workloads=[entry | {"workers": [1]}],
     )
-    assert held(then, other).differences == ()
-    assert held(asked(study, twins=True), asked(study, aa_pairs=True)).differences == ()  # renamed
-    strong = asked(study, sizing=["strong"], workloads=[more])
-    assert held(strong, strong).differences == ()
-    fewer = asked(study, workloads=[more | {"workers": [1, 2]}])
-    assert held(fewer, strong).differences == ("the study (workers)",)
+    assert compared(then, other).differences == ()
+    formerly, now = with_options(study, twins=True), with_options(study, aa_pairs=True)
+    assert compared(formerly, now).differences == ()
+    strong = with_options(study, sizing=["strong"], workloads=[more])
+    assert compared(strong, strong).differences == ()
+    fewer = with_options(study, workloads=[more | {"workers": [1, 2]}])
+    assert compared(fewer, strong).differences == ("the study (workers)",)
 
 
 def test_another_allocator_state_is_reported(tmp_path: Path) -> None:
@@ -163,9 +164,9 @@ def test_another_allocator_state_is_reported(tmp_path: Path) -> None:
 
     made = Made(arms=("3.14",), workers=(1, 2))
     then, now = studied(tmp_path / "a.jsonl", made), studied(tmp_path / "b.jsonl", made, keeping)
-    found = held(then, now)
+    found = compared(then, now)
     assert [(change.workers, change.is_across_states) for change in found.changes] == [
         (1, False),
         (2, True),
     ]
-    assert "In another allocator state than before" in told(found)
+    assert "In another allocator state than before" in text_of(found)

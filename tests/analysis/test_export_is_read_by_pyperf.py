@@ -89,15 +89,15 @@ def test_a_value_is_the_seconds_of_an_operation_of_all_workers(tmp_path: Path) -
 
 
 def test_only_runs_that_count_are_values(tmp_path: Path) -> None:
-    """Neither twins nor invalid runs, and of a run made again the last attempt."""
+    """Neither A/A duplicates nor invalid runs, and of a run made again the last attempt."""
 
     def first_throttled(run: RunLine) -> RunLine:
         return with_(run, disturbance__throttled_s=0.5) if run.block == 0 else run
 
-    lines = journal(Made(workers=(1, 2), twins=True), first_throttled)
+    lines = journal(Made(workers=(1, 2), aa_pairs=True), first_throttled)
     again = [
         with_(line, attempt=2)
-        for line in journal(Made(workers=(1, 2), twins=True))
+        for line in journal(Made(workers=(1, 2), aa_pairs=True))
         if isinstance(line, RunLine) and line.block == 1 and not line.cell.twin
     ]
     study = read_journal(write([*lines, *again], tmp_path / "j.jsonl"))

@@ -17,7 +17,7 @@ from scaling.report.export.formats import FORMATS, export
 from scaling.report.tables.export import markdown
 from tests.support.fabricate import Made, studied, with_
 
-MADE = Made(arms=("3.14", "3.14t"), workers=(1, 2), blocks=2, twins=True)
+MADE = Made(arms=("3.14", "3.14t"), workers=(1, 2), blocks=2, aa_pairs=True)
 OBJECTS = [name for name, column in COLUMNS.items() if column.dtype == OBJECT]
 
 

@@ -29,7 +29,7 @@ MADE = Made(
     blocks=6,
     noise=0.05,
     ticks=4,
-    twins=True,
+    aa_pairs=True,
 )
 ECHO: dict[str, Any] = {
     "workload": "echo",
@@ -171,7 +171,7 @@ def test_it_says_in_words_what_it_is(
 
 
 def test_what_is_made_again_counts_and_duplicates_do_not(tmp_path: Path) -> None:
-    asked = Made(workers=(1,), blocks=2, twins=True, noise=0.0)
+    asked = Made(workers=(1,), blocks=2, aa_pairs=True, noise=0.0)
     lines = journal(asked, lambda run: slower(run, 2.0) if run.cell.twin else run)
     first = next(line for line in lines if isinstance(line, RunLine) and not line.cell.twin)
     lines[lines.index(first)] = with_(first, disturbance__throttled_s=0.5)

@@ -54,14 +54,14 @@ def test_aa_pairs_give_the_noise_of_a_ratio(noise: float) -> None:
         ticks=2,
         noise=noise,
         tick_noise=0,
-        twins=True,
+        aa_pairs=True,
     )
     # Two runs a ratio; 180 ratios tell the root mean square to 5 %, and five times that is never.
     assert pair_scatter(runs_of(made), believes) == pytest.approx(math.sqrt(2) * noise, rel=0.27)
 
 
 def test_scatter_is_the_root_mean_square_of_the_logarithms() -> None:
-    runs = runs_of(Made(workers=(2,), blocks=2, ticks=1, noise=0, tick_noise=0, twins=True))
+    runs = runs_of(Made(workers=(2,), blocks=2, ticks=1, noise=0, tick_noise=0, aa_pairs=True))
 
     def faster(run: RunLine, factor: float) -> RunLine:
         assert run.record is not None
@@ -80,14 +80,14 @@ def test_scatter_is_the_root_mean_square_of_the_logarithms() -> None:
 def test_invalid_or_single_runs_give_no_noise() -> None:
     assert math.isnan(pair_scatter([], believes))
     assert math.isnan(pair_scatter(runs_of(Made()), believes))
-    runs = runs_of(Made(workers=(2,), blocks=1, twins=True))
+    runs = runs_of(Made(workers=(2,), blocks=1, aa_pairs=True))
     assert pair_scatter(runs, believes) > 0
     assert math.isnan(pair_scatter(runs, lambda run: run.cell.twin))
     assert math.isnan(pair_scatter(runs, lambda run: not run.cell.twin))
 
 
 def test_the_last_attempt_counts() -> None:
-    first, second = runs_of(Made(workers=(2,), blocks=1, twins=True))
+    first, second = runs_of(Made(workers=(2,), blocks=1, aa_pairs=True))
     failed = with_(first, record=None, outcome="crashed")
     again = with_(first, attempt=2)
     assert pair_scatter([failed, second, again], believes) == pair_scatter(

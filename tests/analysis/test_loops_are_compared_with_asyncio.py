@@ -27,7 +27,7 @@ from tests.support.verdicts import verdicts
 
 FACTOR = LOOP_FACTORS["uvloop"]
 TITLE = "What the loop changed: over asyncio"
-ONE_ARM = Made(loops=("asyncio", "uvloop"), workers=(1, 2, 4), blocks=8, noise=0.002, twins=True)
+ONE_ARM = Made(loops=("asyncio", "uvloop"), workers=(1, 2, 4), blocks=8, noise=0.002, aa_pairs=True)
 ARMS = Made(
     arms=("3.14", "3.14t"),
     models=("threads", "processes"),

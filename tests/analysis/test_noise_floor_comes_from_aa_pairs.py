@@ -1,4 +1,4 @@
-"""The noise floor is what twins make of it: they are in no other figure, and no margin is below."""
+"""The noise floor comes from A/A pairs, which are in no other figure; no margin is below it."""
 
 import math
 from collections.abc import Callable
@@ -55,19 +55,21 @@ def apart(factor: float) -> Callable[[RunLine], RunLine]:
 def test_it_is_the_distance_of_aa_pairs_whichever_is_the_faster(
     tmp_path: Path, factor: float, blocks: int
 ) -> None:
-    made = Made(twins=True, noise=0, tick_noise=0, blocks=blocks)
+    made = Made(aa_pairs=True, noise=0, tick_noise=0, blocks=blocks)
     found = floor_of(studied(tmp_path / "j.jsonl", made, apart(factor)))
     assert found.of("echo") == pytest.approx(0.05, rel=0.01)
     assert found.of("echo", "cpu_s_per_op") == pytest.approx(0.05, rel=0.01)
     assert found.margin("echo") == found.of("echo") == found.of("echo", "speedup")
-    (twins,) = found.pairs
-    assert twins.ratios["throughput"].point == pytest.approx(factor, rel=0.001)
-    assert (twins.workers, twins.key.workload) == (2, "echo")
+    (pair,) = found.pairs
+    assert pair.ratios["throughput"].point == pytest.approx(factor, rel=0.001)
+    assert (pair.workers, pair.key.workload) == (2, "echo")
 
 
 def test_it_reaches_as_far_as_the_interval_or_with_few_blocks_the_range(tmp_path: Path) -> None:
     for blocks in (3, 8):
-        study = studied(tmp_path / f"{blocks}.jsonl", Made(twins=True, noise=0.03, blocks=blocks))
+        study = studied(
+            tmp_path / f"{blocks}.jsonl", Made(aa_pairs=True, noise=0.03, blocks=blocks)
+        )
         frame = study.frame[study.frame["workers"] == 2].set_index(["block", "twin"])
         rates = frame["throughput_per_s"].unstack("twin")
         ratio = median(rates[True] / rates[False], "×")
@@ -76,7 +78,7 @@ def test_it_reaches_as_far_as_the_interval_or_with_few_blocks_the_range(tmp_path
 
 
 def test_no_margin_is_below_2_percent(tmp_path: Path) -> None:
-    quiet = floor_of(studied(tmp_path / "j.jsonl", Made(twins=True, noise=0, tick_noise=0)))
+    quiet = floor_of(studied(tmp_path / "j.jsonl", Made(aa_pairs=True, noise=0, tick_noise=0)))
     assert quiet.of("echo") < 0.001
     assert quiet.margin("echo") == 0.02
     assert NO_PAIRS.margin("echo") == 0.02
@@ -89,7 +91,7 @@ def test_a_workload_without_aa_pairs_has_the_largest_floor_of_the_study(tmp_path
             slowed(run, {"echo": 1.1, "compute": 1.04}[run.cell.workload]) if run.cell.twin else run
         )
 
-    made = Made(variants=BOTH, twins=True, noise=0, tick_noise=0)
+    made = Made(variants=BOTH, aa_pairs=True, noise=0, tick_noise=0)
     found = floor_of(studied(tmp_path / "j.jsonl", made, change))
     assert [each.key.workload for each in found.pairs] == ["echo", "compute"]
     assert found.of("compute") == pytest.approx(0.04, rel=0.01)
@@ -102,7 +104,7 @@ def test_invalid_runs_are_in_no_figure(tmp_path: Path) -> None:
             return run
         return with_(slowed(run, 5), disturbance__throttled_s=0.5)
 
-    made = Made(twins=True, noise=0, tick_noise=0)
+    made = Made(aa_pairs=True, noise=0, tick_noise=0)
     found = floor_of(studied(tmp_path / "some.jsonl", made, change))
     assert found.pairs[0].ratios["throughput"].n == 2
     assert found.of("echo") < 0.001
@@ -118,7 +120,7 @@ def test_memory_has_a_floor_of_its_own(tmp_path: Path) -> None:
         more = round((run.memory.rss_bytes or 0) * 1.07)
         return with_(run, memory__rss_bytes=more) if run.cell.twin else run
 
-    found = floor_of(studied(tmp_path / "j.jsonl", Made(twins=True, noise=0), change))
+    found = floor_of(studied(tmp_path / "j.jsonl", Made(aa_pairs=True, noise=0), change))
     assert found.of("echo", "RSS") == found.of("echo", "memory") == pytest.approx(0.07, abs=0.02)
     assert found.of("echo", "PSS") < 0.03
     assert found.of("echo") < 0.03
@@ -134,7 +136,7 @@ def test_aa_pairs_are_in_no_other_figure(tmp_path: Path) -> None:
             return run
         return with_(slowed(run, 10), disturbance__throttled_s=0.5 * (run.block == 0))
 
-    made = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), twins=True)
+    made = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), aa_pairs=True)
     study = studied(tmp_path / "j.jsonl", made, change)
     assert study.frame["twin"].sum() == made.blocks
     without = study.frame[~study.frame["twin"]]
@@ -151,21 +153,21 @@ def test_an_invalid_duplicate_is_listed_as_one(tmp_path: Path) -> None:
     def change(run: RunLine) -> RunLine:
         return with_(run, disturbance__throttled_s=0.5) if run.cell.twin else run
 
-    study = studied(tmp_path / "j.jsonl", Made(twins=True), change)
+    study = studied(tmp_path / "j.jsonl", Made(aa_pairs=True), change)
     (listed,) = run_issues(study.frame)
     assert listed.cell == "echo · weak · asyncio · 3.14t · threads · N = 2 · A/A pair"
     assert (listed.validity, listed.runs, listed.reasons) == ("invalid", 3, "throttled")
 
 
 def test_verdicts_use_it(tmp_path: Path) -> None:
-    """4 % faster is faster, unless twins are 8 % apart; if they are 15 %, nothing can be told."""
-    made = Made(twins=True, blocks=8, noise=0.002, tick_noise=0)
+    """4 % faster is faster, unless A/A pairs differ by 8 %; if by 15 %, all is inconclusive."""
+    made = Made(aa_pairs=True, blocks=8, noise=0.002, tick_noise=0)
     then = studied(tmp_path / "then.jsonl", made)
     words = {}
-    for name, twins in (("quiet", 1.0), ("noisy", 1.08), ("useless", 1.15)):
+    for name, spread in (("quiet", 1.0), ("noisy", 1.08), ("useless", 1.15)):
 
-        def change(run: RunLine, twins: float = twins) -> RunLine:
-            return slowed(run, 1.04 * (twins if run.cell.twin else 1))
+        def change(run: RunLine, spread: float = spread) -> RunLine:
+            return slowed(run, 1.04 * (spread if run.cell.twin else 1))
 
         now = studied(tmp_path / f"{name}.jsonl", made, change)
         found = across((then.frame, then.study), (now.frame, now.study))
@@ -185,7 +187,7 @@ RATIO = st.floats(0.5, 2) | st.sampled_from([math.nan, math.inf, 1.0])
 
 @given(st.lists(st.lists(RATIO, max_size=9), max_size=3))
 def test_any_aa_pairs_have_a_floor_or_none(ratios: list[list[float]]) -> None:
-    """None, one, several twins; no block, one, few, all alike, NaN."""
+    """None, one, several pairs; no block, one, few, all alike, NaN."""
     key = Key("made", "echo", "{}", "weak", "asyncio", "3.14t", "threads")
     estimates = [median(each, "×") for each in ratios]
     pairs = tuple(AAPair(key, 2, dict.fromkeys(MEASURES, each)) for each in estimates)

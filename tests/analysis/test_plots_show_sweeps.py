@@ -57,7 +57,7 @@ def key_of(sheet: Sheet) -> list[str]:
 
 
 def test_every_run_is_a_dot_at_its_value_and_every_n_a_line(tmp_path: Path) -> None:
-    study = studied(tmp_path, Made(variants=SIZES, loops=("asyncio", "uvloop"), twins=True))
+    study = studied(tmp_path, Made(variants=SIZES, loops=("asyncio", "uvloop"), aa_pairs=True))
     (sheet,) = drawn(study).values()
     assert sheet.title == "echo: throughput by payload_bytes"
     for axes, loop in zip(sheet.all_panels, ("asyncio", "uvloop"), strict=True):
@@ -91,7 +91,7 @@ def test_the_most_workers_have_the_colour_of_the_arm(tmp_path: Path) -> None:
 
 
 def test_words_stand_side_by_side_and_nothing_joins_them(tmp_path: Path) -> None:
-    study = studied(tmp_path, Made(variants=RUNGS, workers=(1, 2), blocks=2, twins=True))
+    study = studied(tmp_path, Made(variants=RUNGS, workers=(1, 2), blocks=2, aa_pairs=True))
     (sheet,) = drawn(study).values()
     ((axes,),) = sheet.panels
     assert [tick.get_text() for tick in axes.get_xticklabels()] == [

@@ -1,4 +1,4 @@
-"""The A/A band is in every plot, as wide as the twins are apart, and the key says how wide."""
+"""The A/A band is in every plot, as wide as the A/A pairs differ, and the key says how wide."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from scaling.report.plots.style import RC
 from tests.support.fabricate import Made, journal, studied, write
 
 ALL = {plot.name: plot.draw for plot in PLOTS}
-MADE = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), twins=True, noise=0.02)
+MADE = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), aa_pairs=True, noise=0.02)
 CROWDED = Made(
     arms=("3.14", "3.14+mimalloc", "3.14t"),
     models=("threads", "processes", "interpreters"),

@@ -169,7 +169,7 @@ def test_headline_ratios_are_speed_ups_the_whole_ladder_and_threads_over_process
         arms=("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t"),
         models=("threads", "processes"),
         blocks=6,
-        twins=True,
+        aa_pairs=True,
     )
     runs = [line for line in journal(made) if isinstance(line, RunLine)]
     found = headline_precision(live_frame(runs, study_line(made)), study_line(made))
@@ -183,9 +183,9 @@ def test_headline_ratios_are_speed_ups_the_whole_ladder_and_threads_over_process
 
 
 def test_they_are_of_the_frame_that_the_journal_will_give(tmp_path: Path) -> None:
-    lines = journal(Made(arms=("3.14", "3.14t"), blocks=6, twins=True))
+    lines = journal(Made(arms=("3.14", "3.14t"), blocks=6, aa_pairs=True))
     runs = [line for line in lines if isinstance(line, RunLine)]
-    head = study_line(Made(arms=("3.14", "3.14t"), blocks=6, twins=True))
+    head = study_line(Made(arms=("3.14", "3.14t"), blocks=6, aa_pairs=True))
     whole = load(write(lines, tmp_path / "journal.jsonl"))
     pd.testing.assert_frame_equal(live_frame(runs, head), whole)
 

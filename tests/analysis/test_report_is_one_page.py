@@ -106,7 +106,7 @@ COMPARED = Made(
     models=("threads", "processes"),
     workers=(1, 2),
     blocks=8,
-    twins=True,
+    aa_pairs=True,
 )
 
 STUDIES: dict[str, tuple[Made, Callable[[RunLine], RunLine] | None]] = {

@@ -105,15 +105,17 @@ def test_a_verdict_has_its_reason_and_its_margin() -> None:
 
 
 @pytest.mark.parametrize(
-    ("twins", "told"),
+    ("aa_pairs", "told"),
     [(True, ": the A/A spread, and at least"), (False, ": there are no A/A pairs, so")],
 )
-def test_verdicts_come_with_their_margin(tmp_path: Path, twins: bool, told: str) -> None:
-    made = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), blocks=8, twins=twins)
+def test_verdicts_come_with_their_margin(tmp_path: Path, aa_pairs: bool, told: str) -> None:
+    made = Made(
+        arms=("3.14", "3.14t"), models=("threads", "processes"), blocks=8, aa_pairs=aa_pairs
+    )
     (words,) = margins(compared(tmp_path, made))
     assert words.startswith("Verdicts use a margin of ±")
     assert told in words
-    few = Made(arms=("3.14", "3.14t"), twins=twins)
+    few = Made(arms=("3.14", "3.14t"), aa_pairs=aa_pairs)
     assert margins(compared(tmp_path, few)) == []
 
 

@@ -57,8 +57,8 @@ class Made:
     """What to fabricate. `noise` is the relative standard deviation of a run's throughput.
 
     `speeds` gives what an (arm, model, N) does, in multiples of the workload's rate, in place of
-    the crude model; `tick_noise` is the unevenness of a worker's ticks. With `twins` every workload
-    has one, as in a real study.
+    the crude model; `tick_noise` is the unevenness of a worker's ticks. With `aa_pairs` every
+    workload has an A/A pair, as in a real study.
     """
 
     name: str = "made"
@@ -77,7 +77,7 @@ class Made:
     tick_noise: float = 0.02
     speeds: Mapping[tuple[str, str, int], float] = field(default_factory=dict)
     seed: int = 1
-    twins: bool = False
+    aa_pairs: bool = False
 
 
 def region(n: int, made: Made) -> Region:
@@ -92,7 +92,7 @@ def journal(made: Made, change: Callable[[RunLine], RunLine] | None = None) -> l
     lines: list[Line] = [study_line(made)]
     for block in range(made.blocks):
         cells = list(cells_of(made))
-        cells += repeats_of(cells) if made.twins else ()
+        cells += repeats_of(cells) if made.aa_pairs else ()
         rng.shuffle(cells)
         for position, cell in enumerate(cells):
             run = run_line(made, cell, rng, block=block, position=position)

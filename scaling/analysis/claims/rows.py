@@ -13,11 +13,12 @@ COLUMNS = (
 
 
 def table(judged: Sequence[JudgedClaim]) -> pd.DataFrame:
-    """One row a claim; of a row of cells one for each figure.
+    """One row per claim, or one per figure where a claim compares several cells.
 
-    `ours` is the median with its bounds `low` and `high` over `n` blocks, in `unit`, of `what` in
-    the folder `study`; NaN and empty where the claim cannot be tested. `builds_differ` in what else
-    the builds differ, `run` is the command that measures what is missing.
+    `ours` is the median of `what` over `n` blocks of the study in the folder `study`, in `unit`,
+    with its bounds `low` and `high`; NaN and empty where the claim cannot be tested.
+    `builds_differ` names other differences between the builds. `run` is the command that measures
+    what is missing.
     """
     return pd.DataFrame([row for each in judged for row in _rows(each)], columns=list(COLUMNS))
 

@@ -1,8 +1,8 @@
-"""The rules of claims as questions to figures, each with the answer that a claim needs.
+"""The rule of a claim as tests of its figures, each with the result that the claim needs.
 
-A claim is decided as a check of the gate is: the figure over its bound is compared with 1
-(`scaling.analysis.statistics.verdict`). A claim holds if all its answers are as it needs them, and
-does not if one is proven to be another.
+A claim is decided like a check of the gate: the figure is divided by its bound and compared with 1
+(`scaling.analysis.statistics.verdict`). A claim holds if every test gives the needed result, and
+does not hold if one of them rules that result out.
 """
 
 import math
@@ -30,9 +30,10 @@ FAMILY: Family = "exploratory"
 
 @dataclass(frozen=True, slots=True)
 class ClaimTest:
-    """One question of a claim: `value` is to be above or below `bound`, or the same as 1.
+    """One test of a claim: whether `value` is above or below `bound`, or the same as 1.
 
-    `question` is about the value over its bound; of a ratio against 1 ± margin `bound` is empty.
+    `question` is about the value divided by its bound. `bound` is empty where a ratio is compared
+    with 1 ± margin.
     """
 
     value: Estimate
@@ -41,15 +42,15 @@ class ClaimTest:
     bound: str = ""
 
     def outcome(self, verdict: Verdict) -> int:
-        """1 where the answer is as it is needed, -1 where it is proven to be another, else 0."""
+        """1 if the test gives the needed result, -1 if it rules that out, 0 if inconclusive."""
         if self.needed == "same":
             return 1 if verdict.word == "same" else -abs(verdict.side)
-        if verdict.word == "same":  # so it is not above by more than the margin
+        if verdict.word == "same":  # within the margin: neither above nor below
             return -1
         return SIDES[self.needed] * verdict.side
 
     def why(self, verdict: Verdict, among: int) -> str:
-        """What the answer rests on; `among` is how many questions there are in the family."""
+        """The reason for the outcome; `among` is how many hypotheses the correction is over."""
         margin, ratio = verdict.margin, self.question.value
         if not self.value.n:
             return "no valid run"
@@ -77,7 +78,7 @@ class ClaimTest:
 
 
 def figures_of(claim: Claim, journal: Journal) -> list[Figure]:
-    """The figures that decide a claim: one; of a row of cells each one over the next.
+    """The figures that decide a claim: one, or for a row of cells the ratio of each to the next.
 
     Raises:
         UsageError: the study does not have them.
@@ -92,7 +93,7 @@ def figures_of(claim: Claim, journal: Journal) -> list[Figure]:
 
 
 def tests_of(claim: Claim, figures: Sequence[Figure]) -> list[ClaimTest]:
-    """The questions that the claim's rule puts to its figures."""
+    """The tests that the claim's rule makes of its figures."""
     if claim.falling or claim.same:
         needed: Needed = "same" if claim.same else "above"
         return [

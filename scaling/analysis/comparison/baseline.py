@@ -1,8 +1,8 @@
-"""Threads over processes at the same N, and interpreters over processes: which to ship?
+"""Threads and interpreters compared with processes at the same N: which to ship?
 
-The baseline is the best that people can have today: N processes on the better of `3.14` and
-`3.14+mimalloc`, by median throughput at that N. Of two that are equal the better one is the luckier
-one, so the comparison errs in favour of processes, by less than the noise of a run.
+The baseline is the best that people can have today: N processes on the faster of `3.14` and
+`3.14+mimalloc`, by median throughput at that N. If both are equally fast, noise decides which one
+is chosen, so the comparison errs in favour of processes, by less than the noise of a run.
 """
 
 from collections.abc import Iterator

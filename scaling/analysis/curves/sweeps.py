@@ -1,7 +1,7 @@
-"""Sections compared across one parameter: how a figure goes with a size or a choice.
+"""Sections compared across one parameter: how a figure changes with a size or a choice.
 
-Sections that differ in one parameter alone are one sweep. A study that varies two has a sweep of
-either for each value of the other.
+Sections that differ in one parameter alone are one sweep. A study that varies two parameters has,
+for each value of one, a sweep of the other.
 """
 
 import json
@@ -20,7 +20,7 @@ from scaling.journal.record import ParameterValue, StudyLine
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """One loop, arm and model through all values; None at those where it was not run."""
+    """One loop, arm and model at all values; None at values where it was not run."""
 
     key: Key
     curves: list[Curve | None]

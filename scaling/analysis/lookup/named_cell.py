@@ -126,7 +126,7 @@ def changed(cell: Mapping[str, object], over: Mapping[str, object]) -> dict[str,
     return merged
 
 
-def curve_of(frame: pd.DataFrame, asked: NamedCell, study: str) -> pd.DataFrame:
+def curve_of(frame: pd.DataFrame, wanted: NamedCell, study: str) -> pd.DataFrame:
     """All runs of the curve that the cell is on, at every N, valid or not, without A/A duplicates.
 
     `study` is what the study is called in messages.
@@ -138,12 +138,12 @@ def curve_of(frame: pd.DataFrame, asked: NamedCell, study: str) -> pd.DataFrame:
     runs = originals(frame)
     cells = runs[[*PLACE, "workers"]].drop_duplicates()
     there = [_cell(*each) for each in cells.itertuples(index=False, name=None)]
-    fit = [not asked.build_differences(cell) for cell in there]
+    fit = [not wanted.build_differences(cell) for cell in there]
     if not any(fit):
-        raise _not_there(asked, there, study)
+        raise _not_there(wanted, there, study)
     found = cells.loc[fit, PLACE].drop_duplicates()
     if len(found) > 1:
-        raise UsageError(f"{study} has several {asked.text}; {_to_name(found)}")
+        raise UsageError(f"{study} has several {wanted.text}; {_to_name(found)}")
     is_of_it = [runs[name] == found[name].iloc[0] for name in PLACE]
     return runs[np.logical_and.reduce(is_of_it)]
 
@@ -155,21 +155,21 @@ def _cell(
     return NamedCell(workload, arm, loop, model, sizing, workers, json.loads(parameters))
 
 
-def _not_there(asked: NamedCell, there: list[NamedCell], study: str) -> AbsentCellError:
+def _not_there(wanted: NamedCell, there: list[NamedCell], study: str) -> AbsentCellError:
     """Says what there is: of the workload the cell that differs least, else other workloads."""
 
     def distance(cell: NamedCell) -> int:
-        fields = asked.build_differences(cell)
+        fields = wanted.build_differences(cell)
         parameters = fields.pop("parameters", {})
         return len(fields) + (len(parameters) if isinstance(parameters, Mapping) else 0)
 
-    absent = f"{study} has no {asked.text}"
-    same_workload = [cell for cell in there if cell.workload == asked.workload]
+    absent = f"{study} has no {wanted.text}"
+    same_workload = [cell for cell in there if cell.workload == wanted.workload]
     if not same_workload:
         others = ", ".join(dict.fromkeys(cell.workload for cell in there))
         return AbsentCellError(f"{absent}; its workloads: {others}", math.inf)
     nearest = min(same_workload, key=distance)
-    instead = nearest.part(asked.build_differences(nearest))
+    instead = nearest.part(wanted.build_differences(nearest))
     return AbsentCellError(f"{absent}; the nearest has {instead}", distance(nearest))
 
 

@@ -1,10 +1,10 @@
 """One type for every figure that is printed or drawn: a point, its interval, and the method.
 
-Runs are few, so nothing is assumed of their distribution but that it has no gaps. From six values
-on the interval for the median is Hettmansperger's and Sheather's (Statistics & Probability Letters
-4 (1986), 75–79): it lies between two pairs of order statistics, of which one covers more than 95 %
-and the next fewer, at the place where 95 % would be covered. Below six no 95 % interval of this
-kind exists, and the range is given, under that name.
+Runs are few, so nothing is assumed of their distribution except that it has no gaps. From six
+values on, the interval for the median is that of Hettmansperger and Sheather (Statistics &
+Probability Letters 4 (1986), 75–79). It interpolates between two intervals whose ends are order
+statistics: the narrowest that covers at least 95 % and the next narrower one. Below six values no
+95 % interval of this kind exists; the range is given instead, and called a range.
 
 It was chosen by simulation as the narrowest that covers: the share of intervals that held the true
 median, in %, and their width over that of order statistics, lowest to highest over six kinds of
@@ -121,13 +121,13 @@ def median(values: Iterable[float], unit: str) -> Estimate:
 def medians(table: Floats, units: str | Sequence[str]) -> list[Estimate]:
     """`median` of each column of a table of shape (blocks, columns), all of them at once.
 
-    `units` has a unit for each column, or is the one of all. A journal of many runs has tens of
+    `units` has a unit for each column, or is one unit for all. A journal of many runs has tens of
     thousands of figures. Values that are not finite are left out.
     """
     unit_of = [units] * table.shape[1] if isinstance(units, str) else units
     known = np.isfinite(table)
     counts = known.sum(axis=0)
-    ordered = np.sort(np.where(known, table, np.inf), axis=0)  # what is left out comes last
+    ordered = np.sort(np.where(known, table, np.inf), axis=0)  # values left out come last
     found = [Estimate(math.nan, math.nan, math.nan, unit, 0, "no value") for unit in unit_of]
     for n in np.unique(counts[counts > 0]).tolist():
         alike = np.flatnonzero(counts == n)
@@ -144,7 +144,7 @@ def medians(table: Floats, units: str | Sequence[str]) -> list[Estimate]:
 
 
 def _middle(ordered: Floats) -> Floats:
-    """The median of each column, halved before it is added up: no sum is too large."""
+    """The median of each column; values are halved before they are added, so no sum overflows."""
     n = len(ordered)
     below, above = ordered[(n - 1) // 2], ordered[n // 2]
     middle: Floats = np.clip(below / 2 + above / 2, below, above)  # the smallest cannot be halved
@@ -152,9 +152,10 @@ def _middle(ordered: Floats) -> Floats:
 
 
 def _bounds(ordered: Floats) -> tuple[Floats, Floats]:
-    """The range below six values, else the interval; never outside the values between which it is.
+    """The lower and upper bound of each column: the range below six values, else the interval.
 
-    That it is inside is not a matter of course: floats round.
+    Each bound is clipped to the two values that it is interpolated between, because rounding can
+    move it outside.
     """
     n = len(ordered)
     if n < FEWEST_FOR_INTERVAL:
@@ -173,17 +174,18 @@ def _spread(ordered: Floats, point: Floats) -> Floats:
     """The scaled median absolute deviation of each column."""
     if len(ordered) < 2:
         return np.full(len(point), np.nan)
-    with np.errstate(over="ignore"):  # of values that are no measurement's
+    with np.errstate(over="ignore"):  # only values too large for a measurement overflow
         return NORMAL * _middle(np.sort(np.abs(ordered - point), axis=0))
 
 
 @cache
 def _place(n: int) -> tuple[int, float]:
-    """Where the lower bound is: from the k-th smallest value on, a share of the way to the next.
+    """Where the lower bound is: the rank k of a value, and the fraction of the way to the next one.
 
     The number of values below the median is binomial (n, 1/2), so the k-th smallest and the k-th
     largest cover with probability 1 - 2 P(B < k); k is the largest for which that is 95 % or more.
-    How coverage falls on the way to the next is nearly the same for any symmetric distribution.
+    Between two ranks coverage falls in nearly the same way for every symmetric distribution; the
+    fraction returned is where it reaches 95 %.
     """
     from scipy.special import bdtr  # scipy.stats takes longer to import than a plan to make
 

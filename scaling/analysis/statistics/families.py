@@ -44,7 +44,7 @@ CORRECTIONS: dict[Family, Correction] = {
 
 
 def corrected(p_values: Sequence[float], families: Sequence[Family]) -> list[float]:
-    """The corrected p-values; what was not tested (NaN) is no member of its family."""
+    """The corrected p-values; a hypothesis that was not tested (NaN) does not count."""
     found, family_of = np.array(p_values, dtype=np.float64), np.array(families)
     for family, correction in CORRECTIONS.items():
         tested = np.flatnonzero(np.isfinite(found) & (family_of == family))

@@ -2,14 +2,14 @@
 
 Every study has an A/A pair for each workload: one of its cells is run twice in every block. The
 ratio of the two, paired inside blocks as every ratio is, would be 1 if there were no noise. The
-floor is the farthest from 1 that its interval reaches, or its range where blocks are too few for an
-interval: a range is what single runs do, so it is wider, and errs on the safe side. Either run
-could be called the first, so a ratio r is as far from 1 as 1/r is. Of several pairs of a workload
-the farthest counts, since a verdict must hold for the noisiest cell.
+floor is how far from 1 its interval reaches, or its range where blocks are too few for an interval:
+a range is wider, which errs on the safe side. Either run could be called the first, so r and 1/r
+are equally far from 1. If a workload has several pairs, the largest floor counts, since a verdict
+must hold for the noisiest cell.
 
-A difference inside the floor is no difference. Nor is one that a lucky pair with a low floor lets
-through: no margin is below 2 %, which is what code layout and the order of runs can do by
-themselves (PITFALLS.md, 17 and 26).
+A ratio within the floor is noise. A pair may agree by luck and give a floor that is too low, so the
+margin is never below 2 %, the difference that code layout and the order of runs alone can make
+(PITFALLS.md, 17 and 26).
 """
 
 import math
@@ -33,8 +33,8 @@ COLUMNS: dict[Noise, str] = {
     "RSS": "rss_bytes",
 }
 
-# The measures whose noise a curve's figures have: at one N, speed-up varies as throughput does.
-# Of memory, the kind is the curve's.
+# The measures whose noise a derived figure has: at one N, speed-up varies as throughput does. A
+# curve's memory is either PSS or RSS.
 ALIKE: dict[str, tuple[Noise, ...]] = {
     "speedup": ("throughput",),
     "efficiency": ("throughput",),
@@ -67,9 +67,9 @@ class NoiseFloor:
     def of(self, workload: str, measure: str = "throughput") -> float:
         """The floor of a measure, such as 0.012 for 1.2 %; NaN without an A/A pair.
 
-        That of the workload's own pairs; where it has none, the largest of the study. `measure` is
-        throughput, cpu_s_per_op, PSS or RSS, or what shares the noise of those: speedup,
-        efficiency, memory.
+        It is that of the workload's own pairs; where it has none, the largest of the study.
+        `measure` is throughput, cpu_s_per_op, PSS or RSS, or a figure that shares their noise:
+        speedup, efficiency, memory.
 
         Raises:
             ValueError: no such measure.

@@ -1,7 +1,7 @@
 """Overlap: in how much of the counted time all workers were busy together.
 
 Busy spans are compared, not the times of ticks: with the GIL a tick can come 100 ms late while its
-worker is hard at work.
+worker is busy all the time.
 """
 
 import numpy as np
@@ -10,19 +10,19 @@ from scaling.analysis.table.column import Column
 from scaling.analysis.table.stacks import Flags, Floats, Integers, Stack, over_window
 from scaling.analysis.table.ticks import from_ticks
 
-# A worker stalls where it does next to nothing, in operations and in CPU time, for long. What
-# waits for I/O or for its turn at the GIL goes on doing a little all the time.
-LEAST_STALL = 1 / 4  # of the window; shorter pauses are a machine's or a page's, and even out
-# Also in a short window: a busy machine takes the CPU away for about 0.1 s, whatever the window.
-# Such runs are noise, and leaving them out would choose runs by their figure.
+# A worker stalls if for a long time it does almost nothing, in operations and in CPU time. A worker
+# that waits for I/O or for the GIL still does a little all the time.
+LEAST_STALL = 1 / 4  # of the window; shorter pauses (other load, a slow page) average out
+# The lower limit for short windows. A busy machine takes the CPU away for about 0.1 s at a time,
+# however long the window. That is noise, and excluding such runs would select runs by their result.
 SHORTEST_STALL_NS = 250_000_000
-LEAST_OTHER = 1 / 10  # of the window: what the pace is known from is no burst
+LEAST_OTHER = 1 / 10  # of the window: the pace outside a stall is taken over at least this long
 MOST_PACE = 1 / 5  # of the worker's pace outside the stall
-MISSED = 20.0  # operations at that pace; chance leaves out 17 of 20 in 3 of a million (Poisson)
+MISSED = 20.0  # operations due at that pace; P(at most 3 of 20) is 3 in a million (Poisson)
 
-# A stall that takes the share x of a window has less than MOST_PACE of the pace outside, so at most
-# MOST_PACE / (MOST_PACE x + 1 - x) of the mean pace: 0.714 where x is 1 - LEAST_OTHER, and less
-# anywhere else. Some sub-window in it is as slow, or it is no stall.
+# In a stall over the fraction x of a window the pace is below MOST_PACE of the pace outside, so at
+# most MOST_PACE / (MOST_PACE x + 1 - x) of the mean pace: 0.714 for x = 1 - LEAST_OTHER, less for
+# any other x. So every stall contains a sub-window at least this slow.
 SLOW = 0.72
 
 

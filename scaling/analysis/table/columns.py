@@ -13,12 +13,12 @@ from scaling.analysis.table.lag import LAG
 from scaling.analysis.table.latency import LATENCY
 from scaling.analysis.table.own_figures import OWN_FIGURES
 from scaling.analysis.table.processes import COLLECTOR_AND_THREADS, GIL_AND_ALLOCATOR
-from scaling.analysis.table.run_fields import ASKED, MEMORY, SURROUNDINGS
+from scaling.analysis.table.run_fields import MEMORY, REQUESTED, SURROUNDINGS
 from scaling.analysis.table.steadiness import STEADINESS
 from scaling.analysis.table.ticks import COUNTED, FAULTS
 
 EVERY: dict[str, Column] = {
-    **ASKED,
+    **REQUESTED,
     **JUDGED,
     **COUNTED,
     **LAG,

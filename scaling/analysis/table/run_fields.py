@@ -1,4 +1,4 @@
-"""Columns that stand in a run's line: what was to be run, how it ended, what the driver saw."""
+"""Columns read from a run's line: the cell and block, the outcome, what the driver measured."""
 
 from typing import TYPE_CHECKING
 
@@ -46,7 +46,7 @@ def _bytes(
     )
 
 
-ASKED = {
+REQUESTED = {
     "study": Column(
         read=lambda rows: [rows.study.name] * len(rows.runs),
         dtype=WORD,
@@ -103,8 +103,8 @@ MEMORY = {
     ),
     "pss_bytes": _bytes(
         "memory.pss_bytes",
-        "the same at the window's end, but what its processes share counts once; who else on the "
-        "machine has it is no matter",
+        "the same at the window's end, but memory that its processes share counts once, even if "
+        "other processes of the machine share it, too",
         words="PSS",
         noise="PSS",
     ),
@@ -115,7 +115,7 @@ MEMORY = {
     ),
     "peak_bytes": _bytes(
         "memory.peak_bytes",
-        "highest resident memory of each process (VmHWM), whenever it was; their sum",
+        "sum over processes of the highest resident memory of each (VmHWM), at any time",
         words="peak RSS",
         noise="RSS",
         # The memory of finite work is read at the end, when its tasks are gone: hence the peak.

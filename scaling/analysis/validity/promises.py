@@ -45,10 +45,10 @@ def settings_lost(batch: Batch) -> Found:
             yield row, Finding("settings-lost", "invalid", wrong)
 
 
-def other_build(found: ProcessFacts, asked: PythonFacts | None) -> str | None:
+def other_build(found: ProcessFacts, required: PythonFacts | None) -> str | None:
     """How the interpreter of a process differs from the arm's; older journals do not name it."""
     for what, name in BUILD_FACTS.items():
-        here, there = getattr(found, name), getattr(asked, name, None)
+        here, there = getattr(found, name), getattr(required, name, None)
         if here is not None and there is not None and (wrong := _differs(what, here, there)):
             return wrong
     return None
@@ -63,54 +63,54 @@ def _by_process(
     """
     known: dict[tuple[str, object], str | None] = {}
     for row in batch.rows:
-        asked, run = batch.expected[row], batch.runs[row]
+        expected, run = batch.expected[row], batch.runs[row]
         for process in processes(run):
             reported = (run.cell.arm, facts(process))
             if reported not in known:
-                known[reported] = fault(process, asked)
+                known[reported] = fault(process, expected)
             if wrong := known[reported]:
                 yield row, wrong
                 break
 
 
 def _flipped(process: ProcessFacts, expected: Expectation) -> str | None:
-    gil, asked = process.gil, expected.reads_back
-    if asked is None or gil.started is not asked.gil_enabled:
-        return None  # it never was as the arm asks: settings-lost
-    if all(state is asked.gil_enabled for state in gil.seen):
+    gil, required = process.gil, expected.reads_back
+    if required is None or gil.started is not required.gil_enabled:
+        return None  # it never was as the arm requires: settings-lost
+    if all(state is required.gil_enabled for state in gil.seen):
         return None
     culprit = f"by importing {gil.enabled_by}" if gil.enabled_by else "by an unknown import"
-    return f"the GIL was turned {_word(not asked.gil_enabled)} {culprit}"
+    return f"the GIL was turned {_word(not required.gil_enabled)} {culprit}"
 
 
 def _lost(process: ProcessFacts, expected: Expectation) -> str | None:
-    asked = expected.reads_back
-    if asked is None:
+    required = expected.reads_back
+    if required is None:
         return None  # reported once for the run: its arm is unknown
     return (
         other_build(process, expected.python)
-        or _differs("GIL", process.gil.started, asked.gil_enabled)
-        or _unread_gil(process, asked)
-        or _differs("allocator", process.allocator, asked.allocator)
-        or _differs("garbage collector", process.gc_enabled, asked.gc_enabled)
+        or _differs("GIL", process.gil.started, required.gil_enabled)
+        or _unread_gil(process, required)
+        or _differs("allocator", process.allocator, required.allocator)
+        or _differs("garbage collector", process.gc_enabled, required.gc_enabled)
         or _differs("asyncio debug mode", process.debug, False)
-        or _switched_otherwise(process, asked)
+        or _switched_otherwise(process, required)
     )
 
 
-def _unread_gil(process: ProcessFacts, asked: ReadBack) -> str | None:
+def _unread_gil(process: ProcessFacts, required: ReadBack) -> str | None:
     """At which moment the GIL was not read: it may have been on then."""
-    if asked.gil_enabled is None:
+    if required.gil_enabled is None:
         return None
     moments = ("imported", "opened", "closed")
     unread = [moment for moment in moments if getattr(process.gil, moment) is None]
     return f"GIL: not read back at: {', '.join(unread)}" if unread else None
 
 
-def _switched_otherwise(process: ProcessFacts, asked: ReadBack) -> str | None:
+def _switched_otherwise(process: ProcessFacts, required: ReadBack) -> str | None:
     """What is wrong with the arm's switches."""
     found = {each.name: each.value for each in process.switches}
-    wrong = (_differs(name, found.get(name), value) for name, value in asked.switches.items())
+    wrong = (_differs(name, found.get(name), value) for name, value in required.switches.items())
     return next((each for each in wrong if each), None)
 
 
@@ -139,15 +139,15 @@ def _unpinned(run: RunLine) -> str | None:
 
 
 def _moved(worker: WorkerRecord, pinning: list[list[int]]) -> str | None:
-    asked = pinning[worker.index] if worker.index < len(pinning) else []
+    required = pinning[worker.index] if worker.index < len(pinning) else []
     if worker.cpus is None:
         return f"worker {worker.index} did not report which CPUs it was on"
-    if worker.cpus != asked:
-        return f"worker {worker.index} was on CPUs {worker.cpus}, pinned to {asked}"
+    if worker.cpus != required:
+        return f"worker {worker.index} was on CPUs {worker.cpus}, pinned to {required}"
     return None
 
 
-def _other_loop(run: RunLine, asked: ReadBack) -> str | None:
+def _other_loop(run: RunLine, required: ReadBack) -> str | None:
     """How the class of a running loop differs from what the cell's loop must be.
 
     A loop is named after the package that makes it (`anyio/trio` runs on trio), so the class must
@@ -160,20 +160,20 @@ def _other_loop(run: RunLine, asked: ReadBack) -> str | None:
     package = run.cell.loop.rpartition("/")[2]
     workers = (worker.loop_class for worker in run.record.workers)
     for found in dict.fromkeys([run.record.loop.class_, *filter(None, workers)]):
-        as_asked = (
+        as_expected = (
             found.startswith(f"{package}.")
-            if asked.loop_class is None
-            else found == asked.loop_class
+            if required.loop_class is None
+            else found == required.loop_class
         )
-        if not as_asked:
+        if not as_expected:
             return f"loop: {found}, the cell asks for {run.cell.loop}"
     return None
 
 
-def _differs(what: str, found: bool | str | None, asked: bool | str | None) -> str | None:
-    if found == asked:
+def _differs(what: str, found: bool | str | None, required: bool | str | None) -> str | None:
+    if found == required:
         return None
-    return f"{what}: {_word(found)}, the arm asks for {_word(asked)}"
+    return f"{what}: {_word(found)}, the arm asks for {_word(required)}"
 
 
 def _word(state: bool | str | None) -> str:
