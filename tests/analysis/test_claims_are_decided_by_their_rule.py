@@ -168,6 +168,7 @@ def test_all_claims_are_one_family(tmp_path: Path) -> None:
     assert among.reason == (
         "not significant after Benjamini–Hochberg correction over 41 hypotheses (5 %)"
     )
+    assert "after Benjamini–Hochberg correction over the tests of all claims" in markdown([among])
 
 
 @pytest.mark.slow
