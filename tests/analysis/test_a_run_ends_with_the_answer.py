@@ -13,12 +13,13 @@ from rich.console import Console
 
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
+from scaling.journal.record import RunLine
 from scaling.report.output import finish
 from scaling.report.terminal.answer import LINES, WIDTH, print_answer
 from scaling.run.progress import PlainLines
 from scaling.run.time_left import Left
 from tests.support.children import ROOT
-from tests.support.fabricate import Made, journal, write
+from tests.support.fabricate import Made, journal, with_, write
 from tests.support.published import FOLDERS, name_of, results_of
 
 BUILT_IN = sorted((ROOT / "scaling" / "study" / "builtin").glob("*.toml"))
@@ -123,6 +124,24 @@ def test_it_has_ratios_memory_controls_noise_and_a_curve(tmp_path: Path) -> None
         "█",
     ):
         assert expected in text
+
+
+def test_disturbed_runs_are_counted_and_wide_intervals_named(tmp_path: Path) -> None:
+    def disturbed(run: RunLine) -> RunLine:
+        if run.cell.workers != 2 or run.block % 2 or run.record is None:
+            return run
+        workers = [
+            with_(each, ticks__operations=[count // 3 for count in each.ticks.operations])
+            for each in run.record.workers
+        ]
+        return with_(run, record__workers=workers, disturbance__steal_fraction=0.5)
+
+    lines = journal(Made(workers=(1, 2), blocks=8))
+    made = [disturbed(line) if isinstance(line, RunLine) else line for line in lines]
+    results = StudyResults.of(read_journal(write(made, tmp_path / "journal.jsonl")))
+    text = " ".join(" ".join(printed(results)).split())
+    assert "inconclusive: wide interval" in text
+    assert "Disturbed by other load, used: 4 of 16 runs." in text
 
 
 @pytest.mark.parametrize("width", [20, 40, 79, 80, 200])

@@ -27,6 +27,7 @@ from scaling.study.scaled import scaled_to
 WIDTH, LINES = 80, 24
 MOST_BARS, MOST_MEMORY = 3, 3
 LONGEST_BAR = 40  # characters
+BUSY = "machine-busy"  # the reason of runs that other load disturbed
 
 
 def print_answer(results: StudyResults, folder: Path, page: Path, console: Console) -> None:
@@ -79,7 +80,7 @@ class Answer:
         trust = _wrapped(results.soundness.text or "Controls hold.", width, 2)
         trust += _wrapped(scaled_to(results.study.study), width, 1)
         trust += _wrapped(spread_text(results), width, 1)
-        trust += _wrapped(_left_out(results), width, 1)
+        trust += _wrapped(_left_out(results), width, 2)
         curve = list(_curve(found[0], width)) if found else []
         room = self._most - len(lines) - len(trust)
         if len(curve) >= room:
@@ -96,16 +97,23 @@ def _wrapped(text: str, width: int, most: int) -> list[str]:
 
 
 def _left_out(results: StudyResults) -> str:
-    """`3 of 87 runs are invalid, mostly: crashed.`; empty where none is."""
+    """`Left out, invalid: 3 of 87 runs, crashed. Disturbed by other load: 5.`; empty for none."""
     reasons = Counter[str]()
+    disturbed = 0
     for each in results.run_issues:
         if each.validity == "invalid":
             reasons[each.reasons] += each.runs
-    if not reasons:
-        return ""
-    ((reason, _),) = reasons.most_common(1)
-    count = f"{reasons.total()} of {formats.plural(len(results.frame), 'run')}"
-    return f"Left out, invalid: {count}, {'mostly: ' if len(reasons) > 1 else ''}{reason}."
+        elif BUSY in each.reasons:
+            disturbed += each.runs
+    runs = formats.plural(len(results.frame), "run")
+    sentences = []
+    if reasons:
+        ((reason, _),) = reasons.most_common(1)
+        mostly = "mostly: " if len(reasons) > 1 else ""
+        sentences.append(f"Left out, invalid: {reasons.total()} of {runs}, {mostly}{reason}.")
+    if disturbed:
+        sentences.append(f"Disturbed by other load, used: {disturbed} of {runs}.")
+    return " ".join(sentences)
 
 
 def _memory(found: list[Headline]) -> str:

@@ -86,8 +86,11 @@ def _processes(found: Sequence[Headline]) -> Iterator[Row]:
 def _verdict(value: RatioVerdict, room: int) -> str:
     """The verdict with its reason, as much of it as there is room for."""
     word, margin = value.verdict.word, value.verdict.margin
-    is_clear = value.low > 1 + margin or value.high < 1 - margin
-    noise = f"{word}: noise ±{formats.percent(margin)}"
-    short = f"{word} after correction" if is_clear else noise
+    if value.low > 1 + margin or value.high < 1 - margin:
+        short = f"{word} after correction"
+    elif 1 - margin <= value.low and value.high <= 1 + margin:
+        short = f"{word}: noise ±{formats.percent(margin)}"
+    else:
+        short = f"{word}: wide interval"
     choices = [verdict_text(value), *([short] if word == "inconclusive" else []), word]
     return next((text for text in choices if cell_len(text) <= room), "")
