@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.table import Table
 from rich.text import Text
 
 from scaling.analysis.curves.curve import Curve, Point
@@ -59,7 +58,7 @@ class Results:
             yield from _issue_lines(unsound)
 
 
-def _curve_tables(section: Section, shown: list[Measure], room: int) -> Iterator[Text | Table]:
+def _curve_tables(section: Section, shown: list[Measure], room: int) -> Iterator[Text]:
     """A heading and a table per curve, their columns of the same width throughout the section.
 
     Columns that find no room beside the others are in a second table, `also measured`.
@@ -79,16 +78,15 @@ def _curve_tables(section: Section, shown: list[Measure], room: int) -> Iterator
             yield figure_table(headings, widths, body, [0, *places])
 
 
-def _row(point: Point, shown: list[Measure]) -> list[str | Text]:
-    marked = f"{point.workers}{MARKS.get(point.region or '', ' ')}"
+def _row(point: Point, shown: list[Measure]) -> list[str]:
+    marked = f"{point.workers}{MARKS.get(point.region or '', '')}"
     runs = f"{point.runs}{SUSPECT if point.suspect else ''}"
     return [marked, runs, *(_figure(measure.of(point)) for measure in shown)]
 
 
-def _figure(value: Estimate) -> Text:
+def _figure(value: Estimate) -> str:
     """Median above, range or interval below."""
-    text, beside = Text(formats.number(value.point)), value.bounds
-    return text.append(f"\n{beside}", "dim") if beside else text
+    return "\n".join(filter(None, (formats.number(value.point), value.bounds)))
 
 
 def _slope(curve: Curve) -> str:

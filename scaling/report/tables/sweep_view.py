@@ -7,7 +7,6 @@ a parameter: latencies, and what the workload itself measures.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rich.table import Table
 from rich.text import Text
 
 from scaling.analysis.curves.curve import Point
@@ -59,7 +58,7 @@ def swept(sweep: Sweep) -> list[Swept]:
     return found
 
 
-def sweep_tables(sweep: Sweep, room: int) -> Iterator[Text | Table]:
+def sweep_tables(sweep: Sweep, room: int) -> Iterator[Text]:
     """For a terminal: Ns that find no room beside the others are in a further table."""
     yield Text(sweep.title, "bold")
     for each in swept(sweep):
@@ -67,7 +66,7 @@ def sweep_tables(sweep: Sweep, room: int) -> Iterator[Text | Table]:
         yield Text.assemble((curve_name(each.track), "italic"), (name, "dim"))
         headings = [sweep.parameter, *each.headings]
         rows = [
-            [Text(formats.parameter(value)), *(_text(each, point) for point in row)]
+            [formats.parameter(value), *(_text(each, point) for point in row)]
             for value, row in zip(sweep.values, each.points, strict=True)
         ]
         widths = [width_of(column) for column in zip(headings, *rows, strict=True)]
@@ -91,16 +90,13 @@ def sweep_markdown(sweep: Sweep) -> str:
     return "\n\n".join([*parts, medians_note(_points(sweep))])
 
 
-def _text(each: Swept, point: Point | None) -> Text:
+def _text(each: Swept, point: Point | None) -> str:
     """Median, below it the range or interval, and the speed-up."""
     if point is None:
-        return Text(formats.BLANK)
+        return formats.BLANK
     figure = each.measure.of(point)
-    beside = (figure.bounds, each.speedup(point))
-    lines = Text(formats.number(figure.point))
-    for line in filter(None, beside):
-        lines.append(f"\n{line}", "dim")
-    return lines
+    lines = (formats.number(figure.point), figure.bounds, each.speedup(point))
+    return "\n".join(filter(None, lines))
 
 
 def _inline(each: Swept, point: Point | None) -> str:
