@@ -28,7 +28,7 @@ from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.grid import Cell, VerdictCell
 
 QUESTION = (
-    "If asyncio code runs as N event loops, what throughput, latency and memory does it get from N "
+    "If asyncio code runs as N event loops, what throughput and memory does it get from N "
     "threads without the GIL, compared with the GIL, with N processes and with N sub-interpreters?"
 )
 ALWAYS = ("answer", "question")  # also where they are empty
