@@ -8,9 +8,11 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import theilslopes
 
 import scaling
 from scaling.analysis.statistics.drift import Drift, drift
+from scaling.analysis.statistics.theil_sen import theil_sen
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
 from scaling.report.tables.study_notes import study_notes
@@ -64,6 +66,17 @@ def covers(found: Drift, over_time: float, over_block: float) -> tuple[bool, boo
         of_time.low <= np.expm1(over_time) <= of_time.high,
         of_block.low <= np.expm1(over_block) <= of_block.high,
     )
+
+
+def test_the_slope_is_that_of_scipy_ties_included() -> None:
+    rng = np.random.default_rng(1)
+    for size in range(6, 60):
+        for least in (0, 1):
+            x = np.cumsum(rng.integers(least, 4, size)).astype(float)
+            y = rng.normal(size=size).round(size % 5)
+            theirs = theilslopes(y, x, alpha=0.95)
+            expected = [theirs.slope, theirs.low_slope, theirs.high_slope]
+            assert theil_sen(x, y, 0.95).tolist() == expected
 
 
 @pytest.mark.parametrize(("over_time", "over_block"), [(0.0, 0.0), (-0.08, 0.0), (0.0, 0.08)])

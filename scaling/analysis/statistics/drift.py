@@ -2,7 +2,7 @@
 
 Every run is compared with the median of its cell, as a logarithm: what is left is noise and drift.
 Over time, each block is one value, the median of its runs, and a line is fitted to the blocks (P.
-K. Sen, JASA 63 (1968), 1379–1389: `scipy.stats.theilslopes`, interval included). Over the position
+K. Sen, JASA 63 (1968), 1379–1389, interval included). Over the position
 in the block, each block gives the slope of its own line, and their median is estimated like any
 other figure. A block is the unit of replication here as everywhere.
 
@@ -18,6 +18,7 @@ import pandas as pd
 
 from scaling.analysis.curves.summarise import require_one_study
 from scaling.analysis.statistics.estimate import COVERAGE, Estimate, Floats, median
+from scaling.analysis.statistics.theil_sen import theil_sen
 from scaling.analysis.table.mixing import CELL
 from scaling.analysis.table.stacks import Integers
 from scaling.analysis.validity import MARGIN
@@ -109,10 +110,7 @@ def _line_through(times: Floats, speeds: Floats) -> Estimate:
     times, speeds = times[known], speeds[known]
     if len(times) < FEWEST_FOR_INTERVAL or np.ptp(times) == 0:
         return median([], UNIT)
-    from scipy.stats import theilslopes  # slow to import
-
-    found = theilslopes(speeds, times, alpha=COVERAGE)
-    slopes = np.array([found.slope, found.low_slope, found.high_slope])
+    slopes = theil_sen(times, speeds, COVERAGE)
     slope, low, high = _share(slopes * np.ptp(times)).tolist()
     return Estimate(slope, low, high, UNIT, len(times), TIME_METHOD, COVERAGE)
 
