@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+import numpy as np
+import numpy.typing as npt
 import psutil
 
 from scaling.journal.record import Disturbance
@@ -86,15 +88,26 @@ def crowding(seen: Disturbance, workers: int, cpus: int | None) -> bool:
     """Whether others took CPU time that so many workers could have used, by all that is known.
 
     `cpus` are the machine's, None if we may not use them all: what others took was perhaps on CPUs
-    that are not ours, so steal alone counts. The check of a run, `machine_busy`, has the same rule.
+    that are not ours, so steal alone counts.
     """
     if (seen.steal_fraction or 0.0) > MOST_STEAL:
         return True
     if cpus is None:
         return False
-    needed = min(workers, cpus)
-    taken = (seen.other_cpu_fraction or 0.0) * cpus - (cpus - needed)
-    return taken > MOST_CROWDING * needed
+    return bool(crowded(seen.other_cpu_fraction or 0.0, cpus, min(workers, cpus)))
+
+
+def crowded(
+    other: npt.ArrayLike, cpus: npt.ArrayLike, needed: npt.ArrayLike
+) -> npt.NDArray[np.bool]:
+    """Whether others, who took the share `other` of all `cpus`, left too few of the `needed` ones.
+
+    Each is a number, or an array with one entry per run; NaN where it is not known, which is not
+    crowded.
+    """
+    total, wanted = np.asarray(cpus, np.float64), np.asarray(needed, np.float64)
+    missing = np.asarray(other, np.float64) * total - (total - wanted)
+    return np.asarray(missing > MOST_CROWDING * wanted)
 
 
 def clock_offset_s(

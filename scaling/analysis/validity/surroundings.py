@@ -3,7 +3,7 @@
 import numpy as np
 
 from scaling.analysis.validity.finding import MARGIN, Batch, Finding, Found
-from scaling.machine.disturbance import MOST_CROWDING, MOST_STEAL
+from scaling.machine.disturbance import MOST_STEAL, crowded
 
 # Of the counted time: some of the throttling may have been during start-up.
 MOST_THROTTLED = MARGIN / 2
@@ -30,9 +30,8 @@ def machine_busy(batch: Batch) -> Found:
     steal, other = batch.figures["steal_fraction"], batch.figures["other_cpu_fraction"]
     cpus = np.array([each.logical_cpus for each in batch.expected], np.float64)
     needed = np.minimum(batch.figures["workers"], cpus)
-    crowding = other * cpus - (cpus - needed)  # what did not fit on the CPUs left over
     stolen = steal > MOST_STEAL
-    for row in batch.where(stolen | (crowding > MOST_CROWDING * needed)):
+    for row in batch.where(stolen | crowded(other, cpus, needed)):
         if stolen[row]:
             detail = f"the hypervisor took {steal[row]:.1%} of the CPUs"
         else:
