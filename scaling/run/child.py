@@ -6,7 +6,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -15,8 +15,9 @@ import msgspec
 
 from scaling.builds import cache
 from scaling.journal.reading import UNREADABLE
-from scaling.journal.record import Disturbance, Memory, Outcome, Record, decode_record
+from scaling.journal.record import Disturbance, Load, Memory, Outcome, Record, decode_record
 from scaling.machine.disturbance import disturbance
+from scaling.run.load import Generator, LoadError
 from scaling.run.path_redaction import without_paths
 from scaling.run.probe import Probe
 from scaling.run.process_tree import ask_for_stacks, end_tree
@@ -50,6 +51,7 @@ class Ending:
     signal: int | None = None
     memory: Memory = field(default_factory=Memory)
     disturbance: Disturbance = field(default_factory=Disturbance)
+    load: Load | None = None
 
 
 def run_child(
@@ -58,12 +60,15 @@ def run_child(
     *,
     limit_s: float | None = None,
     services_cpu_s: Callable[[], float] = lambda: 0.0,
+    generator: Generator | None = None,
+    cpus: Sequence[int] | None = None,
 ) -> Ending:
     """Run one cell in a fresh process tree; never raises for what the child does.
 
     `limit_s` limits the run; by default it is warm-up and window plus `LIMIT_S`. A finite run has
     neither, and needs a limit.
     `services_cpu_s` returns the CPU seconds that the services have used so far: no disturbance.
+    `generator` is that of a served workload. With `cpus`, the whole tree runs on these.
     """
     if limit_s is None:
         limit_s = cell["warmup_s"] + cell["window_s"] + LIMIT_S
@@ -72,8 +77,11 @@ def run_child(
         folders = _folders(child)
         ours, theirs = socket.socketpair()
         with ours, theirs, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            probe = Probe(ours, services_cpu_s)
+            load = _LoadOfRun(generator)
+            probe = Probe(ours, lambda: services_cpu_s() + load.cpu_s(), load.on_phase)
             process = _start(child, theirs, out, err)
+            if cpus is not None:
+                os.sched_setaffinity(process.pid, cpus)
             document = msgspec.json.encode({**cell, "observer_fd": theirs.fileno()})
             theirs.close()
             probe.start()
@@ -82,6 +90,7 @@ def run_child(
             finally:
                 end_tree(process, probe.processes)
                 probe.join()
+                load.close()
             elapsed_s = time.monotonic() - started
             printed, errors = _tail(out, None), _tail(err, STDERR_KEPT)
     except OSError as error:  # out of descriptors, disk or processes; no such interpreter
@@ -106,7 +115,41 @@ def run_child(
             instants.opened if instants else None, instants.closed if instants else None
         ),
         disturbance=_disturbance(probe),
+        load=load.result,
     )
+
+
+class _LoadOfRun:
+    """Has the generator of a run do its part at each phase of the child."""
+
+    def __init__(self, generator: Generator | None) -> None:
+        self.result: Load | None = None
+        self._generator = generator
+
+    def on_phase(self, phase: str, facts: Mapping[str, Any]) -> None:
+        """Connect when the workers answer, send when there are instants, collect at the end.
+
+        Raises:
+            LoadError: one of these failed.
+        """
+        if self._generator is None:
+            if phase == "serving":
+                raise LoadError("this run has no load generator")
+        elif phase == "serving":
+            self._generator.connect(facts["urls"], facts["requests"])
+        elif phase == "load":
+            self._generator.begin(facts["instants_ns"])
+        elif phase == "closed":
+            self.result = self._generator.result()
+
+    def cpu_s(self) -> float:
+        """CPU seconds of the generator so far."""
+        return self._generator.cpu_s() if self._generator else 0.0
+
+    def close(self) -> None:
+        """End the generator."""
+        if self._generator:
+            self._generator.close()
 
 
 def _start(

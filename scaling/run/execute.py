@@ -8,7 +8,9 @@ from scaling.builds.arms import Arm
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.record import RunLine
 from scaling.run.child import Child, run_child
+from scaling.run.load import Generator, GeneratorProgram
 from scaling.run.services import Services
+from scaling.study.load import load_asked
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun
 
@@ -18,10 +20,18 @@ TICKS = 20  # sub-windows of a window: enough to show a drift, too few to cost t
 class Executor:
     """Runs one planned run after the other, each in a child of its own."""
 
-    def __init__(self, plan: Plan, arms: Mapping[str, PreparedArm], services: Services) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        arms: Mapping[str, PreparedArm],
+        services: Services,
+        generators: GeneratorProgram | None = None,
+    ) -> None:
+        """`generators` are for served workloads; without it, none of them can be measured."""
         self._plan = plan
         self._arms = arms
         self._services = services
+        self._generators = generators
 
     def __call__(self, run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
         """Do one run; return its line and the record as the child printed it."""
@@ -39,6 +49,7 @@ class Executor:
                 self._plan.document(cell, services=usage.urls, ticks=TICKS),
                 limit_s=self._plan.study.limit_s if workload.finite else None,
                 services_cpu_s=usage.cpu_s,
+                generator=self._generator(run),
             )
         line = RunLine(
             cell=cell,
@@ -55,8 +66,22 @@ class Executor:
             memory=ending.memory,
             disturbance=ending.disturbance,
             services=usage.use(),
+            load=ending.load,
         )
         return line, ending.raw_record
+
+    def _generator(self, run: PlannedRun) -> Generator | None:
+        """The load of a served cell: all cells of a block have the same arrivals at a rate."""
+        cell = run.cell
+        if self._generators is None or not self._plan.workloads[cell.workload].served:
+            return None
+        asked = load_asked(
+            cell.parameters,
+            connections=self._plan.in_flight(cell) or cell.workers,
+            seed=int(self._hash_seed(run)),
+            warmup_s=self._plan.study.warmup_s,
+        )
+        return Generator(self._generators, asked)
 
     def _hash_seed(self, run: PlannedRun) -> str:
         """One hash seed per block: pairs inside a block hash alike, blocks sample the seeds."""

@@ -50,6 +50,7 @@ def head(
                 summary=facts.summary,
                 in_flight=facts.in_flight,
                 finite=facts.finite,
+                served=facts.served,
                 services=facts.services,
             )
             for name, facts in plan.workloads.items()

@@ -25,6 +25,7 @@ from scaling.run.ceilings import measure_ceilings
 from scaling.run.execute import Executor, child_environment
 from scaling.run.extra_time import ExtraTime, quiet_on
 from scaling.run.header import head
+from scaling.run.load import GeneratorProgram
 from scaling.run.precision_rule import Rule, precision_rule
 from scaling.run.prepare import ChildNeeds, prepare
 from scaling.run.progress import Display
@@ -111,7 +112,8 @@ def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
             display.note(f"resuming {folder}: {len(journal.runs)} runs are already measured")
         extra = ExtraTime(busy_judge_of(first), quiet_on(watched_cpus(machine)))
         measure_ceilings(plan, journal, services, display.note)
-        drive(plan, journal, Executor(plan, arms, services), judge, display, rule, extra)
+        executor = Executor(plan, arms, services, generators_of(ready))
+        drive(plan, journal, executor, judge, display, rule, extra)
     return folder
 
 
@@ -130,13 +132,27 @@ def precision_rule_of(study: Study, first: StudyLine) -> Rule | None:
 
 
 def services_of(ready: Prepared) -> Services:
-    """Services on one build, without any arm's settings: they are no part of the comparison.
+    """Services on one build, without any arm's settings: they are no part of the comparison."""
+    program, environment = _beside(ready)
+    most = max(cell.workers for cell in ready.plan.cells)
+    return Services(program, environment, workers=most)
 
-    A build with the GIL is faster for a single process.
+
+def generators_of(ready: Prepared) -> GeneratorProgram:
+    """How load generators are started: on the build of the services, with the GIL."""
+    program, environment = _beside(ready)
+    return GeneratorProgram(python=program, environment=environment)
+
+
+def _beside(ready: Prepared) -> tuple[str, dict[str, str]]:
+    """The interpreter of what runs beside the child, and its environment.
+
+    A build with the GIL is faster for a single process. Without one, the GIL is turned on.
     """
     arms = [arm for arm in ready.arms.values() if arm.is_python]
     chosen = next((arm for arm in arms if not arm.description.python.free_threaded), arms[0])
     search_path = chosen.environment["PYTHONPATH"].split(os.pathsep)
     environment = child_environment(Arm(chosen.arm.build), search_path)
-    most = max(cell.workers for cell in ready.plan.cells)
-    return Services(chosen.program, environment, workers=most)
+    if chosen.description.python.free_threaded:
+        environment["PYTHON_GIL"] = "1"
+    return chosen.program, environment

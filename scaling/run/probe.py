@@ -13,13 +13,17 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import psutil
 
+from scaling.base.errors import ScalingError
 from scaling.journal.record import Memory
 from scaling.machine.disturbance import MachineTimes
 from scaling.run.own_memory import full_memory
 from scaling.run.process_tree import runs
+
+type OnPhase = Callable[[str, dict[str, Any]], None]
 
 SAMPLE_EVERY_S = 0.25  # a reading takes about 20 µs per process
 
@@ -39,11 +43,19 @@ class Probe:
     """
 
     def __init__(
-        self, observed: socket.socket, services_cpu_s: Callable[[], float] = lambda: 0.0
+        self,
+        observed: socket.socket,
+        services_cpu_s: Callable[[], float] = lambda: 0.0,
+        on_phase: OnPhase | None = None,
     ) -> None:
-        """Listen at `observed`; `services_cpu_s` returns the CPU seconds of the services so far."""
+        """Listen at `observed`; `services_cpu_s` returns the CPU seconds of the services so far.
+
+        `on_phase` is called with each phase, after the readings that belong to it, before the child
+        goes on. A `ScalingError` that it raises is reported to the child, whose run then fails.
+        """
         self._socket = observed
         self._services_cpu_s = services_cpu_s
+        self._on_phase = on_phase
         self.processes: frozenset[psutil.Process] = frozenset()
         self._samples: list[Sample] = []
         self._baseline_bytes: int | None = None
@@ -107,13 +119,24 @@ class Probe:
             received += chunk
             while b"\n" in received:
                 text, _, received = received.partition(b"\n")
+                answer: dict[str, str] = {}
                 try:
                     # A failed reading stays blank; the child must not wait for it.
                     with contextlib.suppress(Exception):
-                        self._phase(**json.loads(text))
+                        message = json.loads(text)
+                        self._phase(message["phase"], message["pids"])
+                        answer = self._done(message)
                 finally:
                     with contextlib.suppress(OSError):  # it is gone; the next `recv` reports that
-                        self._socket.sendall(b"{}\n")
+                        self._socket.sendall(json.dumps(answer).encode() + b"\n")
+
+    def _done(self, message: dict[str, Any]) -> dict[str, str]:
+        try:
+            if self._on_phase:
+                self._on_phase(message["phase"], message)
+        except (ScalingError, OSError) as error:
+            return {"failed": str(error)}
+        return {}
 
     def _phase(self, phase: str, pids: list[int]) -> None:
         family = with_descendants(pids)

@@ -9,10 +9,11 @@ import math
 import selectors
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 Message = dict[str, Any]
+DESCRIPTORS_MOST = 4  # that come with one message
 CHUNK_BYTES = 65_536  # far below 256 KiB: glibc's malloc changes state once it frees a larger block
 
 
@@ -26,6 +27,7 @@ class Channel:
     def __init__(self, end: socket.socket) -> None:
         self._socket = end
         self._received = bytearray()
+        self.descriptors: list[int] = []  # that came with messages, in order
 
     def fileno(self) -> int:
         """Return the file descriptor, for selectors."""
@@ -40,9 +42,13 @@ class Channel:
         """Close this end."""
         self._socket.close()
 
-    def send(self, message: Message) -> None:
-        """Send one message."""
-        self._socket.sendall(json.dumps(message).encode() + b"\n")
+    def send(self, message: Message, descriptors: Sequence[int] = ()) -> None:
+        """Send one message, with a few open files for the other end."""
+        text = json.dumps(message).encode() + b"\n"
+        if descriptors:
+            sent = socket.send_fds(self._socket, [text], list(descriptors))
+            text = text[sent:]
+        self._socket.sendall(text)
 
     def poll(self) -> Message | None:
         """Return the next message if it is complete after at most one read, else None.
@@ -53,7 +59,7 @@ class Channel:
         message = self._next()
         if message is None:
             try:
-                chunk = self._socket.recv(CHUNK_BYTES)
+                chunk = self._receive_some()
             except ConnectionResetError:  # it closed before it had read all that we sent
                 chunk = b""
             if not chunk:
@@ -61,6 +67,13 @@ class Channel:
             self._received += chunk
             message = self._next()
         return message
+
+    def _receive_some(self) -> bytes:
+        if not hasattr(socket, "recv_fds"):  # Windows
+            return self._socket.recv(CHUNK_BYTES)
+        chunk, descriptors, _, _ = socket.recv_fds(self._socket, CHUNK_BYTES, DESCRIPTORS_MOST)
+        self.descriptors += descriptors
+        return chunk
 
     def receive(self) -> Message:
         """Wait for a message; blocks the thread."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from workers.cell import Cell, CellError
 from workers.host.channel import Channel, Message, channel_pair, receive_from_all
+from workers.host.inbound import Inbound
 from workers.host.models import MODELS, refusal
 from workers.host.observer import Observer
 from workers.host.record import record_of
@@ -22,6 +23,7 @@ from workers.readback.process import Readback
 from workers.worker.session import GRACE_S, failure_of, load
 
 LEAD_S = 0.02  # between publishing an instant and the instant: every loop must have read it by then
+LOAD_LEAD_S = 0.15  # more, for a load generator: it passes them on, and begins 50 ms later
 # A worker that is silent for this much longer than a phase should take counts as hung. Finite work
 # has no limit here: the driver decides how long it may take.
 LIMIT_S = 60.0
@@ -47,6 +49,7 @@ class Host:
         self._instants_ns = {"started": started_ns}
         self._channels: list[Channel] = []
         self._finite = False
+        self._inbound: Inbound | None = None
         self._phase = "import"
 
     def measure(self) -> dict[str, Any]:
@@ -71,6 +74,8 @@ class Host:
         finally:
             for channel in self._channels:  # a worker that still waits for an order then ends
                 channel.close()
+            if self._inbound:
+                self._inbound.close()
             self._observer.close()
         return record_of(
             self._cell,
@@ -94,13 +99,17 @@ class Host:
         pids = [os.getpid(), *self._pool.start(descriptors)]
         for index, channel in enumerate(self._channels):
             channel.send({"cell": dataclasses.asdict(cell), "index": index})
-        self._finite = self._await("imported")[0]["finite"]  # every worker has the same workload
+        workload = self._await("imported")[0]  # every worker has the same
+        self._finite = workload["finite"]
         self._observer.phase("imported", pids)
-        self._order({"do": "begin"})
+        self._begin(workload["served"])
         self._phase = "setup"
         self._await("ready", 0.0 if self._finite else cell.warmup_s)
         self._readback.opened()
-        self._instants_ns |= self._release() if self._finite else self._window()
+        if self._finite:
+            self._instants_ns |= self._release()
+        else:
+            self._instants_ns |= self._window(pids, workload["served"])
         self._readback.closed()
         self._observer.phase("closed", pids)
         self._phase = "stop"
@@ -109,12 +118,36 @@ class Host:
         self._phase = "closing"
         return self._close(reports)
 
-    def _window(self) -> dict[str, int]:
-        """Open one window for all workers and wait for its end; return both instants."""
+    def _begin(self, served: Message | None) -> None:
+        """Have the workers set up; those of a served workload get a socket each."""
+        if served is None:
+            self._order({"do": "begin"})
+            return
+        self._inbound = inbound = Inbound(served["policy"], self._cell.workers)
+        for index, channel in enumerate(self._channels):
+            with contextlib.suppress(BrokenPipeError):  # as in `_order`
+                order = {"do": "begin", "policy": inbound.policy}
+                channel.send(order, [inbound.descriptor(index)])
+        inbound.start()
+
+    def _window(self, pids: list[int], served: Message | None) -> dict[str, int]:
+        """Open one window for all workers and wait for its end; return both instants.
+
+        The workers of a served workload answer already; the driver connects its load generator,
+        then gets the instants, and the generator sends from the warm-up before them.
+        """
+        self._phase = "load" if served else "window"
+        opens_ns = _soon_ns()
+        if served and self._inbound:
+            urls = [f"{served['scheme']}://{each}" for each in self._inbound.addresses]
+            self._observer.phase("serving", pids, urls=urls, requests=served["requests"])
+            opens_ns = _soon_ns() + round((LOAD_LEAD_S + self._cell.warmup_s) * 1e9)
+        instants_ns = schedule(opens_ns, self._cell.window_s, self._cell.ticks)
+        if served:
+            self._observer.phase("load", pids, instants_ns=instants_ns)
         self._phase = "window"
-        instants_ns = schedule(_soon_ns(), self._cell.window_s, self._cell.ticks)
         self._order({"do": "measure", "instants_ns": instants_ns})
-        self._await("measured", self._cell.window_s)
+        self._await("measured", self._cell.window_s + (self._cell.warmup_s if served else 0.0))
         return {"opened": instants_ns[0], "closed": instants_ns[-1]}
 
     def _release(self) -> dict[str, int]:

@@ -6,8 +6,13 @@ read.
 """
 
 import socket
+from typing import Any
 
 from workers.host.channel import Channel
+
+
+class DriverError(RuntimeError):
+    """The driver could not do its part of a run."""
 
 
 class Observer:
@@ -17,15 +22,20 @@ class Observer:
         self.descriptor = descriptor
         self._channel = None if descriptor is None else Channel(socket.socket(fileno=descriptor))
 
-    def phase(self, name: str, pids: list[int]) -> None:
-        """Announce a phase and the process ids of the run; return when the driver has replied.
+    def phase(self, name: str, pids: list[int], **facts: Any) -> None:
+        """Announce a phase, the process ids of the run and what else the driver needs to know.
+
+        Returns when the driver has replied.
 
         Raises:
             ChannelClosedError: the driver is gone.
+            DriverError: the driver could not do its part; the message says why.
         """
         if self._channel is not None:
-            self._channel.send({"phase": name, "pids": pids})
-            self._channel.receive()
+            self._channel.send({"phase": name, "pids": pids, **facts})
+            reply = self._channel.receive()
+            if "failed" in reply:
+                raise DriverError(reply["failed"])
 
     def close(self) -> None:
         """Close the channel: the run is over."""

@@ -111,6 +111,7 @@ def _workload(
             "summary": (workload.__doc__ or "").strip().partition("\n")[0],
             "operation": workload.operation,
             "finite": workload.finite,
+            "served": workload.served,
             "scaled": list(workload.scaled),
             "whole": workload.whole,
             "in_flight": workload.in_flight,

@@ -10,6 +10,8 @@ from workers.loops.runners import runner_for
 from workers.worker.histogram import Histogram
 
 if TYPE_CHECKING:
+    import socket
+
     from workers.loops.registry import LoopFactory
 
 SAMPLES_KEPT = 3  # error messages per worker: enough to see what failed, too few to cost memory
@@ -22,7 +24,8 @@ class Worker:
     finite, runs while `running` is true. It may put figures of its own into `figures`, with the
     unit in the name ("settle_s"). A timed workload calls `latency(ns)` for each operation. `loop`
     is the loop's name in the cell. A worker that only `serves` the operations of others sets that
-    in `setup`; no operations are expected of it.
+    in `setup`; no operations are expected of it. A served workload finds in `inbound` the policy
+    and the socket by which connections reach this worker.
 
     Everything here belongs to this worker alone: its own ticks read the counters, and they are
     added up only after the window.
@@ -35,6 +38,7 @@ class Worker:
         "error_samples",
         "errors",
         "figures",
+        "inbound",
         "index",
         "latency",
         "loop",
@@ -57,6 +61,7 @@ class Worker:
         self.errors = 0
         self.error_samples: list[str] = []
         self.figures: dict[str, float] = {}
+        self.inbound: tuple[str, socket.socket] | None = None
         self.serves = False
         self.running = True
         self._histogram = Histogram()

@@ -11,6 +11,7 @@ from typing import Any
 
 from workers.cell import Cell
 from workers.host.channel import Channel, Message
+from workers.host.inbound import socket_of
 from workers.host.open_files import raise_limit
 from workers.loops.registry import import_loop, loop_version
 from workers.loops.runners import Runner, runner_for
@@ -111,9 +112,11 @@ class Session:
             setattr(self.workload, self.workload.in_flight, cell.share(self.index))
         if self._readback:
             self._readback.imported(collect=cell.gc, switches=cell.switches)
-        self.channel.send({"is": "imported", "finite": self.workload.finite})
-        self.channel.receive()
+        self.channel.send({"is": "imported", **_kind_of(self.workload)})
+        begin = self.channel.receive()
         self.worker = Worker(self.index, cell.workers, cell.services, cell.loop)
+        if "policy" in begin:
+            self.worker.inbound = begin["policy"], socket_of(self.channel.descriptors.pop())
         self.meter = Meter(self.worker, self._readback)
         if self.workload.makes_loops:
             pending = self._without_loop()
@@ -184,6 +187,16 @@ class Session:
         if self._readback is None:
             return None
         return self._readback.result(debug=debug, whole_process=self.cell.model == "processes")
+
+
+def _kind_of(workload: Workload) -> Message:
+    """What the host has to know of a workload."""
+    served = {
+        "policy": getattr(workload, "accept", "port"),
+        "scheme": workload.client_scheme(),
+        "requests": workload.client_requests(),
+    }
+    return {"finite": workload.finite, "served": served if workload.served else None}
 
 
 def _loop_in_use(runner: Runner) -> Message:

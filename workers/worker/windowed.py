@@ -25,7 +25,8 @@ async def measure_window(session: Session, runner: Runner, grace_s: float) -> Me
     traffic = runner.start(session.workload.run(session.worker))
     try:
         session.phase = "warm-up"
-        await traffic.beside(runner.sleep(session.cell.warmup_s))
+        if not session.workload.served:  # the load generator warms that up, before the window
+            await traffic.beside(runner.sleep(session.cell.warmup_s))
         order = await _ask(session, runner, traffic, {"is": "ready"})
         session.phase = "window"
         await traffic.beside(_ticks(runner, order["instants_ns"], session.meter))

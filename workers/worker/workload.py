@@ -39,6 +39,8 @@ class Workload:
     ("site"). `libraries` are those whose loops it runs on: "asyncio", "trio", "anyio".
 
     A `finite` workload does a stated number of operations; others run until they are stopped.
+    A `served` one answers requests that a load generator outside sends it: its server takes
+    connections from `worker.inbound`, and its traffic is to wait until it is stopped.
     `scaled` are the int parameters that set how much a finite one does: a study can reduce them.
     `whole` is the parameter that is the size of one indivisible part: reduced or not, whole parts
     are done, at least one. A workload that `makes_loops` is finite and has `work` instead of
@@ -51,6 +53,7 @@ class Workload:
     services: ClassVar[tuple[str, ...]] = ()
     libraries: ClassVar[tuple[str, ...]] = ("asyncio",)
     finite: ClassVar[bool] = False
+    served: ClassVar[bool] = False
     scaled: ClassVar[tuple[str, ...]] = ()
     whole: ClassVar[str | None] = None
     makes_loops: ClassVar[bool] = False
@@ -59,6 +62,8 @@ class Workload:
         """Check that a workload that makes loops is finite: no loop of ours runs to stop it."""
         if cls.makes_loops and not cls.finite:
             raise TypeError(f"{cls.__name__}: a workload that makes loops is finite")
+        if cls.served and cls.finite:
+            raise TypeError(f"{cls.__name__}: a served workload ends with the window")
 
     def refuses(self, model: str, loop: str) -> str | None:
         """Why it cannot run under `model` on `loop` with these parameters; None if it can.
@@ -75,6 +80,14 @@ class Workload:
         Strong sizing needs that.
         """
         return None
+
+    def client_scheme(self) -> str:
+        """Of a served workload, what its clients speak: `http`, or `tcp` (a length, a body)."""
+        return "http"
+
+    def client_requests(self) -> list[dict[str, Any]]:
+        """Of a served workload, what clients send (`workers.services.load.requests_list`)."""
+        return [{}]
 
     def load(self) -> None:
         """Import what these parameters need; called once, before any loop exists."""

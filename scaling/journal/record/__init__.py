@@ -36,6 +36,7 @@ from scaling.journal.record.of_child import (
     Ticks,
     WorkerRecord,
 )
+from scaling.journal.record.of_load import Load, SubWindow
 from scaling.journal.record.of_run import Cell, Disturbance, Memory, RunLine, ServiceUse
 from scaling.journal.record.of_study import (
     ArmRecord,
@@ -60,6 +61,7 @@ __all__ = [
     "Latency",
     "Line",
     "LineHead",
+    "Load",
     "LoopFacts",
     "Machine",
     "Memory",
@@ -77,6 +79,7 @@ __all__ = [
     "ServiceUse",
     "SetAsideLine",
     "StudyLine",
+    "SubWindow",
     "Switch",
     "Ticks",
     "Uneven",

@@ -78,6 +78,7 @@ class WorkloadFacts(msgspec.Struct, frozen=True, kw_only=True):
     summary: str = ""
     operation: str = "operations"
     finite: bool = False
+    served: bool = False
     scaled: list[str] = []
     whole: str | None = None
     in_flight: str | None = None

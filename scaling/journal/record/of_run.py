@@ -3,6 +3,7 @@
 import msgspec
 
 from scaling.journal.record.of_child import Record
+from scaling.journal.record.of_load import Load
 from scaling.journal.record.values import Outcome, ParameterValue, Region
 
 
@@ -66,7 +67,7 @@ class ServiceUse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="run"):
-    """One run: which cell, when, how it ended, what the child and the probe saw."""
+    """One run: which cell, when, how it ended, what child, probe and load generator saw."""
 
     cell: Cell
     outcome: Outcome
@@ -82,3 +83,4 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
     memory: Memory = Memory()
     disturbance: Disturbance = Disturbance()
     services: dict[str, ServiceUse] = {}
+    load: Load | None = None

@@ -65,6 +65,7 @@ class WorkloadNote(msgspec.Struct, frozen=True, kw_only=True):
     summary: str = ""
     in_flight: str | None = None
     finite: bool = False
+    served: bool = False
     services: list[str] | None = None
 
 

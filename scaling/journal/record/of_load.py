@@ -1,0 +1,49 @@
+"""What the load generator of a served workload measured in one run, from outside."""
+
+import msgspec
+
+from scaling.journal.record.of_child import Latency
+
+
+class SubWindow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Answers in one part of the window; None where there were none."""
+
+    answered: int = 0
+    p50_ns: int | None = None
+    max_ns: int | None = None
+
+
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """The load of one run and what its clients saw.
+
+    `rate_per_s` is what was asked for, of all workers together; None is a closed loop. Latency
+    counts from the due time, `service` from the send, `slip` is how late the generator itself was.
+    `unfinished` are requests without an answer at the end, with their latency so far; `latency` has
+    only answered ones. `busy_fraction` is the share of a core of the busiest generator process,
+    `cpus` those that it had to itself (None: it shared the workers'). `slice_ns` is the scheduling
+    slice that it was granted, as read back. `windows` are equal parts of the window, in order.
+    """
+
+    rate_per_s: float | None = None
+    arrivals: str = "poisson"
+    keep_alive: bool = True
+    connections: int = 0
+    seed: int = 0
+    processes: int = 1
+    cpus: list[int] | None = None
+    python: str | None = None
+    gil: bool | None = None
+    loop: str | None = None
+    timer: str | None = None
+    slice_ns: int | None = None
+    offered: int = 0
+    completed: int = 0
+    achieved_per_s: float = 0.0
+    errors: dict[str, int] = {}
+    busy_fraction: float | None = None
+    cpu_s: float | None = None
+    latency: Latency = Latency()
+    unfinished: Latency = Latency()
+    service: Latency = Latency()
+    slip: Latency = Latency()
+    windows: list[SubWindow] = []

@@ -1,0 +1,109 @@
+"""How connections reach the workers of a served workload: the sockets, by policy.
+
+The host makes them, so they are the same under every model. With `port` each worker listens on a
+port of its own. With `shared` all listen on one socket and the kernel wakes any of them; with
+`reuseport` each has its own socket on one port and the kernel chooses by a hash. With `acceptor`
+one thread of the host accepts and deals the connections round-robin.
+"""
+
+import contextlib
+import os
+import socket
+import threading
+from collections.abc import Sequence
+
+POLICIES = ("port", "acceptor", "shared", "reuseport")
+BACKLOG = 2_048
+ADDRESS = "127.0.0.1"
+
+
+class Inbound:
+    """The sockets of one run. `addresses` are where clients connect, as `127.0.0.1:8000`."""
+
+    def __init__(self, policy: str, workers: int) -> None:
+        """Make the sockets.
+
+        Raises:
+            ValueError: there is no such policy.
+            OSError: the system has no socket or port left.
+        """
+        self.policy = policy
+        self._listening: list[socket.socket] = []
+        self._dealing: list[socket.socket] = []
+        if policy == "port":
+            self._listening = [_listening() for _ in range(workers)]
+            ends = self._listening
+        elif policy == "shared":
+            self._listening = [_listening()]
+            ends = self._listening * workers
+        elif policy == "reuseport":
+            first = _listening(reuse_port=True)
+            port = first.getsockname()[1]
+            self._listening = [first]
+            self._listening += [_listening(port, reuse_port=True) for _ in range(workers - 1)]
+            ends = self._listening
+        elif policy == "acceptor":
+            self._listening = [_listening()]
+            pairs = [socket.socketpair() for _ in range(workers)]
+            self._dealing = [ours for ours, _ in pairs]
+            ends = [theirs for _, theirs in pairs]
+        else:
+            raise ValueError(f"unknown policy {policy!r}; known: {', '.join(POLICIES)}")
+        places = {each.getsockname() for each in self._listening}
+        self.addresses = [f"{host}:{port}" for host, port in sorted(places)]
+        self._ends = ends
+
+    def descriptor(self, worker: int) -> int:
+        """The socket that a worker gets: a listening one, or where connections are dealt to it."""
+        return self._ends[worker].fileno()
+
+    def start(self) -> None:
+        """Begin to deal connections, if that is the policy."""
+        if self._dealing:
+            arguments = (self._listening[0], self._dealing)
+            threading.Thread(target=_deal, args=arguments, name="acceptor", daemon=True).start()
+
+    def close(self) -> None:
+        """Close the host's own ends; the acceptor ends."""
+        for each in self._listening:
+            with contextlib.suppress(OSError):  # not connected: wakes a thread that accepts
+                each.shutdown(socket.SHUT_RDWR)
+        for each in (*self._listening, *self._dealing, *self._ends):
+            each.close()
+
+
+def _listening(port: int = 0, *, reuse_port: bool = False) -> socket.socket:
+    # With protocol 0, asyncio would not set TCP_NODELAY on the connections.
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if reuse_port:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        made.bind((ADDRESS, port))
+        made.listen(BACKLOG)
+        made.setblocking(False)
+    except OSError:
+        made.close()
+        raise
+    return made
+
+
+def _deal(listening: socket.socket, ends: Sequence[socket.socket]) -> None:
+    """Accept until the socket is closed; give each connection to the next worker."""
+    listening.setblocking(True)
+    number = 0
+    while True:
+        try:
+            connection, _ = listening.accept()
+        except OSError:  # closed: the run is over
+            return
+        with connection, contextlib.suppress(OSError):  # a worker that is gone gets none
+            socket.send_fds(ends[number % len(ends)], [b"c"], [connection.fileno()])
+        number += 1
+
+
+def socket_of(descriptor: int) -> socket.socket:
+    """The socket that a worker got, without inheriting the host's blocking mode."""
+    made = socket.socket(fileno=os.dup(descriptor))
+    os.close(descriptor)
+    made.setblocking(False)
+    return made
