@@ -27,8 +27,8 @@ from tests.support.fabricate_finite import finite
 
 OUTCOMES = {"ok_total": 996.0, "http_error_total": 1.0, "client_error_total": 0.0}
 FIGURES = {**OUTCOMES, "timeout_total": 3.0, "littles_law_s": 0.21, "overhead_ns_per_op": 840.0}
-# 990 operations of 134 ms and 10 of 268 ms: P99 is that of the 990th.
-LATENCY = Latency(value_ns=[2**27, 2**28], count=[990, 10])
+# 1,980 operations of 134 ms and 20 of 268 ms: P99 is that of the 1,980th.
+LATENCY = Latency(value_ns=[2**27, 2**28], count=[1980, 20])
 
 
 def took_s(run: RunLine) -> float:

@@ -41,8 +41,8 @@ class Served:
     """What to fabricate: every (arm, model) at every N, rate and block; rate 0 is a closed loop.
 
     `speeds` are the requests/s that one worker of an (arm, model) can answer (μ), 1,000 for those
-    not named. `noise` is the relative standard deviation of a run's μ. `cpu_s` are per request of
-    generator and server (0.9 / μ by default); `errors` are of each run.
+    not named. `noise` is the relative standard deviation of a run's μ. CPU times are per request;
+    the server's is 0.9 / μ, and the generator is as busy as its own says, unless they are given.
     """
 
     name: str = "served"
@@ -58,7 +58,7 @@ class Served:
     generator_cpu_s: float = 15e-6
     server_cpu_s: float | None = None
     slip_s: float = 20e-6
-    busy_fraction: float = 0.2
+    busy_fraction: float | None = None
     cores: int = 8
     seed: int = 1
     aa_pairs: bool = False
@@ -127,7 +127,7 @@ def cells_of(served: Served) -> Iterable[Cell]:
 def loaded(served: Served, run: RunLine, draws: np.random.Generator) -> RunLine:
     """The run with the load of its cell, and workers that answered it."""
     cell = run.cell
-    rate = float(cell.parameters["rate_per_s"] or 0.0)  # type: ignore[arg-type]
+    rate = float(cell.parameters["rate_per_s"] or 0.0)
     speed = served.speed(cell) * draws.normal(1, served.noise)
     possible = speed * cell.workers
     if rate:
@@ -153,7 +153,9 @@ def loaded(served: Served, run: RunLine, draws: np.random.Generator) -> RunLine:
         offered=count,
         completed=len(answered_s),
         achieved_per_s=achieved,
-        busy_fraction=served.busy_fraction,
+        busy_fraction=served.generator_cpu_s * achieved
+        if served.busy_fraction is None
+        else served.busy_fraction,
         cpu_s=served.generator_cpu_s * count,
         latency=histogram(answered_s),
         unfinished=histogram(so_far_s[unfinished]),
@@ -236,7 +238,7 @@ def _answering(
             operations=operations.tolist(),
             errors=[0] * len(operations),
             bytes=[0] * len(operations),
-            cpu_ns=(operations * round(cpu_s * NS)).tolist(),
+            cpu_ns=[round(count * cpu_s * NS) for count in operations.tolist()],
             minor_faults=[900] * len(operations),
         ),
         figures={"connections_total": 16.0},

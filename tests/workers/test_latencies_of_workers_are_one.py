@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scaling
-from scaling.analysis.table.latency import PERCENTILES, middles_ns, summary
+from scaling.analysis.table.latency import SHARES, middles_ns, summary
 from scaling.journal.record import Latency, Record, RunLine, WorkerRecord
 from tests.support.columns_of import columns_of
 from tests.support.fabricate import Made, journal, with_, write
 from workers.worker.histogram import Histogram
 
 WITHIN = 0.004  # half a bucket
+PERCENTILES = {f"latency_{name}_s": share for name, share in SHARES.items()}
 
 
 def histogram(values_ns: list[int]) -> Latency:
@@ -28,30 +29,30 @@ def histogram(values_ns: list[int]) -> Latency:
 
 
 def test_percentiles_are_numpys_to_a_bucket() -> None:
-    drawn = np.random.default_rng(1).lognormal(13, 1.2, 5000).astype(np.int64)
+    drawn = np.random.default_rng(1).lognormal(13, 1.2, 20_000).astype(np.int64)
     found = summary([histogram(part.tolist()) for part in np.array_split(drawn, 3)])
-    assert found["latencies"] == 5000
+    assert found["latencies"] == 20_000
+    assert found["latency_max_s"] == pytest.approx(drawn.max() / 1e9, rel=WITHIN)
     assert found["latency_mean_s"] == pytest.approx(drawn.mean() / 1e9, rel=WITHIN)
-    for name, (share, _) in PERCENTILES.items():
+    for name, share in PERCENTILES.items():
         exact = np.quantile(drawn, share, method="inverted_cdf") / 1e9
         assert found[name] == pytest.approx(exact, rel=WITHIN)
 
 
 @pytest.mark.parametrize(
     ("count", "given"),
-    [(1, 1), (9, 1), (10, 2), (19, 2), (20, 3), (99, 3), (100, 4), (999, 4), (1000, 5)],
+    [(39, 0), (40, 1), (199, 1), (200, 2), (399, 2), (400, 3), (1999, 3), (2000, 4), (19999, 4)],
 )
-def test_a_percentile_needs_samples(count: int, given: int) -> None:
+def test_a_percentile_needs_twenty_samples_beyond_it(count: int, given: int) -> None:
     found = summary([histogram([1_000_000] * count)])
     assert list(PERCENTILES)[:given] == [name for name in PERCENTILES if name in found]
 
 
-def test_the_ninth_of_ten_is_the_ninetieth_percentile() -> None:
-    assert summary([histogram(list(range(1, 11)))])["latency_p90_s"] == pytest.approx(9e-9)
-
-
-def test_the_nineteenth_of_twenty_is_the_ninety_fifth_percentile() -> None:
-    assert summary([histogram(list(range(1, 21)))])["latency_p95_s"] == pytest.approx(19e-9)
+@pytest.mark.parametrize(("name", "count"), [("p50", 20), ("p90", 36), ("p95", 38)])
+def test_a_percentile_is_that_of_the_nearest_rank(name: str, count: int) -> None:
+    """Of forty values, ten times each, the 20th, 36th and 38th."""
+    found = summary([histogram(list(range(1, 41)) * 10)])
+    assert found[f"latency_{name}_s"] == pytest.approx(count * 1e-9)
 
 
 @given(st.lists(st.integers(0, 1 << 43), min_size=1, max_size=50))
@@ -80,14 +81,14 @@ def test_an_inconsistent_histogram_gives_no_figure() -> None:
 
 
 def test_runs_without_latencies_are_blank() -> None:
-    timed = WorkerRecord(index=0, latency=histogram([1_000_000] * 20))
+    timed = WorkerRecord(index=0, latency=histogram([1_000_000] * 200))
     records = [
         None,
         Record(schema=1, outcome="measured", workers=[WorkerRecord(index=0)]),
         Record(schema=1, outcome="measured", workers=[timed, timed, WorkerRecord(index=2)]),
     ]
     found = columns_of(*records)
-    assert found["latencies"].tolist() == [0, 0, 40]
+    assert found["latencies"].tolist() == [0, 0, 400]
     assert np.isnan(found["latency_p50_s"]).tolist() == [True, True, False]
     assert np.isnan(found["latency_p95_s"]).tolist() == [True, True, False]
     assert np.isnan(found["latency_p99_s"]).all()
@@ -96,13 +97,13 @@ def test_runs_without_latencies_are_blank() -> None:
 def test_the_frame_has_them(tmp_path: Path) -> None:
     def timed(run: RunLine) -> RunLine:
         assert run.record is not None
-        latency = histogram([2_000_000] * 50)
+        latency = histogram([2_000_000] * 1_000)
         return with_(
             run, record__workers=[with_(each, latency=latency) for each in run.record.workers]
         )
 
     made = Made(workers=(2,), blocks=1)
     (row,) = scaling.load(write(journal(made, timed), tmp_path / "j.jsonl")).to_dict("records")
-    assert row["latencies"] == 100
+    assert row["latencies"] == 2_000
     assert row["latency_p99_s"] == pytest.approx(0.002, rel=WITHIN)
     assert pd.isna(row["latency_p999_s"])

@@ -8,12 +8,14 @@ its release to its finish.
 from scaling.analysis.table.busy import BUSY
 from scaling.analysis.table.column import COUNT, NUMBER, Column
 from scaling.analysis.table.fairness import FAIRNESS
+from scaling.analysis.table.generator import GENERATOR
 from scaling.analysis.table.judged import JUDGED
 from scaling.analysis.table.lag import LAG
 from scaling.analysis.table.latency import LATENCY
 from scaling.analysis.table.own_figures import OWN_FIGURES
 from scaling.analysis.table.processes import COLLECTOR_AND_THREADS, GIL_AND_ALLOCATOR
 from scaling.analysis.table.run_fields import MEMORY, REQUESTED, SURROUNDINGS
+from scaling.analysis.table.shared_cores import SHARED
 from scaling.analysis.table.steadiness import STEADINESS
 from scaling.analysis.table.ticks import COUNTED, FAULTS
 
@@ -27,6 +29,8 @@ EVERY: dict[str, Column] = {
     **STEADINESS,
     **OWN_FIGURES,
     **LATENCY,
+    **GENERATOR,
+    **SHARED,
     **FAULTS,
     **GIL_AND_ALLOCATOR,
     **MEMORY,

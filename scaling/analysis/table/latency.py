@@ -1,8 +1,10 @@
-"""Latencies of a timed run: the histograms of its workers together, and their percentiles.
+"""Latencies of a run: of a timed one those of its workers together, of a served one what its
+clients saw, from the due time; requests without an answer count with their latency so far.
 
-A percentile needs samples beyond it: P90 is given from 10 operations on, P95 from 20, P99 from 100,
-P99.9 from 1,000 (PITFALLS.md, 24). Each is the middle of the bucket of the nearest rank; buckets
-are at most 2**-7 of their value wide, so it is within 0.4 % of the operation of that rank.
+A percentile needs `BEYOND` samples beyond it: P50 is given from 40 operations on, P90 from 200, P95
+from 400, P99 from 2,000, P99.9 from 20,000 (PITFALLS.md, 24). Each is the middle of the bucket of
+the nearest rank; buckets are at most 2**-7 of their value wide, so it is within 0.4 % of the
+operation of that rank.
 """
 
 from collections.abc import Iterable
@@ -23,51 +25,78 @@ EXACT_BITS = 8  # values of no more bits have a bucket each
 MEAN, OPERATIONS = "latency_mean_s", "latencies"
 
 
-class Percentile(NamedTuple):
-    """The share of the operations that are no slower, and of how many at least it is given."""
-
-    share: float
-    fewest: int
+SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+BEYOND = 20  # with fewer samples beyond it, a percentile is mostly chance
 
 
-PERCENTILES = {
-    "latency_p50_s": Percentile(0.5, 1),
-    "latency_p90_s": Percentile(0.9, 10),
-    "latency_p95_s": Percentile(0.95, 20),
-    "latency_p99_s": Percentile(0.99, 100),
-    "latency_p999_s": Percentile(0.999, 1_000),
-}
+class Counted(NamedTuple):
+    """Some histograms together: the middles of their buckets, ascending, and what is in each."""
+
+    values_s: Floats
+    counts: Integers
+
+    @property
+    def total(self) -> int:
+        """How many values."""
+        return int(self.counts.sum())
+
+    def quantile_s(self, share: float) -> float:
+        """The smallest value that at least that share of all is not above. Needs a value."""
+        rank = int(np.ceil(round(share * self.total, 6)))  # 0.9 × 10 is a little more than 9
+        return float(self.values_s[np.searchsorted(np.cumsum(self.counts), rank)])
 
 
-def _summaries(rows: "Rows") -> list[dict[str, float]]:
-    return list(map(_summary, rows.runs))
+def fewest(share: float) -> int:
+    """From how many values on a percentile is given."""
+    return round(BEYOND / (1 - share))
 
 
-def _summary(run: RunLine) -> dict[str, float]:
-    workers = run.record.workers if run.record is not None else ()
-    timed = [worker.latency for worker in workers if worker.latency is not None]
-    return summary(timed) if timed else {}
-
-
-def summary(histograms: Iterable[Latency]) -> dict[str, float]:
-    """Mean, percentiles and count of some histograms together; without those of too few operations.
-
-    Keys are names of columns.
-    """
+def counted(histograms: Iterable[Latency]) -> Counted:
+    """The sum of some histograms; one that does not fit together is left out."""
     whole = [each for each in histograms if len(each.value_ns) == len(each.count) > 0]
     edges = np.array([edge for each in whole for edge in each.value_ns], dtype=np.int64)
     counts = np.array([count for each in whole for count in each.count], dtype=np.int64)
-    order = np.argsort(edges, kind="stable")
-    values_s, below = middles_ns(edges[order]) * S_PER_NS, np.cumsum(counts[order])
-    total = int(below[-1]) if len(below) else 0
+    every, place = np.unique(edges, return_inverse=True)
+    return Counted(
+        middles_ns(every) * S_PER_NS,
+        np.bincount(place, weights=counts, minlength=len(every)).astype(np.int64),
+    )
+
+
+def summary(histograms: Iterable[Latency], of: str = "latency") -> dict[str, float]:
+    """Mean, percentiles and largest of some histograms together, in s, and how many values.
+
+    Keys are names of columns: `latencies`, `latency_mean_s`, `latency_p50_s` and so on;
+    percentiles of too few values are left out.
+    """
+    found = counted(histograms)
+    total = found.total
+    number = {OPERATIONS if of == "latency" else f"{of}_count": float(total)}
     if total <= 0:
-        return {OPERATIONS: 0}
-    found = {OPERATIONS: float(total), MEAN: float(values_s @ counts[order]) / total}
-    for name, (share, fewest) in PERCENTILES.items():
-        if total >= fewest:
-            rank = int(np.ceil(round(share * total, 6)))  # 0.9 × 10 is a little more than 9
-            found[name] = float(values_s[np.searchsorted(below, rank)])
-    return found
+        return number
+    return {
+        **number,
+        f"{of}_mean_s": float(found.values_s @ found.counts) / total,
+        **{
+            f"{of}_{name}_s": found.quantile_s(share)
+            for name, share in SHARES.items()
+            if total >= fewest(share)
+        },
+        f"{of}_max_s": found.quantile_s(1.0),
+    }
+
+
+def histograms_of(run: RunLine) -> list[Latency]:
+    """What the latencies of a run are counted in; empty where none were."""
+    if run.load is not None:
+        return [run.load.latency, run.load.unfinished]
+    workers = run.record.workers if run.record is not None else ()
+    return [worker.latency for worker in workers if worker.latency is not None]
+
+
+def _summaries(rows: "Rows") -> list[dict[str, float]]:
+    every = map(histograms_of, rows.runs)
+    return [summary(histograms) if histograms else {} for histograms in every]
 
 
 def middles_ns(edges: Integers) -> Floats:
@@ -99,11 +128,9 @@ def _in_s(name: str, definition: str, words: str, place: int, **how: bool) -> Co
 
 
 def _percentile(name: str, words: str, place: int, **how: bool) -> Column:
-    share, fewest = PERCENTILES[name]
-    definition = f"{100 * share:g}th percentile, from {fewest:,} operations on"
-    if fewest == 1:
-        definition = "median time of an operation"
-    return _in_s(name, definition, words, place, **how)
+    share = SHARES[name]
+    definition = f"{100 * share:g}th percentile, from {fewest(share):,} operations on"
+    return _in_s(f"latency_{name}_s", definition, words, place, **how)
 
 
 LATENCY = {
@@ -113,12 +140,20 @@ LATENCY = {
     OPERATIONS: Column(
         read=_of_summary(OPERATIONS, 0),
         dtype=COUNT,
-        definition="how many operations were timed; 0 but in timed cells",
+        definition="how many operations were timed, unfinished requests included; 0 but in timed "
+        "and served cells",
     ),
-    MEAN: _in_s(MEAN, "mean time of an operation, all workers", "mean", 70, swept=True),
-    "latency_p50_s": _percentile("latency_p50_s", "P50", 90, extra=True),
-    "latency_p90_s": _percentile("latency_p90_s", "P90", 95, extra=True),
-    "latency_p95_s": _percentile("latency_p95_s", "P95", 100, extra=True),
-    "latency_p99_s": _percentile("latency_p99_s", "P99", 75, swept=True),
-    "latency_p999_s": _percentile("latency_p999_s", "P99.9", 110, extra=True),
+    MEAN: _in_s(
+        MEAN,
+        "mean time of an operation, all workers; of a served run that of a request, from its due "
+        "time, or so far where it is unfinished: so are all that follow",
+        "mean",
+        70,
+        swept=True,
+    ),
+    "latency_p50_s": _percentile("p50", "P50", 90, extra=True),
+    "latency_p90_s": _percentile("p90", "P90", 95, extra=True),
+    "latency_p95_s": _percentile("p95", "P95", 100, extra=True),
+    "latency_p99_s": _percentile("p99", "P99", 75, swept=True),
+    "latency_p999_s": _percentile("p999", "P99.9", 110, extra=True),
 }

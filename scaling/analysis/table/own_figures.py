@@ -13,6 +13,7 @@ from scaling.journal.record import Record
 
 UNITS = {"ns": "ns", "us": "µs", "ms": "ms", "s": "s", "bytes": "B", "kib": "KiB", "mib": "MiB"}
 COUNT = "total"
+CONNECTIONS = "connections_total"  # of a served workload: the connections that a worker took
 SPELT = {"http": "HTTP", "littles": "Little's", "cpu": "CPU", "gc": "GC", "io": "I/O"}
 
 

@@ -31,6 +31,7 @@ from scaling.analysis.validity.finding import (
     watched_cpus,
 )
 from scaling.analysis.validity.promises import gil_flipped, other_build, settings_lost
+from scaling.analysis.validity.served import SERVED_CHECKS
 from scaling.analysis.validity.surroundings import machine_busy, service_busy, throttled
 from scaling.base.formats import number
 from scaling.journal.record import RunLine
@@ -38,6 +39,7 @@ from scaling.journal.record import RunLine
 __all__ = [
     "CHECKS",
     "MARGIN",
+    "SERVED_CHECKS",
     "Batch",
     "Check",
     "Expectation",
@@ -65,6 +67,7 @@ CHECKS: tuple[Check, ...] = (
     uneven_finish,
     not_steady,
     tasks_left,
+    *SERVED_CHECKS,
 )
 
 

@@ -2,12 +2,18 @@
 
 import numpy as np
 
+from scaling.analysis.table.busy import LEAST_STALL, MISSED
+from scaling.analysis.table.stacks import Floats
 from scaling.analysis.table.steadiness import steadiness
 from scaling.analysis.validity.finding import MARGIN, Batch, Finding, Found
 from scaling.journal.record import RunLine
 
 # A worker alone for a share x of its time gains at most that share.
 LEAST_OVERLAP = 1 - MARGIN
+
+# Requests due to each served worker in an open loop. With fewer than `MISSED` in a stretch of time
+# chance may leave it without one, and a stretch that counts is `LEAST_STALL` of a window or more.
+FEWEST_DUE = MISSED / LEAST_STALL
 
 # Of the operations: an error is faster or slower than the work that it replaces.
 MOST_ERRORS = MARGIN / 2
@@ -29,17 +35,29 @@ MOST_GAP = 0.25
 def not_all_busy(batch: Batch) -> Found:
     """Not all workers were busy in all of the counted time, or one finished no operation in it.
 
-    In a finite run a worker that is done early has done its part: no overlap is required.
+    In a finite run a worker that is done early has done its part: no overlap is required. A served
+    worker has nothing to do without a connection (that is `uneven-load`), or where few requests are
+    due.
     """
-    idle, overlap = batch.figures["idle_workers"], batch.figures["overlap"]
+    overlap, due = batch.figures["overlap"], _due(batch)
+    idle = batch.figures["idle_workers"] - batch.figures["unconnected_workers"]
+    idle = np.where(due < MISSED, 0.0, np.maximum(idle, 0.0))
     finite = np.isfinite(batch.figures["finish_s"])
-    for row in batch.where((idle > 0) | ~finite & ~(overlap >= LEAST_OVERLAP)):
+    stalled = ~finite & ~(overlap >= LEAST_OVERLAP) & ~(due < FEWEST_DUE)
+    for row in batch.where((idle > 0) | stalled):
         if idle[row]:
             where = "at all" if finite[row] else "in the window"
             detail = f"{idle[row]:.0f} worker(s) finished no operation {where}"
         else:
             detail = f"all workers were busy for {overlap[row]:.1%} of the counted time only"
         yield row, Finding("not-all-busy", "invalid", detail)
+
+
+def _due(batch: Batch) -> Floats:
+    """Requests that were due to each worker in an open loop; NaN for all other runs."""
+    figures = batch.figures
+    offered = np.where(np.isfinite(figures["asked_per_s"]), figures["offered_per_s"], np.nan)
+    return np.asarray(offered * figures["window_s"] / figures["workers"])
 
 
 def uneven_finish(batch: Batch) -> Found:

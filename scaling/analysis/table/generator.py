@@ -1,0 +1,196 @@
+"""Columns of served runs: the load that was sent, how it was answered, and who sent it.
+
+All but the last are what the load generator measured from outside. NaN where a run had none.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scaling.analysis.table.column import OBJECT, Column, Read, Shown
+from scaling.analysis.table.latency import summary
+from scaling.analysis.table.own_figures import CONNECTIONS
+from scaling.analysis.table.stacks import NS_PER_S, Floats
+from scaling.journal.record import Latency, Load, RunLine
+
+if TYPE_CHECKING:
+    from scaling.analysis.table.rows import Rows
+
+# Figures of slip that decide whether a run is valid (`scaling.analysis.validity.served`).
+SLIP = ("mean", "p50", "p90", "p95", "p99")
+
+SLIP_SHOWN = Shown(heading="P99 slip ms", name="slip_p99_ms", factor=1e3, place=113, extra=True)
+
+
+def of_load(figure: Callable[[Load], float | None]) -> Read:
+    """Read a figure of the runs' loads; NaN without one, and where it is None."""
+
+    def of_run(run: RunLine) -> float:
+        found = None if run.load is None else figure(run.load)
+        return np.nan if found is None else found
+
+    return lambda rows: [of_run(run) for run in rows.runs]
+
+
+def _summaries(which: Callable[[Load], Latency], of: str) -> Read:
+    return lambda rows: [
+        {} if run.load is None else summary([which(run.load)], of) for run in rows.runs
+    ]
+
+
+def _in_summary(column: str, name: str) -> Read:
+    return lambda rows: [found.get(name, np.nan) for found in rows[column]]
+
+
+def _offered_per_s(rows: "Rows") -> Floats:
+    """Requests that were due in the window, over its length as it was scheduled."""
+    return np.array([_offered(run) for run in rows.runs])
+
+
+def _offered(run: RunLine) -> float:
+    if run.load is None or run.record is None:
+        return np.nan
+    opened, closed = run.record.instants_ns.opened, run.record.instants_ns.closed
+    if opened is None or closed is None or closed <= opened:
+        return np.nan
+    return run.load.offered * NS_PER_S / (closed - opened)
+
+
+def _cpu_s_per_op(rows: "Rows") -> Floats:
+    used_s = np.array(of_load(lambda load: load.cpu_s)(rows))
+    operations = rows["operations"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(operations > 0, used_s / operations, np.nan)
+
+
+def _longest(rows: "Rows") -> list[float]:
+    return [
+        found.get("latency_max_s", np.nan) if run.load is not None else np.nan
+        for run, found in zip(rows.runs, rows["latency_summary"], strict=True)
+    ]
+
+
+def _connections(run: RunLine) -> list[float]:
+    """How many connections each worker took, where they report that."""
+    workers = run.record.workers if run.load is not None and run.record is not None else []
+    return [each.figures[CONNECTIONS] for each in workers if CONNECTIONS in each.figures]
+
+
+def _imbalance(run: RunLine) -> float:
+    """The most connections of a worker over their mean."""
+    counts = _connections(run)
+    total = sum(counts)
+    return max(counts) * len(counts) / total if total > 0 else np.nan
+
+
+GENERATOR = {
+    "asked_per_s": Column(
+        read=of_load(lambda load: load.rate_per_s),
+        unit="requests/s",
+        definition="rate of an open loop as it was asked for; NaN of a closed one",
+        in_frame=False,
+    ),
+    "offered_per_s": Column(
+        read=_offered_per_s,
+        unit="requests/s",
+        definition="requests due in the window ÷ its length; of a closed loop those sent",
+        words="offered rate",
+        shown=Shown(heading="offered/s", name="offered_per_s", place=2, extra=True),
+    ),
+    "achieved_per_s": Column(
+        read=of_load(lambda load: load.achieved_per_s),
+        unit="requests/s",
+        definition="good answers that clients got in the window ÷ its length",
+        words="achieved rate",
+        better="more",
+        shown=Shown(heading="achieved/s", name="achieved_per_s", place=4, extra=True),
+    ),
+    "latency_max_s": Column(
+        read=_longest,
+        unit="s",
+        definition="longest request of a served run, from its due time, unfinished ones included",
+        words="longest latency",
+        better="less",
+        shown=Shown(
+            heading="max latency ms", name="latency_max_ms", factor=1e3, place=112, extra=True
+        ),
+    ),
+    "service_summary": Column(
+        read=_summaries(lambda load: load.service, "service"),
+        dtype=OBJECT,
+        definition="latencies from the send, a dict",
+        in_frame=False,
+    ),
+    "service_p50_s": Column(
+        read=_in_summary("service_summary", "service_p50_s"),
+        unit="s",
+        definition="median time from the send of a request to its answer, answered ones only",
+        words="P50 time from send to answer",
+        better="less",
+    ),
+    "service_p99_s": Column(
+        read=_in_summary("service_summary", "service_p99_s"),
+        unit="s",
+        definition="99th percentile of that, from 2,000 answers on",
+        words="P99 time from send to answer",
+        better="less",
+    ),
+    "slip_summary": Column(
+        read=_summaries(lambda load: load.slip, "slip"),
+        dtype=OBJECT,
+        definition="how late the generator itself was, a dict",
+        in_frame=False,
+    ),
+    **{
+        f"slip_{name}_s": Column(
+            read=_in_summary("slip_summary", f"slip_{name}_s"),
+            unit="s",
+            definition="how late the load generator itself was: actual send − earliest possible "
+            "send, " + ("mean" if name == "mean" else f"{name.upper()}"),
+            words="P99 slip" if name == "p99" else "",
+            better="less",
+            shown=SLIP_SHOWN if name == "p99" else None,
+            in_frame=name == "p99",
+        )
+        for name in SLIP
+    },
+    "unfinished": Column(
+        read=of_load(lambda load: float(sum(load.unfinished.count))),
+        definition="requests without an answer when the window closed; their latency so far counts",
+        better="less",
+    ),
+    "load_errors": Column(
+        read=of_load(lambda load: float(sum(load.errors.values()))),
+        definition="requests that ended in an error: in no latency",
+        better="less",
+        shown=Shown(heading="errors", name="load_errors", place=114, extra=True),
+    ),
+    "generator_busy_fraction": Column(
+        read=of_load(lambda load: load.busy_fraction),
+        definition="share of a core that the load generator's busiest process used",
+        better="less",
+        shown=Shown(
+            heading="generator busy", name="generator_busy_fraction", place=116, extra=True
+        ),
+    ),
+    "generator_cpu_s_per_op": Column(
+        read=_cpu_s_per_op,
+        unit="s",
+        definition="CPU time of the load generator's processes in the window ÷ operations",
+        better="less",
+    ),
+    "connections_imbalance": Column(
+        read=lambda rows: list(map(_imbalance, rows.runs)),
+        definition="most connections of a worker ÷ mean of the workers: 1 where they are even",
+        better="less",
+        shown=Shown(
+            heading="connections max/mean", name="connections_imbalance", place=118, extra=True
+        ),
+    ),
+    "unconnected_workers": Column(
+        read=lambda rows: [_connections(run).count(0) for run in rows.runs],
+        definition="workers of a served run that no connection reached",
+        in_frame=False,
+    ),
+}

@@ -1,0 +1,87 @@
+"""Few cores: how much N workers can gain at most where generator and services need cores, too.
+
+With γ, κ, σ the CPU time per request of generator, server and services, one worker with a core to
+itself answers 1/κ requests/s, and c cores have time for c/(κ + γ + σ). So N workers can gain at
+most
+
+    min(N, c κ / (κ + γ + σ))
+
+Where that is below nine tenths of N (1.8 at N = 2), throughput says more about the number of cores
+than about the workers: it is marked `shared cores`, and CPU time per request is the headline.
+A generator that had CPUs of its own takes none of the c cores.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scaling.analysis.table.column import FLAG, Column
+from scaling.analysis.table.stacks import Flags, Floats
+from scaling.journal.record import Machine, RunLine
+
+if TYPE_CHECKING:
+    from scaling.analysis.table.rows import Rows
+
+LEAST_OF_N = 0.9
+SHARED_CORES = "shared cores"  # what tables and captions print beside such throughput
+
+
+def usable_cores(machine: Machine) -> float:
+    """The CPUs that the study may use: those of its affinity mask, less where a quota is; or NaN.
+
+    SMT siblings count as cores: the bound is what can be reached at most.
+    """
+    cpus = machine.usable_cpus or machine.logical_cpus
+    known = [float(each) for each in (cpus, machine.cpu_quota) if each is not None]
+    return min(known, default=np.nan)
+
+
+def gain_bound(
+    workers: Floats, cores: Floats, server_s: Floats, generator_s: Floats, services_s: Floats
+) -> Floats:
+    """What N workers gain over one at most, for CPU s per request of each; arrays of one shape."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bound = cores * server_s / (server_s + generator_s + services_s)
+    return np.minimum(workers, bound)
+
+
+def _bounds(rows: "Rows") -> Floats:
+    own = np.array([_own_cpus(run) for run in rows.runs])
+    cores = usable_cores(rows.study.machine) - own
+    generator_s = np.where(own > 0, 0.0, rows["generator_cpu_s_per_op"])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        services_s = np.array(list(map(_services, rows.runs))) / rows["throughput_per_s"]
+    workers = rows["workers"].astype(np.float64)
+    bound = gain_bound(workers, cores, rows["cpu_s_per_op"], generator_s, services_s)
+    served = np.array([run.load is not None for run in rows.runs], np.bool_)
+    return np.where(served, bound, np.nan)
+
+
+def _own_cpus(run: RunLine) -> float:
+    """How many CPUs the generator had to itself."""
+    return float(len(run.load.cpus)) if run.load is not None and run.load.cpus else 0.0
+
+
+def _services(run: RunLine) -> float:
+    """Cores that the services used: of each at least its busiest process."""
+    return sum(use.busy_fraction or 0.0 for use in run.services.values())
+
+
+def _shared(rows: "Rows") -> Flags:
+    return np.asarray(rows["gain_bound"] < LEAST_OF_N * rows["workers"])
+
+
+SHARED = {
+    "gain_bound": Column(
+        read=_bounds,
+        definition="served only: what N workers gain over one at most, since the load generator "
+        "and services need CPU time, too: min(N, cores × κ ÷ (κ + γ + σ)), from CPU time per "
+        "request of server, generator and services",
+    ),
+    "shared_cores": Column(
+        read=_shared,
+        dtype=FLAG,
+        definition="whether `gain_bound` is below 0.9 N: then CPU time per request is what to "
+        "compare, not throughput",
+    ),
+}

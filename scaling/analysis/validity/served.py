@@ -1,0 +1,140 @@
+"""The load of served runs: whether it was what was asked for, and what sent it kept up.
+
+The limits on the generator are those that it has for itself (`workers.services.load.summary`).
+"""
+
+import numpy as np
+
+from scaling.analysis.table.generator import SLIP
+from scaling.analysis.table.stacks import Floats
+from scaling.analysis.validity.finding import MARGIN, Batch, Check, Finding, Found
+from scaling.base.formats import number
+
+# Of a latency, that may be the generator's own slip: more, and it measures itself.
+MOST_SLIP = 0.1
+
+# Slip that never counts: waking up takes so long on an idle machine, too.
+SLIP_ALWAYS_S = 0.1e-3
+
+# Of a core: a busier generator is late more often than not.
+MOST_BUSY = 0.7
+
+# Most connections of a worker over their mean. Dealt evenly, they are even.
+MOST_IMBALANCE = 1.1
+
+# Connections that are opened for each request, and Poisson arrivals, differ by chance: by more than
+# this many standard deviations in 1 of 15,000 runs.
+CHANCE = 4.0
+
+
+def generator_late(batch: Batch) -> Found:
+    """The generator's own lateness is part of a latency: mean, or a percentile up to P99."""
+    slip_s = np.array([batch.figures[f"slip_{name}_s"] for name in SLIP])
+    latency_s = np.array([batch.figures[f"latency_{name}_s"] for name in SLIP])
+    late = slip_s > np.maximum(MOST_SLIP * latency_s, SLIP_ALWAYS_S)
+    for row in batch.where(late.any(axis=0)):
+        worst = int(np.flatnonzero(late[:, row])[-1])
+        name = SLIP[worst] if SLIP[worst] == "mean" else SLIP[worst].upper()
+        own, whole = _ms(slip_s[worst, row]), _ms(latency_s[worst, row])
+        detail = f"the load generator sent late: {name} of its slip is {own}, of latency {whole}"
+        yield row, Finding("generator-late", "invalid", detail)
+
+
+def generator_busy(batch: Batch) -> Found:
+    """A process of the generator was so busy that it cannot have been on time.
+
+    In a closed loop nothing is due, and it only sent less than it might have.
+    """
+    busy, is_open = (
+        batch.figures["generator_busy_fraction"],
+        np.isfinite(batch.figures["asked_per_s"]),
+    )
+    for row in batch.where(busy > MOST_BUSY):
+        detail = f"a process of the load generator used {busy[row]:.0%} of a core"
+        yield row, Finding("generator-busy", "invalid" if is_open[row] else "suspect", detail)
+
+
+def load_errors(batch: Batch) -> Found:
+    """Requests were answered wrongly or not at all; they are in no latency."""
+    errors = batch.figures["load_errors"]
+    for row in batch.where(errors > 0):
+        load = batch.runs[row].load
+        kinds = load.errors if load else {}
+        counted = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items() if count)
+        offered = load.offered if load else 0
+        share = f" ({errors[row] / offered:.2%} of {offered:,})" if offered else ""
+        detail = f"{errors[row]:,.0f} requests failed{share}: {counted}"
+        yield row, Finding("load-errors", "suspect", detail)
+
+
+def uneven_load(batch: Batch) -> Found:
+    """Some workers had more connections than others, and so more requests."""
+    imbalance = batch.figures["connections_imbalance"]
+    for row in batch.where(imbalance > MOST_IMBALANCE + _chance_of_connections(batch)):
+        detail = f"the busiest worker had {imbalance[row]:.2f} times the mean of connections"
+        yield row, Finding("uneven-load", "suspect", detail)
+
+
+def rate_missed(batch: Batch) -> Found:
+    """The generator offered less or more than it was asked for, by more than chance."""
+    asked, offered = batch.figures["asked_per_s"], batch.figures["offered_per_s"]
+    due = asked * batch.figures["window_s"]
+    poisson = np.array([_is_poisson(batch, row) for row in range(len(batch.runs))])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        chance = np.where(poisson, CHANCE / np.sqrt(due), 1 / due)
+        missed = np.abs(offered / asked - 1) > MARGIN / 2 + chance
+    for row in batch.where(missed):
+        rates = f"{number(offered[row])} requests/s of {number(asked[row])}"
+        detail = f"the load generator offered {rates} that were asked for"
+        yield row, Finding("rate-missed", "suspect", detail)
+
+
+def saturated(batch: Batch) -> Found:
+    """The server fell behind in an open loop: latencies grow with the window, and are bounds."""
+    behind, most = _behind(batch)
+    for row in batch.where(behind > most):
+        offered, achieved = batch.figures["offered_per_s"], batch.figures["achieved_per_s"]
+        rates = f"{number(achieved[row])} of {number(offered[row])} requests/s"
+        detail = f"the server answered {rates}: it fell behind, and latencies are lower bounds"
+        yield row, Finding("saturated", "suspect", detail)
+
+
+def _behind(batch: Batch) -> tuple[Floats, Floats]:
+    """By how many requests the backlog grew in the window, and how many are no sign of one.
+
+    What is in flight at one moment varies by up to the number of connections.
+    """
+    window_s, loads = batch.figures["window_s"], [run.load for run in batch.runs]
+    offered = batch.figures["offered_per_s"] * window_s
+    answered = batch.figures["achieved_per_s"] * window_s + batch.figures["load_errors"]
+    connections = np.array([float(load.connections) if load else np.nan for load in loads])
+    behind = np.where(np.isfinite(batch.figures["asked_per_s"]), offered - answered, np.nan)
+    return behind, np.maximum(MARGIN * offered, connections)
+
+
+def _is_poisson(batch: Batch, row: int) -> bool:
+    load = batch.runs[row].load
+    return load is not None and load.arrivals == "poisson"
+
+
+def _chance_of_connections(batch: Batch) -> Floats:
+    """How uneven connections of one request each may be by chance; 0 for those kept open."""
+    loads = [run.load for run in batch.runs]
+    each = np.array([load is not None and not load.keep_alive for load in loads], np.bool_)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = batch.figures["operations"] / batch.figures["workers"]
+        return np.asarray(np.where(each, CHANCE / np.sqrt(mean), 0.0))
+
+
+def _ms(seconds: float) -> str:
+    return f"{number(seconds * 1e3)} ms"
+
+
+SERVED_CHECKS: tuple[Check, ...] = (
+    generator_late,
+    generator_busy,
+    load_errors,
+    uneven_load,
+    rate_missed,
+    saturated,
+)

@@ -1,0 +1,196 @@
+"""The load of a served run is judged, too: each fault has its word, and a sound run has none."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from scaling.analysis.table.generator import SLIP
+from scaling.analysis.table.load import Journal
+from scaling.analysis.validity import SERVED_CHECKS
+from scaling.analysis.validity import served as limits
+from scaling.journal.record import Failure, Load, Record, RunLine
+from tests.support.fabricate import with_
+from tests.support.served import Served, histogram, studied
+from workers.services.load import summary
+
+type Change = Callable[[RunLine], RunLine]
+
+ONE = Served(configurations=[("3.14t", "threads")], workers=(2,), rates=(800.0,), blocks=1)
+CLOSED = replace(ONE, rates=(0.0,))
+
+
+def judged(folder: Path, served: Served, change: Change | None = None) -> pd.Series:
+    """The row of the only run."""
+    journal: Journal = studied(folder, served, change)
+    assert len(journal.frame) == 1
+    return journal.frame.iloc[0]
+
+
+def of_load(run: RunLine) -> Load:
+    assert run.load is not None
+    return run.load
+
+
+def changes(**fields: object) -> Change:
+    return lambda run: with_(run, **{f"load__{name}": value for name, value in fields.items()})
+
+
+def slips(run: RunLine) -> RunLine:
+    """The generator was stopped for a while: two in a hundred requests were sent 50 ms late."""
+    late = np.full(of_load(run).offered, 2e-5)
+    late[: len(late) // 50] = 0.05
+    return with_(run, load__slip=histogram(late))
+
+
+def has_more_connections(run: RunLine) -> RunLine:
+    assert run.record is not None
+    figures = ({"connections_total": 20.0}, {"connections_total": 12.0})
+    workers = [
+        with_(worker, figures=each)
+        for worker, each in zip(run.record.workers, figures, strict=True)
+    ]
+    return with_(run, record__workers=workers)
+
+
+FAULTS: list[tuple[str, str, Served, Change | None, str]] = [
+    ("generator-late", "invalid", ONE, slips, "P99 of its slip is 49.9 ms, of latency"),
+    ("generator-busy", "invalid", ONE, changes(busy_fraction=0.75), "used 75% of a core"),
+    ("generator-busy", "suspect", CLOSED, changes(busy_fraction=0.75), "used 75% of a core"),
+    (
+        "load-errors",
+        "suspect",
+        ONE,
+        changes(errors={"reset": 3, "timeout": 1}),
+        "4 requests failed (0.05% of",
+    ),
+    ("uneven-load", "suspect", ONE, has_more_connections, "1.25 times the mean"),
+    ("rate-missed", "suspect", ONE, changes(rate_per_s=900.0), "requests/s of 900 that were"),
+    ("saturated", "suspect", replace(ONE, rates=(2200.0,)), None, "latencies are lower bounds"),
+]
+
+
+@pytest.mark.parametrize(("word", "severity", "served", "change", "detail"), FAULTS)
+def test_a_fault_has_its_word(
+    tmp_path: Path,
+    word: str,
+    severity: str,
+    served: Served,
+    change: Change | None,
+    detail: str,
+) -> None:
+    row = judged(tmp_path, served, change)
+    assert row["reasons"] == (word,)
+    assert row["validity"] == severity
+    assert detail in row["details"][0]
+
+
+def test_every_check_has_such_a_fault() -> None:
+    words = {word for word, *_ in FAULTS}
+    assert {check.__name__.replace("_", "-") for check in SERVED_CHECKS} == words
+
+
+@pytest.mark.parametrize(("rate", "workers"), [(0.0, 1), (0.0, 2), (400.0, 1), (1600.0, 2)])
+def test_a_run_without_fault_is_valid(tmp_path: Path, rate: float, workers: int) -> None:
+    row = judged(tmp_path, replace(ONE, rates=(rate,), workers=(workers,)))
+    assert row["details"] == ()
+
+
+def test_limits_are_those_of_the_generator() -> None:
+    assert limits.MOST_SLIP == summary.SLIP_MOST
+    assert pytest.approx(summary.SLIP_ALWAYS_MS) == limits.SLIP_ALWAYS_S * 1e3
+    assert limits.MOST_BUSY == summary.BUSY_MOST
+    assert summary.DECIDING == SLIP
+
+
+def test_slip_of_an_idle_machine_is_no_fault(tmp_path: Path) -> None:
+    """Half of a latency of 0.15 ms, but not more than waking up takes."""
+
+    def wakes_up(run: RunLine) -> RunLine:
+        count = of_load(run).offered
+        slip, latency = histogram(np.full(count, 8e-5)), histogram(np.full(count, 1.5e-4))
+        return with_(run, load__slip=slip, load__latency=latency)
+
+    assert judged(tmp_path, ONE, wakes_up)["validity"] == "valid"
+
+
+def test_few_percentiles_late_are_no_fault_where_they_are_not_given(tmp_path: Path) -> None:
+    """The P99 of 200 requests is not given, so nothing is said of its slip."""
+
+    def slips_at_the_end(run: RunLine) -> RunLine:
+        late = np.full(of_load(run).offered, 2e-5)
+        late[:4] = 0.004
+        return with_(run, load__slip=histogram(late))
+
+    few = replace(ONE, rates=(20.0,))
+    assert judged(tmp_path, few, slips_at_the_end)["reasons"] == ()
+
+
+def test_chance_of_poisson_arrivals_is_no_fault(tmp_path: Path) -> None:
+    """20 requests/s for 2 s: between 20 and 60 may come."""
+    few = replace(ONE, rates=(20.0,), window_s=2.0, blocks=100)
+    frame = studied(tmp_path, few).frame
+    assert frame["offered_per_s"].max() > 25
+    assert (frame["validity"] != "valid").sum() <= 2
+
+
+@pytest.mark.parametrize("rate", [1.0, 5.0, 20.0, 100.0, 500.0])
+def test_workers_with_little_to_do_are_not_called_idle_or_unsteady(
+    tmp_path: Path, rate: float
+) -> None:
+    """The false alarms of chance: `not-steady` is made for one in 200 of level runs."""
+    runs = 150
+    few = replace(ONE, rates=(rate,), window_s=4.0, blocks=runs, workers=(4,))
+    reasons = [word for words in studied(tmp_path, few).frame["reasons"] for word in words]
+    assert reasons.count("not-all-busy") == 0
+    assert len(reasons) <= 4
+
+
+def test_a_worker_that_answers_nothing_is_found(tmp_path: Path) -> None:
+    def one_sleeps(run: RunLine) -> RunLine:
+        assert run.record is not None
+        first, *others = run.record.workers
+        nothing = [0] * len(first.ticks.operations)
+        slept = with_(first, ticks__operations=nothing, ticks__cpu_ns=nothing)
+        return with_(run, record__workers=[slept, *others])
+
+    row = judged(tmp_path, ONE, one_sleeps)
+    assert row["reasons"][0] == "not-all-busy"
+    assert row["validity"] == "invalid"
+
+
+def test_a_worker_that_no_connection_reached_is_uneven_load(tmp_path: Path) -> None:
+    """What the kernel's dealing does is a result, not a fault that ends all comparison."""
+
+    def unreached(run: RunLine) -> RunLine:
+        assert run.record is not None
+        first, second = run.record.workers
+        nothing = [0] * len(first.ticks.operations)
+        slept = with_(first, ticks__operations=nothing, ticks__cpu_ns=nothing)
+        return with_(
+            run,
+            record__workers=[
+                with_(slept, figures={"connections_total": 0.0}),
+                with_(second, figures={"connections_total": 32.0}),
+            ],
+        )
+
+    row = judged(tmp_path, ONE, unreached)
+    assert row["reasons"] == ("uneven-load",)
+    assert row["connections_imbalance"] == 2
+
+
+def test_a_generator_that_ended_is_named_with_its_words(tmp_path: Path) -> None:
+    def lost(run: RunLine) -> RunLine:
+        failure = Failure(
+            phase="load", error="DriverError: the load generator ended: no connection to 127.0.0.1"
+        )
+        record = Record(schema=1, outcome="failed", failure=failure)
+        return with_(run, outcome="failed", load=None, record=record)
+
+    row = judged(tmp_path, ONE, lost)
+    assert row["reasons"] == ("failed",)
+    assert "the load generator ended: no connection to" in row["details"][0]
