@@ -6,7 +6,7 @@ from pathlib import Path
 
 from scaling.journal.file import FILE_NAME, JournalFile
 from scaling.journal.identity import identity_of
-from scaling.journal.record import RunLine, StudyLine
+from scaling.journal.record import StudyLine
 
 PUBLISHED_NAME = f"{FILE_NAME}.gz"  # a published study is never written to
 
@@ -20,11 +20,16 @@ class Chosen:
     notes: list[str]
 
 
-def choose(output: Path, head: StudyLine, is_complete: Callable[[list[RunLine]], bool]) -> Chosen:
+def choose(
+    output: Path,
+    head: StudyLine,
+    is_complete: Callable[[JournalFile], bool],
+    begin: Callable[[StudyLine], StudyLine] = lambda head: head,
+) -> Chosen:
     """Open the journal in `output`, or in `output`-2, -3, … if that holds something else.
 
     A journal is resumed if it is of the same study on the same machine with the same builds and
-    pins, and not complete. A new one gets `head` as its first line.
+    pins, and not complete. A new one gets `head` as its first line, as `begin` completes it.
 
     Raises:
         UsageError: a folder that cannot be written, a journal of a newer schema, or one that is
@@ -41,12 +46,16 @@ def choose(output: Path, head: StudyLine, is_complete: Callable[[list[RunLine]],
     if not resumed:
         if found.torn_head:
             notes.append(f"{found.path}: its only line was cut off, nothing was measured; starting")
-        found.append(head)
+        try:
+            found.append(begin(head))
+        except BaseException:
+            found.close()
+            raise
     return Chosen(found, resumed, notes)
 
 
 def _opened(
-    folder: Path, head: StudyLine, is_complete: Callable[[list[RunLine]], bool]
+    folder: Path, head: StudyLine, is_complete: Callable[[JournalFile], bool]
 ) -> JournalFile | str:
     """The folder's journal, open, or the reason why it cannot be resumed."""
     if (folder / PUBLISHED_NAME).exists():
@@ -60,7 +69,7 @@ def _opened(
 
 
 def _reason_against(
-    journal: JournalFile, head: StudyLine, is_complete: Callable[[list[RunLine]], bool]
+    journal: JournalFile, head: StudyLine, is_complete: Callable[[JournalFile], bool]
 ) -> str | None:
     if journal.head is None:
         return None
@@ -68,6 +77,6 @@ def _reason_against(
         return (
             f"not the same: {'; '.join(identity_of(head).differences(identity_of(journal.head)))}"
         )
-    if is_complete(journal.runs):
+    if is_complete(journal):
         return "that study is complete"
     return None

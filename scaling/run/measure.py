@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import msgspec
+
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.rows import busy_judge_of, judge_of
 from scaling.analysis.validity import watched_cpus
@@ -16,11 +18,13 @@ from scaling.builds.cache import Say
 from scaling.builds.child_path import workers_path, workers_source_hash
 from scaling.builds.environments import pins_sha256
 from scaling.builds.prepared_arm import PreparedArm
+from scaling.journal.file import JournalFile
 from scaling.journal.folder import choose
 from scaling.journal.record import RunLine, StudyLine
 from scaling.machine.identity import describe_machine
 from scaling.machine.open_files import open_files_limit
 from scaling.machine.topology import Topology, read_topology
+from scaling.run.calibrate import calibrate
 from scaling.run.ceilings import measure_ceilings
 from scaling.run.execute import Executor, child_environment
 from scaling.run.extra_time import ExtraTime, quiet_on
@@ -94,26 +98,38 @@ def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
         UsageError: the folder cannot be used.
         InterruptedStudyError: the user stopped it; what was measured is kept.
     """
-    plan, arms = ready.plan, ready.arms
+    asked, arms = ready.plan, ready.arms
     machine = describe_machine(ready.topology)
-    first = head(plan, arms, machine, pins=ready.pins, workers_source=ready.workers_source)
-    judge, rule = judge_of(first), precision_rule_of(plan.study, first)
-    chosen = choose(
-        output or RESULTS / plan.study.name,
-        first,
-        lambda runs: is_complete(plan, runs, judge, rule),
-    )
-    plan = plan.in_order_of(chosen.journal.head or first)
-    folder = chosen.journal.path.parent
-    with chosen.journal as journal, services_of(ready) as services:
-        for note in chosen.notes:
-            display.note(note)
-        if chosen.resumed:
-            display.note(f"resuming {folder}: {len(journal.runs)} runs are already measured")
-        extra = ExtraTime(busy_judge_of(first), quiet_on(watched_cpus(machine)))
-        measure_ceilings(plan, journal, services, display.note)
-        executor = Executor(plan, arms, services, generators_of(ready))
-        drive(plan, journal, executor, judge, display, rule, extra)
+    first = head(asked, arms, machine, pins=ready.pins, workers_source=ready.workers_source)
+    judge, rule = judge_of(first), precision_rule_of(asked.study, first)
+    with services_of(ready) as services:
+
+        def executor(plan: Plan) -> Executor:
+            return Executor(plan, arms, services, generators_of(ready))
+
+        def is_done(journal: JournalFile) -> bool:
+            rates = journal.head.calibrations if journal.head else ()
+            return is_complete(asked.at_rates(rates), journal.runs, judge, rule)
+
+        chosen = choose(
+            output or RESULTS / asked.study.name,
+            first,
+            is_done,
+            lambda head: msgspec.structs.replace(
+                head, calibrations=calibrate(asked, executor, display.note)
+            ),
+        )
+        begun = chosen.journal.head or first
+        plan = asked.at_rates(begun.calibrations).in_order_of(begun)
+        folder = chosen.journal.path.parent
+        with chosen.journal as journal:
+            for note in chosen.notes:
+                display.note(note)
+            if chosen.resumed:
+                display.note(f"resuming {folder}: {len(journal.runs)} runs are already measured")
+            extra = ExtraTime(busy_judge_of(first), quiet_on(watched_cpus(machine)))
+            measure_ceilings(plan, journal, services, display.note)
+            drive(plan, journal, executor(plan), judge, display, rule, extra)
     return folder
 
 

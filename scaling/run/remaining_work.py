@@ -110,6 +110,7 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
             f"{measured.path} is of another study; not the same: {'; '.join(of_study)}. "
             f"Leave out the options to see its own"
         )
+    plan = plan.at_rates(measured.head.calibrations)
     judge, rule = judge_of(measured.head), precision_rule_of(plan.study, measured.head)
     blocks = blocks_begun(plan, runs)
     planned = plan.runs_of(blocks)

@@ -6,6 +6,7 @@ checks the study against what the child environments can run.
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import msgspec
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arms
 from scaling.study.definition import ENTRY_LISTS, Study, WorkloadEntry
-from scaling.study.file import StudyFile, load_study_file
+from scaling.study.file import PresetTable, StudyFile, load_study_file
 from scaling.study.kinds import check_folder_name
 from scaling.study.options import Options
 from scaling.study.parameters import parse_override
@@ -42,6 +43,8 @@ def study_from(
     asked = options.study or DEFAULT_STUDY
     source = f"{Path(asked).name.removesuffix('.toml')}.toml"
     file, flags = load_file(asked), options.values()
+    preset = flags.get("preset") or file.values.get("preset", DEFAULT_PRESET)
+    file, flags = _at_preset(file, flags, file.presets.get(preset, PresetTable()))
     values = _values(file.values, flags)
     values["arms"] = _named(values.get("arms", (running_build,)))
     values["workloads"] = _workloads(file, flags, options.workload_names, source)
@@ -55,6 +58,19 @@ def study_from(
 def _named(arms: Iterable[str]) -> tuple[str, ...]:
     """The arms by their own names, each once."""
     return tuple(arm.name for arm in parse_arms(arms))
+
+
+def _at_preset(
+    file: StudyFile, flags: Mapping[str, Any], preset: PresetTable
+) -> tuple[StudyFile, dict[str, Any]]:
+    """What the study's own table of the preset says stands above the file and below the flags."""
+    entries = tuple(
+        msgspec.structs.replace(
+            entry, parameters={**entry.parameters, **preset.parameters.get(entry.name, {})}
+        )
+        for entry in file.workloads
+    )
+    return replace(file, workloads=entries), {**preset.values, **flags}
 
 
 def _values(file: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:

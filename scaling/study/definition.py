@@ -14,6 +14,7 @@ from scaling.study import kinds
 from scaling.study.kinds import Kind
 from scaling.study.parameters import Override
 from scaling.study.presets import PRESETS
+from scaling.study.rates import GRID_RATES
 
 # With `precision`, no more blocks than this: about two hours of the default study on two cores. The
 # interval narrows with the root of their number, so halving that of 10 blocks takes all 40.
@@ -123,6 +124,22 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
             per_workload=True,
         ),
     ] = ("weak",)
+    rates: Annotated[
+        int,
+        Option(
+            kinds.COUNT,
+            f'How many rates rate_per_s = "grid" stands for ({GRID_RATES}).',
+            flag="--rates",
+        ),
+    ] = GRID_RATES
+    slo: Annotated[
+        tuple[str, ...],
+        Option(
+            kinds.OBJECTIVES,
+            "Objectives of latency under load, for the capacity at each: p99<20ms.",
+            flag="--slo",
+        ),
+    ] = ()
     scale: Annotated[
         float,
         Option(

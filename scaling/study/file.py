@@ -1,7 +1,7 @@
 """Study files: TOML as a person writes it, checked key by key; on disk or built in."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,14 +14,27 @@ from scaling.base.files import text_in
 from scaling.base.suggest import nearest, unknown
 from scaling.base.toml_file import converted, document, title
 from scaling.study.definition import OPTIONS, Option, WorkloadEntry
+from scaling.study.presets import PRESETS
+
+
+@dataclass(frozen=True)
+class PresetTable:
+    """What a preset means for one study: options by key, parameters by workload and name."""
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class StudyFile:
-    """What a study file says: the values of its options by key, checked, and its workloads."""
+    """What a study file says: the values of its options by key, checked, and its workloads.
+
+    `presets` are the tables of those presets that mean something of their own for the study.
+    """
 
     values: Mapping[str, Any]
     workloads: tuple[WorkloadEntry, ...]
+    presets: Mapping[str, PresetTable] = field(default_factory=dict)
 
 
 def _table(name: str, options: Iterable[Option], *fields: tuple[Any, ...]) -> type[msgspec.Struct]:
@@ -46,6 +59,8 @@ def _table(name: str, options: Iterable[Option], *fields: tuple[Any, ...]) -> ty
 
 _NAME = "A built-in workload (echo), or your own as package.module:Name."
 _PARAMETERS = "Parameters of the workload; a list of values is a sweep."
+_PRESET_PARAMETERS = "Parameters that the preset changes, in a table for each workload."
+_PRESETS = "What a preset means for this study, where that differs: other options, fewer values."
 _WORKLOADS = "The workloads, each with what differs from the lists of the study."
 
 ENTRY = _table(
@@ -54,11 +69,30 @@ ENTRY = _table(
     ("name", Annotated[str, Meta(description=_NAME)]),
     ("parameters", Annotated[dict[str, Any], Meta(description=_PARAMETERS)], {}),
 )
+PRESET = _table(
+    "Preset",
+    (option for option in OPTIONS.values() if option.key not in ("name", "preset")),
+    (
+        "parameters",
+        Annotated[dict[str, dict[str, Any]], Meta(description=_PRESET_PARAMETERS)],
+        {},
+    ),
+)
+PRESET_TABLES = msgspec.defstruct(
+    "Presets",
+    [(name, PRESET | UnsetType, UNSET) for name in PRESETS],
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+)
 FILE = _table(
     "Study",
     OPTIONS.values(),
+    ("presets", Annotated[PRESET_TABLES, Meta(description=_PRESETS)] | UnsetType, UNSET),
     ("workloads", Annotated[list[ENTRY], Meta(description=_WORKLOADS)], []),  # type: ignore[valid-type]
 )
+
+TABLES = {"workloads", "presets"}  # keys of a study file that are tables, checked one by one
 
 
 def built_in_studies() -> tuple[str, ...]:
@@ -112,7 +146,7 @@ def study_file_of(document: Mapping[str, Any], source: str) -> StudyFile | None:
 
 def _known(values: Mapping[str, Any], shape: type[msgspec.Struct]) -> dict[str, Any]:
     """Of a table in a journal, what a study file can say."""
-    names = {field.encode_name for field in msgspec.structs.fields(shape)} - {"workloads"}
+    names = {field.encode_name for field in msgspec.structs.fields(shape)} - TABLES
     return {name: value for name, value in values.items() if name in names and value is not None}
 
 
@@ -124,15 +158,36 @@ def read_study(text: str, source: str) -> StudyFile:
     """
     tables = document(text, source)
     # One workload at a time: msgspec does not say which element of a list is wrong.
-    entries = tables.pop("workloads", [])
+    entries, presets = tables.pop("workloads", []), tables.pop("presets", {})
     if not isinstance(entries, list):
         raise UsageError(f"{source}: workloads: expected [[workloads]] tables, got {entries!r}")
+    if not isinstance(presets, dict):
+        raise UsageError(f"{source}: presets: expected [presets.NAME] tables, got {presets!r}")
     values = _values(tables, FILE, source)
     workloads = tuple(
         _entry(entry, f"{source}: {title('workload', number, entry)}")
         for number, entry in enumerate(entries, start=1)
     )
-    return StudyFile(values, workloads)
+    names = [entry.name for entry in workloads]
+    return StudyFile(
+        values,
+        workloads,
+        {name: _preset(name, table, names, source) for name, table in presets.items()},
+    )
+
+
+def _preset(name: str, table: object, workloads: Sequence[str], source: str) -> PresetTable:
+    if name not in PRESETS:
+        raise unknown("preset", name, PRESETS, where=f"{source}: presets")
+    where = f"{source}: presets.{name}"
+    values = _values(table, PRESET, where)
+    parameters = values.pop("parameters")
+    for workload in parameters:
+        if workload not in workloads:
+            raise unknown(
+                "workload of this study", workload, workloads, where=f"{where}: parameters"
+            )
+    return PresetTable(values, parameters)
 
 
 def _entry(table: object, where: str) -> WorkloadEntry:
@@ -145,7 +200,7 @@ def _values(table: object, shape: type[msgspec.Struct], where: str) -> dict[str,
     given = {
         key: value
         for key, value in msgspec.structs.asdict(converted(table, shape, where)).items()
-        if value is not UNSET and key != "workloads"
+        if value is not UNSET and key not in TABLES
     }
     for key, option in OPTIONS.items():
         if option.formerly in given:

@@ -15,6 +15,7 @@ import msgspec
 from scaling.base.errors import UsageError
 from scaling.base.suggest import unknown
 from scaling.base.typed import share, values_in
+from scaling.study.objective import PATTERN, parse_objective
 
 FOLDER_NAME = r"[A-Za-z0-9][A-Za-z0-9._+-]*"
 
@@ -97,6 +98,11 @@ def _seconds_or_none(value: float, where: str) -> float:
     return value
 
 
+def _objectives(values: Sequence[str], where: str) -> tuple[str, ...]:
+    """The texts of objectives; none of them is the default, which a settled study says, too."""
+    return tuple(dict.fromkeys(parse_objective(value, where).text for value in values))
+
+
 def _fraction(value: float | str, where: str) -> float:
     number = share(value)
     if not 0 < number < 1:
@@ -168,5 +174,11 @@ SECONDS_OR_NONE = Kind(
 )
 FRACTION = Kind(type=_SHARE, check=_fraction, metavar="SHARE")
 FACTOR = Kind(type=_SHARE, check=_factor, metavar="FACTOR")
+OBJECTIVES = Kind(
+    type=tuple.__class_getitem__((_schema(str, pattern=PATTERN), ...)),
+    check=_objectives,
+    metavar="P99<TIME,…",
+    several=True,
+)
 SWITCH = Kind(type=bool, check=lambda value, _where: value)
 NAME = Kind(type=_schema(str, pattern=f"^{FOLDER_NAME}$"), check=check_folder_name, metavar="NAME")

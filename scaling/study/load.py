@@ -25,8 +25,14 @@ class LoadAsked:
 def load_asked(
     parameters: Mapping[str, ParameterValue], *, connections: int, seed: int, warmup_s: float
 ) -> LoadAsked:
-    """The load of a cell with these parameters of its workload."""
+    """The load of a cell with these parameters of its workload.
+
+    Raises:
+        ValueError: its rate is still to be calibrated (`scaling.study.rates`).
+    """
     rate = parameters.get(RATE, CLOSED)
+    if isinstance(rate, str):
+        raise ValueError(f"the rate {rate!r} has not been calibrated")
     return LoadAsked(
         rate_per_s=float(rate) if isinstance(rate, int | float) and rate > CLOSED else None,
         arrivals=str(parameters.get(ARRIVALS, "poisson")),

@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 from scaling.base.errors import UsageError
 from scaling.base.suggest import unknown
-from scaling.journal.record import ParameterFacts, ParameterValue
+from scaling.journal.record import ParameterFacts, ParameterValue, WorkloadFacts
+from scaling.study.load import RATE
+from scaling.study.rates import checked_rate
 
 EXPECTED = {
     "int": "a whole number",
@@ -48,8 +50,12 @@ def parse_override(text: str) -> Override:
     return Override(workload, parameter, tuple(value.strip() for value in values.split(",")))
 
 
-def sweep(facts: ParameterFacts, said: object, where: str) -> tuple[ParameterValue, ...]:
+def sweep(
+    facts: ParameterFacts, said: object, where: str, *, calibrated: bool = False
+) -> tuple[ParameterValue, ...]:
     """The values of one parameter from a study file: one, or the several of a list, each once.
+
+    With `calibrated` it is a rate, and a text is one that a calibration decides.
 
     Raises:
         UsageError: a value that does not fit, or no value at all.
@@ -57,7 +63,14 @@ def sweep(facts: ParameterFacts, said: object, where: str) -> tuple[ParameterVal
     several = said if isinstance(said, list) else [said]
     if not several:
         raise UsageError(f"{where}: the list is empty; leave the key out for the default")
-    return tuple(dict.fromkeys(checked(facts, value, where) for value in several))
+    return tuple(
+        dict.fromkeys(
+            checked_rate(value, where)
+            if calibrated and isinstance(value, str)
+            else checked(facts, value, where)
+            for value in several
+        )
+    )
 
 
 def checked(facts: ParameterFacts, value: object, where: str) -> ParameterValue:
@@ -94,7 +107,7 @@ def from_text(facts: ParameterFacts, text: str) -> object:
 
 
 def combined(
-    known: Mapping[str, ParameterFacts],
+    facts: WorkloadFacts,
     from_file: Mapping[str, object],
     overrides: Sequence[Override],
     where: str,
@@ -107,12 +120,15 @@ def combined(
     Raises:
         UsageError: an unknown parameter, or a value that does not fit.
     """
+    known = facts.parameters
+    calibrated = {RATE} if facts.served else set()
     values: dict[str, tuple[ParameterValue, ...]]
     values = {name: (facts.default,) for name, facts in known.items()}
     for name, said in from_file.items():
         if name not in known:
             raise unknown("parameter", name, known, where=where)
-        values[name] = sweep(known[name], said, f"{where}: parameters.{name}")
+        place = f"{where}: parameters.{name}"
+        values[name] = sweep(known[name], said, place, calibrated=name in calibrated)
     given: dict[str, list[Override]] = {}
     for override in overrides:
         if override.parameter not in known:
@@ -121,5 +137,7 @@ def combined(
     for name, several in given.items():
         texts = [text for override in several for text in override.values]
         said_several = [from_text(known[name], text) for text in texts]
-        values[name] = sweep(known[name], said_several, several[0].where)
+        values[name] = sweep(
+            known[name], said_several, several[0].where, calibrated=name in calibrated
+        )
     return values

@@ -52,10 +52,10 @@ def planned(text: str, workloads: Mapping[str, WorkloadFacts] = NAPS, **options:
 
 
 def test_its_time_is_not_known_beforehand() -> None:
-    table = plan_table(planned(MIXED), overhead_s=1.0)
-    assert [row.seconds for row in table.rows] == [None, pytest.approx(6 * 2.3)]
+    table = plan_table(planned(MIXED))
+    assert [row.seconds for row in table.rows] == [None, pytest.approx(6 * 1.8)]
     assert (table.runs, table.finite) == (18, 9)  # two cells and a twin each
-    assert table.total_s == pytest.approx(9 * 2.3)
+    assert table.total_s == pytest.approx(9 * 1.8)
 
 
 def test_the_plan_says_so() -> None:

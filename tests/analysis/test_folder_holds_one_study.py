@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from scaling.base.errors import UsageError
-from scaling.journal.file import FILE_NAME
+from scaling.journal.file import FILE_NAME, JournalFile
 from scaling.journal.folder import Chosen, choose
 from scaling.journal.identity import identity_of
 from scaling.journal.record import Line, RunLine, StudyLine, encode_line
@@ -23,8 +23,8 @@ def head(**changes: Any) -> StudyLine:
     return msgspec.structs.replace(line, fingerprint=identity_of(line).fingerprint)
 
 
-def all_runs(runs: Sequence[RunLine]) -> bool:
-    return len(runs) == len(RUNS)
+def all_runs(journal: JournalFile) -> bool:
+    return len(journal.runs) == len(RUNS)
 
 
 def measured(folder: Path, line: StudyLine, runs: Sequence[RunLine]) -> None:

@@ -59,7 +59,7 @@ def test_every_option_is_a_field_of_the_study_and_a_key_of_its_file() -> None:
     for key, option in OPTIONS.items():
         assert properties[key]["description"] == option.help
     older = {option.formerly for option in OPTIONS.values() if option.formerly}
-    assert properties.keys() - OPTIONS.keys() == {"workloads", *older}
+    assert properties.keys() - OPTIONS.keys() == {"workloads", "presets", *older}
 
 
 def test_an_option_of_one_workload_is_a_key_of_its_table() -> None:

@@ -11,7 +11,7 @@ from scaling.machine.topology import Topology
 from scaling.study.combine import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
-from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.cells import EXPECTED_OVERHEAD_S, Plan, make_plan
 from scaling.study.plan.table import plan_table
 from tests.support.descriptions import ECHO, WORKLOADS, description
 
@@ -151,7 +151,7 @@ def test_the_table_adds_up_and_lists_the_refusals_once_per_arm() -> None:
         "[[workloads]]\nname = 'echo'\nparameters = { payload_bytes = [1024, 256] }",
         {"3.14": description(), "3.14t": description()},
     )
-    table = plan_table(made, overhead_s=1.0)
+    table = plan_table(made)
     assert [(row.arm, row.loop, row.parameters, row.workers) for row in table.rows] == [
         (arm, "asyncio", parameters, (1, 2, 4))
         for arm in ("3.14", "3.14t")
@@ -159,7 +159,7 @@ def test_the_table_adds_up_and_lists_the_refusals_once_per_arm() -> None:
     ]
     assert (table.cells, table.aa_pairs, sum(row.runs for row in table.rows)) == (12, 1, 96)
     assert table.runs == len(made.runs) == 96 + 8
-    run_s = 1.0 + 0.3 + 0.4
+    run_s = EXPECTED_OVERHEAD_S + 0.3 + 0.4
     assert [row.seconds for row in table.rows] == [pytest.approx(24 * run_s)] * 4
     assert table.total_s == pytest.approx(104 * run_s)
     assert table.in_windows == pytest.approx(0.4 / run_s)

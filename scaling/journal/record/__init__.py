@@ -40,6 +40,7 @@ from scaling.journal.record.of_load import Load, SubWindow
 from scaling.journal.record.of_run import Cell, Disturbance, Memory, RunLine, ServiceUse
 from scaling.journal.record.of_study import (
     ArmRecord,
+    Calibration,
     Machine,
     ReadBack,
     StudyLine,
@@ -50,6 +51,7 @@ from scaling.journal.record.values import SCHEMA, Outcome, ParameterValue, Regio
 __all__ = [
     "SCHEMA",
     "ArmRecord",
+    "Calibration",
     "CeilingLine",
     "Cell",
     "Description",

@@ -5,6 +5,8 @@ from typing import Any
 import msgspec
 
 from scaling.journal.record.description import Environment
+from scaling.journal.record.of_run import Cell
+from scaling.journal.record.values import ParameterValue
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,11 +71,28 @@ class WorkloadNote(msgspec.Struct, frozen=True, kw_only=True):
     services: list[str] | None = None
 
 
+class Calibration(msgspec.Struct, frozen=True, kw_only=True):
+    """What rates were made from: the peak of the baseline in a closed loop, in requests per second.
+
+    The rates are those of the `workload` with these `parameters`, whatever its others: by the name
+    that stands for each in the study ("grid 3 of 8", "50%"). `peak_per_s` is the median of
+    `runs_per_s`, which are those of `baseline`, the best of the cells that were tried.
+    """
+
+    workload: str
+    parameters: dict[str, ParameterValue] = {}
+    baseline: Cell
+    peak_per_s: float
+    runs_per_s: list[float] = []
+    rates: dict[str, float] = {}
+
+
 class StudyLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="study"):
     """The first line of a journal: the study, the machine and the builds.
 
     `order` is the version of the order of the runs (`scaling.study.plan.order`); journals from
-    before there were two do not have it.
+    before there were two do not have it. `calibrations` say what the names of rates in `study`
+    stand for: they are no part of what was asked, and a resumed study keeps those it began with.
     """
 
     schema: int
@@ -83,6 +102,7 @@ class StudyLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag
     seed: int | None = None
     blocks: int | None = None
     order: int | None = None
+    calibrations: list[Calibration] = []
     arms: dict[str, ArmRecord] = {}
     workloads: dict[str, WorkloadNote] = {}
     pins: str | None = None

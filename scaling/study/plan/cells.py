@@ -10,6 +10,7 @@ from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
 from scaling.journal.identity import cell_key
 from scaling.journal.record import (
     SCHEMA,
+    Calibration,
     Cell,
     Description,
     ParameterValue,
@@ -20,6 +21,7 @@ from scaling.machine.pinning import cpu_order, pinning
 from scaling.machine.topology import Topology, default_worker_counts
 from scaling.study.controls import with_controls
 from scaling.study.definition import Study, WorkloadEntry
+from scaling.study.load import RATE
 from scaling.study.plan.aa_pairs import repeats_of
 from scaling.study.plan.in_flight import in_flight, most_workers
 from scaling.study.plan.open_files import too_many_open_files
@@ -32,12 +34,14 @@ from scaling.study.plan.order import (
     require_known,
 )
 from scaling.study.plan.refusals import Refused, refusal
+from scaling.study.rates import Needed, at_rates, calibrations_for, names_of
 from scaling.study.settle import facts_of, settle
 
 # What a run costs besides warm-up and window, until it is known from runs of this study: starting,
 # imports, closing and recording. On two 2.5 GHz cores it was 0.15 s with the standard library
 # alone, 0.6 s with aiohttp and four workers, 0.27 s on average; slower machines need twice as much.
 EXPECTED_OVERHEAD_S = 0.5
+SERVED_OVERHEAD_S = 1.0  # a load generator is started and connected, too
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +93,26 @@ class Plan:
         if self.workloads[cell.workload].finite:
             return None
         return self.study.warmup_s + self.study.window_s
+
+    def overhead_s(self, cell: Cell) -> float:
+        """Seconds that a run is expected to take besides."""
+        served = self.workloads[cell.workload].served
+        return SERVED_OVERHEAD_S if served else EXPECTED_OVERHEAD_S
+
+    @property
+    def calibrations(self) -> list[Needed]:
+        """What has to be calibrated before the first run, since its rates are not known."""
+        return calibrations_for(self.cells)
+
+    def at_rates(self, calibrations: Iterable[Calibration]) -> "Plan":
+        """The plan with the rates of these calibrations."""
+        known = list(calibrations)
+        return replace(
+            self,
+            cells=at_rates(self.cells, known),
+            asked=len(at_rates(self.cells[: self.asked], known)),
+            repeats=at_rates(self.repeats, known),
+        )
 
     def in_flight(self, cell: Cell) -> int | None:
         """Work in flight over all workers; None where the workload has no parameter for it."""
@@ -177,7 +201,7 @@ def _every(
     for entry in study.workloads:
         for arm, model, loop, sizing in _places(entry):
             place = {"workload": entry.name, "model": model, "loop": loop, "sizing": sizing}
-            for parameters in _sweep(entry):
+            for parameters in _sweep(entry, study.rates):
                 reason = refusal(descriptions[arm], parameters, **place)
                 if reason is not None:
                     yield Refused(**place, arm=arm, reason=reason)
@@ -213,7 +237,10 @@ def _distinct(found: Iterable[Cell | Refused]) -> tuple[Cell, ...]:
     return tuple({cell_key(each): each for each in found if isinstance(each, Cell)}.values())
 
 
-def _sweep(entry: WorkloadEntry) -> Iterator[dict[str, ParameterValue]]:
-    """Every combination of the values that the parameters take."""
-    for values in itertools.product(*entry.parameters.values()):
-        yield dict(zip(entry.parameters, values, strict=True))
+def _sweep(entry: WorkloadEntry, rates: int) -> Iterator[dict[str, ParameterValue]]:
+    """Every combination of the values that the parameters take; a grid has so many `rates`."""
+    taken = dict(entry.parameters)
+    if RATE in taken:
+        taken[RATE] = list(names_of(taken[RATE], rates))
+    for values in itertools.product(*taken.values()):
+        yield dict(zip(taken, values, strict=True))

@@ -1,10 +1,12 @@
 """A plan as rows to print: what is run, how often, for how long, and what is not and why."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scaling.journal.record import Cell, ParameterValue, WorkloadFacts
-from scaling.study.plan.cells import EXPECTED_OVERHEAD_S, Plan
+from scaling.study.load import RATE
+from scaling.study.plan.cells import Plan
+from scaling.study.rates import CALIBRATION_WINDOW_S, calibration_runs, rate_in_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +44,8 @@ class PlanTable:
     """The rows of a plan and its sums, which count the repeats of the A/A pairs, too.
 
     `finite` of the `runs` take a time that is not known beforehand; `total_s` is that of the
-    others, each of which takes `run_s`, and `in_windows` the share of it that is measured.
+    others and of the `calibrations`, which are runs before the first; `run_s` is the average of a
+    run, and `in_windows` the share of the total that is measured.
     """
 
     name: str
@@ -53,15 +56,16 @@ class PlanTable:
     blocks: int
     runs: int
     finite: int
+    calibrations: int
+    calibration_s: float
     run_s: float
     total_s: float
     in_windows: float
 
 
-def plan_table(plan: Plan, overhead_s: float = EXPECTED_OVERHEAD_S) -> PlanTable:
-    """The plan's rows, in the study's order; `overhead_s` is a run's time beside its window."""
+def plan_table(plan: Plan) -> PlanTable:
+    """The plan's rows, in the study's order."""
     blocks = plan.study.blocks
-    run_s = overhead_s + plan.study.warmup_s + plan.study.window_s
     alike: dict[tuple[str, ...], list[Cell]] = {}
     for cell in plan.cells:
         changed = changed_parameters(cell, plan.workloads)
@@ -75,14 +79,19 @@ def plan_table(plan: Plan, overhead_s: float = EXPECTED_OVERHEAD_S) -> PlanTable
             model=model,
             loop=loop,
             sizing=sizing,
-            workers=tuple(cell.workers for cell in cells),
+            workers=tuple(dict.fromkeys(cell.workers for cell in cells)),
             runs=len(cells) * blocks,
-            seconds=None if plan.inside_s(cells[0]) is None else len(cells) * blocks * run_s,
+            seconds=_seconds(plan, cells),
         )
         for (workload, parameters, arm, model, loop, sizing), cells in alike.items()
     )
     runs = len(plan.every_cell) * blocks
-    finite = sum(plan.inside_s(cell) is None for cell in plan.every_cell) * blocks
+    windowed = [cell for cell in plan.every_cell if plan.inside_s(cell) is not None]
+    runs_s = sum(_seconds(plan, [cell]) or 0.0 for cell in windowed)
+    calibrating = calibration_runs(plan.calibrations)
+    calibration_s = sum(
+        plan.overhead_s(cell) + plan.study.warmup_s + CALIBRATION_WINDOW_S for cell in calibrating
+    )
     return PlanTable(
         name=plan.study.name,
         rows=rows,
@@ -91,18 +100,33 @@ def plan_table(plan: Plan, overhead_s: float = EXPECTED_OVERHEAD_S) -> PlanTable
         aa_pairs=len(plan.repeats),
         blocks=blocks,
         runs=runs,
-        finite=finite,
-        run_s=run_s,
-        total_s=(runs - finite) * run_s,
-        in_windows=plan.study.window_s / run_s,
+        finite=runs - len(windowed) * blocks,
+        calibrations=len(calibrating),
+        calibration_s=calibration_s,
+        run_s=runs_s / blocks / len(windowed) if windowed else 0.0,
+        total_s=runs_s + calibration_s,
+        in_windows=len(windowed) * blocks * plan.study.window_s / (runs_s + calibration_s or 1.0),
     )
+
+
+def _seconds(plan: Plan, cells: Sequence[Cell]) -> float | None:
+    """What these cells take in all blocks; None where they are finite."""
+    times = [plan.inside_s(cell) for cell in cells]
+    known = [
+        time + plan.overhead_s(cell)
+        for cell, time in zip(cells, times, strict=True)
+        if time is not None
+    ]
+    return sum(known) * plan.study.blocks if len(known) == len(cells) else None
 
 
 def changed_parameters(cell: Cell, workloads: Mapping[str, WorkloadFacts]) -> str:
     """The cell's parameters that are not at their defaults: `payload_bytes=256, api=streams`."""
     known = workloads[cell.workload].parameters
     changed: dict[str, ParameterValue] = {
-        name: value for name, value in cell.parameters.items() if value != known[name].default
+        name: rate_in_words(value) if name == RATE else value
+        for name, value in cell.parameters.items()
+        if value != known[name].default
     }
     return ", ".join(f"{name}={value}" for name, value in changed.items())
 

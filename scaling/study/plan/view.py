@@ -6,7 +6,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from scaling.base.formats import duration, percent, plural
+from scaling.base.formats import duration, listed, percent, plural
 from scaling.builds.arms import switched
 from scaling.study.controls import is_control
 from scaling.study.plan.cells import Plan
@@ -49,6 +49,7 @@ def reservations(plan: Plan) -> Iterator[str]:
             f"blocks are added until every headline ratio is within ± {percent(study.precision)}, "
             f"up to {plural(most, 'block')}{few if most < FEWEST_FOR_INTERVAL else ''}"
         )
+    yield from _calibrations(plan)
     yield from switched(study.arms)
     yield from _wholes(plan)
     finite = [cell for cell in plan.cells if plan.workloads[cell.workload].finite]
@@ -57,6 +58,26 @@ def reservations(plan: Plan) -> Iterator[str]:
     )
     if each >= MUCH:
         yield f"{each:,} per worker can take hours in total; for a quick look: --scale 0.01"
+
+
+def _calibrations(plan: Plan) -> Iterator[str]:
+    """Where the rates come from that are not known before the study begins."""
+    needed = plan.calibrations
+    if not needed:
+        return
+    table = plan_table(plan)
+    names = listed(dict.fromkeys(each.workload for each in needed))
+    rates = max(len(each.names) for each in needed)
+    tried = dict.fromkeys(
+        f"{cell.model} on {cell.arm}, N = {cell.workers}"
+        for each in needed
+        for cell in each.candidates
+    )
+    yield (
+        f"{names}: {plural(rates, 'rate')} from {plural(len(needed), 'calibration')} in a closed "
+        f"loop before the first run, {plural(table.calibrations, 'run')}, about "
+        f"{duration(table.calibration_s)}: {'; '.join(tried)}"
+    )
 
 
 def _wholes(plan: Plan) -> Iterator[str]:

@@ -1,0 +1,335 @@
+"""Rates named "grid" or "50%" become numbers once, before the first run, and stay what they are."""
+
+import contextlib
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scaling.base.console import new_console
+from scaling.base.errors import ScalingError, UsageError
+from scaling.builds.arms import parse_arm
+from scaling.builds.prepared_arm import PreparedArm
+from scaling.journal.file import FILE_NAME, JournalFile
+from scaling.journal.reading import read_lines
+from scaling.journal.record import (
+    Cell,
+    Load,
+    Memory,
+    ParameterFacts,
+    RunLine,
+    StudyLine,
+    WorkloadFacts,
+)
+from scaling.machine.topology import Topology
+from scaling.run.calibrate import calibrate
+from scaling.run.measure import Prepared, measure
+from scaling.run.progress import Display, PlainLines
+from scaling.run.remaining_work import read_runs, work_in
+from scaling.run.session import InterruptedStudyError
+from scaling.study.combine import study_from
+from scaling.study.file import read_study
+from scaling.study.load import load_asked
+from scaling.study.options import Options
+from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.order import PlannedRun
+from scaling.study.plan.table import plan_table
+from scaling.study.plan.view import one_line, reservations
+from scaling.study.rates import GRID_RATES, ROUNDS, STEP, grid
+from tests.support.descriptions import description
+
+TWO_CORES = Topology(logical_cpus=2, physical_cores=2)
+SERVE = WorkloadFacts(
+    path="workers.workloads.serve:Serve",
+    operation="requests",
+    in_flight="connections",
+    served=True,
+    parameters={
+        "connections": ParameterFacts(type="int", default=16, at_least=1),
+        "rate_per_s": ParameterFacts(type="float", default=0.0, at_least=0),
+        "server": ParameterFacts(type="str", default="tcp", choices=["tcp", "asgi"]),
+        "accept": ParameterFacts(type="str", default="port", choices=["port", "shared"]),
+        "garbage_per_request": ParameterFacts(type="int", default=0, at_least=0),
+    },
+)
+STUDY = """
+arms = ["3.14", "3.14+mimalloc", "3.14t"]
+models = ["threads", "processes"]
+workers = [1, 2, 4]
+controls = false
+aa_pairs = true
+blocks = 2
+[[workloads]]
+name = "serve"
+parameters = { rate_per_s = "grid" }
+"""
+PEAKS = {"3.14": 5_000.0, "3.14+mimalloc": 5_210.0, "3.14t": 9_000.0}
+
+
+def planned(text: str = STUDY, **options: Any) -> Plan:
+    study = study_from(
+        Options(study="mine", **options),
+        running_build="3.14t",
+        load_file=lambda name: read_study(text, name),
+    )
+    described = description(workloads={"serve": SERVE})
+    return make_plan(study, dict.fromkeys(study.arms, described), TWO_CORES)
+
+
+class Pretended:
+    """Measures what `PEAKS` says in a closed loop, and nothing at a rate; stops like Ctrl-C."""
+
+    def __init__(self, plan: Plan, factor: float = 1.0, stop_at: int | None = None) -> None:
+        self.plan = plan
+        self.calibrated: list[Cell] = []
+        self.measured: list[PlannedRun] = []
+        self._factor, self._stop_at = factor, stop_at
+
+    def __call__(self, run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
+        cell = run.cell
+        if len(self.calibrated) + len(self.measured) == self._stop_at:
+            raise KeyboardInterrupt
+        asked = load_asked(cell.parameters, connections=1, seed=1, warmup_s=0.0)
+        if asked.rate_per_s is None:
+            self.calibrated.append(cell)
+            noise = (0.98, 1.0, 1.5)[run.block // 2 % ROUNDS]  # one run in three is far off
+            peak = PEAKS[cell.arm] * self._factor * noise
+            load = Load(achieved_per_s=peak)
+            return RunLine(cell=cell, outcome="measured", block=0, position=0, load=load), None
+        self.measured.append(run)
+        line = RunLine(
+            cell=cell,
+            outcome="crashed",
+            block=run.block,
+            position=run.position,
+            attempt=attempt,
+            elapsed_s=1.0,
+            signal=11,
+            memory=Memory(),
+        )
+        return line, None
+
+
+@given(peak=st.floats(10, 1e6), points=st.integers(1, 12))
+def test_the_grid_is_one_for_all_peaks_and_ends_just_beyond_them(peak: float, points: int) -> None:
+    rates = grid(peak, points)
+    assert len(set(rates)) == points
+    assert rates == sorted(rates)
+    for rate in rates:  # powers of the step, to three digits
+        power = math.log(rate, STEP)
+        assert math.isclose(rate, STEP ** round(power), rel_tol=0.006)
+        assert float(f"{rate:.3g}") == rate
+    if points > 1:
+        assert 0.994 * peak <= rates[-1] <= 1.26 * peak
+        assert rates[0] <= 0.27 * peak
+    assert set(grid(peak, 4)) <= set(grid(peak, GRID_RATES))
+
+
+def test_the_plan_counts_rates_and_calibration_without_measuring() -> None:
+    made = planned()
+    table = plan_table(made)
+    assert {row.parameters for row in table.rows} == {"rate_per_s=grid of 8"}
+    assert {row.workers for row in table.rows} == {(1, 2, 4)}
+    assert table.cells == 3 * 2 * 3 * GRID_RATES
+    assert table.calibrations == 2 * ROUNDS
+    assert table.total_s == pytest.approx(
+        table.calibration_s + table.runs * (1.0 + 0.3 + 1.0), rel=0.01
+    )
+    (said,) = reservations(made)
+    assert said.startswith(
+        "serve: 8 rates from 1 calibration in a closed loop before the first run"
+    )
+    assert "6 runs, about 14 s" in said
+    assert "processes on 3.14+mimalloc, N = 2" in said
+    assert "3.14t" not in said
+    assert "in 2 blocks" in one_line(made)
+
+
+def test_numbers_and_closed_loops_need_none() -> None:
+    for rate in ("0.0", "[100, 2000]"):
+        made = planned(STUDY.replace('"grid"', rate))
+        assert made.calibrations == []
+        assert list(reservations(made)) == []
+        assert calibrate(made, Pretended, pytest.fail) == []
+
+
+def test_the_peak_is_the_median_of_the_better_baseline_and_rates_are_one_for_all() -> None:
+    asked, notes = planned(), list[str]()
+    pretended = Pretended(asked)
+    (made,) = calibrate(asked, lambda _: pretended, notes.append)
+    tried = [(cell.arm, cell.model, cell.workers) for cell in pretended.calibrated]
+    assert tried == [("3.14", "processes", 2), ("3.14+mimalloc", "processes", 2)] * ROUNDS
+    assert made.baseline.arm == "3.14+mimalloc"
+    assert made.peak_per_s == 5_210
+    assert max(made.runs_per_s) == pytest.approx(1.5 * 5_210)
+    plan = asked.at_rates([made])
+    rates = grid(5_210, GRID_RATES)
+    configurations = {(cell.arm, cell.model, cell.workers) for cell in plan.cells}
+    for each in configurations:
+        had = [
+            cell.parameters["rate_per_s"]
+            for cell in plan.cells
+            if (cell.arm, cell.model, cell.workers) == each
+        ]
+        assert had == rates
+    assert (len(configurations), plan.calibrations) == (18, [])
+    assert plan.asked == len(plan.cells)
+    assert all(isinstance(cell.parameters["rate_per_s"], float) for cell in plan.every_cell)
+    begins, ends = notes
+    assert begins == "calibrating serve: 6 runs, 14 s"
+    assert "3.14+mimalloc · 2 processes: 5,210 requests/s (5,110–7,820); rates: " in ends
+
+
+def test_a_share_is_of_the_peak_and_mixes_with_numbers() -> None:
+    asked = planned(STUDY.replace('"grid"', '["50%", 1000, " 12.5 % "]'))
+    plan = asked.at_rates(calibrate(asked, Pretended, lambda _: None))
+    rates = dict.fromkeys(cell.parameters["rate_per_s"] for cell in plan.cells)
+    assert list(rates) == [2_600.0, 1_000.0, 651.0]
+
+
+def test_each_server_has_its_own_and_what_is_compared_at_one_rate_shares_the_heaviest() -> None:
+    parameters = '{ rate_per_s = "50%", server = ["tcp", "asgi"], garbage_per_request = [0, 20], '
+    parameters += 'accept = ["port", "shared"], connections = [4, 64] }'
+    asked = planned(STUDY.replace('{ rate_per_s = "grid" }', parameters))
+    one, other = asked.calibrations
+    assert (one.parameters["server"], other.parameters["server"]) == ("tcp", "asgi")
+    for each in (one, other):
+        for cell in each.candidates:
+            heaviest = {"garbage_per_request": 20, "accept": "port", "connections": 64}
+            assert heaviest.items() <= cell.parameters.items()
+            assert cell.parameters["rate_per_s"] == 0
+    made = calibrate(asked, Pretended, lambda _: None)
+    assert len(asked.at_rates(made).cells) == len(asked.cells) == 18 * 2 * 2 * 2 * 2
+    first = asked.at_rates(made[:1]).calibrations
+    assert [each.parameters["server"] for each in first] == ["asgi"]
+
+
+@pytest.mark.parametrize(
+    ("options", "tried"),
+    [
+        ({"arm": ("3.14t",)}, [("3.14t", "processes", 2)]),
+        (
+            {"model": ("threads",), "arm": ("3.14,3.14t",)},
+            [("3.14", "threads", 2), ("3.14t", "threads", 2)],
+        ),
+        (
+            {"workers": ("4,8",), "arm": ("3.14",), "model": ("processes",)},
+            [("3.14", "processes", 4)],
+        ),
+    ],
+)
+def test_without_the_baseline_the_best_there_is_takes_its_place(
+    options: Mapping[str, Any], tried: list[tuple[str, str, int]]
+) -> None:
+    (needed,) = planned(**options).calibrations
+    assert [(cell.arm, cell.model, cell.workers) for cell in needed.candidates] == tried
+
+
+def test_fewer_rates_are_spread_over_the_same_range() -> None:
+    asked = planned(rates=4)
+    (needed,) = asked.calibrations
+    plan = asked.at_rates(calibrate(asked, Pretended, lambda _: None))
+    rates = dict.fromkeys(cell.parameters["rate_per_s"] for cell in plan.cells)
+    assert len(needed.names) == 4
+    assert list(rates) == grid(5_210, 4)
+
+
+def test_a_baseline_that_cannot_be_measured_says_what_to_do() -> None:
+    def crash(run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
+        del attempt
+        return RunLine(cell=run.cell, outcome="crashed", block=0, position=0, signal=11), None
+
+    with pytest.raises(ScalingError, match=r"signal 11\). Name the rates: --set serve.rate_per_s="):
+        calibrate(planned(), lambda _: crash, lambda _: None)
+
+
+@pytest.mark.parametrize("rate", ["fast", "-5%", "0%", "%", "grid 3 of 8"])
+def test_any_other_text_is_bad_usage(rate: str) -> None:
+    said = 'rate_per_s: expected a number, "grid" or a share'
+    with pytest.raises(UsageError, match=said):
+        planned(STUDY.replace('"grid"', f'"{rate}"'))
+    with pytest.raises(UsageError, match=said):
+        planned(set=(f"serve.rate_per_s={rate}",))
+
+
+def test_a_rate_is_never_measured_as_a_closed_loop_before_it_is_known() -> None:
+    with pytest.raises(ValueError, match="has not been calibrated"):
+        load_asked({"rate_per_s": "50%"}, connections=1, seed=1, warmup_s=0.0)
+
+
+@pytest.fixture
+def ready(monkeypatch: pytest.MonkeyPatch) -> Prepared:
+    monkeypatch.setattr("scaling.run.measure.quiet_on", lambda _: lambda: None)
+    monkeypatch.setattr("scaling.run.session.RETRIES", 0)  # what is pretended looks crashed
+    plan = planned(rates=2)
+    described = description(workloads={"serve": SERVE})
+    arms = {
+        name: PreparedArm(parse_arm(name), "python", {"PYTHONPATH": ""}, described, "found", {})
+        for name in plan.study.arms
+    }
+    return Prepared(plan, arms, TWO_CORES, "pins", "source")
+
+
+def measured(
+    ready: Prepared, output: Path, monkeypatch: pytest.MonkeyPatch, **pretended: Any
+) -> list[Pretended]:
+    """What the executors did until the study was complete or stopped."""
+    made: list[Pretended] = []
+
+    def executor(plan: Plan, *_: object) -> Pretended:
+        made.append(Pretended(plan, **pretended))
+        return made[-1]
+
+    monkeypatch.setattr("scaling.run.measure.Executor", executor)
+    display: Display = PlainLines(new_console(stderr=True))
+    with contextlib.suppress(InterruptedStudyError):
+        assert measure(ready, output, display) == output
+    return made
+
+
+def head_of(output: Path) -> StudyLine:
+    first = next(iter(read_lines(output / FILE_NAME, lambda _: None)))
+    assert isinstance(first, StudyLine)
+    return first
+
+
+def test_a_resumed_study_keeps_its_rates_and_never_calibrates_again(
+    ready: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "study"
+    before = measured(ready, out, monkeypatch, stop_at=7)
+    assert sum(len(each.calibrated) for each in before) == 6
+    assert sum(len(each.measured) for each in before) == 7
+    begun = head_of(out)
+    (calibration,) = begun.calibrations
+    assert calibration.rates == dict(
+        zip(["grid 1 of 2", "grid 2 of 2"], grid(5_210, 2), strict=True)
+    )
+    # The peak would be another now: the machine has become twice as fast.
+    (after,) = measured(ready, out, monkeypatch, factor=2.0)
+    assert after.calibrated == []
+    assert head_of(out) == begun
+    rates = {run.cell.parameters["rate_per_s"] for run in after.measured}
+    assert rates <= {0.0, *calibration.rates.values()}
+    with JournalFile(out / FILE_NAME) as journal:
+        assert len(journal.runs) == len(ready.plan.runs)
+    work = work_in(read_runs(out, pytest.fail), ready, same=False)
+    assert (work.total("valid") + work.total("lost"), work.total("to_do")) == (
+        len(ready.plan.runs), 0,
+    )  # fmt: skip
+
+
+def test_a_study_stopped_during_its_calibration_begins_again(
+    ready: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "study"
+    (stopped,) = measured(ready, out, monkeypatch, stop_at=4)
+    assert (len(stopped.calibrated), stopped.measured) == (4, [])
+    assert (out / FILE_NAME).read_bytes() == b""
+    calibrating, measuring = measured(ready, out, monkeypatch)
+    assert len(calibrating.calibrated) == 6
+    assert len(measuring.measured) == len(ready.plan.runs)
