@@ -3,13 +3,13 @@
 import signal
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 import scaling as package
 from scaling.analysis.table.load import read_journal
 from tests.support.cli import BUILD, scaling, start, stop_in_block_2
+from tests.support.of_the_machine import MADE_AGAIN, require_none_is_ours
 
 pytestmark = pytest.mark.slow
 
@@ -21,25 +21,20 @@ TWO_WORKLOADS = [*SMALL, "--workload", "compute,echo", "--blocks", "2"]
 RUNS = 2 * 2 * 2  # two workloads at two Ns in two blocks
 THREE_BLOCKS = [*SMALL, "--workload", "echo", "--blocks", "3"]
 
-# What other programs can do to a window of 0.2 s: such a run is invalid, and made once again.
-BY_OTHERS = {"not-all-busy", "throttled"}
 RUN = ["block", "workload", "workers", "twin"]
 
 
 def first_attempts(frame: pd.DataFrame) -> pd.DataFrame:
     """One attempt at each run; a second where the first was invalid or disturbed by other load."""
-    invalid = frame[~frame["valid"]]
-    reasons = {reason for each in invalid["reasons"] for reason in each}
-    told = invalid[["workload", "workers", "reasons", "details"]].to_string()
-    assert reasons <= BY_OTHERS | {"machine-busy", "not-steady", "mixed-allocator-state"}, told
-    assert all(BY_OTHERS & set(each) for each in invalid["reasons"]), told
+    require_none_is_ours(frame)
     first, again = (frame[frame["attempt"] == attempt] for attempt in (1, 2))
     assert len(first) + len(again) == len(frame)
     assert not first.duplicated(RUN).any()
-    busy = np.array(["machine-busy" in each for each in first["reasons"]], bool)
+    to_rerun = [bool(MADE_AGAIN & set(each)) for each in first["reasons"]]
+    busy = ["machine-busy" in each for each in first["reasons"]]
     made_again, invalid_at_first, disturbed = (
         set(some[RUN].itertuples(index=False, name=None))
-        for some in (again, first[~first["valid"]], first[busy])
+        for some in (again, first[to_rerun], first[busy])
     )
     assert invalid_at_first <= made_again <= invalid_at_first | disturbed
     return first
@@ -158,7 +153,7 @@ def test_a_workload_of_ones_own_is_measured(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "naps/s" in done.stdout
     operations = first_attempts(package.load(tmp_path / "out"))["operations"]
-    assert len(operations) == 2  # the cell and its twin
+    assert len(operations) == 2  # the cell, an A/A pair
     # No more naps of 2 ms fit into 2 s, and a stall of the machine's leaves some of them.
     assert operations.between(1, 1_000).all()
 
@@ -175,5 +170,5 @@ def test_a_study_is_pinned_and_has_its_controls_if_nothing_else_is_said(tmp_path
     assert journal.study.study["pin"] is True
     ran = {(row.workload, row.workers) for row in journal.frame.itertuples()}
     assert ran == {("echo", 2), *((name, n) for name in ("compute", "shared") for n in (1, 2))}
-    assert len(first_attempts(journal.frame)) == len(ran) + 1  # a twin of echo
+    assert len(first_attempts(journal.frame)) == len(ran) + 1  # an A/A pair of echo
     assert '"pinning":[[' in (tmp_path / "out" / "journal.jsonl").read_text()
