@@ -1,4 +1,4 @@
-"""Every study runs duplicates of its own cells (A/A), and nothing but the journal tells which."""
+"""Every study runs duplicates of its own cells (A/A), and only the journal says which they are."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""Threads are held against the better processes, and break-even against the best single one."""
+"""Threads are compared with the faster processes, and break-even with the fastest single one."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -28,7 +28,7 @@ REFUSED = {
     "sharing": {("shared", "threads", "asyncio")},
 }
 
-# What each seed measured, in the words of our parameters: some cell of its study must have it all.
+# What each source measured, by our parameters: some cell of its study must have all of them.
 ASKED: dict[str, list[tuple[str, Mapping[str, object]]]] = {
     "quansight-2025": [
         ("stream", {"connections": 1, "write_bytes": 10 * 2**20}),

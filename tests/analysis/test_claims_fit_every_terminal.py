@@ -1,4 +1,4 @@
-"""`scaling claims` tells theirs and ours side by side: at 80 columns, in a pipe, without colour."""
+"""`scaling claims` shows theirs and ours side by side: at 80 columns, in a pipe, without colour."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""What the garbage collector costs is told at each N, arm by arm, beside the ladder."""
+"""What the garbage collector costs is shown at each N, arm by arm, beside the ladder."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`scaling compare`: words first, figures whole at 80 columns, two studies side by side."""
+"""`scaling compare`: text first, no figure cut at 80 columns, two studies side by side."""
 
 import io
 from pathlib import Path

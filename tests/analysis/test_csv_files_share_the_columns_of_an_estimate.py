@@ -1,4 +1,4 @@
-"""Every CSV file tells an estimate by the same columns, and what it must be read with."""
+"""Every CSV file has the same columns for an estimate, and for what it depends on."""
 
 import re
 from dataclasses import fields

@@ -54,7 +54,7 @@ def test_no_time_between_readings_gives_no_figure() -> None:
 
 
 class LinuxTimes(NamedTuple):
-    """As psutil has them: guest time is counted in user time, and told once more."""
+    """As psutil has them: guest time is part of user time, and a field of its own."""
 
     user: float = 100.0
     nice: float = 1.0
@@ -69,7 +69,7 @@ class LinuxTimes(NamedTuple):
 
 
 class OtherTimes(NamedTuple):
-    """As a system has them that knows of no steal."""
+    """As on a system that does not report steal."""
 
     user: float = 100.0
     system: float = 50.0

@@ -1,4 +1,4 @@
-"""A machine that changes while a study runs is told, with an interval; noise is not."""
+"""A machine that changes while a study runs is reported, with an interval; noise is not."""
 
 from collections.abc import Callable
 from pathlib import Path

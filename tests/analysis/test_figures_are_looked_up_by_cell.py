@@ -1,4 +1,4 @@
-"""`scaling.figure` finds what a cell's name means, and tells the very figures that tables tell."""
+"""`scaling.figure` finds a cell by its name, and returns the same figures as the tables."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A finite run is told by its time from the release to the last finish; windows have no part."""
+"""A finite run is measured from the release to the last finish, without a window."""
 
 import math
 from collections.abc import Sequence

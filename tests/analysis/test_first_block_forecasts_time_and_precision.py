@@ -42,7 +42,7 @@ def runs_of(made: Made) -> list[RunLine]:
     return [line for line in journal(made) if isinstance(line, RunLine)]
 
 
-# --- the scatter of twins -----------------------------------------------------------------------
+# --- the scatter of A/A pairs -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("noise", [0.005, 0.02])
@@ -56,7 +56,7 @@ def test_aa_pairs_give_the_noise_of_a_ratio(noise: float) -> None:
         tick_noise=0,
         aa_pairs=True,
     )
-    # Two runs a ratio; 180 ratios tell the root mean square to 5 %, and five times that is never.
+    # Two runs a ratio; 180 ratios give the root mean square to 5 %, and it is never off by 25 %.
     assert pair_scatter(runs_of(made), believes) == pytest.approx(math.sqrt(2) * noise, rel=0.27)
 
 

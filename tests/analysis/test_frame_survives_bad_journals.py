@@ -1,4 +1,4 @@
-"""Whatever happened to a journal, what can be read is read, and the rest is told or refused."""
+"""Whatever happened to a journal, what can be read is read, and the rest is named or refused."""
 
 import gzip
 from pathlib import Path

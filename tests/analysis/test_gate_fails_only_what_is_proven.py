@@ -1,4 +1,4 @@
-"""`scaling gate` exits with 1 where an interval proves that a bound is not held, and never else."""
+"""`scaling gate` exits with 1 only where an interval proves that a bound is not met."""
 
 from io import StringIO
 from pathlib import Path
@@ -131,7 +131,7 @@ def test_false_alarms_are_rare(tmp_path: Path) -> None:
 
 
 def test_a_void_study_proves_nothing(tmp_path: Path) -> None:
-    """Compute must scale on two cores; where it does not, no figure of the study is believed."""
+    """Compute must scale on two cores; where it does not, no figure of the study is valid."""
     variants: Variants = {"compute": [{}], "echo": [{"payload_bytes": 1024}]}
     speeds = {("3.14t", "threads", n): 1.0 for n in (1, 2)}
     folder = tmp_path / "void"

@@ -1,4 +1,4 @@
-"""What cannot be believed stays in the journal and is done once more at the end of the study."""
+"""An invalid run stays in the journal and is made once more at the end of the study."""
 
 import io
 from collections import Counter
@@ -37,7 +37,7 @@ def key(run: PlannedRun | RunLine) -> Key:
 
 
 def doubts(*invalid: tuple[Key, int]) -> Callable[[RunLine], str | None]:
-    """A judge who believes all but these attempts of these runs."""
+    """A judge to whom all runs are valid but these attempts of these runs."""
 
     def judge(line: RunLine) -> str | None:
         return "throttled" if (key(line), line.attempt) in invalid else None

@@ -1,4 +1,4 @@
-"""Every fault that we know of makes a run invalid or suspect, under its own word."""
+"""Every known fault makes a run invalid or suspect, under its own name."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A journal that is not ours to write is refused in words, with exit code 2, and left as it is."""
+"""A file that is no journal of this study is refused with a message and exit code 2, unchanged."""
 
 import subprocess
 import sys

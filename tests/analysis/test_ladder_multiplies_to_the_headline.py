@@ -97,7 +97,7 @@ def test_a_rung_that_mostly_failed_takes_no_block_from_the_others(tmp_path: Path
 
 
 def test_an_invalid_run_takes_its_block_out_of_all_factors(tmp_path: Path) -> None:
-    """It would be ten times as fast; no factor may know of it."""
+    """It would be ten times as fast; no factor may include it."""
 
     def change(run: RunLine) -> RunLine:
         if (run.block, run.cell.arm) != (1, "3.14t") or run.record is None:

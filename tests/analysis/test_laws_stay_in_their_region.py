@@ -1,4 +1,4 @@
-"""A law is fitted, told and drawn inside one topology region, or it is said why there is none."""
+"""A law is fitted, printed and drawn inside one topology region, or the reason is given."""
 
 from io import StringIO
 from pathlib import Path

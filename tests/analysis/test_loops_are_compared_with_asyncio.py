@@ -1,4 +1,4 @@
-"""What another loop changes is told over asyncio, like held against like, in the same blocks."""
+"""Another loop is compared with asyncio at the same arm, model and N, in the same blocks."""
 
 import io
 import re

@@ -129,7 +129,7 @@ def test_memory_has_a_floor_of_its_own(tmp_path: Path) -> None:
 
 
 def test_aa_pairs_are_in_no_other_figure(tmp_path: Path) -> None:
-    """They would be ten times as fast, and in part invalid; nothing knows of it."""
+    """They would be ten times as fast, and in part invalid; no other figure changes."""
 
     def change(run: RunLine) -> RunLine:
         if not run.cell.twin:

@@ -1,4 +1,4 @@
-"""The notebooks are told before they are computed, small, whole, and of public functions alone.
+"""The notebooks explain before they compute; they are small, whole, and use the public front only.
 
 That they still say what is committed is what `nox -s notebooks` is for, which executes them.
 """

@@ -1,4 +1,4 @@
-"""Other runtimes are told over the first Python of a study, with a warning that all differs."""
+"""Other runtimes are compared with the first Python of a study, and that all differs is said."""
 
 import re
 from pathlib import Path
@@ -52,7 +52,7 @@ def studied(
 
 
 def without_python(run: RunLine) -> RunLine:
-    """A run as it is told by a runtime that knows nothing of GIL or pymalloc."""
+    """A run as a runtime without GIL and pymalloc reports it."""
     if run.record is None or run.cell.loop != "own":
         return run
     return replace(run, record=replace(run.record, process=ProcessFacts()))

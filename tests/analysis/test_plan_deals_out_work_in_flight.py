@@ -1,4 +1,4 @@
-"""The child is told the work in flight over all workers: it grows under weak sizing only."""
+"""The child gets the work in flight over all workers: it grows under weak sizing only."""
 
 import pytest
 from hypothesis import given

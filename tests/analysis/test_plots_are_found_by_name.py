@@ -1,4 +1,4 @@
-"""A notebook gets any figure of a study by the name of its file, as a picture with its words."""
+"""A notebook gets any plot of a study by the name of its file, with its caption."""
 
 import base64
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A sweep is drawn with every run at its value: numbers to scale and joined, words side by side."""
+"""A sweep is drawn with every run at its value: numbers to scale and joined, names side by side."""
 
 from itertools import pairwise
 from pathlib import Path

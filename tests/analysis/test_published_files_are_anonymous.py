@@ -1,4 +1,4 @@
-"""Nothing that is published tells a path, a user or a machine by its name."""
+"""Nothing that is published contains a path, or the name of a user or a machine."""
 
 import platform
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is published beside a journal is what this version makes of it: tables, words, plots."""
+"""What is published beside a journal is what this version makes of it: tables, texts, plots."""
 
 import io
 import json

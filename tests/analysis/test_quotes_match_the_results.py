@@ -91,7 +91,7 @@ def test_a_whole_study_prints_its_extent(measure: str, expected: str, results: L
 
 
 def test_claims_are_counted_by_their_word(tmp_path: Path) -> None:
-    """All of them, held against all studies, as `scaling claims` counts them."""
+    """All of them, checked against all studies, as `scaling claims` counts them."""
     echo: dict[str, ParameterValue] = {"payload_bytes": 1024, "tls": "off", "work_us": 0.0}
     (tmp_path / "made").mkdir()
     made = replace(STUDY, variants={"echo": [echo]}, models=("threads",))

@@ -1,4 +1,4 @@
-"""`scaling report` tells all of a study on one page that is well made and asks for nothing."""
+"""`scaling report` shows all of a study on one valid page that loads nothing."""
 
 import io
 import json
@@ -324,7 +324,7 @@ def test_what_is_invalid_is_listed_with_its_reason() -> None:
 
 def test_aa_pairs_show_the_noise_and_their_absence_is_reported() -> None:
     found = part("noise", "eight-blocks")
-    assert len(found.all("tr")) == 1 + 3  # a twin for each workload
+    assert len(found.all("tr")) == 1 + 3  # an A/A pair for each workload
     assert "No A/A pairs were run" in part("noise", "one-arm").words
 
 

@@ -145,7 +145,7 @@ def test_helpers_run_on_a_python() -> None:
 
 
 def without_python(line: RunLine) -> RunLine:
-    """A run as it is told by a runtime that knows nothing of GIL or pymalloc."""
+    """A run as a runtime without GIL and pymalloc reports it."""
     assert line.record is not None
     if line.cell.arm != "go":
         return line
@@ -170,7 +170,7 @@ def test_its_runs_are_believed(tmp_path: Path) -> None:
 
 
 def test_what_a_python_says_is_no_word_of_a_runtime(tmp_path: Path) -> None:
-    """Its name must not stand for a Python's runs."""
+    """A run of a Python must not pass under its name."""
     study, *runs = lines()
     facts = ProcessFacts(gil=GilStates(started=False), allocator="mimalloc", gc_enabled=True)
     wrong = [

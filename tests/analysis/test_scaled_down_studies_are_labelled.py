@@ -120,7 +120,7 @@ def test_an_invalid_scale_is_an_error(said: str) -> None:
         planned(Options(), f"scale = '{said}'\n{STUDY}")
 
 
-# --- what is told -------------------------------------------------------------------------------
+# --- what is printed ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

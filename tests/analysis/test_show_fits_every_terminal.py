@@ -1,4 +1,4 @@
-"""`scaling show` tells a study at 80 columns, in a pipe, without colour, in any encoding."""
+"""`scaling show` prints a study at 80 columns, in a pipe, without colour, in any encoding."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""What a study comes to is worked out once, however many outputs tell it."""
+"""The results of a study are computed once, however many outputs show them."""
 
 from collections import Counter
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Tables tell every figure with its spread, leave invalid runs out, and say which and why."""
+"""Tables show every figure with its spread, leave invalid runs out, and say which and why."""
 
 import io
 from pathlib import Path

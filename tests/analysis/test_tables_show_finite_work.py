@@ -1,4 +1,4 @@
-"""Finite work is told by its time to finish, timed work by its latencies, and a workload's own
+"""Finite work is shown by its time to finish, timed work by its latencies, and a workload's own
 figures stand beside them with a unit that can be read.
 """
 

@@ -1,4 +1,4 @@
-"""Where pip is set to a mirror, uv uses the same one, unless it was told something itself."""
+"""Where pip is set to a mirror, uv uses the same one, unless uv has a setting of its own."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Each version of Python over the oldest, like over like; unlike builds are told to be unlike."""
+"""Each version of Python is compared with the oldest; other differences of the builds are said."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,7 +38,7 @@ def studied(
 
 
 def _arm(name: str, changes: dict[str, Any]) -> ArmRecord:
-    """An arm of that version, alike but for the changes to what is told of its build."""
+    """An arm of that version; `changes` are made to what it reports about its build."""
     if name == "go":
         return ArmRecord(build="go", runtime="go9.99")
     version = {"description__python__version": f"{name.removesuffix('t')}.7"}

@@ -40,7 +40,7 @@ BENCHMARKS = {
 
 
 def main() -> None:
-    """Run what was asked for; the exit code tells only whether something broke."""
+    """Run what was asked for; the exit code says only whether something broke."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer and shorter runs")
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(BENCHMARKS))

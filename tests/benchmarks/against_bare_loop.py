@@ -1,6 +1,6 @@
 """Does the harness cost anything that can be seen? Echo in it, against echo on a bare loop.
 
-Like is held against like: a worker that is a thread against a bare loop in a thread, a worker
+Each is compared with its like: a worker that is a thread against a bare loop in a thread, a worker
 process against a bare loop in the main thread. What a second thread costs a process (the kernel
 then counts references to a file at every system call) is a figure of its own, and not ours. All use
 mimalloc on either build: the two states of glibc's malloc would drown what is looked for.

@@ -1,8 +1,8 @@
 """Do the workloads made of tasks cost what plain scripts cost, and scale as these do?
 
 A script that does the same in as many threads, without the project, is the rival: at N = 1 in
-throughput, at N = 2 in how far that is above its own N = 1. What such a script does not reach
-either is not ours to mend. `spawn` is held against it without the collector, too, which stops all
+throughput, at N = 2 in how far that is above its own N = 1. What such a script does not reach is
+no fault of this project. `spawn` is also compared with it without the collector, which stops all
 loops at once.
 """
 

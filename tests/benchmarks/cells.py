@@ -42,7 +42,7 @@ class Run:
 
     @property
     def cpu_ns_per_operation(self) -> float:
-        """CPU time of an operation, over all workers; NaN where the system does not tell."""
+        """CPU time of an operation, over all workers; NaN where the system does not report it."""
         cpu_ns = operations = 0
         for worker in self.record.workers:
             first, *_, last = worker.ticks.cpu_ns or [None, None]

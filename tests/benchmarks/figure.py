@@ -26,7 +26,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class Figure:
-    """A median over runs with its range, held against a target where there is one."""
+    """A median over runs with its range, and its target where there is one."""
 
     name: str
     values: Sequence[float]

@@ -61,7 +61,7 @@ def figures(effort: Effort, *, free_threaded: bool) -> Iterator[Figure]:
         parts = ", ".join(f"{name} {first[f'{name}_s']:.2f} s" for name in PARTS)
         parts += f", CPU {first['cpu_s']:.1f} s"
         size = f"{first['runs']:,.0f} runs, {large.stat().st_size / 1e6:,.0f} MB"
-        yield Figure("large journal told", whole_s, "at most", TARGET_S, " s", f"{parts}; {size}")
+        yield Figure("large journal shown", whole_s, "at most", TARGET_S, " s", f"{parts}; {size}")
         peaks = [each["peak_mib"] for each in found]
         yield Figure("large journal, peak memory", peaks, "at most", TARGET_MIB, " MiB")
         alone = analysed(large, "pandas")
@@ -69,7 +69,7 @@ def figures(effort: Effort, *, free_threaded: bool) -> Iterator[Figure]:
         detail = f"pandas.read_json of the lines: {alone['load_s']:.1f} s"
         yield Figure("large journal, load / pandas", ratios, "at most", None, detail=detail)
         usual_s = [analysed(usual, "scaling")["whole_s"] for _ in range(repeats)]
-        yield Figure("usual journal told", usual_s, "at most", TARGET_DEFAULT_S, " s")
+        yield Figure("usual journal shown", usual_s, "at most", TARGET_DEFAULT_S, " s")
 
 
 PARTS = ("load", "analyse", "tabulate")

@@ -22,7 +22,7 @@ TARGETS: list[tuple[str, str, tuple[Bound, float] | None, tuple[Bound, float] | 
 def figures(effort: Effort, *, free_threaded: bool) -> Iterator[Figure]:
     """N = 2 over N = 1, in pairs whose order alternates.
 
-    Without a GIL, the CPU time of an operation tells what it would be if both workers had a core
+    Without a GIL, the CPU time of an operation shows what it would be if both workers had a core
     to themselves all the time: that is how far a busy machine is to blame.
     """
     for workload, loop, free, with_gil in TARGETS:

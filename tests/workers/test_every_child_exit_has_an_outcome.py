@@ -59,7 +59,7 @@ ENDS = """
 
 @pytest.fixture(autouse=True)
 def last_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine may take a second of the time for last words, and for being gone."""
+    """A machine may need a second of the time to print the stacks and to end the process."""
     monkeypatch.setattr("scaling.run.process_tree.LAST_WORDS_S", 3.0)
 
 
@@ -251,8 +251,8 @@ CLINGS = """
     """
 
 
-# Read by every interpreter as it starts; a sub-interpreter has no host. Only for those that hang is
-# it vain to wait, and all others may be held up by the machine.
+# Read by every interpreter as it starts; a sub-interpreter has no host. Waiting is of no
+# use only for those that hang; the machine may delay all others.
 IMPATIENT = """\
 import contextlib
 import workers.worker.session

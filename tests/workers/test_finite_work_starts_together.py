@@ -264,7 +264,7 @@ KEEPS = """
 
 
 class Readings:
-    """Tells the work when readings that found what it keeps outnumber those that came before."""
+    """Lets the work end when readings that found what it keeps outnumber those that came before."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self._kept, self._read = folder / "kept", folder / "read"

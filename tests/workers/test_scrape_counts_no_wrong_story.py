@@ -47,7 +47,7 @@ async def scraped(url: str, enough: int, seed: int = 1) -> Worker:
     await workload.setup(worker)
     async with asyncio.timeout(LIMIT_S):
         traffic = asyncio.create_task(workload.run(worker))
-        while worker.operations + worker.errors < enough:  # noqa: ASYNC110 - counters tell nobody
+        while worker.operations + worker.errors < enough:  # noqa: ASYNC110 - counters have no event
             await asyncio.sleep(0.001)
         worker.stop()
         await traffic
@@ -207,7 +207,7 @@ def test_workers_begin_apart_and_use_a_port_each(monkeypatch: pytest.MonkeyPatch
                 await workload.setup(worker)
                 assert workload._url == (one, two, one)[index]
                 traffic = asyncio.create_task(workload.run(worker))
-                while len(asked) <= index:  # noqa: ASYNC110 - a list tells nobody
+                while len(asked) <= index:  # noqa: ASYNC110 - a list has no event
                     await asyncio.sleep(0.001)
                 worker.stop()
                 await traffic

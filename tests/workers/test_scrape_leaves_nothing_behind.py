@@ -10,7 +10,7 @@ from tests.support.servers import LIMIT_S, STRICT, environment, running_site
 
 pytestmark = pytest.mark.slow
 
-# Stops in the middle of traffic, as the host does; `-X dev -W error` make Python tell of leftovers.
+# Stops in the middle of traffic, as the host does; `-X dev -W error` make Python report leftovers.
 LIVE = """
 import asyncio, gc, json, sys
 from workers import Worker

@@ -98,7 +98,7 @@ def test_pauses_are_drawn_by_each_worker_for_itself() -> None:
 def test_drawn_pauses_are_exponential() -> None:
     pauses_ms = [1e3 * pause_s for pause_s in exponential_s(40_000, 0.005, "seed")]
     assert len(pauses_ms) == 40_000
-    # Mean and standard deviation of an exponential are the same; 40,000 tell them within 4 %.
+    # Mean and standard deviation of an exponential are the same; 40,000 give them within 4 %.
     assert statistics.fmean(pauses_ms) == pytest.approx(5, rel=0.04)
     assert statistics.stdev(pauses_ms) == pytest.approx(5, rel=0.04)
 

@@ -176,7 +176,7 @@ def test_wrong_echo_is_a_failure(
             pass
         """
     )
-    # Nine round trips take no time to speak of, but a machine may.
+    # Nine round trips take hardly any time, but a machine may stall.
     failure = failed({"workload": workload, "loop": loop, "warmup_s": PATIENCE_S}, tmp_path)
     assert (failure.phase, failure.error) == (phase, error)
     assert failure.worker is not None
