@@ -46,6 +46,10 @@ def study_from(
     preset = flags.get("preset") or file.values.get("preset", DEFAULT_PRESET)
     file, flags = _at_preset(file, flags, file.presets.get(preset, PresetTable()))
     values = _values(file.values, flags)
+    if "max_blocks" in flags and "precision" not in values:
+        raise UsageError(
+            "--max-blocks: only --precision adds blocks. Add --precision 2%, or say --blocks N"
+        )
     values["arms"] = _named(values.get("arms", (running_build,)))
     values["workloads"] = _workloads(file, flags, options.workload_names, source)
     for entry in values["workloads"]:  # an arm that only one workload names is one of the study

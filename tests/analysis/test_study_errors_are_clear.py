@@ -83,6 +83,7 @@ def test_an_error_in_a_study_file_names_file_and_key(text: str, said: str) -> No
         (Options(precision="200%"), "--precision: expected a share between 0 and 1, such as 2%"),
         (Options(precision="fine"), "--precision: expected a share between 0 and 1, such as 2%"),
         (Options(max_blocks=0), "--max-blocks: expected 1 or more, got 0"),
+        (Options(max_blocks=9), "--max-blocks: only --precision adds blocks. Add --precision 2%"),
         (Options(scale="0"), "--scale: expected a factor above 0, such as 0.01 or 1%, got '0'"),
         (Options(preset="rigourous"), "--preset: unknown preset 'rigourous'. Did you mean"),
         (Options(model=("tasks",)), "--model: unknown model 'tasks'. There are: threads"),
