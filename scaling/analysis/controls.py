@@ -15,8 +15,9 @@ from typing import Literal
 import pandas as pd
 
 from scaling.analysis.curves.curve import Curve, Point
-from scaling.analysis.curves.summarise import curves, require_one_study
+from scaling.analysis.curves.summarise import curves
 from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.table.groups import require_one_study
 from scaling.analysis.validity import expectation
 from scaling.journal.record import Machine, StudyLine
 from scaling.study.controls import CONTROLS, COUNTS, MODEL, is_control

@@ -13,12 +13,12 @@ import pandas as pd
 from scaling.analysis.comparison.compare import Compared, compare
 from scaling.analysis.comparison.paired import Paired, pair
 from scaling.analysis.controls import ControlOutcome, Soundness, outcomes, soundness_of
-from scaling.analysis.curves.curve import Key
 from scaling.analysis.curves.sections import RunIssue, Section, run_issues, sections
 from scaling.analysis.curves.sweeps import Sweep, sweeps
 from scaling.analysis.statistics.drift import Drift, drift
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.statistics.verdict import RatioVerdict
+from scaling.analysis.table.groups import Key
 from scaling.analysis.table.load import Journal
 from scaling.journal.record import CeilingLine, StudyLine
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from scaling.analysis.claims import read_claims
 from scaling.analysis.curves.sections import sections
-from scaling.analysis.curves.summarise import CURVE
+from scaling.analysis.table.groups import CURVE
 from scaling.analysis.table.load import read_journal
 from scaling.builds.runtimes.known import RUNTIMES
 from scaling.cli import app

@@ -12,7 +12,8 @@ from hypothesis.extra import numpy as arrays
 from scipy.special import bdtr, betainc
 from scipy.stats import bootstrap
 
-from scaling.analysis.statistics.estimate import Estimate, Floats, bounds_kind, median, medians
+from scaling.analysis.arrays import Floats
+from scaling.analysis.statistics.estimate import Estimate, bounds_kind, median, medians
 from scaling.base import formats
 
 SEED = 20261120

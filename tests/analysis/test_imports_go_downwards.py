@@ -13,8 +13,9 @@ pytestmark = pytest.mark.slow
 
 LINT_IMPORTS = Path(sys.executable).with_name("lint-imports")
 
-KEPT = "Contracts: 3 kept, 0 broken."
+KEPT = "Contracts: 4 kept, 0 broken."
 DOWNWARDS = "Imports go downwards BROKEN"
+INSIDE = "Imports inside the analysis go downwards BROKEN"
 FRONT = "Nothing inside imports the public front BROKEN"
 JSON_ONLY = "The study and what it measures exchange JSON only BROKEN"
 
@@ -52,6 +53,9 @@ def test_the_contracts_hold(copy: Path) -> None:
         ("scaling/base", "def later(): from scaling.cli import app", DOWNWARDS),
         ("scaling/report", "import scaling.run.session", DOWNWARDS),
         ("scaling/run", "import scaling.report.files", DOWNWARDS),
+        ("scaling/analysis/validity", "import scaling.analysis.table.stacks", INSIDE),
+        ("scaling/analysis/statistics", "import scaling.analysis.curves.summarise", INSIDE),
+        ("scaling/analysis/laws", "import scaling.analysis.lookup.figure", INSIDE),
         ("scaling/cli", "from scaling import load", FRONT),
         ("scaling/run", "import workers.cell", JSON_ONLY),
         ("workers/host", "import scaling.base.errors", JSON_ONLY),
@@ -67,9 +71,10 @@ def test_an_import_that_breaks_one_is_found(
     assert "planted" in done.stdout
 
 
-def test_a_new_package_needs_a_layer(copy: Path) -> None:
-    (copy / "scaling/somewhere").mkdir()
-    (copy / "scaling/somewhere/__init__.py").touch()
+@pytest.mark.parametrize("folder", ["scaling", "scaling/analysis"])
+def test_a_new_package_needs_a_layer(copy: Path, folder: str) -> None:
+    (copy / folder / "somewhere").mkdir()
+    (copy / folder / "somewhere/__init__.py").touch()
     done = checked(copy)
     assert done.returncode == 1
     assert "somewhere" in done.stdout

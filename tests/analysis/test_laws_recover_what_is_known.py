@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
+from scaling.analysis.arrays import Floats
 from scaling.analysis.laws import choose, fit_amdahl, fit_linear, fit_usl, resample
-from scaling.analysis.laws.formula import AMDAHL, LAWS, USL, Floats, Law, throughput
+from scaling.analysis.laws.formula import AMDAHL, LAWS, USL, Law, throughput
 from scaling.analysis.laws.solve import fit_many, fit_one
 from tests.support.simulated_laws import CASES, SEED, errors, rates_held, usl
 

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from scaling.analysis.comparison.between_studies import across
 from scaling.analysis.comparison.paired import paired
-from scaling.analysis.curves.curve import Key
 from scaling.analysis.curves.sections import run_issues
 from scaling.analysis.curves.summarise import curves
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import median
 from scaling.analysis.statistics.noise import NO_PAIRS, AAPair, NoiseFloor, noise_floor
 from scaling.analysis.table.column import Noise
+from scaling.analysis.table.groups import Key
 from scaling.analysis.table.load import Journal, load, read_journal
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine

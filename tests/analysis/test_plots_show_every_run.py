@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
+from scaling.analysis.arrays import Floats
 from scaling.analysis.curves.curve import Curve
 from scaling.analysis.results import StudyResults
-from scaling.analysis.statistics.estimate import Floats
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import CeilingLine, Line, Machine, Memory, RunLine, WorkloadNote
 from scaling.report.plots import draw_all

@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.text import Text
 
+from scaling.analysis.arrays import Floats
 from scaling.analysis.results import StudyResults
-from scaling.analysis.statistics.estimate import Floats
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import ParameterValue
 from scaling.report.plots import sweep

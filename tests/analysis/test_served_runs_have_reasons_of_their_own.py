@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scaling.analysis.table.generator import SLIP
 from scaling.analysis.table.load import Journal
 from scaling.analysis.validity import SERVED_CHECKS
 from scaling.analysis.validity import served as limits
@@ -103,7 +102,7 @@ def test_limits_are_those_of_the_generator() -> None:
     assert limits.MOST_SLIP == summary.SLIP_MOST
     assert pytest.approx(summary.SLIP_ALWAYS_MS) == limits.SLIP_ALWAYS_S * 1e3
     assert limits.MOST_BUSY == summary.BUSY_MOST
-    assert summary.DECIDING == SLIP
+    assert summary.DECIDING == limits.SLIP
 
 
 def test_slip_of_an_idle_machine_is_no_fault(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import scaling
-from scaling.analysis.table.stacks import Floats
+from scaling.analysis.arrays import Floats
 from scaling.analysis.table.steadiness import LEAST_CHANGE, late_rise, rise_and_fall, steadiness
 from scaling.journal.record import RunLine
 from tests.support.fabricate import Made, journal, with_, write

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import false_discovery_control, ttest_1samp, ttest_ind
 
-from scaling.analysis.statistics.estimate import Floats, median
+from scaling.analysis.arrays import Floats
+from scaling.analysis.statistics.estimate import median
 from scaling.analysis.statistics.verdict import (
     COST,
     RATE,

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from scaling.analysis.statistics.estimate import NORMAL, Floats
+from scaling.analysis.arrays import Floats
+from scaling.analysis.statistics.estimate import NORMAL
 from scaling.journal.identity import cell_key
 from scaling.journal.reading import find_journal, read_lines
 from scaling.journal.record import RunLine

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
+from scaling.analysis.arrays import Floats
 from scaling.analysis.laws import fit_usl
-from scaling.analysis.laws.formula import Floats
 
 SEED = 20261120
 SHAPES = {"both": (0.05, 0.002), "steep": (0.3, 0.01), "no coherency": (0.02, 0.0)}

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from scaling.analysis.statistics.estimate import Floats
+from scaling.analysis.arrays import Floats
 from scaling.analysis.statistics.families import Family
 from scaling.analysis.statistics.verdict import RATE, Direction, Verdict, hypothesis, judge
 

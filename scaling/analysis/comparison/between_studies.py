@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.curves.curve import Curve, Key, Point
+from scaling.analysis.arrays import Floats
+from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.curves.sections import Section, sections
-from scaling.analysis.statistics.estimate import Floats
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.statistics.pending import Pending, judge_together
 from scaling.analysis.statistics.verdict import (
@@ -24,6 +24,7 @@ from scaling.analysis.statistics.verdict import (
     RatioVerdict,
     unpaired_hypothesis,
 )
+from scaling.analysis.table.groups import Key
 from scaling.journal.identity import Identity, identity_of
 from scaling.journal.record import StudyLine
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from scaling.analysis.comparison.paired import Configuration, Paired
 from scaling.analysis.comparison.version_arms import free_arms
-from scaling.analysis.curves.curve import Curve, Key
+from scaling.analysis.curves.curve import Curve
 from scaling.analysis.statistics.pending import Pending
 from scaling.analysis.statistics.verdict import RatioVerdict, hypothesis
+from scaling.analysis.table.groups import Key
 
 
 @dataclass(frozen=True, slots=True)

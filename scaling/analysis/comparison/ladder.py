@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scaling.analysis.arrays import Floats
 from scaling.analysis.comparison.paired import Configuration, Paired
 from scaling.analysis.comparison.version_arms import VersionArms, version_arms
-from scaling.analysis.statistics.estimate import Floats
 from scaling.analysis.statistics.pending import Pending
 from scaling.analysis.statistics.verdict import RatioVerdict, hypothesis
 

@@ -13,9 +13,9 @@ from itertools import islice, product
 
 import numpy as np
 
+from scaling.analysis.arrays import Floats
 from scaling.analysis.comparison.contrast import Contrast, contrasts
 from scaling.analysis.comparison.paired import Configuration, Measure, Paired
-from scaling.analysis.statistics.estimate import Floats
 from scaling.analysis.statistics.pending import Pending
 from scaling.builds.runtimes.known import RUNTIMES
 

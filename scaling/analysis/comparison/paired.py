@@ -11,12 +11,13 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from scaling.analysis.arrays import Floats, Integers
 from scaling.analysis.curves.curve import Curve, Point
-from scaling.analysis.curves.memory import MIB, Integers
+from scaling.analysis.curves.memory import MIB
 from scaling.analysis.curves.sections import Section, sections
-from scaling.analysis.curves.summarise import originals, require_one_study
-from scaling.analysis.statistics.estimate import Estimate, Floats, median
+from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
+from scaling.analysis.table.groups import originals, require_one_study
 from scaling.journal.record import StudyLine
 
 type Measure = Literal["throughput", "cpu_s_per_op", "PSS", "RSS"]

@@ -2,20 +2,9 @@
 
 from dataclasses import dataclass
 
-from scaling.analysis.statistics.estimate import Estimate, Floats
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """What the runs of one curve have in common."""
-
-    study: str
-    workload: str
-    parameters: str
-    sizing: str
-    loop: str
-    arm: str
-    model: str
+from scaling.analysis.arrays import Floats
+from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.table.groups import Key
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,11 @@
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from scaling.analysis.statistics.estimate import Estimate, Floats, median
+from scaling.analysis.arrays import Floats, Integers
+from scaling.analysis.statistics.estimate import Estimate, median
 
 MIB = 1024.0 * 1024.0
-
-type Integers = npt.NDArray[np.int64]
 
 
 def kind_and_bytes(model: str, grid: Callable[[str], Floats]) -> tuple[str, Floats]:

@@ -13,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from scaling.analysis.curves.curve import Curve, Key, Point
-from scaling.analysis.curves.memory import MIB, Integers, kind_and_bytes, slope
-from scaling.analysis.statistics.estimate import Floats, medians
+from scaling.analysis.arrays import Floats, Integers
+from scaling.analysis.curves.curve import Curve, Point
+from scaling.analysis.curves.memory import MIB, kind_and_bytes, slope
+from scaling.analysis.statistics.estimate import medians
 from scaling.analysis.table.columns import SHOWN
+from scaling.analysis.table.groups import CURVE, Key, originals
 from scaling.analysis.table.own_figures import unit_of
-from scaling.base.errors import UsageError
 
-CURVE = ("study", "workload", "parameters", "sizing", "loop", "arm", "model")
 FIGURES = tuple({**SHOWN, "rss_bytes": None, "pss_bytes": None})
 
 type Columns = dict[str, npt.NDArray[Any]]
@@ -131,25 +131,6 @@ def _curve(key: Key, runs: Columns) -> Curve:
     ]
     values["outlier"] = grid("outlier")
     return Curve(key, points, slope(memory / MIB, workers), kind, values)
-
-
-def originals(frame: pd.DataFrame) -> pd.DataFrame:
-    """The runs of a frame without the second ones of A/A pairs."""
-    return frame[~frame["twin"]]
-
-
-def require_one_study(frame: pd.DataFrame) -> None:
-    """Make sure that a frame's blocks are those of one study, so that they pair what they hold.
-
-    Raises:
-        UsageError: it holds more than one.
-    """
-    names = list(dict.fromkeys(map(str, frame["study"])))
-    if len(names) > 1:
-        raise UsageError(
-            f"these are the runs of {len(names)} studies ({', '.join(names)}), whose blocks do not "
-            f"pair: take one study at a time, or `scaling compare` for one against another"
-        )
 
 
 def _state(states: Iterable[object]) -> str | None:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from scaling.analysis.curves.curve import Curve, Key, Point
+from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.curves.sections import Section
+from scaling.analysis.table.groups import Key
 from scaling.analysis.table.labels import short_labels
 from scaling.journal.record import ParameterValue, StudyLine
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scaling.analysis.curves.curve import Curve, Key, Point
+from scaling.analysis.arrays import Floats
+from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.curves.sections import Section
 from scaling.analysis.gate.request import Filter
-from scaling.analysis.statistics.estimate import Floats
+from scaling.analysis.table.groups import Key
 from scaling.base.errors import UsageError
 from scaling.study.controls import is_control
 

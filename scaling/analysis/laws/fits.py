@@ -7,8 +7,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from scaling.analysis.arrays import Floats
 from scaling.analysis.laws import formula
-from scaling.analysis.laws.formula import AMDAHL, LINEAR, USL, Floats, Law
+from scaling.analysis.laws.formula import AMDAHL, LINEAR, USL, Law
 from scaling.analysis.laws.observations import at_least_one, observe
 from scaling.analysis.laws.resample import Resamples, resample
 from scaling.analysis.laws.solution import Solution, solve

@@ -15,9 +15,8 @@ Parameters are arrays (..., P), in the order of `PARAMETERS` and as many of them
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-type Floats = npt.NDArray[np.float64]
+from scaling.analysis.arrays import Floats
 
 PARAMETERS = ("gamma", "alpha", "beta")
 

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from scaling.analysis.laws.formula import Floats
+from scaling.analysis.arrays import Floats
 from scaling.analysis.laws.observations import at_least_one, finite, same_length
 
 

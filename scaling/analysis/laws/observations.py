@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from scaling.analysis.laws.formula import Floats
+from scaling.analysis.arrays import Floats
 
 FEWEST_N = 6
 """Distinct Ns that a law needs. Three parameters and the spread leave two to spare, and AICc of the

@@ -11,9 +11,10 @@ from itertools import groupby
 
 import numpy as np
 
+from scaling.analysis.arrays import Floats
 from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.laws import FEWEST_N, Choice, choose, karp_flatt
-from scaling.analysis.statistics.estimate import Estimate, Floats, median
+from scaling.analysis.statistics.estimate import Estimate, median
 
 TOO_FEW = "not fitted: too few points"
 NO_REGION = "not fitted: what the machine's CPUs share is not known"

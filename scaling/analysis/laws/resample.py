@@ -13,7 +13,8 @@ from itertools import chain, combinations
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
-from scaling.analysis.laws.formula import UPPER, Floats, slopes, throughput
+from scaling.analysis.arrays import Floats
+from scaling.analysis.laws.formula import UPPER, slopes, throughput
 from scaling.analysis.laws.solution import Solution
 from scaling.analysis.statistics.estimate import COVERAGE
 from scaling.study.presets import FEWEST_FOR_INTERVAL

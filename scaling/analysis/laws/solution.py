@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scaling.analysis.laws.formula import UPPER, Floats, Law, throughput
+from scaling.analysis.arrays import Floats
+from scaling.analysis.laws.formula import UPPER, Law, throughput
 from scaling.analysis.laws.observations import Observations
 from scaling.analysis.laws.solve import fit_many, fit_one
 

@@ -7,11 +7,9 @@ would do one by one at a few milliseconds each; the second function does them to
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from scaling.analysis.laws.formula import UPPER, Floats, Law, capacity, slopes, throughput
-
-type Integers = npt.NDArray[np.int64]
+from scaling.analysis.arrays import Floats, Integers
+from scaling.analysis.laws.formula import UPPER, Law, capacity, slopes, throughput
 
 ALPHAS = np.concatenate([[0.0], np.geomspace(1e-4, 1, 25)])
 BETAS = np.concatenate([[0.0], np.geomspace(1e-9, 1, 46)])

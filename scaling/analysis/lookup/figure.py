@@ -14,9 +14,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from scaling.analysis.arrays import Floats
 from scaling.analysis.lookup.named_cell import AbsentCellError, changed, curve_of, named
 from scaling.analysis.lookup.quantity import OVER_ONE, is_of_a_curve, quantity
-from scaling.analysis.statistics.estimate import Estimate, Floats, median
+from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.curves.summarise import originals
+from scaling.analysis.table.groups import originals
 from scaling.base import formats
 from scaling.base.errors import UsageError
 from scaling.base.suggest import unknown

@@ -16,11 +16,10 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.curves.summarise import require_one_study
-from scaling.analysis.statistics.estimate import COVERAGE, Estimate, Floats, median
+from scaling.analysis.arrays import Floats, Integers
+from scaling.analysis.statistics.estimate import COVERAGE, Estimate, median
 from scaling.analysis.statistics.theil_sen import theil_sen
-from scaling.analysis.table.mixing import CELL
-from scaling.analysis.table.stacks import Integers
+from scaling.analysis.table.groups import CELL, require_one_study
 from scaling.analysis.validity import MARGIN
 from scaling.base import formats
 from scaling.study.presets import FEWEST_FOR_INTERVAL

@@ -27,16 +27,14 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 
+from scaling.analysis.arrays import Floats
 from scaling.base.formats import number, span
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 COVERAGE = 0.95
 RANGE, INTERVAL = "median and range", "median, interpolated order statistics (Hettmansperger)"
 NORMAL = 1.4826  # a normal distribution's standard deviation over its median absolute deviation
-
-type Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

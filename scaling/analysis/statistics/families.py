@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from scaling.analysis.statistics.estimate import Floats
+from scaling.analysis.arrays import Floats
 
 type Family = Literal["primary", "exploratory"]
 

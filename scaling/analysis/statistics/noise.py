@@ -19,10 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.curves.curve import Key
-from scaling.analysis.curves.summarise import CURVE, originals, require_one_study
-from scaling.analysis.statistics.estimate import Estimate, Floats, medians
+from scaling.analysis.arrays import Floats
+from scaling.analysis.statistics.estimate import Estimate, medians
 from scaling.analysis.table.column import Noise
+from scaling.analysis.table.groups import CELL, Key, originals, require_one_study
 from scaling.analysis.validity import MARGIN
 from scaling.journal.record import StudyLine
 
@@ -97,15 +97,14 @@ def noise_floor(frame: pd.DataFrame, study: StudyLine) -> NoiseFloor:
         UsageError: the frame holds several studies.
     """
     require_one_study(frame)
-    cell = [*CURVE, "workers"]
-    same_place = [*cell, "block"]
+    same_place = [*CELL, "block"]
     valid = frame[frame["valid"]].drop_duplicates([*same_place, "twin"], keep="last")
     figures = [*same_place, *COLUMNS.values()]
     both = valid.loc[valid["twin"], figures].merge(
         originals(valid)[figures], on=same_place, suffixes=("_twin", ""), sort=False
     )
     found = []
-    for names, runs in both.groupby(cell, observed=True, sort=False):
+    for names, runs in both.groupby(list(CELL), observed=True, sort=False):
         *key, workers = map(str, names)
         ratios = np.column_stack([_ratios(runs, column) for column in COLUMNS.values()])
         estimates = dict(zip(COLUMNS, medians(ratios, "×"), strict=True))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scaling.analysis.statistics.estimate import Floats
+from scaling.analysis.arrays import Floats
 
 
 class Mean(NamedTuple):

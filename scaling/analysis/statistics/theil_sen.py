@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from scaling.analysis.statistics.estimate import Floats
+from scaling.analysis.arrays import Floats
 
 
 def theil_sen(x: Floats, y: Floats, coverage: float) -> Floats:

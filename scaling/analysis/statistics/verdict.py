@@ -22,8 +22,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from scaling.analysis.arrays import Floats
 from scaling.analysis.statistics import t_test, unpaired
-from scaling.analysis.statistics.estimate import Estimate, Floats, median
+from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.families import CORRECTIONS, Family, corrected
 from scaling.base.formats import percent
 from scaling.study.presets import FEWEST_FOR_INTERVAL

@@ -6,19 +6,20 @@ worker is busy all the time.
 
 import numpy as np
 
+from scaling.analysis.arrays import Flags, Floats, Integers
 from scaling.analysis.table.column import Column
-from scaling.analysis.table.stacks import Flags, Floats, Integers, Stack, over_window
+from scaling.analysis.table.stacks import Stack, over_window
 from scaling.analysis.table.ticks import from_ticks
+from scaling.analysis.validity.course import LEAST_STALL, MISSED
 
 # A worker stalls if for a long time it does almost nothing, in operations and in CPU time. A worker
 # that waits for I/O or for the GIL still does a little all the time.
-LEAST_STALL = 1 / 4  # of the window; shorter pauses (other load, a slow page) average out
-# The lower limit for short windows. A busy machine takes the CPU away for about 0.1 s at a time,
-# however long the window. That is noise, and excluding such runs would select runs by their result.
+# A stall lasts at least this long, also in short windows. A busy machine takes the CPU away for
+# about 0.1 s at a time, however long the window. That is noise, and excluding such runs would
+# select runs by their result.
 SHORTEST_STALL_NS = 250_000_000
 LEAST_OTHER = 1 / 10  # of the window: the pace outside a stall is taken over at least this long
 MOST_PACE = 1 / 5  # of the worker's pace outside the stall
-MISSED = 20.0  # operations due at that pace; P(at most 3 of 20) is 3 in a million (Poisson)
 
 # In a stall over the fraction x of a window the pace is below MOST_PACE of the pace outside, so at
 # most MOST_PACE / (MOST_PACE x + 1 - x) of the mean pace: 0.714 for x = 1 - LEAST_OTHER, less for

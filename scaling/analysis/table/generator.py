@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scaling.analysis.arrays import Floats
 from scaling.analysis.table.column import OBJECT, Column, Read, Shown
 from scaling.analysis.table.latency import summary
 from scaling.analysis.table.own_figures import CONNECTIONS
-from scaling.analysis.table.stacks import NS_PER_S, Floats
+from scaling.analysis.table.stacks import NS_PER_S
+from scaling.analysis.validity.served import SLIP
 from scaling.journal.record import Latency, Load, RunLine
 
 if TYPE_CHECKING:
     from scaling.analysis.table.rows import Rows
-
-# Figures of slip that decide whether a run is valid (`scaling.analysis.validity.served`).
-SLIP = ("mean", "p50", "p90", "p95", "p99")
 
 SLIP_SHOWN = Shown(heading="P99 slip ms", name="slip_p99_ms", factor=1e3, place=113, extra=True)
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from scaling.analysis.arrays import Floats
 from scaling.analysis.table.column import Column, Shown
-from scaling.analysis.table.stacks import Floats, Stack
+from scaling.analysis.table.stacks import Stack
 from scaling.analysis.table.ticks import from_ticks
 
 

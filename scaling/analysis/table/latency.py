@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from scaling.analysis.arrays import Floats, Integers
 from scaling.analysis.table.column import COUNT, OBJECT, Column, Read, Shown
-from scaling.analysis.table.stacks import Floats, Integers
 from scaling.journal.record import Latency, RunLine
 
 if TYPE_CHECKING:

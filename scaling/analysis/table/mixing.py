@@ -9,15 +9,15 @@ which it was.
 import numpy as np
 import pandas as pd
 
+from scaling.analysis.arrays import Flags, Floats
+from scaling.analysis.table.groups import CELL
 from scaling.analysis.table.processes import MAPPING_FAULTS, allocator_state
 from scaling.analysis.validity import Finding
-
-CELL = ("study", "workload", "parameters", "loop", "arm", "model", "workers", "sizing")
 
 STATES_APART = 3.0  # ratio of faults between the states: one of them hardly faults at all
 
 
-def odd_ones(faults: "np.typing.NDArray[np.float64]") -> "np.typing.NDArray[np.bool_]":
+def odd_ones(faults: Floats) -> Flags:
     """Which runs of a cell, by minor faults per operation, were in another state than most.
 
     Shape in and out: (runs,). All False where the cell is of one state. On a tie the state that

@@ -9,8 +9,8 @@ is labelled and stays in every figure: it hardly moves a median, and may be a fi
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.table.mixing import CELL
-from scaling.analysis.table.stacks import Flags, Floats
+from scaling.analysis.arrays import Flags, Floats
+from scaling.analysis.table.groups import CELL
 from scaling.analysis.validity import MARGIN
 
 # 1.4826 MAD are a standard deviation where the noise is normal.

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scaling.analysis.arrays import Flags, Floats
 from scaling.analysis.table.column import FLAG, Column
-from scaling.analysis.table.stacks import Flags, Floats
 from scaling.journal.record import Machine, RunLine
 
 if TYPE_CHECKING:

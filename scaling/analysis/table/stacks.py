@@ -11,13 +11,9 @@ from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from scaling.analysis.arrays import Flags, Floats, Integers
 from scaling.journal.record import Record
-
-type Floats = npt.NDArray[np.float64]
-type Integers = npt.NDArray[np.int64]
-type Flags = npt.NDArray[np.bool_]
 
 NS_PER_S = 1e9
 

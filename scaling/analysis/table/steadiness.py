@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scaling.analysis.arrays import Floats
 from scaling.analysis.table.column import OBJECT, WORD, Column
-from scaling.analysis.table.stacks import Floats, Stack
+from scaling.analysis.table.stacks import Stack
 from scaling.analysis.table.ticks import from_ticks
 
 if TYPE_CHECKING:

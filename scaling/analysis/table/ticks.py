@@ -9,8 +9,9 @@ from typing import Literal
 
 import numpy as np
 
+from scaling.analysis.arrays import Floats
 from scaling.analysis.table.column import Column, Read, Shown
-from scaling.analysis.table.stacks import NS_PER_S, Floats, Stack, over_window, readings, stacks
+from scaling.analysis.table.stacks import NS_PER_S, Stack, over_window, readings, stacks
 from scaling.journal.record import Record
 
 type Figure = Callable[[Stack], Floats | None]

@@ -2,14 +2,16 @@
 
 import numpy as np
 
-from scaling.analysis.table.busy import LEAST_STALL, MISSED
-from scaling.analysis.table.stacks import Floats
-from scaling.analysis.table.steadiness import steadiness
+from scaling.analysis.arrays import Floats
 from scaling.analysis.validity.finding import MARGIN, Batch, Finding, Found
 from scaling.journal.record import RunLine
 
 # A worker alone for a share x of its time gains at most that share.
 LEAST_OVERLAP = 1 - MARGIN
+
+# What counts as a stall of a worker (`scaling.analysis.table.busy`).
+LEAST_STALL = 1 / 4  # of the window; shorter pauses (other load, a slow page) average out
+MISSED = 20.0  # operations due at its usual pace; P(at most 3 of 20) is 3 in a million (Poisson)
 
 # Requests due to each served worker in an open loop. With fewer than `MISSED` in a stretch of time
 # chance may leave it without one, and a stretch that counts is `LEAST_STALL` of a window or more.
@@ -101,7 +103,7 @@ def not_steady(batch: Batch) -> Found:
     for row in batch.where((rise > 0) | (fall < 0)):
         changes = [f"rose by {rise[row]:.1%}"] * bool(rise[row])
         changes += [f"fell by {-fall[row]:.1%}"] * bool(fall[row])
-        how = f"{steadiness(rise[row], fall[row])}: from one quarter of the window to a later one"
+        how = f"{batch.figures['steadiness'][row]}: from one quarter of the window to a later one"
         detail = f"{how} the rate {' and '.join(changes)} of its mean"
         yield row, Finding("not-steady", "suspect", detail)
 

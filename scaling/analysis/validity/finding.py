@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from scaling.analysis.table.stacks import Flags, Floats
+from scaling.analysis.arrays import Flags
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.journal.record import (
@@ -48,13 +48,13 @@ class Expectation:
 class Batch:
     """Runs to be judged together, with what each is checked against and its figures as columns.
 
-    `figures` are numbers by column (`scaling.analysis.table.columns.EVERY`), shape (runs,) each;
+    `figures` are columns by name (`scaling.analysis.table.columns.EVERY`), a value for each run;
     `measured` marks the runs that have figures.
     """
 
     runs: Sequence[RunLine]
     expected: Sequence[Expectation]
-    figures: Mapping[str, Floats]
+    figures: Mapping[str, Any]
     measured: Flags
 
     @property

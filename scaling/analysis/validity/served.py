@@ -5,10 +5,12 @@ The limits on the generator are those that it has for itself (`workers.services.
 
 import numpy as np
 
-from scaling.analysis.table.generator import SLIP
-from scaling.analysis.table.stacks import Floats
+from scaling.analysis.arrays import Floats
 from scaling.analysis.validity.finding import MARGIN, Batch, Check, Finding, Found
 from scaling.base.formats import number
+
+# The figures of slip and of latency that are compared.
+SLIP = ("mean", "p50", "p90", "p95", "p99")
 
 # Of a latency, that may be the generator's own slip: more, and it measures itself.
 MOST_SLIP = 0.1

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from scaling.analysis.curves.summarise import CURVE, originals
+from scaling.analysis.table.groups import CELL, CURVE, originals
 from scaling.analysis.table.labels import Variant, labels
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import ScalingError
@@ -20,7 +20,6 @@ from scaling.journal.record import StudyLine
 from scaling.report.export.about import about
 
 VERSION = "1.0"
-CELL = [*CURVE, "workers"]
 
 
 def write_suite(journal: Journal, file: Path) -> None:
@@ -48,7 +47,7 @@ def suite(journal: Journal) -> dict[str, Any]:
     if runs.empty:
         raise ScalingError(f"{journal.path}: holds no valid run, and so nothing for pyperf")
     names, several = labels(journal.frame), journal.frame["arm"].nunique() > 1
-    cells = runs.groupby(CELL, observed=True)
+    cells = runs.groupby(list(CELL), observed=True)
     return {
         "version": VERSION,
         "metadata": {**_in_lines(about(journal)), "unit": "second"},

@@ -9,8 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from scaling.analysis.arrays import Floats
 from scaling.analysis.comparison.ladder import MODEL, Ladder
-from scaling.analysis.statistics.estimate import Estimate, Floats
+from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
 from scaling.report.plots.plot import Plot
 from scaling.report.plots.sheet import Layout, Sheet

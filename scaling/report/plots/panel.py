@@ -8,8 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import offset_copy
 
-from scaling.analysis.curves.curve import Curve, Key
-from scaling.analysis.statistics.estimate import Estimate, Floats
+from scaling.analysis.arrays import Floats
+from scaling.analysis.curves.curve import Curve
+from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.table.groups import Key
 from scaling.report.plots.bends import bends, draw_bends
 from scaling.report.plots.regions import draw_regions
 from scaling.report.plots.sheet import Sheet

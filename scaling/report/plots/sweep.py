@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.lines import Line2D
 
+from scaling.analysis.arrays import Floats
 from scaling.analysis.curves.sweeps import Sweep, Track
-from scaling.analysis.statistics.estimate import Floats
 from scaling.analysis.table.labels import slug
 from scaling.journal.record import encode_line
 from scaling.report.plots.lettering import width_in

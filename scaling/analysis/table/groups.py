@@ -1,0 +1,42 @@
+"""How the runs of a frame are grouped: into cells, curves and studies."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from scaling.base.errors import UsageError
+
+CURVE = ("study", "workload", "parameters", "sizing", "loop", "arm", "model")
+CELL = (*CURVE, "workers")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What the runs of one curve have in common: their values in the columns of `CURVE`."""
+
+    study: str
+    workload: str
+    parameters: str
+    sizing: str
+    loop: str
+    arm: str
+    model: str
+
+
+def originals(frame: pd.DataFrame) -> pd.DataFrame:
+    """The runs of a frame without the second ones of A/A pairs."""
+    return frame[~frame["twin"]]
+
+
+def require_one_study(frame: pd.DataFrame) -> None:
+    """Make sure that a frame's blocks are those of one study, so that they pair what they hold.
+
+    Raises:
+        UsageError: it holds more than one.
+    """
+    names = list(dict.fromkeys(map(str, frame["study"])))
+    if len(names) > 1:
+        raise UsageError(
+            f"these are the runs of {len(names)} studies ({', '.join(names)}), whose blocks do not "
+            f"pair: take one study at a time, or `scaling compare` for one against another"
+        )
