@@ -9,6 +9,13 @@ ROUNDED_AWAY = 1e-12  # no figure is that small; what remains is rounding error
 DIGITS = 3  # the noise of a run never justifies more
 SMALLEST = 1e-4  # below, leading zeros are hard to count
 
+# Each unit in terms of the first of its kind.
+KINDS = (
+    {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "us": 1e-6, "ns": 1e-9},
+    {"B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "KB": 1e3, "MB": 1e6, "GB": 1e9},
+)
+UNITS = [name for kind in KINDS for name in kind]
+
 
 def number(value: float) -> str:
     """Three significant digits, thousands apart: 65300 → `65,300`, 0.01234 → `0.0123`."""
@@ -21,6 +28,14 @@ def number(value: float) -> str:
         return f"{rounded:.{DIGITS - 1}e}"
     decimals = DIGITS - 1 - math.floor(math.log10(abs(rounded)))
     return f"{rounded:,.{max(0, decimals)}f}"
+
+
+def unit_factor(own: str, unit: str) -> float | None:
+    """The factor from the unit `own` to `unit`; None if there is none."""
+    if own == unit:
+        return 1.0
+    found = (kind[own] / kind[unit] for kind in KINDS if own in kind and unit in kind)
+    return next(found, None)
 
 
 def span(low: str, high: str) -> str:

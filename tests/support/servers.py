@@ -1,13 +1,14 @@
-"""Starts the news site and the responder in processes of their own."""
+"""Starts the news site, the responder and the load generator in processes of their own."""
 
 import contextlib
 import http.client
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,6 +19,7 @@ HERE = str(Path(__file__).parents[2])
 LIMIT_S = 30
 # Whatever Python would warn of (an unclosed socket, a task never awaited) is an error here.
 STRICT = ("-X", "dev", "-W", "error")
+GENERATOR = ("-m", "workers.services.load")
 
 
 def environment() -> dict[str, str]:
@@ -35,18 +37,28 @@ def responder_command(*options: str) -> list[str]:
     return [sys.executable, *STRICT, "-m", "workers.services.responder", *options]
 
 
+def generator_command(*options: str, program: Sequence[str] = GENERATOR) -> list[str]:
+    """The command that sends requests; `program` is a part of it alone, or a variant."""
+    return [sys.executable, *STRICT, *program, *options]
+
+
 @contextlib.contextmanager
 def start(
-    *options: str, command: Callable[..., list[str]] = site_command
+    *options: str, command: Callable[..., list[str]] = site_command, **variables: str
 ) -> Iterator["subprocess.Popen[str]"]:
-    """Start a server with pipes as its standard streams; it ends with the block."""
+    """Start a server with pipes as its standard streams; it ends with the block.
+
+    `variables` are added to its environment.
+    """
     with subprocess.Popen(
         command(*options),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=environment(),
+        env=environment() | variables,
+        # A shell that starts us in the background has us, and so our children, ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     ) as site:
         try:
             yield site

@@ -7,18 +7,27 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import sysconfig
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-from tests.support.servers import LIMIT_S, STRICT, environment, family, gone, running_responder
+from tests.support.servers import (
+    GENERATOR,
+    LIMIT_S,
+    environment,
+    family,
+    generator_command,
+    gone,
+    running_responder,
+    start,
+)
 from workers.services.load.coordinator import _start, part_of
 from workers.services.load.options import parser, read_options
 
@@ -26,20 +35,13 @@ pytestmark = pytest.mark.slow
 
 FIGURES = {"mean", "p50", "p90", "p95", "p99", "p999", "max", "n"}
 QUICK = ("--seconds=1", "--warmup=0.2", "--connections=8")
-
-
-PROGRAM = ("-m", "workers.services.load")
-GENERATOR = ("-m", "workers.services.load.generator")
-
-
-def command(*options: str, program: Sequence[str] = PROGRAM) -> list[str]:
-    return [sys.executable, *STRICT, *program, *options]
+PART = ("-m", "workers.services.load.generator")
 
 
 def measured(*options: str) -> dict[str, Any]:
     """What `--json` prints. On a busy machine the result may be invalid (exit code 1)."""
     done = subprocess.run(
-        command("--json", *QUICK, *options),
+        generator_command("--json", *QUICK, *options),
         capture_output=True,
         text=True,
         env=environment(),
@@ -173,27 +175,11 @@ def test_without_instants_nothing_is_sent(responder: str) -> None:
     assert out.count("\n") == 1
 
 
-@contextlib.contextmanager
 def started(
-    *options: str, program: Sequence[str] = PROGRAM, **variables: str
-) -> Iterator["subprocess.Popen[str]"]:
+    *options: str, program: Sequence[str] = GENERATOR, **variables: str
+) -> contextlib.AbstractContextManager["subprocess.Popen[str]"]:
     """Start the generator with its streams in our hands; it ends with the block."""
-    with subprocess.Popen(
-        command(*options, program=program),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment() | variables,
-        # A shell that starts us in the background has us, and so our children, ignore Ctrl-C.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
-    ) as load:
-        try:
-            yield load
-        finally:
-            if load.poll() is None:
-                for member in family(load.pid):
-                    member.kill()
+    return start(*options, command=partial(generator_command, program=program), **variables)
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(responder: str) -> None:
@@ -264,7 +250,7 @@ def test_ctrl_c_does_not_end_a_generator_process_during_its_imports(
 def test_ctrl_c_never_ends_a_generator_process(responder: str) -> None:
     """The coordinator ends it; one that ended first would look like one that failed."""
     part = part_of(read_options(parser(), [responder, "--rate=50"]), 0).document()
-    with started(program=GENERATOR) as process:
+    with started(program=PART) as process:
         assert process.stdin
         assert process.stdout
         print(json.dumps(part), file=process.stdin, flush=True)
@@ -283,7 +269,7 @@ def test_a_generator_process_that_still_connects_ends_with_its_standard_input() 
     with socket.create_server(("127.0.0.1", 0), backlog=0) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}"
         options = read_options(parser(), [url, "--rate=1", "--timeout=600"])
-        with started(program=GENERATOR) as process:
+        with started(program=PART) as process:
             assert process.stdin
             print(json.dumps(part_of(options, 0).document()), file=process.stdin, flush=True)
             server.accept()[0].close()  # it connects; nothing else is accepted
@@ -296,7 +282,7 @@ def test_a_generator_process_that_still_connects_ends_with_its_standard_input() 
 def test_a_generator_process_without_a_reader_ends_quietly(responder: str, reached: bool) -> None:
     url = responder if reached else "http://127.0.0.1:9"
     part = part_of(read_options(parser(), [url, "--rate=1"]), 0).document()
-    with started(program=GENERATOR) as process:
+    with started(program=PART) as process:
         assert process.stdin
         assert process.stdout
         assert process.stderr

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 
 from tests.benchmarks.figure import Effort
 from tests.benchmarks.load_against_queueing import run
-from tests.support.servers import LIMIT_S, environment, ready, start
+from tests.support.servers import LIMIT_S, generator_command, ready, start
 from workers.services.load.distribution import Distribution
 
 pytestmark = pytest.mark.measures
@@ -35,17 +36,14 @@ def server(tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
         yield running
 
 
-def load(server: "subprocess.Popen[str]", seconds: float) -> "subprocess.Popen[str]":
+def load(
+    server: "subprocess.Popen[str]", seconds: float
+) -> AbstractContextManager["subprocess.Popen[str]"]:
     (url,) = ready(server)["urls"]
-    options = ("--arrivals=constant", "--warmup=0", "--json", "--histograms")
-    return subprocess.Popen(
-        [
-            *(sys.executable, "-m", "workers.services.load", url, *options),
-            *(f"--rate={RATE_PER_S}", f"--seconds={seconds}"),
-        ],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment(),
+    return start(
+        *(url, "--arrivals=constant", "--warmup=0", "--json", "--histograms"),
+        *(f"--rate={RATE_PER_S}", f"--seconds={seconds}"),
+        command=generator_command,
     )
 
 

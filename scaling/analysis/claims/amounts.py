@@ -2,7 +2,6 @@
 
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
-from scaling.base.units import factor
 
 # From the largest unit down: the first one of which there is at least one is taken.
 READ_IN = {"s": ("s", "ms", "µs", "ns"), "B": ("MiB", "KiB", "B")}
@@ -25,7 +24,7 @@ def amount(value: float, unit: str) -> str:
 
 def _readable(value: float, unit: str) -> tuple[str, float]:
     """A unit for the value, and what to multiply it by."""
-    known = {name: factor(unit, name) or 1.0 for name in READ_IN.get(unit, (unit,))}
+    known = {name: formats.unit_factor(unit, name) or 1.0 for name in READ_IN.get(unit, (unit,))}
     *_, smallest = known
     name = next((name for name, times in known.items() if abs(value) * times >= 1), smallest)
     return name, known[name]

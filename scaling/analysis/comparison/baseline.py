@@ -78,7 +78,7 @@ def _hypotheses(runs: Paired, match: _Match) -> Iterator[Hypothesis]:
     for measure in measures:
         is_rate = measure == "throughput"
         is_primary = (
-            is_rate and match.ours.model == "threads" and match.ours.workers == runs.telling_n
+            is_rate and match.ours.model == "threads" and match.ours.workers == runs.headline_n
         )
         yield hypothesis(
             runs.ratios(match.ours, match.theirs, measure),

@@ -78,7 +78,7 @@ class Paired:
         return sorted({n for curve in self.curves for n in curve.workers})
 
     @property
-    def telling_n(self) -> int:
+    def headline_n(self) -> int:
         """The headline N: the largest with a core for each worker."""
         points = [point for curve in self.curves for point in curve.points]
         on_cores = [point.workers for point in points if point.region == "cores"]

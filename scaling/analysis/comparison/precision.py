@@ -35,7 +35,7 @@ def headline_precision(frame: pd.DataFrame, study: StudyLine) -> dict[str, Estim
 
 
 def _of(runs: Paired) -> dict[str, Estimate]:
-    n = runs.telling_n
+    n = runs.headline_n
     found = {}
     for curve in runs.curves:
         for point in curve.points:

@@ -8,12 +8,14 @@ from scaling.journal.record.description import (
     Environment,
     Offer,
     ParameterFacts,
+    ParameterValue,
     PythonFacts,
     Refusal,
     Uneven,
     WorkloadFacts,
 )
 from scaling.journal.record.line import (
+    SCHEMA,
     CeilingLine,
     Line,
     LineHead,
@@ -37,7 +39,15 @@ from scaling.journal.record.of_child import (
     WorkerRecord,
 )
 from scaling.journal.record.of_load import Load, SubWindow
-from scaling.journal.record.of_run import Cell, Disturbance, Memory, RunLine, ServiceUse
+from scaling.journal.record.of_run import (
+    Cell,
+    Disturbance,
+    Memory,
+    Outcome,
+    Region,
+    RunLine,
+    ServiceUse,
+)
 from scaling.journal.record.of_study import (
     ArmRecord,
     Calibration,
@@ -46,7 +56,6 @@ from scaling.journal.record.of_study import (
     StudyLine,
     WorkloadNote,
 )
-from scaling.journal.record.values import SCHEMA, Outcome, ParameterValue, Region
 
 __all__ = [
     "SCHEMA",

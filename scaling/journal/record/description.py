@@ -2,7 +2,7 @@
 
 import msgspec
 
-from scaling.journal.record.values import ParameterValue
+type ParameterValue = bool | int | float | str | None
 
 
 class PythonFacts(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,11 +6,12 @@ supply is None. Writing is whole: every field is written, so a journal explains 
 
 import msgspec
 
-from scaling.journal.record.description import Description
+from scaling.journal.record.description import Description, ParameterValue
 from scaling.journal.record.of_child import Record
 from scaling.journal.record.of_run import RunLine
 from scaling.journal.record.of_study import StudyLine
-from scaling.journal.record.values import ParameterValue
+
+SCHEMA = 1  # of all of the shapes
 
 
 class CeilingLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="ceiling"):

@@ -1,10 +1,15 @@
 """A run as the journal keeps it: its cell, how it ended, what child and probe saw."""
 
+from typing import Literal
+
 import msgspec
 
+from scaling.journal.record.description import ParameterValue
 from scaling.journal.record.of_child import Record
 from scaling.journal.record.of_load import Load
-from scaling.journal.record.values import Outcome, ParameterValue, Region
+
+type Outcome = Literal["measured", "failed", "crashed", "timed-out", "garbled"]
+type Region = Literal["cores", "smt", "oversubscribed"]
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):

@@ -76,7 +76,7 @@ def _rows(subject: Subject) -> list[tuple[str, list[Ladder]]]:
         for top in tops:
             every = [each for each in compared.ladders if each.top.arm == top]
             ns = [ladder.workers for ladder in every]
-            wanted = {ns[0], compared.runs.telling_n, ns[-1]}  # three panels at most, side by side
+            wanted = {ns[0], compared.runs.headline_n, ns[-1]}  # three panels at most, side by side
             few = [ladder for ladder in every if ladder.workers in wanted]
             rows.append((compared.runs.loop, few))
     return rows

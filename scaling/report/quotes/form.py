@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.base import formats, units
+from scaling.base import formats
 from scaling.base.errors import UsageError
 from scaling.base.suggest import unknown
 
@@ -48,8 +48,8 @@ def form(parts: str, unit: str) -> Form:
             raise unknown("form", part, FORMS, where="as")
     if {"point", "interval"} <= named:
         raise UsageError("as: leave it out to have point and interval")
-    if unit and unit not in units.NAMES:
-        raise unknown("unit", unit, units.NAMES, where="in")
+    if unit and unit not in formats.UNITS:
+        raise unknown("unit", unit, formats.UNITS, where="in")
     if unit and "percent" in named:
         raise UsageError("in: a percentage has no other unit")
     return Form(named, unit)
@@ -60,7 +60,7 @@ def _in(unit: str, value: Estimate) -> Estimate:
     if not unit:
         return value
     own, slash, each = value.unit.partition("/")
-    factor = units.factor(own, unit)
+    factor = formats.unit_factor(own, unit)
     if factor is None:
         raise UsageError(f"in: {unit} is no unit for {value.unit or 'a number without one'}")
     return value.scaled(factor, f"{unit}{slash}{each}")

@@ -52,7 +52,7 @@ def is_control(compared: Compared) -> bool:
 
 
 def _over_processes(compared: Compared) -> list[BaselineRatio]:
-    n = compared.runs.telling_n
+    n = compared.runs.headline_n
     return [
         each
         for each in compared.baseline_ratios

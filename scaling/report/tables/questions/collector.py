@@ -2,24 +2,16 @@
 
 from scaling.analysis.comparison.compare import Compared
 from scaling.journal.record import StudyLine
-from scaling.report.tables.grid import Cell, Grid
+from scaling.report.tables.grid import Grid
 from scaling.report.tables.phrases import stacked
+from scaling.report.tables.questions.contrasts import RATIOS, contrast_rows
 from scaling.report.tables.questions.question import Question
 
 
 def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
     del study
-    rows: list[list[Cell]] = [
-        [
-            str(each.of.workers),
-            stacked(each.of),
-            stacked(each.over),
-            each.throughput,
-            each.cpu_s_per_op,
-        ]
-        for each in compared.collectors
-    ]
-    headings = ["N", "without", "over", "throughput", "CPU per op"]
+    rows = contrast_rows(compared.collectors, lambda each: (stacked(each.of), stacked(each.over)))
+    headings = ["N", "without", "over", *RATIOS]
     return [Grid("What the garbage collector costs", headings, rows, 3)] if rows else []
 
 

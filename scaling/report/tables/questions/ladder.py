@@ -48,7 +48,7 @@ def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
 
 
 def _findings(compared: Compared) -> list[Finding]:
-    n = compared.runs.telling_n
+    n = compared.runs.headline_n
     return [each for ladder in compared.ladders if ladder.workers == n for each in _of_one(ladder)]
 
 

@@ -5,8 +5,14 @@ from scaling.analysis.comparison.contrast import Contrast
 from scaling.analysis.comparison.version_arms import free_arms
 from scaling.journal.record import StudyLine
 from scaling.report.tables.findings import Finding
-from scaling.report.tables.grid import Cell, Grid
+from scaling.report.tables.grid import Grid
 from scaling.report.tables.phrases import named, stacked
+from scaling.report.tables.questions.contrasts import (
+    RATIOS,
+    at_headline_n,
+    contrast_findings,
+    contrast_rows,
+)
 from scaling.report.tables.questions.question import Question
 
 OTHER_LIBRARIES = ("trio", "anyio")  # than asyncio, as the names of their loops begin
@@ -18,17 +24,8 @@ ANOTHER_LIBRARY = (
 
 def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
     del study
-    rows: list[list[Cell]] = [
-        [
-            str(each.of.workers),
-            each.of.loop,
-            stacked(each.of),
-            each.throughput,
-            each.cpu_s_per_op,
-        ]
-        for each in compared.loops
-    ]
-    headings = ["N", "loop", "on", "throughput", "CPU per op"]
+    rows = contrast_rows(compared.loops, lambda each: (each.of.loop, stacked(each.of)))
+    headings = ["N", "loop", "on", *RATIOS]
     elsewhere = any(each.of.loop.startswith(OTHER_LIBRARIES) for each in compared.loops)
     note = ANOTHER_LIBRARY if elsewhere else ""
     return [Grid("What the loop changed: over asyncio", headings, rows, 3, note)] if rows else []
@@ -43,20 +40,12 @@ def _findings(compared: Compared) -> list[Finding]:
     def is_subject(each: Contrast) -> bool:
         return each.of.arm in free and each.of.model == "threads"
 
-    found = []
+    found: list[Finding] = []
     for loop in dict.fromkeys(each.of.loop for each in compared.loops):
         here = [each for each in compared.loops if each.of.loop == loop]
-        chosen = max(at_headline_n(here, compared.runs.telling_n), key=is_subject)
-        found.append(Finding(f"{named(chosen.of)} over {chosen.over.loop}", chosen.throughput))
-        found.append(Finding("… CPU time per operation", chosen.cpu_s_per_op))
+        chosen = max(at_headline_n(here, compared.runs.headline_n), key=is_subject)
+        found += contrast_findings(f"{named(chosen.of)} over {chosen.over.loop}", chosen)
     return found
-
-
-def at_headline_n(found: list[Contrast], n: int) -> list[Contrast]:
-    """Those at the largest N up to `n`, or else at the smallest."""
-    ns = [each.of.workers for each in found]
-    at = max((each for each in ns if each <= n), default=min(ns))
-    return [each for each in found if each.of.workers == at]
 
 
 QUESTION = Question("loops", _grids, _findings)

@@ -36,7 +36,7 @@ def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
 
 def _findings(compared: Compared) -> list[Finding]:
     """Of threads each arm; of other models the fastest arm, chosen by throughput, not by ratio."""
-    n = compared.runs.telling_n
+    n = compared.runs.headline_n
     at_n = [each for each in compared.baseline_ratios if each.workers == n]
     threads = [each for each in at_n if each.ours.model == "threads"]
     others = [each for each in at_n if each.ours.model != "threads"]

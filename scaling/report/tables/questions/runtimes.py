@@ -3,9 +3,14 @@
 from scaling.analysis.comparison.compare import Compared
 from scaling.journal.record import StudyLine
 from scaling.report.tables.findings import Finding
-from scaling.report.tables.grid import Cell, Grid
+from scaling.report.tables.grid import Grid
 from scaling.report.tables.phrases import named, stacked
-from scaling.report.tables.questions.loops import at_headline_n
+from scaling.report.tables.questions.contrasts import (
+    RATIOS,
+    at_headline_n,
+    contrast_findings,
+    contrast_rows,
+)
 from scaling.report.tables.questions.question import Question
 
 ANOTHER_RUNTIME = (
@@ -17,29 +22,22 @@ ANOTHER_RUNTIME = (
 
 def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
     del study
-    rows: list[list[Cell]] = [
-        [
-            str(each.of.workers),
-            each.of.arm,
-            f"{stacked(each.over)}\n{each.over.loop}",
-            each.throughput,
-            each.cpu_s_per_op,
-        ]
-        for each in compared.runtimes
-    ]
-    headings = ["N", "runtime", "over", "throughput", "CPU per op"]
+    rows = contrast_rows(
+        compared.runtimes, lambda each: (each.of.arm, f"{stacked(each.over)}\n{each.over.loop}")
+    )
+    headings = ["N", "runtime", "over", *RATIOS]
     title = "Other runtimes over Python"
     return [Grid(title, headings, rows, 3, ANOTHER_RUNTIME)] if rows else []
 
 
 def _findings(compared: Compared) -> list[Finding]:
-    found = []
+    found: list[Finding] = []
     for arm in dict.fromkeys(each.of.arm for each in compared.runtimes):
         here = [each for each in compared.runtimes if each.of.arm == arm]
-        for each in at_headline_n(here, compared.runs.telling_n):
-            question = f"{arm} at N = {each.of.workers} over {named(each.over)}"
-            found.append(Finding(question, each.throughput))
-            found.append(Finding("… CPU time per operation", each.cpu_s_per_op))
+        for each in at_headline_n(here, compared.runs.headline_n):
+            found += contrast_findings(
+                f"{arm} at N = {each.of.workers} over {named(each.over)}", each
+            )
     return found
 
 
