@@ -4,9 +4,8 @@ from typing import Any
 
 import msgspec
 
-from scaling.journal.record.description import Environment
+from scaling.journal.record.description import Environment, ParameterValue
 from scaling.journal.record.of_run import Cell
-from scaling.journal.record.values import ParameterValue
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
