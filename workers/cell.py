@@ -19,6 +19,7 @@ KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "window_s": ((int, float), "seconds"),
     "ticks": ((int,), "a whole number"),
     "gc": ((bool,), "true or false"),
+    "gc_threshold": ((int, type(None)), "a whole number or null"),
     "switches": ((dict,), "an object"),
     "services": ((dict,), "an object"),
     "pinning": ((list, type(None)), "a list or null"),
@@ -36,7 +37,8 @@ class Cell:
     """What one child measures, once.
 
     `in_flight` is the work in flight of all workers together, divided evenly; with None each has
-    the workload's default. `switches` are the arm's, with their values
+    the workload's default. `gc_threshold` is the collector's first one, in objects; None leaves it
+    as it is. `switches` are the arm's, with their values
     (`workers.readback.switches`). `services` are URLs by service. `pinning` lists the CPUs of each
     worker. `observer_fd` is the descriptor on which the driver waits for phases; None: no driver.
     """
@@ -51,6 +53,7 @@ class Cell:
     window_s: float = 1.0
     ticks: int = 10
     gc: bool = True
+    gc_threshold: int | None = None
     switches: dict[str, bool | str] = field(default_factory=dict)
     services: dict[str, list[str]] = field(default_factory=dict)
     pinning: list[list[int]] | None = None
@@ -91,6 +94,8 @@ def _check(cell: Cell) -> None:
     for name in ("workers", "ticks"):
         if getattr(cell, name) < 1:
             raise CellError(f"{name}: expected at least 1, got {getattr(cell, name)!r}")
+    if cell.gc_threshold is not None and cell.gc_threshold < 1:
+        raise CellError(f"gc_threshold: expected at least 1, got {cell.gc_threshold!r}")
     # Python's JSON also accepts NaN and Infinity.
     if not 0 < cell.window_s < math.inf:
         raise CellError(f"window_s: expected seconds above 0, got {cell.window_s}")

@@ -24,6 +24,9 @@ IO_URING = "PYTHONASYNCIOUSEIOURING"
 # CPython's mimalloc came with free-threading (PEP 703).
 OLDEST_MIMALLOC_MINOR = 13
 
+# What is often recommended for web servers instead of switching the collector off.
+RARE_COLLECTIONS = 50_000
+
 # Variables of the user's shell that must not reach a child, since they would change an arm behind
 # its name (PYTHON_GIL, PYTHONMALLOC), what is imported (PYTHONPATH), the state of glibc's malloc
 # (MALLOC_*, GLIBC_TUNABLES), the allocator (LD_PRELOAD), or the C code of aiohttp and its packages
@@ -58,7 +61,7 @@ class Setting:
     name: str
     summary: str
     environment: Mapping[str, str] = field(default_factory=dict)
-    cell: Mapping[str, bool] = field(default_factory=dict)
+    cell: Mapping[str, bool | int] = field(default_factory=dict)
     reads_back: Mapping[str, Any] = field(default_factory=dict)
     switches: Mapping[str, bool | str] = field(default_factory=dict)
     misfit: Callable[[Build], str | None] = lambda _build: None
@@ -111,6 +114,12 @@ SETTINGS: Mapping[str, Setting] = {
             summary="the cyclic garbage collector switched off",
             cell={"gc": False},
             reads_back={"gc_enabled": False},
+        ),
+        Setting(
+            name="gc50k",
+            summary="the collector starts after 50,000 new objects (2,000 by default in 3.14)",
+            cell={"gc_threshold": RARE_COLLECTIONS},
+            reads_back={"gc_threshold": RARE_COLLECTIONS},
         ),
     )
 }

@@ -494,6 +494,23 @@ def test_a_study_line_records_what_each_arm_promises(tmp_path: Path) -> None:
     assert read.arms["3.14+mimalloc"].expected == promised
 
 
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (2_000, ("threshold of the collector: 2,000, the arm asks for 50,000",)),
+        (None, ("threshold of the collector: not read back, the arm asks for 50,000",)),
+        (50_000, ()),
+    ],
+)
+def test_a_collector_with_another_threshold_is_noticed(
+    found: int | None, said: tuple[str, ...], tmp_path: Path
+) -> None:
+    head, *runs = journal(Made(arms=("3.14t+gc50k",), workers=(1,), blocks=1))
+    changed = [with_(run, record__process__gc_threshold=found) for run in runs]
+    (details,) = scaling.load(write([head, *changed], tmp_path / "journal.jsonl"))["details"]
+    assert details == said
+
+
 def test_an_arm_promises_what_its_name_says() -> None:
     for name, gil, allocator, collector in (
         ("3.14", True, "pymalloc", True),

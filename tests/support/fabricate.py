@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from scaling.analysis.table.load import Journal, read_journal
-from scaling.builds.arms import SETTINGS
+from scaling.builds.arms import RARE_COLLECTIONS, SETTINGS
 from scaling.builds.runtimes.known import RUNTIMES
 from scaling.journal.record import (
     ArmRecord,
@@ -225,6 +225,7 @@ def run_line(
         gil=GilStates(started=not free, imported=not free, opened=not free, closed=not free),
         allocator="mimalloc" if mimalloc else "pymalloc",
         gc_enabled="nogc" not in cell.arm,
+        gc_threshold=RARE_COLLECTIONS if "gc50k" in cell.arm else 2_000,
         switches=switches(cell.arm),
         gc_collections=3,
         gc_pause_ns=1_200_000,

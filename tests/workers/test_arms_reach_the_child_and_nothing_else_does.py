@@ -79,7 +79,10 @@ def test_each_rung_of_the_ladder_says_what_must_be_read_back(name: str, expected
     assert parse_arm(name).expected == expected
 
 
-def test_switching_the_collector_off_goes_by_the_cell() -> None:
+def test_the_collector_is_set_by_the_cell() -> None:
+    rare = parse_arm("3.14t+gc50k")
+    assert rare.cell_fields == {"gc_threshold": 50_000}
+    assert (rare.expected.gc_enabled, rare.expected.gc_threshold) == (True, 50_000)
     assert parse_arm("3.14+nogc").cell_fields == {"gc": False}
     assert parse_arm("3.14").cell_fields == {}
 

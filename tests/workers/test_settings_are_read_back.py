@@ -47,7 +47,8 @@ def test_every_setting_arrives(model: str) -> None:
     """All in one run: each reaches a process in a way of its own, whatever the others are."""
     settings = {"PYTHONMALLOC": "mimalloc", "PYTHON_GIL": "1", "PYTHONASYNCIODEBUG": "1"}
     switches = {VARIABLE: "1", SWITCH: True}
-    record = measured(cell(model, gc=False, switches=switches), **settings, **{VARIABLE: "1"})
+    asked = cell(model, gc=False, gc_threshold=50_000, switches=switches)
+    record = measured(asked, **settings, **{VARIABLE: "1"})
     inside = [*processes(record, model)]
     assert len(inside) == (1 if model == "threads" else 3)
     for process in inside:
@@ -55,6 +56,7 @@ def test_every_setting_arrives(model: str) -> None:
         assert process.gil.seen == (True,) * 4
         assert process.gil.enabled_by is None
         assert not process.gc_enabled
+        assert process.gc_threshold == 50_000
         assert process.debug  # of the loops: the host itself has none
         assert process.switches == (
             Switch(name=VARIABLE, value="1"),

@@ -90,7 +90,9 @@ class Host:
         cell = self._cell
         if cell.model == "threads":  # import once, here, before N threads would do it together
             load(cell)
-        self._readback.imported(collect=cell.gc, switches=cell.switches)
+        self._readback.imported(
+            collect=cell.gc, switches=cell.switches, threshold=cell.gc_threshold
+        )
         descriptors = []
         for _ in range(cell.workers):
             channel, worker_end = channel_pair()

@@ -52,8 +52,12 @@ class Readback:
         self._opened = self._closed = (0, 0, 0)
         self._os_threads: int | None = None
 
-    def imported(self, *, collect: bool, switches: Mapping[str, Value]) -> None:
+    def imported(
+        self, *, collect: bool, switches: Mapping[str, Value], threshold: int | None = None
+    ) -> None:
         """Note the state after imports; set the collector and the switches as the arm says.
+
+        `threshold` is the collector's first one, in objects; None leaves it as it is.
 
         Raises:
             ImportError: a switch names a module that cannot be imported.
@@ -62,6 +66,8 @@ class Readback:
         self._collections.install()
         if not collect:
             gc.disable()
+        if threshold is not None:
+            gc.set_threshold(threshold)
         self._switches = Switches(switches)
 
     def opened(self) -> None:
@@ -93,6 +99,7 @@ class Readback:
             "gil": self._gil | {"enabled_by": self._gil_watch.enabled_by},
             "allocator": allocator() if whole_process else None,
             "gc_enabled": gc.isenabled(),
+            "gc_threshold": gc.get_threshold()[0],
             "gc_collections": collections,
             "gc_pause_ns": pause_ns,
             "switches": self._switches.read_back(),

@@ -111,7 +111,9 @@ class Session:
         if cell.in_flight is not None and self.workload.in_flight is not None:
             setattr(self.workload, self.workload.in_flight, cell.share(self.index))
         if self._readback:
-            self._readback.imported(collect=cell.gc, switches=cell.switches)
+            self._readback.imported(
+                collect=cell.gc, switches=cell.switches, threshold=cell.gc_threshold
+            )
         self.channel.send({"is": "imported", **_kind_of(self.workload)})
         begin = self.channel.receive()
         self.worker = Worker(self.index, cell.workers, cell.services, cell.loop)

@@ -15,7 +15,15 @@ BUILD_FACTS = {
 }
 
 # Everything that is compared with the arm: processes that report the same are judged once.
-_reported = attrgetter(*BUILD_FACTS.values(), "gil", "allocator", "gc_enabled", "switches", "debug")
+_reported = attrgetter(
+    *BUILD_FACTS.values(),
+    "gil",
+    "allocator",
+    "gc_enabled",
+    "gc_threshold",
+    "switches",
+    "debug",
+)
 
 type Fault = Callable[[ProcessFacts, Expectation], str | None]
 
@@ -93,6 +101,7 @@ def _lost(process: ProcessFacts, expected: Expectation) -> str | None:
         or _unread_gil(process, required)
         or _differs("allocator", process.allocator, required.allocator)
         or _differs("garbage collector", process.gc_enabled, required.gc_enabled)
+        or _other_threshold(process, required)
         or _differs("asyncio debug mode", process.debug, False)
         or _switched_otherwise(process, required)
     )
@@ -105,6 +114,14 @@ def _unread_gil(process: ProcessFacts, required: ReadBack) -> str | None:
     moments = ("imported", "opened", "closed")
     unread = [moment for moment in moments if getattr(process.gil, moment) is None]
     return f"GIL: not read back at: {', '.join(unread)}" if unread else None
+
+
+def _other_threshold(process: ProcessFacts, required: ReadBack) -> str | None:
+    """What is wrong with the collector's threshold, where the arm sets it."""
+    if required.gc_threshold in (None, process.gc_threshold):
+        return None
+    found = "not read back" if process.gc_threshold is None else f"{process.gc_threshold:,}"
+    return f"threshold of the collector: {found}, the arm asks for {required.gc_threshold:,}"
 
 
 def _switched_otherwise(process: ProcessFacts, required: ReadBack) -> str | None:

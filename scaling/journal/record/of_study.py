@@ -29,14 +29,16 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 class ReadBack(msgspec.Struct, frozen=True, kw_only=True):
     """What every process of an arm must report; a run that reports anything else is invalid.
 
-    A runtime that has no GIL, allocator or collector to choose reports None. `switches` are values
-    by name. `loop_class` is set where the arm has one loop of its own; on Python the loop of the
-    cell decides (`scaling.analysis.validity.promises`).
+    A runtime that has no GIL, allocator or collector to choose reports None. `gc_threshold` is set
+    where the arm changes it. `switches` are values by name. `loop_class` is set where the arm has
+    one loop of its own; on Python the loop of the cell decides
+    (`scaling.analysis.validity.promises`).
     """
 
     gil_enabled: bool | None = None
     allocator: str | None = None
     gc_enabled: bool | None = None
+    gc_threshold: int | None = None
     switches: dict[str, bool | str] = {}
     loop_class: str | None = None
 
