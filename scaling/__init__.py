@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from scaling.analysis.laws.regions import region_laws as region_laws
     from scaling.analysis.lookup.figure import figure as figure
     from scaling.analysis.results import StudyResults as StudyResults
+    from scaling.analysis.served.capacity_table import capacity as capacity
     from scaling.analysis.statistics.verdict import COST as COST
     from scaling.analysis.statistics.verdict import RATE as RATE
     from scaling.analysis.statistics.verdict import hypothesis as hypothesis
@@ -37,6 +38,7 @@ _HOMES = {
     "COST": "scaling.analysis.statistics.verdict:COST",
     "RATE": "scaling.analysis.statistics.verdict:RATE",
     "StudyResults": "scaling.analysis.results:StudyResults",
+    "capacity": "scaling.analysis.served.capacity_table:capacity",
     "claims_table": "scaling.analysis.claims.rows:table",
     "curves": "scaling.analysis.curves.summarise:curves",
     "figure": "scaling.analysis.lookup.figure:figure",
@@ -57,6 +59,7 @@ __all__ = [
     "RATE",
     "StudyResults",
     "__version__",
+    "capacity",
     "claims_table",
     "curves",
     "figure",

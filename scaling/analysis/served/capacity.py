@@ -1,0 +1,281 @@
+"""Capacity at an SLO: the highest rate at which a configuration keeps an objective.
+
+In each block it is where a monotone fit of the percentile over the rates crosses the objective,
+with no error and no backlog below (`scaling.analysis.served.crossing`); over blocks the median is
+taken, with its interval. Beyond the rates that were measured a block gives a bound, which counts as
+the last rate: where half of the blocks or more do, the capacity itself is a bound and is printed
+as one (`≥ 4,000/s`, `< 500/s`).
+
+Ratios are taken inside blocks. The primary hypothesis of a study with objectives is the capacity of
+threads without the GIL over that of the strongest processes (the largest median capacity, among
+fresh and forked ones on the arms with the GIL) at the headline N, for each objective; all other
+ratios are exploratory. Capacity is nearly in inverse proportion to the CPU time of a request, so
+its margin is that of CPU time.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from scaling.analysis.arrays import Flags, Floats
+from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.comparison.version_arms import version_arms
+from scaling.analysis.curves.memory import MIB
+from scaling.analysis.served.crossing import Crossing, crossing
+from scaling.analysis.served.open_loop import PROCESS_MODELS, Subject, open_loop_runs
+from scaling.analysis.statistics.estimate import Estimate, median
+from scaling.analysis.statistics.noise import NoiseFloor
+from scaling.analysis.statistics.verdict import RATE, Hypothesis, RatioVerdict, hypothesis, judge
+from scaling.analysis.table.groups import require_one_study
+from scaling.base.formats import number
+from scaling.study.objective import Objective
+
+GIB_IN_MIB = 1024.0
+UNIT = "requests/s"
+BEYOND_GRID = "a capacity lies outside the rates that were measured"
+
+type Bound = Literal["", "≥", "<"]
+type Question = Literal["over processes", "gain"]
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """The capacity of a configuration at an objective, in requests/s of all workers together.
+
+    `blocks` are the blocks that have a value, `crossings` the values of these. `bound` says that
+    the estimate is one: it lies outside the rates. `per_core` is per worker, each of which can have
+    a core; `per_gib` is per GiB of memory (PSS; RSS where that is not known) at the last rate that
+    kept the objective.
+    """
+
+    subject: Subject
+    configuration: Configuration
+    objective: Objective
+    region: str | None
+    blocks: tuple[int, ...]
+    crossings: tuple[Crossing, ...]
+    estimate: Estimate
+    bound: Bound
+    per_core: Estimate
+    per_gib: Estimate
+
+    @property
+    def text(self) -> str:
+        """`1,820/s (1,790–1,850)`, `≥ 4,000/s`, `< 500/s`."""
+        rate = f"{number(self.estimate.point)}/s"
+        if self.bound:
+            return f"{self.bound} {rate}"
+        return f"{rate} ({self.estimate.bounds})" if self.estimate.bounds else rate
+
+    @property
+    def outside(self) -> int:
+        """In how many blocks it lay outside the rates."""
+        return sum(each.side != "inside" for each in self.crossings)
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityRatio:
+    """One capacity over another at the same objective, paired inside blocks."""
+
+    question: Question
+    of: Capacity
+    over: Capacity
+    ratio: RatioVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class Capacities:
+    """All capacities of a study, by subject and objective, and their ratios with verdicts."""
+
+    every: list[Capacity]
+    ratios: list[CapacityRatio]
+
+    def over(self, of: Capacity, question: Question) -> CapacityRatio | None:
+        """The ratio of a capacity that answers a question; None where there is none."""
+        found = (each for each in self.ratios if each.of is of and each.question == question)
+        return next(found, None)
+
+
+def capacities(
+    frame: pd.DataFrame, objectives: Sequence[Objective], floor: NoiseFloor
+) -> Capacities:
+    """The capacities of one study's configurations; empty without rates of an open loop.
+
+    Raises:
+        UsageError: the frame holds several studies.
+    """
+    require_one_study(frame)
+    runs = open_loop_runs(frame)
+    subjects = runs.groupby("subject", sort=False) if len(runs) else ()
+    every = [
+        found
+        for (_, of_subject), objective in (
+            (group, objective) for group in subjects for objective in objectives
+        )
+        for found in _of_subject(of_subject, objective)
+    ]
+    return Capacities(every, _judged(every, floor))
+
+
+def _of_subject(runs: pd.DataFrame, objective: Objective) -> Iterator[Capacity]:
+    for _, own in runs.groupby("configuration", sort=True):
+        found = _capacity(own, objective)
+        if found is not None:
+            yield found
+
+
+def _capacity(runs: pd.DataFrame, objective: Objective) -> Capacity | None:
+    """Of one configuration; None where no run has the percentile."""
+    column = f"latency_{objective.percentile}_s"
+    known = runs[runs[column] > 0].sort_values("rate")
+    blocks, crossings, memory = [], [], []
+    for block, at in known.groupby("block", sort=True):
+        sound = ~(at["load_errors"].to_numpy() > 0) & ~_saturated(at)
+        rates = at["rate"].to_numpy(np.float64)
+        found = crossing(rates, at[column].to_numpy(np.float64), sound, objective.limit_s)
+        blocks.append(int(str(block)))
+        crossings.append(found)
+        memory.append(_memory_mib(at, found.rate_per_s))
+    if not blocks:
+        return None
+    first = runs.iloc[0]
+    configuration: Configuration = first["configuration"]
+    values = _rates(crossings)
+    estimate = median(values, UNIT)
+    per_gib = values / (np.array(memory) / GIB_IN_MIB)
+    return Capacity(
+        subject=first["subject"],
+        configuration=configuration,
+        objective=objective,
+        region=first["region"] if isinstance(first["region"], str) else None,
+        blocks=tuple(blocks),
+        crossings=tuple(crossings),
+        estimate=estimate,
+        bound=_bound(crossings),
+        per_core=estimate.scaled(1 / configuration.workers, f"{UNIT} per core"),
+        per_gib=median(per_gib, f"{UNIT} per GiB"),
+    )
+
+
+def _saturated(runs: pd.DataFrame) -> Flags:
+    return np.array(["saturated" in words for words in runs["reasons"]], np.bool_)
+
+
+def _memory_mib(runs: pd.DataFrame, rate_per_s: float) -> float:
+    """At the last rate up to this one, or the first."""
+    within = runs[runs["rate"] <= rate_per_s]
+    run = within.iloc[-1] if len(within) else runs.iloc[0]
+    pss, rss = float(run["pss_bytes"]), float(run["rss_bytes"])
+    return (rss if math.isnan(pss) else pss) / MIB
+
+
+def _rates(crossings: Iterable[Crossing]) -> Floats:
+    return np.array([each.rate_per_s for each in crossings], np.float64)
+
+
+def _bound(crossings: Sequence[Crossing]) -> Bound:
+    """Of the median: it is a bound where half of the values are."""
+    sides = [each.side for each in crossings]
+    if 2 * sides.count("above") >= len(sides):
+        return "≥"
+    return "<" if 2 * sides.count("below") >= len(sides) else ""
+
+
+class _Pair(NamedTuple):
+    question: Question
+    of: Capacity
+    over: Capacity
+    primary: bool
+
+
+def _judged(every: Sequence[Capacity], floor: NoiseFloor) -> list[CapacityRatio]:
+    alike = groupby(every, key=lambda each: (each.subject, each.objective))
+    pairs = [pair for _, group in alike for pair in _pairs(list(group))]
+    ratios = [_ratios(pair.of, pair.over) for pair in pairs]
+    verdicts = judge([_hypothesis(*each, floor) for each in zip(pairs, ratios, strict=True)])
+    return [
+        CapacityRatio(pair.question, pair.of, pair.over, _honest(verdict, sides))
+        for pair, verdict, (_, sides) in zip(pairs, verdicts, ratios, strict=True)
+    ]
+
+
+def _hypothesis(pair: _Pair, ratios: tuple[Floats, set[int]], floor: NoiseFloor) -> Hypothesis:
+    margin = floor.margin(pair.of.subject.workload, "cpu_s_per_op")
+    return hypothesis(ratios[0], margin, RATE, "primary" if pair.primary else "exploratory")
+
+
+def _pairs(every: Sequence[Capacity]) -> Iterator[_Pair]:
+    """Of one subject and objective."""
+    at = {each.configuration: each for each in every}
+    headline = headline_n(every)
+    for version in version_arms(each.configuration.arm for each in every):
+        ours = [(version.free, "threads"), *((arm, "interpreters") for arm in version.rungs)]
+        for each in every:
+            arm, model, n, _ = each.configuration
+            theirs = strongest(every, version.with_gil, n) if (arm, model) in ours else None
+            if theirs is not None:
+                primary = model == "threads" and n == headline
+                yield _Pair("over processes", each, theirs, primary)
+    for each in every:
+        arm, model, *_ = each.configuration
+        one = at.get(Configuration(arm, model, 1))
+        if one is not None and one is not each:
+            yield _Pair("gain", each, one, primary=False)
+
+
+def headline_n(every: Iterable[Capacity]) -> int:
+    """The largest N with a core for each worker, else the largest."""
+    capacities = list(every)
+    on_cores = [each.configuration.workers for each in capacities if each.region == "cores"]
+    return max(on_cores or [each.configuration.workers for each in capacities])
+
+
+def strongest(every: Iterable[Capacity], arms: Iterable[str], workers: int) -> Capacity | None:
+    """The processes on these arms with the largest median capacity; None where there are none.
+
+    One that is at least a rate is stronger than one that is just that.
+    """
+    among = list(arms)
+    processes = [
+        each
+        for each in every
+        if each.configuration.arm in among
+        and each.configuration.model in PROCESS_MODELS
+        and each.configuration.workers == workers
+    ]
+    order = {"<": -1, "": 0, "≥": 1}
+    return max(processes, key=lambda each: (each.estimate.point, order[each.bound]), default=None)
+
+
+def _ratios(of: Capacity, over: Capacity) -> tuple[Floats, set[int]]:
+    """Block by block, and to which sides some of them are only bounds.
+
+    1: the true ratio is higher. Where both lie outside to the same side, nothing is known.
+    """
+    beyond = {"below": -1, "inside": 0, "above": 1}
+    theirs = dict(zip(over.blocks, over.crossings, strict=True))
+    found, sides = [], set[int]()
+    for block, ours in zip(of.blocks, of.crossings, strict=True):
+        other = theirs.get(block)
+        if other is None:
+            continue
+        side, under = beyond[ours.side], beyond[other.side]
+        if side and side == under:
+            continue
+        found.append(ours.rate_per_s / other.rate_per_s)
+        sides |= {each for each in (side, -under) if each}
+    return np.array(found, np.float64), sides
+
+
+def _honest(verdict: RatioVerdict, sides: set[int]) -> RatioVerdict:
+    """Ratios that are bounds prove only what holds for everything beyond them."""
+    word = verdict.verdict.word
+    proven = {"faster": sides <= {1}, "slower": sides <= {-1}}
+    if word == "inconclusive" or proven.get(word, not sides):
+        return verdict
+    return replace(verdict, verdict=replace(verdict.verdict, word="inconclusive", why=BEYOND_GRID))

@@ -1,0 +1,169 @@
+"""Capacity at an SLO is that of the queue, outside the rates a bound; its ratios are paired."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import scaling
+from scaling.analysis.results import StudyResults
+from scaling.analysis.served.capacity import Capacities, Capacity, capacities
+from scaling.analysis.served.crossing import crossing
+from scaling.base.errors import UsageError
+from scaling.journal.record import RunLine
+from scaling.study.objective import parse_objective
+from tests.support.fabricate import with_
+from tests.support.served import Served, studied
+
+GRID = tuple(float(round(200 * 1.25**k)) for k in range(12))  # 200 to 2,328
+SLO = parse_objective("p99<20ms")
+FREE, USUAL, MIMALLOC = ("3.14t", "threads"), ("3.14", "processes"), ("3.14+mimalloc", "processes")
+STUDY = Served(
+    configurations=[FREE, USUAL, MIMALLOC],
+    speeds={FREE: 900.0, USUAL: 700.0, MIMALLOC: 1_000.0},
+    rates=GRID,
+    blocks=8,
+    window_s=20.0,
+)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
+    return StudyResults.of(studied(tmp_path_factory.mktemp("study"), STUDY))
+
+
+@pytest.fixture(scope="module")
+def found(results: StudyResults) -> Capacities:
+    return capacities(results.frame, [SLO], results.floor)
+
+
+def of(found: Capacities, configuration: tuple[str, str], workers: int) -> Capacity:
+    (one,) = (each for each in found.every if each.configuration[:3] == (*configuration, workers))
+    return one
+
+
+@pytest.mark.parametrize("configuration", STUDY.configurations)
+@pytest.mark.parametrize("workers", STUDY.workers)
+def test_it_is_that_of_the_queue(
+    found: Capacities, configuration: tuple[str, str], workers: int
+) -> None:
+    true = STUDY.capacity_per_s(configuration, workers, SLO.limit_s)
+    one = of(found, configuration, workers)
+    assert one.bound == ""
+    assert one.estimate.point == pytest.approx(true, rel=0.05)
+    assert one.estimate.n == STUDY.blocks
+    assert one.per_core.point == pytest.approx(one.estimate.point / workers)
+
+
+def test_memory_is_that_of_the_runs(results: StudyResults, found: Capacities) -> None:
+    one = of(found, FREE, 2)
+    gib = results.frame.query("arm == '3.14t' and workers == 2")["pss_bytes"].median() / 2**30
+    assert one.per_gib.point == pytest.approx(one.estimate.point / gib, rel=0.02)
+
+
+def test_threads_are_compared_with_the_strongest_processes(found: Capacities) -> None:
+    ratio = found.over(of(found, FREE, 2), "over processes")
+    assert ratio is not None
+    assert ratio.over is of(found, MIMALLOC, 2)
+    true = [STUDY.capacity_per_s(each, 2, SLO.limit_s) for each in (FREE, MIMALLOC)]
+    assert ratio.ratio.point == pytest.approx(true[0] / true[1], rel=0.05)
+    assert ratio.ratio.verdict.word == "slower"
+    primary = [each for each in found.ratios if each.ratio.verdict.family == "primary"]
+    assert primary == [ratio]
+
+
+def test_two_workers_have_the_capacity_of_two(found: Capacities) -> None:
+    gain = found.over(of(found, FREE, 2), "gain")
+    assert gain is not None
+    assert gain.ratio.point == pytest.approx(2, rel=0.05)
+    assert gain.ratio.verdict.word == "faster"
+
+
+def test_outside_the_rates_it_is_a_bound(tmp_path: Path) -> None:
+    fast = replace(STUDY, speeds={FREE: 5_000.0, USUAL: 250.0}, workers=(1,))
+    results = StudyResults.of(studied(tmp_path, replace(fast, configurations=[FREE, USUAL])))
+    found = capacities(results.frame, [SLO], results.floor)
+    assert of(found, FREE, 1).text == "≥ 2,330/s"
+    assert of(found, USUAL, 1).text == "< 200/s"
+    ratio = found.over(of(found, FREE, 1), "over processes")
+    assert ratio is not None
+    assert ratio.ratio.verdict.word == "faster"  # even so
+
+
+def test_a_ratio_of_bounds_to_the_same_side_is_not_known(tmp_path: Path) -> None:
+    both = replace(
+        STUDY, configurations=[FREE, USUAL], speeds={FREE: 5_000.0, USUAL: 9_000.0}, workers=(1,)
+    )
+    results = StudyResults.of(studied(tmp_path, both))
+    (ratio,) = capacities(results.frame, [SLO], results.floor).ratios
+    assert ratio.ratio.n == 0
+    assert ratio.ratio.verdict.word == "inconclusive"
+
+
+def test_a_bound_proves_nothing_about_the_other_side(tmp_path: Path) -> None:
+    """Threads reach at least the last rate, which processes just exceed in no block."""
+    close = replace(
+        STUDY,
+        configurations=[FREE, USUAL],
+        speeds={FREE: 5_000.0, USUAL: 1_000.0},
+        rates=GRID[:7],  # up to 763/s; the capacity of processes is 770/s, in some blocks less
+        workers=(1,),
+        noise=0.02,
+    )
+    results = StudyResults.of(studied(tmp_path, close))
+    (ratio,) = capacities(results.frame, [SLO], results.floor).ratios
+    assert ratio.ratio.verdict.word == "inconclusive"
+
+
+def test_errors_end_the_capacity(tmp_path: Path) -> None:
+    def fails(run: RunLine) -> RunLine:
+        rate = run.cell.parameters["rate_per_s"]
+        assert isinstance(rate, float)
+        return with_(run, load__errors={"reset": 1}) if rate >= GRID[3] else run
+
+    one = replace(STUDY, configurations=[FREE], workers=(1,))
+    results = StudyResults.of(studied(tmp_path, one, fails))
+    (found,) = capacities(results.frame, [SLO], results.floor).every
+    assert found.estimate.point == GRID[2]
+
+
+def test_an_outlier_does_not_decide() -> None:
+    """One lucky run above the crossing: the highest rate that passed would be 2,000."""
+    rates = np.array([250.0, 500.0, 1_000.0, 1_500.0, 2_000.0])
+    latencies = np.array([0.004, 0.006, 0.03, 0.05, 0.015])
+    sound = np.ones(5, np.bool_)
+    found = crossing(rates, latencies, sound, 0.02)
+    assert 500 < found.rate_per_s < 1_000
+    assert found.side == "inside"
+
+
+def test_a_lax_objective_ends_at_the_backlog() -> None:
+    rates = np.array([250.0, 500.0, 1_000.0])
+    sound = np.array([True, True, False])
+    assert crossing(rates, np.array([0.1, 0.2, 0.9]), sound, 10.0) == (500.0, "inside")
+    assert crossing(rates, np.array([0.1, 0.2, 0.9]), ~sound, 10.0) == (250.0, "below")
+
+
+def test_the_front_gives_a_table(results: StudyResults) -> None:
+    table = scaling.capacity(results, "p99<20ms")
+    assert len(table) == len(STUDY.configurations) * len(STUDY.workers)
+    row = table.query("arm == '3.14t' and workers == 2").iloc[0]
+    assert row["over"] == "2 processes on 3.14+mimalloc"
+    assert row["verdict"] == "slower"
+    assert row["capacity_per_s_low"] <= row["capacity_per_s"] <= row["capacity_per_s_high"]
+
+
+def test_several_objectives_are_several_rows(results: StudyResults) -> None:
+    table = scaling.capacity(results, ["p99<20ms", "p50<5ms"])
+    assert set(table["slo"]) == {"p99<20ms", "p50<5ms"}
+    families = table.query("workers == 2 and arm == '3.14t'")["family"]
+    assert families.tolist() == ["primary", "primary"]
+
+
+def test_a_study_without_objective_or_rate_says_so(results: StudyResults, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="states no objective; name one"):
+        scaling.capacity(results)
+    closed = StudyResults.of(studied(tmp_path, replace(STUDY, rates=(0.0,), blocks=1)))
+    with pytest.raises(UsageError, match="no run at a rate"):
+        scaling.capacity(closed, "p99<20ms")
