@@ -1,8 +1,8 @@
 """The group of pins for the environment of a study's children: the smallest that is enough.
 
 A child must not have packages that it does not need: each is one more that may be imported, turn
-the GIL on, or lack a wheel. So the optional loops and libraries, and what makes certificates, are
-only there if a study asks for them.
+the GIL on, or lack a wheel. So the optional loops and libraries, servers of applications, and what
+makes certificates, are only there if a study asks for them.
 """
 
 from collections.abc import Iterator
@@ -12,25 +12,36 @@ from scaling.study.definition import Study
 
 # What the group "child" has; any other loop is in the group "loops".
 LOOPS_OF_ALL = {"asyncio", "uvloop", OWN_LOOP}
-TLS, NO_TLS = "tls", "off"  # the parameter, and its value without certificates
+# A group beside it: the parameter that asks for it, and the values that do not.
+ASKED_BY: dict[str, tuple[str, frozenset[object]]] = {
+    "tls": ("tls", frozenset({"off"})),
+    "serve": ("server", frozenset({"tcp", "aiohttp"})),
+}
 
 
 def group_for(study: Study) -> str:
     """The group of pins for the children of a study, before or after it is settled.
 
-    `child`; `tls` if a workload's parameter of that name has a value other than `off`; `loops`,
-    which has all the rest, for a loop or library that is not in the other two.
+    `child`; `tls` if a workload's parameter of that name has a value other than `off`; `serve` if
+    one has a `server` that is not in `child`; `loops`, which has everything, for two of these, or
+    for a loop or library that none of them has.
     """
     loops = {loop for entry in study.workloads for loop in entry.loops or study.loops}
-    if not loops <= LOOPS_OF_ALL:
+    asked = [
+        group
+        for group, (parameter, without) in ASKED_BY.items()
+        if not without.issuperset(_values(study, parameter))
+    ]
+    if not loops <= LOOPS_OF_ALL or len(asked) > 1:
         return "loops"
-    return "tls" if any(value != NO_TLS for value in _tls_values(study)) else "child"
+    return asked[0] if asked else "child"
 
 
-def _tls_values(study: Study) -> Iterator[object]:
+def _values(study: Study, parameter: str) -> Iterator[object]:
+    """All values that a study gives a parameter of that name, whatever workload has it."""
     for entry in study.workloads:
-        said = entry.parameters.get(TLS, NO_TLS)
+        said = entry.parameters.get(parameter, [])
         yield from said if isinstance(said, list) else [said]
     for override in study.overrides:
-        if override.parameter == TLS:
+        if override.parameter == parameter:
             yield from override.values

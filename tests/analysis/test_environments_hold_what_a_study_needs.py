@@ -1,6 +1,7 @@
 """A child's environment holds what the study asks for and no more, and says what it had to lack."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -47,11 +48,26 @@ def test_tls_brings_what_makes_certificates() -> None:
     assert group(set=("echo.tls=true",), loop=("rloop",)) == "loops"
 
 
-def test_each_group_has_all_that_the_one_before_has() -> None:
-    child, tls, loops = (pinned(each) for each in OF_CHILDREN)
+def test_a_server_of_applications_brings_its_group() -> None:
+    assert group(workload=("serve",)) == "child"
+    assert group(set=("serve.server=tcp,aiohttp",)) == "child"
+    assert group(set=("serve.server=asgi",)) == "serve"
+    assert group(set=("serve.server=tcp,fastapi",)) == "serve"
+
+
+@pytest.mark.parametrize("other", [{"set": ("serve.server=asgi", "echo.tls=true")}, {"loop": ()}])
+def test_two_groups_are_found_in_the_one_that_has_everything(other: dict[str, Any]) -> None:
+    asked = {"set": ("serve.server=asgi",), "loop": ("rloop",)}
+    assert group(**asked | {name: each for name, each in other.items() if each}) == "loops"
+
+
+def test_a_group_has_all_that_those_before_it_have() -> None:
+    child, tls, serve, loops = (pinned(each) for each in OF_CHILDREN)
     assert child.items() < tls.items() < loops.items()
-    assert "trustme" in tls
-    assert {"rloop", "zuvloop", "trio", "anyio"} <= set(loops) - set(tls)
+    assert child.items() < serve.items() < loops.items()
+    assert "trustme" in set(tls) - set(serve)
+    assert {"fastapi", "uvicorn"} <= set(serve) - set(tls)
+    assert {"rloop", "zuvloop", "trio"} <= set(loops) - set(tls) - set(serve)
     assert loops.items() <= pinned("tests").items()
 
 

@@ -15,7 +15,7 @@ from workers.cell import Cell, CellError
 from workers.host.channel import Channel, Message, channel_pair, receive_from_all
 from workers.host.inbound import Inbound
 from workers.host.models import MODELS, refusal
-from workers.host.observer import Observer
+from workers.host.observer import DriverError, Observer
 from workers.host.record import record_of
 from workers.host.schedule import schedule
 from workers.readback.gil import GilWatch
@@ -125,6 +125,8 @@ class Host:
         if served is None:
             self._order({"do": "begin"})
             return
+        if self._observer.descriptor is None:
+            raise DriverError("a served workload needs a driver that loads it: scaling run")
         self._inbound = inbound = Inbound(served["policy"], self._cell.workers)
         for index, channel in enumerate(self._channels):
             with contextlib.suppress(BrokenPipeError):  # as in `_order`

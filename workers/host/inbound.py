@@ -7,7 +7,6 @@ one thread of the host accepts and deals the connections round-robin.
 """
 
 import contextlib
-import os
 import socket
 import threading
 from collections.abc import Sequence
@@ -102,8 +101,7 @@ def _deal(listening: socket.socket, ends: Sequence[socket.socket]) -> None:
 
 
 def socket_of(descriptor: int) -> socket.socket:
-    """The socket that a worker got, without inheriting the host's blocking mode."""
-    made = socket.socket(fileno=os.dup(descriptor))
-    os.close(descriptor)
+    """The socket that a worker got."""
+    made = socket.socket(fileno=descriptor)
     made.setblocking(False)
     return made

@@ -1,18 +1,37 @@
 """A server on each worker's loop, loaded from outside by a load generator."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from workers import Worker, Workload, parameter
 from workers.workloads.parts.accepting import Accepting
-from workers.workloads.parts.servers.tcp import EchoServer
+from workers.workloads.parts.first_request import first_request
+from workers.workloads.parts.heap import live_objects, share
+from workers.workloads.parts.per_request import PerRequest
+from workers.workloads.parts.servers import load_server
+from workers.workloads.parts.servers.base import BaseServer
 
 
 @dataclass
 class Serve(Workload):
     """Requests answered by a server on each loop, sent by a load generator in other processes.
 
-    One operation: one request answered.
+    One operation: one request answered, counted when the answer has been written. Each worker has
+    its own application, started and warmed up by one request before anything is counted.
+
+    `tcp` echoes messages (`response_bytes` of them) in an asyncio protocol. `aiohttp` and `asgi`
+    answer `GET /` with a body of `response_bytes`: an application on aiohttp.web, and a small ASGI
+    application on uvicorn with httptools. `fastapi` is what people ship: `POST /orders`, a Pydantic
+    model in and out, on the same uvicorn; its answers have at least 57 bytes.
+    Access logs and debug mode are off. The servers' own defaults hold for all else.
+
+    Connections are dealt evenly with `port` (each worker listens on its own) and `acceptor` (one
+    thread accepts and deals). `shared` (one listening socket) and `reuseport` (the kernel's hash)
+    are what people deploy; `connections_total` of each worker shows how even they are.
+
+    With `garbage_per_request`, each request leaves as many objects that only the collector can
+    free. With `heap_objects`, as many live ones are there for the collector to go through: `total`
+    divides them among the workers, with `per-worker` each has them all.
     """
 
     operation = "requests"
@@ -29,23 +48,76 @@ class Serve(Workload):
     accept: Literal["port", "acceptor", "shared", "reuseport"] = parameter(
         "port", "how connections reach the workers"
     )
-    server: Literal["tcp"] = parameter("tcp", "what answers")
+    server: Literal["tcp", "aiohttp", "asgi", "fastapi"] = parameter("tcp", "what answers")
+    work_us: float = parameter(
+        0.0, "CPU work per request, nominal µs (30 turns of a loop each)", at_least=0
+    )
+    wait_ms: float = parameter(0.0, "wait per request without using the CPU, ms", at_least=0)
+    response_bytes: int = parameter(256, "bytes in the body of an answer", at_least=1)
+    garbage_per_request: int = parameter(0, "cyclic objects made per request", at_least=0)
+    heap_objects: int = parameter(0, "live objects, made before the measurement", at_least=0)
+    heap: Literal["total", "per-worker"] = parameter(
+        "total", "whether heap_objects are those of all workers or of each"
+    )
 
     def client_scheme(self) -> str:
         """TCP for the echo, else HTTP."""
-        return self.server
+        return "tcp" if self.server == "tcp" else "http"
+
+    def client_requests(self) -> list[dict[str, Any]]:
+        """What the server's clients send."""
+        return self._kind.requests(self.response_bytes)
+
+    def refuses(self, model: str, loop: str) -> str | None:
+        """The load generator keeps TCP connections; rloop 0.5 takes none that others accepted."""
+        if self.server == "tcp" and not self.keep_alive:
+            return "keep_alive=false is for servers of HTTP, not for tcp"
+        if self.accept == "acceptor" and loop == "rloop":
+            return "rloop cannot take a connection that another thread has accepted"
+        return super().refuses(model, loop)
+
+    def load(self) -> None:
+        """Import the server."""
+        self._kind = load_server(self.server)
+
+    def facts(self) -> dict[str, str]:
+        """Server, parser, access log, debug mode, Date header: read from a connection."""
+        return self._facts
 
     async def setup(self, worker: Worker) -> None:
-        """Start to take connections."""
-        self._accepting = Accepting(lambda: EchoServer(worker))
+        """Make the live objects, start the server, try it, then take connections."""
+        self._server: BaseServer | None = None
+        self._accepting: Accepting | None = None
+        count = self.heap_objects
+        if self.heap == "total":
+            count = share(count, worker.index, worker.workers)
+        self._heap = live_objects(count)
+        per_request = PerRequest(
+            work_us=self.work_us, wait_ms=self.wait_ms, garbage=self.garbage_per_request
+        )
+        server = self._kind.make(worker, per_request, self.response_bytes)
+        self._server = server
+        await server.start()
+        request = self.client_requests()[0]
+        self._facts = await first_request(server, self.client_scheme(), request)
+        worker.operations = worker.bytes = 0  # the first request was ours
+        self._accepting = Accepting(server.protocol)
         await self._accepting.begin(worker)
 
     async def run(self, worker: Worker) -> None:
         """Answer until stopped."""
         await worker.stopped()
-        worker.figures["connections_total"] = self._accepting.connections
+        assert self._accepting
+        assert self._server
+        made = self._accepting.connections
+        worker.figures["connections_total"] = made - self._server.unused
+        if self._heap:
+            worker.figures["heap_objects_total"] = len(self._heap)
 
     async def teardown(self, worker: Worker) -> None:
-        """Take no more connections."""
+        """Take no more connections, and close those that there are."""
         del worker
-        await self._accepting.close()
+        if self._accepting:
+            await self._accepting.close()
+        if self._server:
+            await self._server.close()

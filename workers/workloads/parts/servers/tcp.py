@@ -1,39 +1,104 @@
 """A TCP echo: a length (4 bytes, big-endian) and as many bytes, sent back as they are."""
 
 import asyncio
-from typing import cast
+from typing import Any, cast
 
 from workers import Worker
+from workers.workloads.parts.per_request import PerRequest
+from workers.workloads.parts.servers.base import BaseServer
 
 HEAD = 4
+BODY_MOST = 64 * 1024 * 1024  # bytes; a longer message is none of ours: the connection is closed
 
 
-class EchoServer(asyncio.Protocol):
+class Connection(asyncio.Protocol):
     """One connection of a client."""
 
-    def __init__(self, worker: Worker) -> None:
-        self._worker = worker
+    def __init__(self, server: "EchoServer") -> None:
+        self._server = server
         self._received = bytearray()
-        self._transport: asyncio.Transport | None = None
+        self._used = False
+        self.transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport."""
-        self._transport = cast(asyncio.Transport, transport)
+        self.transport = cast(asyncio.Transport, transport)
+        self._server.connections.add(self)
 
     def data_received(self, data: bytes) -> None:
-        """Send every whole message back."""
-        assert self._transport
-        self._received += data
-        while len(self._received) >= HEAD:
-            end = HEAD + int.from_bytes(self._received[:HEAD], "big")
-            if len(self._received) < end:
+        """Take every whole message."""
+        self._used = True
+        received = self._received
+        received += data
+        while len(received) >= HEAD:
+            end = HEAD + int.from_bytes(received[:HEAD], "big")
+            if end > HEAD + BODY_MOST:
+                self._refuse(end - HEAD)
                 return
-            self._transport.write(bytes(self._received[:end]))
-            del self._received[:end]
-            self._worker.operations += 1
-            self._worker.bytes += end
+            if len(received) < end:
+                return
+            message = bytes(received[:end])
+            del received[:end]
+            self._take(message)
 
     def connection_lost(self, error: Exception | None) -> None:
         """Forget the transport."""
         del error
-        self._transport = None
+        self.transport = None
+        self._server.connections.discard(self)
+        self._server.unused += not self._used
+
+    def _take(self, message: bytes) -> None:
+        wait_s = self._server.per_request.wait_s
+        if wait_s:
+            asyncio.get_running_loop().call_later(wait_s, self._answer, message)
+        else:
+            self._answer(message)
+
+    def _answer(self, message: bytes) -> None:
+        self._server.per_request.work()
+        if self.transport is None:  # the client has gone while its request waited
+            return
+        self.transport.write(message)
+        self._server.answered(0, len(message) - HEAD)
+
+    def _refuse(self, body: int) -> None:
+        self._server.worker.fail(f"a message of {body:,} bytes; at most {BODY_MOST:,} are taken")
+        self._received.clear()
+        if self.transport:
+            self.transport.abort()
+
+
+class EchoServer(BaseServer):
+    """The echo of one worker."""
+
+    def __init__(self, worker: Worker, per_request: PerRequest) -> None:
+        super().__init__(worker)
+        self.per_request = per_request
+        self.connections: set[Connection] = set()
+
+    def protocol(self) -> asyncio.Protocol:
+        """The protocol of a new connection."""
+        return Connection(self)
+
+    def facts(self, protocol: asyncio.Protocol) -> dict[str, str]:
+        """There is no parser in it."""
+        return {"server": "echo, asyncio protocol"}
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for connection in self.connections:
+            if connection.transport:
+                connection.transport.abort()
+        await asyncio.sleep(0)  # transports are closed in the loop's next iteration
+
+
+def requests(response_bytes: int) -> list[dict[str, Any]]:
+    """One message: what comes back is the same."""
+    return [{"body": "x" * response_bytes}]
+
+
+def make(worker: Worker, per_request: PerRequest, response_bytes: int) -> BaseServer:
+    """Make the echo of one worker; how long its answers are is up to the clients."""
+    del response_bytes
+    return EchoServer(worker, per_request)

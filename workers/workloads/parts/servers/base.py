@@ -1,0 +1,54 @@
+"""What the servers of served workloads have in common."""
+
+import asyncio
+
+from workers import Worker
+
+KEEP_ALIVE_S = 75.0  # how long an idle connection is kept: longer than any window
+CLOSING_S = 2.0  # limit for requests in flight at the end
+FIRST_ERROR = 400  # an answer with this status or a higher one is no operation
+
+
+class BaseServer:
+    """A server on one worker's loop, with an application that no other worker has.
+
+    It counts an operation when an answer has been written, and the bytes of its body. An answer
+    with an error status is an error of the worker. `unused` are connections that were closed
+    without a request: the load generator makes one to see whether the server can be reached.
+    """
+
+    def __init__(self, worker: Worker) -> None:
+        self.worker = worker
+        self.unused = 0
+
+    async def start(self) -> None:
+        """Start the application; only then are there connections.
+
+        Raises:
+            RuntimeError: the application does not start.
+        """
+
+    def protocol(self) -> asyncio.Protocol:
+        """The protocol of a new connection."""
+        raise NotImplementedError
+
+    def facts(self, protocol: asyncio.Protocol) -> dict[str, str]:
+        """What is in use, read from a connection: server, parser, access log, debug mode."""
+        return {}
+
+    async def close(self) -> None:
+        """Close all connections, then the application."""
+
+    def answered(self, status: int, body_bytes: int) -> None:
+        """Count an answer that has been written."""
+        worker = self.worker
+        if status >= FIRST_ERROR:
+            worker.fail(f"answered with status {status}")
+        else:
+            worker.operations += 1
+            worker.bytes += body_bytes
+
+
+def on_off(switch: object) -> str:
+    """`on` or `off`, for the record."""
+    return "on" if switch else "off"

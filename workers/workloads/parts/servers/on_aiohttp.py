@@ -1,0 +1,78 @@
+"""Any aiohttp application on aiohttp's own server, with connections made by `protocol`."""
+
+import asyncio
+from collections.abc import Callable
+
+import aiohttp
+from aiohttp import web
+
+from workers import Worker
+from workers.workloads.parts.servers.base import CLOSING_S, KEEP_ALIVE_S, BaseServer, on_off
+
+
+class Connection(web.RequestHandler):
+    """A connection that counts an answer once it is written."""
+
+    __slots__ = ("_counted",)
+
+    def __init__(self, server: web.Server, counted: BaseServer) -> None:
+        super().__init__(
+            server,
+            loop=asyncio.get_running_loop(),
+            access_log=None,  # type: ignore[arg-type]  # what its documentation says for none
+            keepalive_timeout=KEEP_ALIVE_S,
+        )
+        self._counted = counted
+
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        """Write the answer, then count it unless the client has gone."""
+        written, reset = await super().finish_response(request, resp, start_time)
+        if not reset:
+            self._counted.answered(written.status, written.body_length)
+        return written, reset
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Note a connection without a request."""
+        self._counted.unused += not self._request_count
+        super().connection_lost(exc)
+
+    def facts(self) -> dict[str, str]:
+        """Parser, access log and debug mode of this connection.
+
+        Where its parser in C cannot be loaded, aiohttp uses one in Python without a warning.
+        """
+        in_c = type(self._parser).__module__ == "aiohttp._http_parser"
+        return {
+            "http_parser": f"aiohttp, {'C' if in_c else 'pure Python'}",
+            "access_log": on_off(self.access_logger),
+            "debug": on_off(self.debug),
+        }
+
+
+class OnAiohttp(BaseServer):
+    """An aiohttp application and its server on one worker's loop."""
+
+    def __init__(self, worker: Worker, make: Callable[[], web.Application]) -> None:
+        """`make` makes the application: each loop needs its own."""
+        super().__init__(worker)
+        self._runner = web.AppRunner(make(), access_log=None, shutdown_timeout=CLOSING_S)
+
+    async def start(self) -> None:
+        """Start the application."""
+        await self._runner.setup()
+
+    def protocol(self) -> asyncio.Protocol:
+        """The protocol of a new connection."""
+        assert self._runner.server
+        return Connection(self._runner.server, self)
+
+    def facts(self, protocol: asyncio.Protocol) -> dict[str, str]:
+        """What is in use, read from a connection."""
+        assert isinstance(protocol, Connection)
+        return {"server": f"aiohttp {aiohttp.__version__}", **protocol.facts()}
+
+    async def close(self) -> None:
+        """Close all connections, then the application."""
+        await self._runner.cleanup()
