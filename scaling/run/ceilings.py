@@ -1,4 +1,7 @@
-"""The ceilings of a study's services: which a journal does not have yet, and their measurement."""
+"""The ceilings of a study's services: which a journal does not have yet, and their measurement.
+
+The load generator has one, too: what one of its processes can send at most.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -9,7 +12,7 @@ from scaling.journal.record import ParameterValue
 from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
 from scaling.study.plan.cells import Plan
-from scaling.study.services import SERVICES
+from scaling.study.services import LOAD_GENERATOR, WITH_CEILING
 
 
 class Loaded(NamedTuple):
@@ -29,19 +32,23 @@ def measure_ceilings(
         ServiceError: a service cannot be started.
     """
     for service, parameters in _missing(plan, journal):
-        services.need(service, parameters)  # without it no run of the workload could be measured
+        if service != LOAD_GENERATOR:
+            services.need(service, parameters)  # without it no run of the workload can be measured
         try:
             journal.append(services.ceiling(service, parameters))
         except ServiceError as error:  # costs the figure, not the study
             note(str(error))
+        if service == LOAD_GENERATOR:
+            services.end(service)
 
 
 def _missing(plan: Plan, journal: JournalFile) -> Iterator[Loaded]:
     """Each service of the plan, once for each set of its parameters, if not in the journal."""
     known = {(line.service, canonical(line.parameters)) for line in journal.ceilings}
     for cell in plan.cells:
-        for service in plan.workloads[cell.workload].services:
-            kind = SERVICES.get(service)
+        facts = plan.workloads[cell.workload]
+        for service in (*facts.services, *[LOAD_GENERATOR] * facts.served):
+            kind = WITH_CEILING.get(service)
             parameters = kind.parameters_of(cell.parameters) if kind else {}
             key = service, canonical(parameters)
             if key not in known:

@@ -17,6 +17,7 @@ from scaling.builds import cache
 from scaling.journal.reading import UNREADABLE
 from scaling.journal.record import Disturbance, Load, Memory, Outcome, Record, decode_record
 from scaling.machine.disturbance import disturbance
+from scaling.machine.pinning import cpus_of
 from scaling.run.load import Generator, LoadError
 from scaling.run.path_redaction import without_paths
 from scaling.run.probe import Probe
@@ -73,15 +74,17 @@ def run_child(
     if limit_s is None:
         limit_s = cell["warmup_s"] + cell["window_s"] + LIMIT_S
     started = time.monotonic()
+    load = _LoadOfRun(generator, apart=cpus is not None)
     try:
         folders = _folders(child)
         ours, theirs = socket.socketpair()
         with ours, theirs, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            load = _LoadOfRun(generator)
             probe = Probe(ours, lambda: services_cpu_s() + load.cpu_s(), load.on_phase)
+            load.start()
             process = _start(child, theirs, out, err)
             if cpus is not None:
-                os.sched_setaffinity(process.pid, cpus)
+                with contextlib.suppress(OSError):  # what is read back shows it
+                    os.sched_setaffinity(process.pid, cpus)
             document = msgspec.json.encode({**cell, "observer_fd": theirs.fileno()})
             theirs.close()
             probe.start()
@@ -89,13 +92,15 @@ def run_child(
                 timed_out = not _feed_and_wait(process, document, limit_s)
             finally:
                 end_tree(process, probe.processes)
+                load.kill()  # the probe may be waiting for it
                 probe.join()
-                load.close()
             elapsed_s = time.monotonic() - started
             printed, errors = _tail(out, None), _tail(err, STDERR_KEPT)
     except OSError as error:  # out of descriptors, disk or processes; no such interpreter
         reason = f"the child cannot be run: {error.strerror or error}"
         return Ending("crashed", time.monotonic() - started, stderr=reason)
+    finally:
+        load.close()
     printed = without_paths(printed, folders)
     record = None
     with contextlib.suppress(*UNREADABLE):
@@ -122,9 +127,19 @@ def run_child(
 class _LoadOfRun:
     """Has the generator of a run do its part at each phase of the child."""
 
-    def __init__(self, generator: Generator | None) -> None:
+    def __init__(self, generator: Generator | None, *, apart: bool) -> None:
         self.result: Load | None = None
         self._generator = generator
+        self._apart = apart
+        self._failure: LoadError | None = None
+
+    def start(self) -> None:
+        """Start the generator; a run that needs it fails if that is not possible."""
+        if self._generator:
+            try:
+                self._generator.start()
+            except LoadError as error:
+                self._failure = error
 
     def on_phase(self, phase: str, facts: Mapping[str, Any]) -> None:
         """Connect when the workers answer, send when there are instants, collect at the end.
@@ -136,15 +151,24 @@ class _LoadOfRun:
             if phase == "serving":
                 raise LoadError("this run has no load generator")
         elif phase == "serving":
+            if self._failure:
+                raise self._failure
             self._generator.connect(facts["urls"], facts["requests"])
         elif phase == "load":
             self._generator.begin(facts["instants_ns"])
         elif phase == "closed":
-            self.result = self._generator.result()
+            result = self._generator.result()
+            found = cpus_of(facts["pids"]) if self._apart else None
+            self.result = msgspec.structs.replace(result, worker_cpus=found)
 
     def cpu_s(self) -> float:
         """CPU seconds of the generator so far."""
         return self._generator.cpu_s() if self._generator else 0.0
+
+    def kill(self) -> None:
+        """End the generator's processes; from any thread."""
+        if self._generator:
+            self._generator.kill()
 
     def close(self) -> None:
         """End the generator."""

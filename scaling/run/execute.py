@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from scaling.base.formats import now
 from scaling.builds.arms import Arm
 from scaling.builds.prepared_arm import PreparedArm
-from scaling.journal.record import RunLine
+from scaling.journal.record import Cell, RunLine
+from scaling.machine.pinning import Apart, apart
 from scaling.run.child import Child, run_child
 from scaling.run.load import Generator, GeneratorProgram
 from scaling.run.services import Services
@@ -38,6 +39,7 @@ class Executor:
         cell = run.cell
         arm = self._arms[cell.arm]
         workload = self._plan.workloads[cell.workload]
+        places = self._apart(cell) if workload.served else None
         with self._services.during(workload.services, cell.parameters) as usage:
             at = now()
             ending = run_child(
@@ -49,7 +51,8 @@ class Executor:
                 self._plan.document(cell, services=usage.urls, ticks=TICKS),
                 limit_s=self._plan.study.limit_s if workload.finite else None,
                 services_cpu_s=usage.cpu_s,
-                generator=self._generator(run),
+                generator=self._generator(run, places),
+                cpus=places.workers if places else None,
             )
         line = RunLine(
             cell=cell,
@@ -70,7 +73,14 @@ class Executor:
         )
         return line, ending.raw_record
 
-    def _generator(self, run: PlannedRun) -> Generator | None:
+    def _apart(self, cell: Cell) -> Apart | None:
+        """CPUs of workers and load generator where they need not share any."""
+        generators = self._generators
+        if generators is None or generators.topology is None:
+            return None
+        return apart(generators.topology, cell.workers, generators.processes)
+
+    def _generator(self, run: PlannedRun, places: Apart | None) -> Generator | None:
         """The load of a served cell: all cells of a block have the same arrivals at a rate."""
         cell = run.cell
         if self._generators is None or not self._plan.workloads[cell.workload].served:
@@ -81,7 +91,7 @@ class Executor:
             seed=int(self._hash_seed(run)),
             warmup_s=self._plan.study.warmup_s,
         )
-        return Generator(self._generators, asked)
+        return Generator(self._generators, asked, places.generator if places else None)
 
     def _hash_seed(self, run: PlannedRun) -> str:
         """One hash seed per block: pairs inside a block hash alike, blocks sample the seeds."""

@@ -1,4 +1,4 @@
-"""The load of one run: a generator beside the child, connected when its workers answer.
+"""The load of one run: a generator started beside the child, connected when its workers answer.
 
 The generator is outside the measured tree. It gets the instants of the workers' window, so that
 both measure the same seconds, and ends when its standard input does: with the driver at the latest.
@@ -7,11 +7,13 @@ both measure the same seconds, and ends when its standard input does: with the d
 import contextlib
 import json
 import os
+import select
+import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -19,11 +21,17 @@ import psutil
 
 from scaling.base.errors import ScalingError
 from scaling.journal.record import Latency, Load, SubWindow
+from scaling.machine.pinning import cpus_of
+from scaling.machine.topology import Topology
+from scaling.run.service_process import describe_exit
 from scaling.study.load import LoadAsked
 
 MODULE = "workers.services.load"
-INVALID = 1  # its exit code for a result that it does not trust; whether it counts is judged later
+# It bounds itself, by less, to say what was missing: these are for one that hangs.
+CONNECT_S = 30.0
 END_S = 20.0  # after the last instant
+GONE_S = 3.0  # from its last word to its end
+CHUNK_BYTES = 65_536
 
 
 class LoadError(ScalingError):
@@ -46,6 +54,7 @@ class _Summary(msgspec.Struct, frozen=True):
     errors: dict[str, int]
     rate_per_s: float
     busy_fraction: float
+    cpu_s: float
     processes: int
     python: str
     gil: bool
@@ -57,15 +66,19 @@ class _Summary(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, kw_only=True)
 class GeneratorProgram:
-    """How generators are started: the interpreter, its environment, processes and their CPUs."""
+    """How generators are started: the interpreter, its environment, how many processes.
+
+    With a `topology` they get CPUs that no worker has, where there are enough.
+    """
 
     python: str
     environment: Mapping[str, str]
     processes: int = 1
+    topology: Topology | None = None
 
 
 class Generator:
-    """The load generator of one run."""
+    """The load generator of one run. Only `kill` may be called from another thread."""
 
     def __init__(
         self, program: GeneratorProgram, asked: LoadAsked, cpus: Sequence[int] | None = None
@@ -74,61 +87,67 @@ class Generator:
         self._program = program
         self._asked = asked
         self._cpus = cpus
+        self._cpus_found: list[int] = []
         self._process: subprocess.Popen[bytes] | None = None
+        self._received = b""
+        self._closes_ns = 0
         self._cpu_s = 0.0
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
 
-    def connect(self, urls: Sequence[str], requests: Sequence[Mapping[str, Any]]) -> None:
-        """Start it and wait until all connections are made.
+    def start(self) -> None:
+        """Start it: it does its imports while the child does.
 
         Raises:
-            LoadError: it could not be started, or a server was not reached.
+            LoadError: it cannot be started.
         """
-        self._folder = tempfile.TemporaryDirectory(prefix="scaling-load-")
-        listed = Path(self._folder.name) / "requests.jsonl"
-        listed.write_text("".join(f"{json.dumps(each)}\n" for each in requests), encoding="utf-8")
         try:
             self._process = subprocess.Popen(
-                [self._program.python, "-m", MODULE, *self._options(urls, listed)],
+                [self._program.python, "-m", MODULE, *self._options()],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
                 env=dict(self._program.environment),
-                start_new_session=True,  # Ctrl-C is the driver's to handle
+                start_new_session=True,  # Ctrl-C is the driver's; and all of it can be killed
             )
         except OSError as error:
             raise LoadError(f"the load generator cannot be started: {error.strerror}") from None
         if self._cpus is not None:
-            # Its processes are started after this, so they are where it is.
-            os.sched_setaffinity(self._process.pid, self._cpus)
-        self._line()
+            with contextlib.suppress(OSError):  # what is read back shows it
+                # Its processes are started after this, so they are where it is.
+                os.sched_setaffinity(self._process.pid, self._cpus)
+
+    def connect(self, urls: Sequence[str], requests: Sequence[Mapping[str, Any]]) -> None:
+        """Have it make all its connections to these servers.
+
+        Raises:
+            LoadError: it ended, or a server was not reached.
+        """
+        self._tell({"urls": list(urls), "requests": list(requests)})
+        self._line(CONNECT_S)
+        self._cpus_found = cpus_of(each.pid for each in self._tree())
 
     def begin(self, instants_ns: Sequence[int]) -> None:
         """Have it send from its warm-up before the first instant until the last."""
-        if self._process and self._process.stdin:
-            with contextlib.suppress(BrokenPipeError):  # it is gone: `result` says why
-                self._process.stdin.write(json.dumps({"instants_ns": list(instants_ns)}).encode())
-                self._process.stdin.write(b"\n")
-                self._process.stdin.flush()
+        self._closes_ns = instants_ns[-1]
+        self._tell({"instants_ns": list(instants_ns)})
 
     def cpu_s(self) -> float:
         """CPU seconds that its processes have used so far; the last reading once they are gone."""
-        if self._process is not None:
-            with contextlib.suppress(psutil.Error):
-                root = psutil.Process(self._process.pid)
-                times = [each.cpu_times() for each in (root, *root.children(recursive=True))]
-                self._cpu_s = max(self._cpu_s, sum(each.user + each.system for each in times))
+        with contextlib.suppress(psutil.Error):
+            times = [each.cpu_times() for each in self._tree()]
+            used_s = sum(sum((t.user, t.system, t.children_user, t.children_system)) for t in times)
+            self._cpu_s = max(self._cpu_s, used_s)
         return self._cpu_s
 
     def result(self) -> Load:
         """Wait for what it measured.
 
         Raises:
-            LoadError: it ended without a result.
+            LoadError: it ended without a result, or hangs.
         """
+        left_s = (self._closes_ns - time.monotonic_ns()) / 1e9
         try:
-            summary = msgspec.json.decode(self._line(), type=_Summary)
+            summary = msgspec.json.decode(self._line(max(left_s, 0.0) + END_S), type=_Summary)
         except msgspec.DecodeError as error:
             raise LoadError(f"the load generator printed no result: {error}") from None
         asked, windows = self._asked, summary.windows
@@ -139,7 +158,7 @@ class Generator:
             connections=asked.connections,
             seed=asked.seed,
             processes=summary.processes,
-            cpus=None if self._cpus is None else sorted(self._cpus),
+            cpus=None if self._cpus is None else self._cpus_found,
             python=summary.python,
             gil=summary.gil,
             loop=summary.loop,
@@ -150,7 +169,7 @@ class Generator:
             achieved_per_s=summary.rate_per_s,
             errors=summary.errors,
             busy_fraction=summary.busy_fraction,
-            cpu_s=self._cpu_s,
+            cpu_s=summary.cpu_s,
             latency=_together([each.latency for each in windows]),
             unfinished=_together([each.censored for each in windows]),
             service=_together([each.service for each in windows]),
@@ -158,48 +177,90 @@ class Generator:
             windows=[_sub_window(each) for each in windows],
         )
 
+    def kill(self) -> None:
+        """End all its processes at once: whoever waits for its next line then gets a `LoadError`.
+
+        Harmless when they have ended.
+        """
+        # A process that is not reaped yet keeps its number, and with it that of the session.
+        if self._process is not None and self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
     def close(self) -> None:
-        """End it, by force where it must be. Harmless when it has ended."""
+        """End it and let go of its streams."""
+        self.kill()
         if self._process is not None:
+            self._process.wait()
             for stream in (self._process.stdin, self._process.stdout):
                 if stream:
                     with contextlib.suppress(BrokenPipeError):
                         stream.close()
-            with contextlib.suppress(psutil.Error):
-                root = psutil.Process(self._process.pid)
-                for each in (*root.children(recursive=True), root):
-                    each.kill()
-            self._process.wait()
-        if self._folder:
-            self._folder.cleanup()
         self._stderr.close()
 
-    def _options(self, urls: Sequence[str], listed: Path) -> list[str]:
+    def _options(self) -> list[str]:
         asked = self._asked
-        rate = "max" if asked.rate_per_s is None else f"{asked.rate_per_s:g}"
+        rate = "max" if asked.rate_per_s is None else f"{asked.rate_per_s}"
         options = [
-            *urls,
+            "-",  # servers and requests come later, on standard input
             f"--rate={rate}",
             f"--arrivals={asked.arrivals}",
             f"--connections={asked.connections}",
             f"--processes={min(self._program.processes, asked.connections)}",
             f"--seed={asked.seed}",
             f"--warmup={asked.warmup_s}",
-            f"--requests={listed}",
         ]
         return [*options, *["--no-keepalive"] * (not asked.keep_alive), *SWITCHES]
 
-    def _line(self) -> bytes:
-        """The next line of its output."""
+    def _tree(self) -> list[psutil.Process]:
+        if self._process is None:
+            return []
+        try:
+            root = psutil.Process(self._process.pid)
+            return [root, *root.children(recursive=True)]
+        except psutil.Error:
+            return []
+
+    def _tell(self, document: Mapping[str, Any]) -> None:
+        if self._process and self._process.stdin:
+            with contextlib.suppress(BrokenPipeError):  # it is gone: its next line says why
+                self._process.stdin.write(json.dumps(document).encode() + b"\n")
+                self._process.stdin.flush()
+
+    def _line(self, limit_s: float) -> bytes:
+        """The next line of its output.
+
+        Raises:
+            LoadError: it has ended, or prints nothing for so long.
+        """
         assert self._process
         assert self._process.stdout
-        line = self._process.stdout.readline()
-        if line:
-            return line
-        self._process.wait()
+        output = self._process.stdout.fileno()
+        deadline = time.monotonic() + limit_s
+        while b"\n" not in self._received:
+            readable, _, _ = select.select([output], [], [], max(0.0, deadline - time.monotonic()))
+            if not readable:
+                raise LoadError(f"the load generator said nothing for {limit_s:.0f} s: it hangs")
+            chunk = os.read(output, CHUNK_BYTES)
+            if not chunk:
+                raise LoadError(f"the load generator ended: {self._last_words()}")
+            self._received += chunk
+        line, _, self._received = self._received.partition(b"\n")
+        return line
+
+    def _last_words(self) -> str:
+        assert self._process
+        deadline = time.monotonic() + GONE_S
+        without_reaping = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        while time.monotonic() < deadline and not os.waitid(
+            os.P_PID, self._process.pid, without_reaping
+        ):
+            time.sleep(0.01)
+        self.kill()  # what it has left behind
+        code = self._process.wait()
         self._stderr.seek(0)
         words = self._stderr.read().decode(errors="replace").strip().rpartition("\n")[2]
-        raise LoadError(f"the load generator ended: {words or 'it said nothing'}")
+        return words.removeprefix(f"python -m {MODULE}: ") or describe_exit(code)
 
 
 SWITCHES = ("--json", "--histograms", "--instants")

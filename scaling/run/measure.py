@@ -20,7 +20,7 @@ from scaling.builds.environments import pins_sha256
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.file import JournalFile
 from scaling.journal.folder import choose
-from scaling.journal.record import RunLine, StudyLine
+from scaling.journal.record import CeilingLine, RunLine, StudyLine
 from scaling.machine.identity import describe_machine
 from scaling.machine.open_files import open_files_limit
 from scaling.machine.topology import Topology, read_topology
@@ -28,6 +28,7 @@ from scaling.run.calibrate import calibrate
 from scaling.run.ceilings import measure_ceilings
 from scaling.run.execute import Executor, child_environment
 from scaling.run.extra_time import ExtraTime, quiet_on
+from scaling.run.generator_count import generator_processes
 from scaling.run.header import head
 from scaling.run.load import GeneratorProgram
 from scaling.run.precision_rule import Rule, precision_rule
@@ -104,8 +105,9 @@ def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
     judge, rule = judge_of(first), precision_rule_of(asked.study, first)
     with services_of(ready) as services:
 
-        def executor(plan: Plan) -> Executor:
-            return Executor(plan, arms, services, generators_of(ready))
+        def executor(plan: Plan, ceilings: Sequence[CeilingLine] = ()) -> Executor:
+            processes = generator_processes(plan, ceilings, ready.topology)
+            return Executor(plan, arms, services, generators_of(ready, processes))
 
         def is_done(journal: JournalFile) -> bool:
             rates = journal.head.calibrations if journal.head else ()
@@ -129,7 +131,8 @@ def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
                 display.note(f"resuming {folder}: {len(journal.runs)} runs are already measured")
             extra = ExtraTime(busy_judge_of(first), quiet_on(watched_cpus(machine)))
             measure_ceilings(plan, journal, services, display.note)
-            drive(plan, journal, executor(plan), judge, display, rule, extra)
+            execute = executor(plan, journal.ceilings)
+            drive(plan, journal, execute, judge, display, rule, extra)
     return folder
 
 
@@ -154,10 +157,15 @@ def services_of(ready: Prepared) -> Services:
     return Services(program, environment, workers=most)
 
 
-def generators_of(ready: Prepared) -> GeneratorProgram:
+def generators_of(ready: Prepared, processes: int) -> GeneratorProgram:
     """How load generators are started: on the build of the services, with the GIL."""
     program, environment = _beside(ready)
-    return GeneratorProgram(python=program, environment=environment)
+    return GeneratorProgram(
+        python=program,
+        environment=environment,
+        processes=processes,
+        topology=ready.topology,
+    )
 
 
 def _beside(ready: Prepared) -> tuple[str, dict[str, str]]:

@@ -16,7 +16,7 @@ from scaling.base.errors import UsageError
 from scaling.journal.record import CeilingLine, ParameterValue
 from scaling.run.service_process import ServiceError, ServiceProcess
 from scaling.run.service_usage import ServiceUsage
-from scaling.study.services import SERVICES, Service
+from scaling.study.services import SERVICES, WITH_CEILING, Service
 
 CEILING_LIMIT_S = 20.0  # beyond the seconds of load itself
 
@@ -73,7 +73,7 @@ class Services:
             ServiceError: it could not be loaded.
         """
         urls = self.need(name, parameters)
-        kind = SERVICES[name]
+        kind = WITH_CEILING[name]
         options = [*kind.load_options(parameters), f"--seconds={seconds}"]
         try:
             answer = subprocess.run(
@@ -101,6 +101,11 @@ class Services:
             f"figures will not show it"
         )
 
+    def end(self, name: str) -> None:
+        """End a service that is not needed any more."""
+        for key in [each for each in self._running if each[0] == name]:
+            self._running.pop(key).close()
+
     def close(self) -> None:
         """End all services."""
         while self._running:
@@ -121,6 +126,6 @@ class Services:
 
 
 def _known(name: str) -> Service:
-    if name not in SERVICES:
+    if name not in WITH_CEILING:
         raise UsageError(f"no service is called {name!r}; there are: {', '.join(SERVICES)}")
-    return SERVICES[name]
+    return WITH_CEILING[name]

@@ -16,7 +16,7 @@ class Service:
     """A kind of service.
 
     `python -m MODULE` serves and `python -m MODULE.ceiling` loads it. `parameters` are those of the
-    workload that the service is started with, `to_load` those of them that its load needs.
+    workload that the service is started with, `to_load` those that its load needs.
     `workers_each` is how many workers one of its processes can serve without being what they wait
     for; its ceiling, measured in every study, shows whether that is so.
     """
@@ -31,12 +31,12 @@ class Service:
         return -(-workers // self.workers_each)
 
     def parameters_of(self, workload: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
-        """The workload's parameters that the service is started with."""
-        return _chosen(self.parameters, workload)
+        """The workload's parameters that decide how much the service can deliver."""
+        return _chosen(tuple(dict.fromkeys(self.parameters + self.to_load)), workload)
 
     def options(self, workload: Mapping[str, ParameterValue]) -> list[str]:
         """The command-line options that start it for a workload with these parameters."""
-        return _options(self.parameters_of(workload))
+        return _options(_chosen(self.parameters, workload))
 
     def load_options(self, workload: Mapping[str, ParameterValue]) -> list[str]:
         """The command-line options of its load for a workload with these parameters."""
@@ -57,6 +57,18 @@ SERVICES = {
         to_load=("delay_ms",),
         workers_each=4,
     ),
+}
+
+LOAD_GENERATOR = "load generator"
+"""What loads a served workload. No workload talks to it, but it has a ceiling like a service's."""
+
+WITH_CEILING = SERVICES | {
+    LOAD_GENERATOR: Service(
+        "workers.services.null",
+        ("server", "response_bytes"),
+        to_load=("connections", "keep_alive", "response_bytes"),
+        workers_each=2**16,  # one null server is enough: no worker talks to it
+    )
 }
 
 

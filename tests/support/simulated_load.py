@@ -136,6 +136,7 @@ def simulate(
         "answered": tally.answered,
         "windows": [window.document() for window in tally.windows],
         "busy_fraction": 0.0,
+        "cpu_s": 0.0,
         "timer": loop.timer_kind,
         "python": "",
         "gil": True,

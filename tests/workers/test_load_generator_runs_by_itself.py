@@ -158,6 +158,7 @@ def test_it_follows_the_instants_that_it_is_given(responder: str) -> None:
         load.stdin.write(json.dumps({"instants_ns": instants}) + "\n")
         load.stdin.flush()
         result = json.loads(load.stdout.readline())
+        load.stdin.close()
         assert load.wait(LIMIT_S) in (0, 1)
         assert time.monotonic_ns() >= instants[-1]
     assert result["instants_ns"] == instants

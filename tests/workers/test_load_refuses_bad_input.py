@@ -1,5 +1,6 @@
 """Bad input gets a line or two and exit code 2, before anything is sent."""
 
+import json
 import os
 import socket
 import subprocess
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.servers import LIMIT_S, environment
-from workers.services.load.__main__ import main, read_instants
+from workers.services.load.__main__ import main
+from workers.services.load.driver import checked_instants
 from workers.services.load.requests_list import Request, read_requests
 from workers.services.load.target import BadInputError, parse_target
 
@@ -81,7 +83,7 @@ def test_a_missing_parser_is_named(tmp_path: Path) -> None:
     paths = os.pathsep.join([str(tmp_path), environment()["PYTHONPATH"]])
     with socket.create_server(("127.0.0.1", 0)) as server:
         said = run(f"http://127.0.0.1:{server.getsockname()[1]}", "--rate=1", PYTHONPATH=paths)
-    assert "httptools is not installed; get it with: pip install httptools" in said
+    assert "httptools is not installed; get it with: pip install 'asyncio-scaling[load]'" in said
 
 
 @pytest.mark.parametrize(
@@ -177,4 +179,4 @@ def test_a_list_must_hold_something(tmp_path: Path) -> None:
 )
 def test_bad_instants_are_named(line: bytes, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
-        read_instants(line)
+        checked_instants(json.loads(line or b"null"))

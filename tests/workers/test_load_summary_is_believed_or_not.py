@@ -42,6 +42,7 @@ def report(
         "answered": len(latency_ms),
         "windows": [window],
         "busy_fraction": busy,
+        "cpu_s": busy,
         "timer": timer,
         "python": "3.14.7",
         "gil": True,

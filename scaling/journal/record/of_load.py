@@ -20,8 +20,10 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     counts from the due time, `service` from the send, `slip` is how late the generator itself was.
     `unfinished` are requests without an answer at the end, with their latency so far; `latency` has
     only answered ones. `busy_fraction` is the share of a core of the busiest generator process,
-    `cpus` those that it had to itself (None: it shared the workers'). `slice_ns` is the scheduling
-    slice that it was granted, as read back. `windows` are equal parts of the window, in order.
+    `cpu_s` what all its processes used in the window. `cpus` are those that it had to itself and
+    `worker_cpus` those of the workers' processes, both as read back (None: they shared all CPUs).
+    `slice_ns` is the scheduling slice that it was granted, as read back. `windows` are equal parts
+    of the window, in order.
     """
 
     rate_per_s: float | None = None
@@ -31,6 +33,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
     processes: int = 1
     cpus: list[int] | None = None
+    worker_cpus: list[int] | None = None
     python: str | None = None
     gil: bool | None = None
     loop: str | None = None

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from scaling.analysis.curves.sections import Section
 from scaling.base import formats
 from scaling.journal.record import CeilingLine, StudyLine
+from scaling.study.services import LOAD_GENERATOR
 
 
 def ceilings_of(
@@ -21,6 +22,9 @@ def ceilings_of(
     parameters = json.loads(key.parameters)
     note = study.workloads.get(key.workload)
     services = note.services if note else None
+
+    if note and note.served:
+        services = [*(services or ()), LOAD_GENERATOR]
 
     def fits(ceiling: CeilingLine) -> bool:
         used = served if services is None else ceiling.service in services

@@ -8,6 +8,7 @@ from scaling.base.formats import plural
 from scaling.journal.record import Cell, WorkloadFacts
 from scaling.study.services import SERVICES
 
+OWN_PROCESS = ("processes", "forked")  # models in which each worker has one
 PROCESS = 50  # of any process: standard streams, lines to driver and host, what an import has open
 WORKER = 12  # of one by itself: selector, wake-up pair, ends of its line, listener, a connection
 
@@ -16,13 +17,15 @@ def open_files_needed(facts: WorkloadFacts, cell: Cell, in_flight: int | None) -
     """The most that one process of the cell needs: the child's, a worker's or a service's.
 
     `in_flight` is the work in flight over all workers. Threads and sub-interpreters share one
-    process; a service has the other ends of the connections of all workers that it serves.
+    process; a service has the other ends of the connections of all workers that it serves, a load
+    generator of all there are.
     """
-    together = 1 if cell.model == "processes" else cell.workers
+    together = cell.workers if facts.served or cell.model not in OWN_PROCESS else 1
     for name in facts.services:
         if name in SERVICES:
             together = max(together, min(cell.workers, SERVICES[name].workers_each))
-    each = -(-(in_flight or 0) // cell.workers) * facts.descriptors
+    held = max(facts.descriptors, 1) if facts.served else facts.descriptors
+    each = -(-(in_flight or 0) // cell.workers) * held
     return PROCESS + together * (WORKER + each)
 
 

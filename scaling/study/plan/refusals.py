@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scaling.journal.record import Description, ParameterValue, WorkloadFacts
+from scaling.study.services import SERVICES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +34,9 @@ def refusal(
         return "this build's environment does not have the workload"
     if facts.refused is not None:
         return facts.refused
+    unknown = [name for name in facts.services if name not in SERVICES]
+    if unknown:
+        return f"it needs a service {unknown[0]!r}; there are: {', '.join(SERVICES)}"
     for what, name, offers in (
         ("model", model, description.models),
         ("loop", loop, description.loops),

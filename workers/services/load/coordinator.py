@@ -11,10 +11,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
 from workers.host.schedule import schedule
+from workers.services.load.driver import Driver
 from workers.services.load.options import Options
 from workers.services.load.part import Part
 
@@ -30,27 +31,30 @@ class GeneratorError(Exception):
     """The load could not be sent; the message is one line for the user."""
 
 
-def generate(
-    options: Options, instants: Callable[[], list[int]] | None
-) -> tuple[list[Document], list[int]]:
+def generate(options: Options, driver: Driver | None) -> tuple[list[Document], list[int]]:
     """Send the load; return the reports of all processes and the instants of their windows.
 
-    `instants` is called when all are connected and gives first to last instant (monotonic ns);
-    without it, they begin now and take `options.seconds`.
+    The `driver` gives the servers, unless the options do, and the instants (monotonic ns); without
+    one, they begin now and take `options.seconds`.
 
     Raises:
         GeneratorError: a server cannot be reached, or a process ended early.
+        BadInputError: the driver's servers or requests cannot be used.
+        ValueError: a line of the driver is not what was expected.
     """
     processes = [_start() for _ in range(options.processes)]
     try:
+        if driver and not options.targets:  # meanwhile the processes do their imports
+            options = driver.targets(options)
         with _bounded(processes, options.timeout_s + END_S):
             for place, process in enumerate(processes):
                 _tell(process, part_of(options, place).document())
             for process in processes:
                 _hear(process)
         warmup_ns = int(options.warmup_s * 1e9)
-        if instants:
-            instants_ns = instants()
+        if driver:
+            print(json.dumps({"connections": options.connections}), flush=True)
+            instants_ns = driver.instants()
         else:
             opens_ns = time.monotonic_ns() + LEAD_NS + warmup_ns
             instants_ns = schedule(opens_ns, options.seconds, SUB_WINDOWS)

@@ -5,6 +5,7 @@ and prints what it counted. When its standard input ends before that, so does it
 """
 
 import asyncio
+import contextlib
 import gc
 import json
 import os
@@ -19,7 +20,7 @@ from workers.host.open_files import raise_limit
 from workers.services.load.arrivals import arrivals, share
 from workers.services.load.closed_loop import ClosedLoop
 from workers.services.load.lane import Lane
-from workers.services.load.lanes import connected
+from workers.services.load.lanes import connected, http
 from workers.services.load.open_loop import OpenLoop
 from workers.services.load.part import Part
 from workers.services.load.requests_list import draw
@@ -29,6 +30,7 @@ from workers.services.load.time_slice import ask_for_slice
 from workers.services.serving.ending import stop_requested
 from workers.services.serving.loop import new_event_loop
 
+INSTALL = "pip install 'asyncio-scaling[load]'"
 CHECKS_PER_TIMEOUT = 10  # a request is given up at most a tenth of the time-out late
 
 type Report = dict[str, Any]  # see `send`
@@ -64,6 +66,7 @@ async def send(part: Part, lanes: Sequence[Lane], begins_ns: int, instants_ns: l
         "answered": tally.answered,
         "windows": [window.document() for window in tally.windows],
         "busy_fraction": (closed[0] - opened[0]) / (closed[1] - opened[1]),
+        "cpu_s": (closed[0] - opened[0]) / 1e9,
         "timer": sending.timer_kind,
         "python": platform.python_version(),
         "gil": not hasattr(sys, "_is_gil_enabled") or sys._is_gil_enabled(),
@@ -92,6 +95,8 @@ async def until(at_ns: int) -> None:
 async def generate() -> Report | None:
     """Do what standard input says, whose end ends the process; None if it is asked to stop."""
     stdin = read_stdin()
+    with contextlib.suppress(ModuleNotFoundError):  # `connected` says so, if it is needed
+        http()
     part = Part.read(json.loads(await stdin.readline()))
     slice_ns = ask_for_slice()
     lanes = await connected(part)
@@ -123,7 +128,7 @@ def main() -> int:
         write_line({"failed": str(error)})
         return 1
     except ModuleNotFoundError as error:
-        reason = f"{error.name} is not installed; get it with: pip install {error.name}"
+        reason = f"{error.name} is not installed; get it with: {INSTALL}"
         write_line({"failed": reason})
         return 1
     if report is None:

@@ -3,7 +3,7 @@
 import argparse
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workers.services.load.arrivals import KINDS
 from workers.services.load.requests_list import Request, read_requests
@@ -11,15 +11,19 @@ from workers.services.load.target import BadInputError, Target, parse_target
 
 RATE_MOST = 1_000_000
 SECONDS_MOST = 3_600
-CONNECTIONS_MOST = 10_000
+CONNECTIONS_MOST = 100_000
 PROCESSES_MOST = 64
 REQUESTS_MOST = 50_000_000
 MODULE = "workers.services.load"
+LATER = "-"  # in place of a URL: the driver gives servers and requests
 
 
 @dataclass(frozen=True)
 class Options:
-    """What was asked for. `rate_per_s` None stands for a closed loop."""
+    """What was asked for. `rate_per_s` None stands for a closed loop.
+
+    Without `targets`, the driver gives them and the requests.
+    """
 
     targets: Sequence[Target]
     requests: Sequence[Request]
@@ -36,6 +40,7 @@ class Options:
     histograms: bool
     instants: bool
     until_eof: bool
+    remote: bool
 
 
 def parser() -> argparse.ArgumentParser:
@@ -48,7 +53,13 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add = made.add_argument
-    add("urls", nargs="+", metavar="URL", help="http://… or tcp://HOST:PORT; several are dealt")
+    add(
+        "urls",
+        nargs="+",
+        metavar="URL",
+        help="http://… or tcp://HOST:PORT; several are dealt; -, with --instants: read a line "
+        '{"urls": […], "requests": […]} from standard input first',
+    )
     add("--rate", type=_rate, required=True, metavar="N|max", help="requests/s; max: closed loop")
     add("--arrivals", choices=KINDS, default="poisson", help="gaps between requests (poisson)")
     add("--seconds", type=_seconds, default=10.0, help="length of the measurement (10)")
@@ -67,7 +78,7 @@ def parser() -> argparse.ArgumentParser:
         "--instants",
         action="store_true",
         help='print a line when connected, then read {"instants_ns": [first, …, last]} '
-        "(monotonic) from standard input in place of --seconds; implies --until-eof",
+        "(monotonic) from standard input in place of --seconds; ends when standard input does",
     )
     return made
 
@@ -77,22 +88,13 @@ def read_options(made: argparse.ArgumentParser, arguments: Sequence[str]) -> Opt
     result = made.parse_args(arguments)
     if result.processes > result.connections:
         made.error(f"{result.processes} processes cannot share {result.connections} connections")
-    if len(result.urls) > result.connections:
-        made.error(f"{len(result.urls)} servers need at least as many connections")
     if result.rate and result.rate * (result.seconds + result.warmup) > REQUESTS_MOST:
         made.error(f"more than {REQUESTS_MOST:,} requests; lower --rate or --seconds")
-    try:
-        targets = [parse_target(url, remote=result.remote) for url in result.urls]
-        requests = read_requests(result.requests) if result.requests else [Request()]
-    except BadInputError as error:
-        made.error(str(error))
-    if len({target.scheme for target in targets}) > 1:
-        made.error("http:// and tcp:// cannot be mixed")
-    if targets[0].scheme == "tcp" and result.no_keepalive:
-        made.error("--no-keepalive is for http://")
-    return Options(
-        targets=targets,
-        requests=requests,
+    if LATER in result.urls and not (result.instants and len(result.urls) == 1):
+        made.error(f"{LATER} stands alone, and with --instants")
+    options = Options(
+        targets=(),
+        requests=(),
         rate_per_s=result.rate,
         arrivals=result.arrivals,
         seconds=result.seconds,
@@ -106,7 +108,31 @@ def read_options(made: argparse.ArgumentParser, arguments: Sequence[str]) -> Opt
         histograms=result.histograms,
         instants=result.instants,
         until_eof=result.until_eof or result.instants,
+        remote=result.remote,
     )
+    if result.urls == [LATER]:
+        return options
+    try:
+        requests = read_requests(result.requests) if result.requests else [Request()]
+        return with_targets(options, result.urls, requests)
+    except BadInputError as error:
+        made.error(str(error))
+
+
+def with_targets(options: Options, urls: Sequence[str], requests: Sequence[Request]) -> Options:
+    """The options with these servers and requests.
+
+    Raises:
+        BadInputError: a server cannot be loaded, or not with these options.
+    """
+    if len(urls) > options.connections:
+        raise BadInputError(f"{len(urls)} servers need at least as many connections")
+    targets = [parse_target(url, remote=options.remote) for url in urls]
+    if len({target.scheme for target in targets}) > 1:
+        raise BadInputError("http:// and tcp:// cannot be mixed")
+    if targets[0].scheme == "tcp" and not options.keepalive:
+        raise BadInputError("--no-keepalive is for http://")
+    return replace(options, targets=targets, requests=requests)
 
 
 def _between(least: float, most: float, text: str) -> float:

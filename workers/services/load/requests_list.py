@@ -13,7 +13,7 @@ from typing import Any
 
 from workers.services.load.target import BadInputError
 
-ECHO_BODY = "x" * 256  # what the study's echo workload sends unless result otherwise
+ECHO_BODY = "x" * 256  # what the study's echo workload sends unless asked otherwise
 OWN_HEADERS = ("connection", "content-length", "transfer-encoding")
 TYPES: Mapping[str, type | tuple[type, ...]] = {
     "method": str,
@@ -87,19 +87,27 @@ def read_requests(file: str) -> list[Request]:
 
 def _read(line: str, place: str) -> Request:
     try:
-        result: Any = json.loads(line)
+        return request_from(json.loads(line), place)
     except json.JSONDecodeError as error:
         raise BadInputError(f"{place}: not JSON ({error.msg}, column {error.colno})") from None
-    if not isinstance(result, dict):
+
+
+def request_from(document: Any, place: str) -> Request:
+    """The request of a decoded line, which is called `place` in messages.
+
+    Raises:
+        BadInputError: it is not a request.
+    """
+    if not isinstance(document, dict):
         raise BadInputError(f'{place}: expected an object like {{"path": "/"}}')
-    for name, value in result.items():
+    for name, value in document.items():
         if name not in TYPES:
             raise BadInputError(f"{place}: unknown key {name!r}; known: {', '.join(TYPES)}")
         if not isinstance(value, TYPES[name]) or isinstance(value, bool):
             raise BadInputError(f"{place}: {name} has the wrong type")
-    if not all(isinstance(value, str) for value in result.get("headers", {}).values()):
+    if not all(isinstance(value, str) for value in document.get("headers", {}).values()):
         raise BadInputError(f"{place}: headers need texts as values")
-    request = Request(**result)
+    request = Request(**document)
     if problem := _problem(request):
         raise BadInputError(f"{place}: {problem}")
     return request

@@ -46,6 +46,7 @@ def summarize(
         "errors": dict(sorted(errors.items())),
         "rate_per_s": sum(report["answered"] for report in reports) * 1e9 / passed_ns,
         "busy_fraction": max(report["busy_fraction"] for report in reports),
+        "cpu_s": sum(report["cpu_s"] for report in reports),
         "latency_ms": latency.figures(),
         "service_ms": service.figures(),
         "slip_ms": slip.figures(),

@@ -7,18 +7,20 @@ PORT_MOST = 65_535
 DELAY_MOST_MS = 60_000
 
 
-def server_parser(module: str, description: str, *, delay_ms: float) -> argparse.ArgumentParser:
-    """Make the parser of `python -m MODULE`; a service adds its own options."""
+def server_parser(
+    module: str, description: str, *, delay_ms: float | None
+) -> argparse.ArgumentParser:
+    """Make the parser of `python -m MODULE`; a service adds its own options.
+
+    `delay_ms` is the default of its delay; None: it never waits.
+    """
     parser = argparse.ArgumentParser(
         prog=f"python -m {module}", description=description, allow_abbrev=False
     )
     add = parser.add_argument
-    add(
-        "--delay-ms",
-        type=delay,
-        default=delay_ms,
-        help=f"delay before an answer, ms ({delay_ms:g})",
-    )
+    if delay_ms is not None:
+        delay_help = f"delay before an answer, ms ({delay_ms:g})"
+        add("--delay-ms", type=delay, default=delay_ms, help=delay_help)
     add("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
     add("--port", type=_port, default=0, help="port; 0: any free one (0)")
     add(

@@ -46,7 +46,11 @@ def serve(
         return _serve_alone(parser, options, make, announce)
     command = [
         parser.prog.removeprefix("python -m "),
-        *(f"--{name.replace('_', '-')}={getattr(options, name)}" for name in (*own, *SHARED)),
+        *(
+            f"--{name.replace('_', '-')}={getattr(options, name)}"
+            for name in (*own, *SHARED)
+            if name in options
+        ),
     ]
     first = options.port
     ports = [first + place if first else 0 for place in range(options.processes)]

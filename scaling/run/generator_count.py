@@ -1,0 +1,51 @@
+"""How many processes the load generator of a study has: as many in every run of it.
+
+Enough for the highest rate of the study, by the ceiling that was measured, and no more than there
+are cores for beside the workers. In a closed loop a worker can answer about as fast as a generator
+process can send, so there is one for each worker.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+
+from scaling.journal.record import CeilingLine, Cell, ParameterValue
+from scaling.machine.topology import Topology
+from scaling.study.load import load_asked
+from scaling.study.plan.cells import Plan
+from scaling.study.services import LOAD_GENERATOR, WITH_CEILING
+
+BUSY_PLANNED = 0.5
+"""Share of its ceiling that a process is to send. A run with a busier one than 70 % is invalid, and
+sending one by one, as an open loop does, takes more CPU time than a closed loop's ceiling shows."""
+
+
+def generator_processes(plan: Plan, ceilings: Iterable[CeilingLine], topology: Topology) -> int:
+    """Processes for every run of the plan; 1 where nothing is served or no core is left."""
+    served = [cell for cell in plan.cells if plan.workloads[cell.workload].served]
+    cores = int(topology.usable_cores)
+    beside = max((cell.workers for cell in served if cell.workers < cores), default=cores)
+    known = list(ceilings)
+    needed = (_needed(cell, beside, known) for cell in served)
+    connections = (plan.in_flight(cell) or cell.workers for cell in served)
+    return max(1, min(cores - beside, max(needed, default=1), min(connections, default=1)))
+
+
+def _needed(cell: Cell, most_workers: int, ceilings: Iterable[CeilingLine]) -> int:
+    asked = load_asked(cell.parameters, connections=1, seed=0, warmup_s=0.0)
+    if asked.rate_per_s is None:
+        return min(cell.workers, most_workers)
+    per_s = _ceiling_per_s(cell.parameters, ceilings)
+    return 1 if per_s is None else math.ceil(asked.rate_per_s / (BUSY_PLANNED * per_s))
+
+
+def _ceiling_per_s(
+    parameters: Mapping[str, ParameterValue], ceilings: Iterable[CeilingLine]
+) -> float | None:
+    """What one process can send with these parameters; None where that was not measured."""
+    own = WITH_CEILING[LOAD_GENERATOR].parameters_of(parameters)
+    rates = [
+        each.requests_per_s
+        for each in ceilings
+        if each.service == LOAD_GENERATOR and each.parameters == own and each.requests_per_s
+    ]
+    return min(rates, default=None)

@@ -1,0 +1,63 @@
+"""Runs served workloads in fresh children, each loaded by a generator of its own."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from scaling.run.child import Child, Ending, run_child
+from scaling.run.load import Generator, GeneratorProgram
+from scaling.study.load import LoadAsked
+from tests.support.children import environment
+
+WARMUP_S = 0.1
+
+type Program = GeneratorProgram
+
+
+def program(processes: int = 1, python: str = sys.executable, **variables: str) -> Program:
+    """How generators are started: by the interpreter that runs the tests."""
+    return GeneratorProgram(
+        python=python, environment=environment(**variables), processes=processes
+    )
+
+
+def served(
+    workload: str,
+    *folders: Path,
+    apart: tuple[list[int], list[int]] | None = None,
+    rate_per_s: float | None = 200.0,
+    connections: int = 4,
+    window_s: float = 0.5,
+    generators: GeneratorProgram | None = None,
+    watch: Callable[[Generator], None] = lambda generator: None,
+    **cell: Any,
+) -> Ending:
+    """One run. `apart` has the CPUs of the workers and of the generator.
+
+    `watch` is called with the generator before the run begins.
+    """
+    asked = LoadAsked(
+        rate_per_s=rate_per_s,
+        arrivals="constant",
+        keep_alive=True,
+        connections=connections,
+        seed=1,
+        warmup_s=WARMUP_S,
+    )
+    generator = Generator(generators or program(), asked, apart[1] if apart else None)
+    watch(generator)
+    document = {
+        "workload": workload,
+        "warmup_s": WARMUP_S,
+        "window_s": window_s,
+        "ticks": 4,
+        "in_flight": connections,
+        **cell,
+    }
+    return run_child(
+        Child(sys.executable, environment(*folders)),
+        document,
+        generator=generator,
+        cpus=apart[0] if apart else None,
+    )

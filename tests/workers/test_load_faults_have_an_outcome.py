@@ -1,0 +1,260 @@
+"""Whatever goes wrong with a load, the run has an outcome that says so, and no process is left."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from scaling.journal.record import Latency, Load
+from scaling.run import load as load_module
+from scaling.run.child import Ending
+from scaling.run.load import Generator
+from tests.support.children import ROOT, environment
+from tests.support.servers import gone
+from tests.support.serving import program, served
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.slow
+
+ANSWERS = """
+    from workers.workloads.parts.accepting import Accepting
+
+    @dataclass
+    class Theirs(Workload):
+        served = True
+        in_flight = "connections"
+        connections: int = parameter(4, "connections per worker")
+        way: str = parameter("right", "how to answer")
+
+        def client_scheme(self) -> str:
+            return "tcp"
+
+        async def setup(self, worker: Worker) -> None:
+            if self.way == "refuse":
+                worker.inbound[1].shutdown(socket.SHUT_RDWR)
+            self._accepting = Accepting(lambda: Server(worker, self.way))
+            await self._accepting.begin(worker)
+
+        async def run(self, worker: Worker) -> None:
+            await worker.stopped()
+
+        async def teardown(self, worker: Worker) -> None:
+            await self._accepting.close()
+
+    class Server(asyncio.Protocol):
+        def __init__(self, worker: Worker, way: str) -> None:
+            self.worker, self.way = worker, way
+
+        def connection_made(self, transport: asyncio.Transport) -> None:
+            self.transport = transport
+
+        def data_received(self, data: bytes) -> None:
+            self.worker.operations += 1
+            if self.way == "die" and self.worker.operations > 20:
+                os.kill(os.getpid(), signal.SIGKILL)
+            elif self.way in ("right", "die"):
+                self.transport.write(data)
+            elif self.way == "wrong":
+                self.transport.write(data[::-1])
+            elif self.way == "more":
+                self.transport.write(data + data)
+            elif self.way == "part":
+                self.transport.write(data[:10])
+                self.transport.close()
+            elif self.way == "close":
+                self.transport.close()
+            elif self.way == "raise":
+                raise ValueError("no")
+    """
+
+
+@pytest.fixture
+def run(theirs: Callable[[str], str], tmp_path: Path) -> Callable[..., Ending]:
+    workload = theirs(ANSWERS)
+
+    def run(way: str, **other: object) -> Ending:
+        return served(workload, tmp_path, parameters={"way": way}, **other)  # type: ignore[arg-type]
+
+    return run
+
+
+def load_of(ending: Ending) -> Load:
+    assert ending.outcome == "measured", ending
+    assert ending.load is not None
+    return ending.load
+
+
+def count(histogram: Latency) -> int:
+    return sum(histogram.count)
+
+
+def why(ending: Ending) -> str:
+    """What the record of a failed run says."""
+    assert (ending.outcome, ending.load) == ("failed", None)
+    assert ending.record is not None
+    assert ending.record.failure is not None
+    return ending.record.failure.error
+
+
+def test_right_answers_are_no_errors(run: Callable[..., Ending]) -> None:
+    load = load_of(run("right"))
+    assert load.errors == {}
+    assert 0 < load.completed <= load.offered
+    assert load.cpu_s is not None
+    assert load.cpu_s > 0
+    assert 0 < sum(each.answered for each in load.windows) <= load.completed
+
+
+@pytest.mark.parametrize(
+    ("way", "kinds"),
+    [
+        ("wrong", {"mismatch"}),
+        ("more", {"mismatch"}),
+        ("part", {"short"}),
+        ("close", {"closed", "reset"}),
+        ("raise", {"closed", "reset"}),
+    ],
+)
+def test_bad_answers_are_counted_by_kind(
+    run: Callable[..., Ending], way: str, kinds: set[str]
+) -> None:
+    load = load_of(run(way))
+    assert set(load.errors) <= kinds
+    assert sum(load.errors.values()) > 0
+    assert count(load.latency) == load.completed == 0
+
+
+def test_requests_without_an_answer_are_unfinished(run: Callable[..., Ending]) -> None:
+    load = load_of(run("never"))
+    assert (load.completed, load.errors) == (0, {})
+    assert count(load.unfinished) == load.offered > 0
+
+
+@pytest.mark.parametrize("model", ["threads", "processes"])
+def test_a_worker_that_dies_under_load_ends_the_run(run: Callable[..., Ending], model: str) -> None:
+    ending = run("die", model=model, workers=2)
+    assert ending.outcome == ("crashed" if model == "threads" else "failed")
+    assert ending.load is None
+
+
+def test_a_server_that_cannot_be_reached_is_named(run: Callable[..., Ending]) -> None:
+    said = why(run("refuse"))
+    assert "the load generator ended: 127.0.0.1:" in said
+    assert "Connection refused" in said
+
+
+def test_a_generator_that_cannot_be_started_is_named(run: Callable[..., Ending]) -> None:
+    said = why(run("right", generators=program(python="/nowhere/python")))
+    assert said.endswith("the load generator cannot be started: No such file or directory")
+
+
+def test_a_generator_that_ends_at_once_has_its_last_words_kept(
+    run: Callable[..., Ending], tmp_path: Path
+) -> None:
+    (tmp_path / "argparse.py").write_text("raise SystemExit('no such thing here')")
+    path = f"{tmp_path}{os.pathsep}{ROOT}"
+    said = why(run("right", generators=program(PYTHONPATH=path)))
+    assert said.endswith("the load generator ended: no such thing here")
+
+
+class Watch:
+    """Does something to the generator of a run once it sends; knows its processes."""
+
+    def __init__(self, do: Callable[[list[psutil.Process]], None]) -> None:
+        self.members: list[psutil.Process] = []
+        self._do = do
+
+    def __call__(self, generator: Generator) -> None:
+        begin = generator.begin
+
+        def begin_and_do(instants_ns: list[int]) -> None:
+            begin(instants_ns)
+            self.members = generator._tree()
+            self._do(self.members)
+
+        generator.begin = begin_and_do  # type: ignore[method-assign, assignment]
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [(0, "it was ended by SIGKILL"), (1, "ended without a result (exit code -9)")],
+)
+def test_a_generator_that_is_killed_is_named(
+    run: Callable[..., Ending], place: int, said: str
+) -> None:
+    watch = Watch(lambda members: members[place].kill())
+    assert said in why(run("right", watch=watch, generators=program(processes=2)))
+    assert len(watch.members) == 3
+    assert gone(watch.members)
+
+
+def test_a_killed_generator_leaves_no_stopped_process(run: Callable[..., Ending]) -> None:
+    def stop_and_kill(members: list[psutil.Process]) -> None:
+        members[1].suspend()
+        members[0].kill()
+
+    watch = Watch(stop_and_kill)
+    why(run("right", watch=watch))
+    assert gone(watch.members)
+
+
+def test_a_generator_that_hangs_is_waited_for_in_vain(
+    run: Callable[..., Ending], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(load_module, "END_S", 0.5)
+    watch = Watch(lambda members: members[0].suspend())
+    assert "the load generator said nothing for" in why(run("right", watch=watch))
+    assert gone(watch.members)
+
+
+def test_a_generator_process_that_is_stopped_shows_as_slip(run: Callable[..., Ending]) -> None:
+    stopped_s = []
+
+    def stop(members: list[psutil.Process]) -> None:
+        def stop_in_the_window() -> None:
+            time.sleep(0.5)  # lead and warm-up take 0.27 s
+            begun = time.monotonic()
+            members[1].suspend()
+            time.sleep(0.3)
+            members[1].resume()
+            stopped_s.append(time.monotonic() - begun)
+
+        threading.Thread(target=stop_in_the_window).start()
+
+    load = load_of(run("right", watch=Watch(stop), window_s=1.5))
+    assert max(load.slip.value_ns) / 1e9 > stopped_s[0] - 0.1
+    assert count(load.slip) == load.offered
+
+
+DRIVER = """
+import pathlib, sys
+from tests.support.serving import program, served
+served("workers.workloads.serve:Serve", window_s=600, generators=program(processes=2))
+"""
+
+
+def test_nothing_outlives_a_driver_that_is_killed_under_load() -> None:
+    with subprocess.Popen([sys.executable, "-c", DRIVER], env=environment()) as driver:
+        try:
+            wait_until(lambda: len(loading(driver.pid)) == 2)
+            members = psutil.Process(driver.pid).children(recursive=True)
+            assert len(members) == 4  # child, coordinator, two that send
+        finally:
+            driver.send_signal(signal.SIGKILL)
+    assert gone(members)
+
+
+def loading(pid: int) -> list[psutil.Process]:
+    """The generator's processes that have connections."""
+    return [
+        each
+        for each in psutil.Process(pid).children(recursive=True)
+        if "workers.services.load.generator" in each.cmdline() and each.net_connections("tcp")
+    ]

@@ -1,0 +1,106 @@
+"""A driver's lines on standard input, and its end, which ends the program: the driver is gone.
+
+A thread reads from the start, so the end is noticed whatever the program is doing.
+"""
+
+import contextlib
+import json
+import os
+import queue
+import threading
+import time
+from itertools import pairwise
+from typing import Any
+
+from workers.services.load.options import Options, with_targets
+from workers.services.load.requests_list import Request, request_from
+
+STDIN = 0
+CHUNK_BYTES = 65_536
+WAIT_S = 0.2  # for a line, before Python looks for a signal again
+
+
+class Driver:
+    """Reads standard input. `listens`: its lines are for us; else only its end matters."""
+
+    def __init__(self, *, listens: bool) -> None:
+        self._listens = listens
+        self._lines: queue.Queue[bytes] = queue.Queue()
+        self._exit_code = 1
+        threading.Thread(target=self._read, name="stdin", daemon=True).start()
+
+    def targets(self, options: Options) -> Options:
+        """The options with the servers and requests of the next line.
+
+        Raises:
+            BadInputError: a server or request cannot be used.
+            ValueError: the line is something else.
+        """
+        read = self._next()
+        try:
+            urls, asked = list(read["urls"]), list(read["requests"])
+        except (KeyError, TypeError):
+            raise ValueError(
+                'expected a line {"urls": […], "requests": […]} on standard input'
+            ) from None
+        requests = [request_from(each, f"request {place}") for place, each in enumerate(asked, 1)]
+        options = with_targets(options, urls, requests or [Request()])
+        self._lines.task_done()
+        return options
+
+    def instants(self) -> list[int]:
+        """The instants of the next line (monotonic ns).
+
+        Raises:
+            ValueError: they are not at least two rising whole numbers, or the last has passed.
+        """
+        read = self._next()
+        instants_ns = checked_instants(read)
+        self._lines.task_done()
+        return instants_ns
+
+    def wait_for_end(self, exit_code: int) -> None:
+        """End when standard input does: until then the driver can read our CPU time."""
+        self._exit_code = exit_code
+        while True:
+            time.sleep(WAIT_S)
+
+    def _next(self) -> Any:
+        while True:
+            with contextlib.suppress(queue.Empty):
+                line = self._lines.get(timeout=WAIT_S)
+                break
+        try:
+            return json.loads(line)
+        except ValueError:
+            return None
+
+    def _read(self) -> None:
+        received = b""
+        # os.read: a daemon thread inside a buffered read breaks interpreter shutdown.
+        with contextlib.suppress(OSError):  # a closed standard input counts as ended
+            while data := os.read(STDIN, CHUNK_BYTES):
+                *lines, received = (received + data).split(b"\n")
+                for line in lines if self._listens else ():
+                    self._lines.put(line)
+        self._lines.join()  # a bad last line has its own exit code
+        os._exit(self._exit_code)  # the generator processes end with their standard inputs
+
+
+def checked_instants(read: Any) -> list[int]:
+    """The instants of a decoded line.
+
+    Raises:
+        ValueError: they are not at least two rising whole numbers, or the last has passed.
+    """
+    try:
+        found = read["instants_ns"]
+        rising = all(early < late for early, late in pairwise(found))
+        good = len(found) > 1 and rising and all(type(each) is int for each in found)
+    except (KeyError, TypeError):
+        found, good = [], False
+    if not good:
+        raise ValueError('expected a line {"instants_ns": [first, …, last]} on standard input')
+    if found[-1] < time.monotonic_ns():
+        raise ValueError("the last instant has passed")
+    return list(found)
