@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from scaling.journal.record import CeilingLine, Cell, ParameterValue
 from scaling.machine.topology import Topology
-from scaling.study.load import load_asked
+from scaling.study.load import CLOSED, RATE
 from scaling.study.plan.cells import Plan
 from scaling.study.services import LOAD_GENERATOR, WITH_CEILING
 
@@ -31,11 +31,11 @@ def generator_processes(plan: Plan, ceilings: Iterable[CeilingLine], topology: T
 
 
 def _needed(cell: Cell, most_workers: int, ceilings: Iterable[CeilingLine]) -> int:
-    asked = load_asked(cell.parameters, connections=1, seed=0, warmup_s=0.0)
-    if asked.rate_per_s is None:
+    rate = cell.parameters.get(RATE, CLOSED)
+    if not isinstance(rate, int | float) or rate <= CLOSED:  # closed, as a calibration is
         return min(cell.workers, most_workers)
     per_s = _ceiling_per_s(cell.parameters, ceilings)
-    return 1 if per_s is None else math.ceil(asked.rate_per_s / (BUSY_PLANNED * per_s))
+    return 1 if per_s is None else math.ceil(rate / (BUSY_PLANNED * per_s))
 
 
 def _ceiling_per_s(
