@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from scaling.analysis.comparison.baseline import BaselineRatio, baseline_ratios
 from scaling.analysis.comparison.break_even import BreakEven, break_evens
-from scaling.analysis.comparison.contrast import Contrast, collectors, versions
+from scaling.analysis.comparison.contrast import Contrast, settings, versions
 from scaling.analysis.comparison.gain import Gain, gains
 from scaling.analysis.comparison.ladder import Ladder, ladders
 from scaling.analysis.comparison.loops import loops, runtimes, together
@@ -51,7 +51,7 @@ class Compared:
     baseline_ratios: list[BaselineRatio] = field(default_factory=list)
     break_evens: list[BreakEven] = field(default_factory=list)
     versions: list[Contrast] = field(default_factory=list)
-    collectors: list[Contrast] = field(default_factory=list)
+    settings: list[Contrast] = field(default_factory=list)
     loops: list[Contrast] = field(default_factory=list)
     runtimes: list[Contrast] = field(default_factory=list)
 
@@ -90,7 +90,7 @@ class Compared:
                 yield Ratio("break-even", "throughput", threads, found.single, ratio)
         for question, pairs in (
             ("version", self.versions),
-            ("no collector", self.collectors),
+            ("setting", self.settings),
             ("loop", self.loops),
             ("runtime", self.runtimes),
         ):
@@ -138,7 +138,7 @@ def _on_one_loop(runs: Paired) -> Pending[Compared]:
             "baseline_ratios": baseline_ratios(runs),
             "break_evens": break_evens(runs),
             "versions": versions(runs),
-            "collectors": collectors(runs),
+            "settings": settings(runs),
         }
     return combined(partial(Compared, runs), **parts)
 

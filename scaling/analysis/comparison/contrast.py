@@ -12,8 +12,6 @@ from scaling.analysis.statistics.verdict import COST, RATE, Direction, RatioVerd
 
 MEASURES: tuple[tuple[Measure, Direction], ...] = (("throughput", RATE), ("cpu_s_per_op", COST))
 VERSION = re.compile(r"3\.\d+")  # not another runtime
-# The last setting of an arm's name, by the order of `scaling.builds.arms.SETTINGS`.
-WITHOUT_COLLECTOR = "+nogc"
 
 type Pairs = Iterable[tuple[Configuration, Configuration]]
 
@@ -44,20 +42,19 @@ def contrasts(runs: Paired, pairs: Pairs) -> Pending[list[Contrast]]:
     return Pending(hypotheses, complete)
 
 
-def collectors(runs: Paired) -> Pending[list[Contrast]]:
-    """What the cyclic collector costs: each arm without it over the same arm with it, at each N.
+def settings(runs: Paired) -> Pending[list[Contrast]]:
+    """What a setting beside the ladder changes: each arm with it over the same arm without.
 
-    The free-threaded build's collector stops every loop of the process at once, so the cost may
-    grow with N.
+        3.14t+nogc over 3.14t;  3.13+io-uring over 3.13
+
+    Both have the same model and N. Of an arm with several, the last one of its name is left out.
     """
-    arms = [arm for arm in runs.arms if arm.endswith(WITHOUT_COLLECTOR)]
+    rungs = {rung for version in version_arms(runs.arms) for rung in version.rungs}
+    arms = [arm for arm in runs.arms if "+" in arm and arm not in rungs]
     return contrasts(
         runs,
         (
-            (
-                Configuration(arm, model, n),
-                Configuration(arm.removesuffix(WITHOUT_COLLECTOR), model, n),
-            )
+            (Configuration(arm, model, n), Configuration(arm.rpartition("+")[0], model, n))
             for arm, model, n in product(arms, runs.models, runs.workers)
         ),
     )

@@ -18,7 +18,7 @@ from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.study.controls import CONTROLS
 
 CURVES, LADDER, PROCESSES, MEMORY = "curves", "ladder", "processes", "memory"
-VERSIONS, COLLECTOR = "versions", "collector"
+VERSIONS, SETTINGS = "versions", "settings"
 PARTS = {
     CURVES: ("How it scales", "Throughput, speed-up and efficiency against N."),
     LADDER: (
@@ -34,7 +34,7 @@ PARTS = {
         "Versions of Python",
         "Each over the oldest, with the same loop, model and N.",
     ),
-    COLLECTOR: ("The garbage collector", "Each arm without it over the same arm with it."),
+    SETTINGS: ("Settings", "Each arm with a setting over the same arm without it."),
 }
 # The same part of a study without processes to compare with.
 WITHOUT_PROCESSES = (

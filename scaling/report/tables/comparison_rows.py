@@ -14,8 +14,8 @@ def comparison_rows(results: StudyResults) -> pd.DataFrame:
     """All ratios of a study.
 
     Columns: what it is about (study, workload, parameters, sizing); `question` (gain, headline,
-    step, over processes, break-even, version, no collector, loop, runtime) and `measure` (of a step
-    what changes in it, else throughput, cpu_s_per_op, memory); the way it is of (`loop`, `arm`,
+    step, over processes, break-even, version, setting, loop, runtime) and `measure` (of a step what
+    changes in it, else throughput, cpu_s_per_op, memory); the way it is of (`loop`, `arm`,
     `model`, `workers`, its `runs`, how many are `suspect`, how many more `left_out`,
     `allocator_state`) and the way it is over (`over_loop`, `over_arm` …); the `ratio`
     (`estimate_columns`); its `verdict` (of CPU time and memory `more` and `less`), `why` it is

@@ -11,7 +11,7 @@ from scaling.analysis.statistics.estimate import Estimate
 
 # The parts of the page that show figures.
 type PagePart = Literal[
-    "curves", "ladder", "processes", "memory", "versions", "collector", "loops", "runtimes"
+    "curves", "ladder", "processes", "memory", "versions", "settings", "loops", "runtimes"
 ]
 
 

@@ -5,13 +5,13 @@ To add one, write a module with a `QUESTION` and name it here.
 
 from scaling.report.tables.questions import (
     break_even,
-    collector,
     gain,
     ladder,
     loops,
     memory,
     processes,
     runtimes,
+    settings,
     versions,
 )
 
@@ -21,7 +21,7 @@ QUESTIONS = (
     processes.QUESTION,
     break_even.QUESTION,
     versions.QUESTION,
-    collector.QUESTION,
+    settings.QUESTION,
     loops.QUESTION,
     runtimes.QUESTION,
     memory.QUESTION,

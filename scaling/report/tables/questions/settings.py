@@ -1,0 +1,24 @@
+"""Each arm with a setting beside the ladder over the same arm without it."""
+
+from scaling.analysis.comparison.compare import Compared
+from scaling.journal.record import StudyLine
+from scaling.report.tables.findings import Finding
+from scaling.report.tables.grid import Grid
+from scaling.report.tables.phrases import named, stacked
+from scaling.report.tables.questions.contrasts import RATIOS, contrast_rows
+from scaling.report.tables.questions.question import Question
+
+
+def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
+    del study
+    rows = contrast_rows(compared.settings, lambda each: (stacked(each.of), stacked(each.over)))
+    headings = ["N", "with", "over", *RATIOS]
+    return [Grid("What a setting changes", headings, rows, 3)] if rows else []
+
+
+def _findings(compared: Compared) -> list[Finding]:
+    found = [each for each in compared.settings if each.of.workers == compared.runs.headline_n]
+    return [Finding(f"{named(each.of)} over {each.over.arm}", each.throughput) for each in found]
+
+
+QUESTION = Question("settings", _grids, _findings)
