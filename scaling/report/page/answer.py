@@ -28,6 +28,7 @@ from scaling.report.tables.headline import (
 )
 from scaling.report.tables.margins import spread_text
 from scaling.report.tables.questions.registry import QUESTIONS
+from scaling.report.tables.rated import free_running
 
 REACH = (
     "These ratios are of the operations of these workloads on this machine. They do not forecast "
@@ -59,7 +60,7 @@ def _picture(findings: Sequence[Finding], results: StudyResults) -> Picture:
 
 def question_blocks(results: StudyResults) -> list[Block]:
     """The answers of each workload and loop, controls last."""
-    found = [each for each in results.judged if not each.is_across_loops]
+    found = [each for each in free_running(results) if not each.is_across_loops]
     return [Block(each.runs.title, grids=answers(each)) for each in sorted(found, key=is_control)]
 
 
@@ -67,7 +68,7 @@ def loop_blocks(results: StudyResults) -> list[Block]:
     """Loops over asyncio and other runtimes over Python, for each section that has any."""
     return [
         Block(each.runs.title, grids=[*answers(each), *_tables(each, results.study)])
-        for each in results.compared
+        for each in free_running(results)
         if each.is_across_loops
     ]
 

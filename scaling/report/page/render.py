@@ -20,12 +20,14 @@ from scaling.report.page.again import again_block
 from scaling.report.page.answer import answer_block, loop_blocks, question_blocks
 from scaling.report.page.facts import machine_block, question_block
 from scaling.report.page.figures import figure_parts
+from scaling.report.page.load import load_blocks
 from scaling.report.page.parts import PageSection
 from scaling.report.page.swept import sweep_blocks
 from scaling.report.page.trust import law_blocks, noise_block, steadiness_block, validity_blocks
-from scaling.report.plots.draw import subjects
+from scaling.report.plots.draw import loads, subjects
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.grid import Cell, VerdictCell
+from scaling.report.tables.rated import free_sweeps
 
 QUESTION = (
     "If asyncio code runs as N event loops, what throughput and memory does it get from N "
@@ -38,6 +40,10 @@ VERDICTS = (
 )
 LOOPS = "Each loop over asyncio with the same arm, model and N; other runtimes over Python."
 SWEEPS = "How the figures change with a parameter that was varied."
+LOAD = (
+    "What clients of a server saw while requests came at a given rate, however long the answers "
+    "took. Latency counts from the time at which a request was due."
+)
 LAWS = (
     "A law is fitted inside one region of the machine only (cores, SMT siblings, oversubscribed), "
     "and only where there are enough points; nothing is extrapolated."
@@ -56,9 +62,10 @@ def page(results: StudyResults) -> str:
     parts = [
         PageSection("answer", "The answer", [answer_block(results)]),
         PageSection("verdicts", "Question by question", question_blocks(results), VERDICTS),
+        PageSection("load", "Latency under load", load_blocks(loads(results).values()), LOAD),
         *figure_parts(about),
         PageSection("loops", "The loop", loop_blocks(results), LOOPS),
-        PageSection("sweeps", "By parameter", sweep_blocks(about, results.sweeps), SWEEPS),
+        PageSection("sweeps", "By parameter", sweep_blocks(about, free_sweeps(results)), SWEEPS),
         PageSection("laws", "Laws", law_blocks(results), LAWS),
         PageSection("question", "What was run", [question_block(results)], _measured(results)),
         PageSection("machine", "The machine and the builds", [machine_block(study)]),

@@ -11,6 +11,7 @@ from scaling.report.page.parts import Block
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.laws_view import law_lines
+from scaling.report.tables.rated import free_sections
 from scaling.report.tables.study_notes import study_notes
 
 MEASURES = {"throughput": "throughput", "cpu_s_per_op": "CPU per op"}  # PSS and RSS as they are
@@ -27,7 +28,7 @@ WORST_FIRST = ("invalid", "suspect", "valid")
 
 def law_blocks(results: StudyResults) -> list[Block]:
     """The laws that each section's curves follow, or why none was fitted."""
-    return [Block(each.title, law_lines(each)) for each in results.sections]
+    return [Block(each.title, law_lines(each)) for each in free_sections(results)]
 
 
 def noise_block(results: StudyResults) -> Block:

@@ -24,8 +24,12 @@ def caption(
     found: list[Region],
     warning: str = "",
     ceilings: Sequence[CeilingLine] = (),
+    load: Sequence[str] = (),
 ) -> str:
-    """One paragraph, a `warning` first; what is not known of a machine is left out."""
+    """One paragraph, a `warning` first; what is not known of a machine is left out.
+
+    `load` is how a served workload was loaded (`scaling.report.plots.load_caption`).
+    """
     arms = list(dict.fromkeys(curve.key.arm for curve in section.curves))
     points = [point for curve in section.curves for point in curve.points]
     used = sum(point.runs for point in points)
@@ -36,6 +40,7 @@ def caption(
     parts = [
         warning,
         scaled_to(study.study),
+        *load,
         machine_text(study),
         builds_text({name: study.arms[name] for name in arms if name in study.arms}),
         study.started_at[:10] if study.started_at else "",

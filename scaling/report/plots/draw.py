@@ -1,7 +1,7 @@
 """All figures of a study: a file for each workload variant, sizing and kind, as SVG and PNG."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import matplotlib as mpl
@@ -9,17 +9,19 @@ import matplotlib as mpl
 from scaling.analysis.comparison.build_differences import build_differences
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.curves.sections import Section
-from scaling.analysis.curves.sweeps import Sweep
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.labels import slug
 from scaling.journal.record import StudyLine
 from scaling.report.plots import sweep
 from scaling.report.plots.ceilings import ceilings_of
-from scaling.report.plots.plot import Plot
-from scaling.report.plots.registry import PLOTS
+from scaling.report.plots.load_caption import load_text
+from scaling.report.plots.load_subject import LoadSubject, load_subjects
+from scaling.report.plots.plot import LoadPlot, Plot
+from scaling.report.plots.registry import LOAD_PLOTS, PLOTS
 from scaling.report.plots.sheet import FORMATS, Sheet
 from scaling.report.plots.style import RC
 from scaling.report.plots.subject import Subject, subject
+from scaling.report.tables.rated import free_running, free_sweeps, rate_of
 
 
 def draw_all(
@@ -33,50 +35,86 @@ def draw_all(
     folder.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []
     with mpl.rc_context(RC):
-        for name, sheet in named_sheets(subjects(results), results.sweeps):
+        for name, sheet in named_sheets(results):
             files += sheet.save(folder / name, formats)
     return files
 
 
-def named_sheets(
-    found: Mapping[str, Subject], sweeps: Iterable[Sweep]
-) -> Iterator[tuple[str, Sheet]]:
-    """Every figure of a study, with the name of its files; to be used inside of `RC`.
-
-    `found` are the study's `subjects`, and `sweeps` are held across their sections.
-    """
+def named_sheets(results: StudyResults) -> Iterator[tuple[str, Sheet]]:
+    """Every figure of a study, with the name of its files; to be used inside of `RC`."""
+    found = subjects(results)
     for stem, about in found.items():
         for plot, sheet in sheets(about):
             yield f"{stem}-{plot.name}", sheet
-    yield from sweep.sheets(found.values(), sweeps)
+    for stem, under_load in loads(results).items():
+        for load_plot, sheet in load_sheets(under_load):
+            yield f"{stem}-{load_plot.name}", sheet
+    yield from sweep.sheets(found.values(), free_sweeps(results))
 
 
 def sheets(about: Subject) -> Iterator[tuple[Plot, Sheet]]:
-    """Every plot that can be drawn of a subject, with its kind; to be used inside of `RC`."""
+    """Every plot that can be drawn of a subject, with its kind; to be used inside of `RC`.
+
+    In an open loop throughput is what the schedule asked for: `load_sheets` has the plots of that.
+    """
+    if rate_of(about.section, about.study) is not None:
+        return
     for plot in PLOTS:
         if plot.is_there(about):
             yield plot, plot.draw(about)
+
+
+def load_sheets(about: LoadSubject) -> Iterator[tuple[LoadPlot, Sheet]]:
+    """The same of a served workload at all of its rates."""
+    for plot in LOAD_PLOTS:
+        if plot.is_there(about):
+            yield plot, plot.draw(about)
+
+
+def loads(results: StudyResults) -> dict[str, LoadSubject]:
+    """What there is to draw of latency under load, by the beginning of its file name."""
+    found: dict[str, LoadSubject] = {}
+    for each in load_subjects(results, _warning(results)):
+        stem = f"{slug(each.rated.label)}-{each.rated.section.sizing}"
+        found[_free(stem, found)] = each
+    return found
 
 
 def subjects(results: StudyResults) -> dict[str, Subject]:
     """What there is to draw, by the beginning of its file name; each name once."""
     frame, study = results.frame, results.study
     found: dict[str, Subject] = {}
-    warning = " ".join(filter(None, [results.soundness.warning, *_unlike(study)]))
+    warning = _warning(results)
     comparisons: dict[Variant, list[Compared]] = defaultdict(list)
-    for each in results.compared:
-        if not each.is_across_loops:
+    for each in free_running(results):
+        if each.compares and not each.is_across_loops:
             comparisons[_variant(each.runs.section)].append(each)
     with_services = set(frame.loc[frame["site_busy_fraction"].notna(), "workload"])
     for section in results.sections:
         served = section.curves[0].key.workload in with_services
         limits = ceilings_of(section, study, results.ceilings, served=served)
         stem = f"{slug(section.label)}-{section.sizing}"
-        same = sum(name == stem or name.startswith(f"{stem}~") for name in found)
-        found[f"{stem}~{same + 1}" if same else stem] = subject(
-            section, study, warning, comparisons[_variant(section)], limits, results.floor
+        found[_free(stem, found)] = subject(
+            section,
+            study,
+            warning,
+            comparisons[_variant(section)],
+            limits,
+            results.floor,
+            load_text(section, results),
         )
     return found
+
+
+def _free(stem: str, taken: Collection[str]) -> str:
+    """The stem, with a number where it is taken."""
+    same = sum(name == stem or name.startswith(f"{stem}~") for name in taken)
+    return f"{stem}~{same + 1}" if same else stem
+
+
+def _warning(results: StudyResults) -> str:
+    """What no figure must be seen without."""
+    return " ".join(filter(None, [results.soundness.warning, *_unlike(results.study)]))
 
 
 type Variant = tuple[str, str, str]

@@ -134,6 +134,14 @@ def highest(curves: list[Curve], runs: str) -> float:
 
 def finish(axes: Axes, subject: Subject, heading: str, y_label: str, top: float) -> None:
     """Limits, ticks, borders and words of a panel whose curves are drawn."""
+    finish_y(axes, y_label, top)
+    several = len(subject.regions) > 1
+    axes.set_title(heading, loc="left", pad=17 if several else 7, color=INK, fontweight="bold")
+    finish_workers(axes, subject)
+
+
+def finish_workers(axes: Axes, subject: Subject) -> None:
+    """The N axis of a panel: limits, ticks and borders."""
     workers = sorted({n for curve in subject.section.curves for n in curve.workers})
     margin = 0.06 * (workers[-1] - workers[0]) or 0.5
     right = workers[-1] + max(margin, 0.35)
@@ -141,9 +149,6 @@ def finish(axes: Axes, subject: Subject, heading: str, y_label: str, top: float)
     axes.set_xticks(workers)
     axes.set_xticklabels(_readable(workers, axes))
     axes.set_xlabel("workers (N)")
-    finish_y(axes, y_label, top)
-    several = len(subject.regions) > 1
-    axes.set_title(heading, loc="left", pad=17 if several else 7, color=INK, fontweight="bold")
     draw_regions(axes, subject.regions)
     draw_bends(axes, bends(subject.study.machine))
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from scaling.report.plots.load_subject import LoadSubject
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.subject import Subject
 from scaling.report.tables.grid import Cell, Grid, PagePart
@@ -21,6 +22,16 @@ class Plot:
     is_there: Callable[[Subject], bool]
     part: PagePart
     tables: Callable[[Subject, str], list[Grid]]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadPlot:
+    """One kind of plot of a served workload at all of its rates; its fields are those of `Plot`."""
+
+    name: str
+    draw: Callable[[LoadSubject], Sheet]
+    is_there: Callable[[LoadSubject], bool]
+    tables: Callable[[LoadSubject], list[Grid]]
 
 
 def values_table(subject: Subject, title: str, is_shown: Callable[[Measure], bool]) -> list[Grid]:

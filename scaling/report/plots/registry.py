@@ -3,7 +3,17 @@
 To add one, write a module with a `PLOT` and name it here.
 """
 
-from scaling.report.plots import efficiency, ladder, memory, throughput, trade
+from scaling.report.plots import (
+    efficiency,
+    ladder,
+    latency,
+    latency_by_workers,
+    memory,
+    percentiles,
+    throughput,
+    trade,
+)
 
 PLOTS = (throughput.PLOT, efficiency.PLOT, memory.PLOT, ladder.PLOT, trade.PLOT)
+LOAD_PLOTS = (latency.PLOT, percentiles.PLOT, latency_by_workers.PLOT)
 BY_NAME = {plot.name: plot for plot in PLOTS}

@@ -5,7 +5,7 @@ import matplotlib as mpl
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError
-from scaling.report.plots.draw import named_sheets, subjects
+from scaling.report.plots.draw import named_sheets
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import RC
 
@@ -19,7 +19,7 @@ def drawn(journal: Journal, name: str) -> Sheet:
     known = []
     with mpl.rc_context(RC):
         results = StudyResults.of(journal)
-        for known_as, sheet in named_sheets(subjects(results), results.sweeps):
+        for known_as, sheet in named_sheets(results):
             if known_as == name:
                 return sheet
             known.append(known_as)

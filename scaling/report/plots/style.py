@@ -55,6 +55,7 @@ OTHER_MARKER = "h"
 LINES: dict[str, Any] = {
     "threads": "-",
     "processes": (0, (5, 1.2, 1, 1.2)),
+    "forked": (0, (3.4, 1.4)),
     "interpreters": (0, (1.2, 1.2)),
 }
 IDEAL_LINE = (0, (5, 4))

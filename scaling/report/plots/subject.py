@@ -30,7 +30,8 @@ class Subject:
 
     `warning` is what the figures must not be seen without, if there is anything; `comparisons`
     are of the same section, one for each loop that has any; `ceilings` are of the services that
-    its workload talks to; `floor` is the study's noise floor.
+    its workload talks to; `floor` is the study's noise floor; `load` says how a served workload was
+    loaded.
     """
 
     section: Section
@@ -41,6 +42,7 @@ class Subject:
     comparisons: tuple[Compared, ...] = ()
     ceilings: tuple[CeilingLine, ...] = ()
     floor: NoiseFloor = NO_PAIRS
+    load: tuple[str, ...] = ()
 
     @property
     def loops(self) -> list[str]:
@@ -110,7 +112,7 @@ class Subject:
             f"{self.section.label}: {what}",
             f"{_sizing_text(self.section.sizing)} · {on}",
             [*key_entries(colours, models, kind, ideal, dots, band), *also],
-            caption(self.section, self.study, self.regions, self.warning, self.ceilings),
+            caption(self.section, self.study, self.regions, self.warning, self.ceilings, self.load),
             layout,
         )
 
@@ -122,6 +124,7 @@ def subject(
     comparisons: Iterable[Compared] = (),
     ceilings: Iterable[CeilingLine] = (),
     floor: NoiseFloor = NO_PAIRS,
+    load: Iterable[str] = (),
 ) -> Subject:
     """What the figures of a section need, worked out once; `warning` begins their captions."""
     drawn = {curve.key.arm for curve in section.curves}
@@ -135,6 +138,7 @@ def subject(
         tuple(comparisons),
         tuple(ceilings),
         floor,
+        tuple(load),
     )
 
 

@@ -9,7 +9,9 @@ from scaling.report.tables.grid import Chapter, Grid
 from scaling.report.tables.margins import margins
 from scaling.report.tables.measures import again
 from scaling.report.tables.phrases import named, ratios_note
+from scaling.report.tables.questions.rates import rate_grids
 from scaling.report.tables.questions.registry import QUESTIONS
+from scaling.report.tables.rated import free_running, rated
 from scaling.study.scaled import scaled_to
 
 
@@ -20,7 +22,10 @@ def chapters(results: StudyResults, *, alone: bool = True) -> list[Chapter]:
     is False where the comparison stands with a study's other tables, which show the controls.
     """
     study = results.study
-    found = [_chapter(each, study) for each in results.compared]
+    found = [_chapter(each, study) for each in free_running(results) if each.compares]
+    found += [
+        Chapter(f"{each.title} · under load", [], rate_grids(each)) for each in rated(results)
+    ]
     shown = [chapter for chapter in found if chapter.grids]
     warnings = warnings_of(results) if alone else doubts(study)
     if not shown or not warnings:

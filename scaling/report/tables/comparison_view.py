@@ -1,6 +1,7 @@
 """Chapters shown: by rich on a terminal, as Markdown in a file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.padding import Padding
@@ -10,8 +11,12 @@ from rich.text import Text
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
+from scaling.report.tables.fitting import GAP, packed, width_of
 from scaling.report.tables.grid import Cell, Chapter, Grid, VerdictCell
 from scaling.report.tables.pipes import pipe_table, unbroken
+
+BETWEEN = 2  # characters between columns
+WIDTH = 80  # characters that every terminal has
 
 
 class Comparison:
@@ -22,29 +27,49 @@ class Comparison:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Heading, words, tables, for each chapter."""
-        del console, options
+        del console
         for chapter in self._chapters:
             yield Text(chapter.title, "bold")
             for sentence in chapter.words:
                 yield Padding(Text(sentence), (0, 0, 0, 2))
             for grid in chapter.grids:
-                yield from _grid(grid)
+                yield from _grid(grid, options.max_width)
             yield Text()
 
 
-def _grid(grid: Grid) -> Iterator[Text | Table]:
+def _grid(grid: Grid, room: int) -> Iterator[Text | Table]:
     if grid.title:
         yield Text(f"\n{grid.title}", "italic")
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    for place, heading in enumerate(grid.headings):
-        table.add_column(
-            heading, justify="right" if grid.is_figure(place) else "left", overflow="fold"
-        )
-    for row in grid.rows:
-        table.add_row(*map(_cell, row))
-    yield table
+    rows = [list(map(_cell, row)) for row in grid.rows]
+    for places in _parts(grid, rows, max(room, WIDTH)):
+        yield _table(grid, rows, places)
     if grid.note:
         yield Text(grid.note, "dim")
+
+
+def _parts(grid: Grid, rows: list[list[Text]], room: int) -> Iterator[list[int]]:
+    """The places of the columns for one table after the other: columns of figures that find no room
+    beside the others are in a further one. Where words need the room they are broken instead.
+    """
+    columns = zip(grid.headings, *(map(str, row) for row in rows), strict=True)
+    widths = [width_of(column) + BETWEEN - GAP for column in columns]
+    leading = sum(widths[: grid.words]) + grid.words * GAP
+    places = range(len(widths))
+    if leading > room / 2 or not all(map(grid.is_figure, places[grid.words :])):
+        yield [*places]
+        return
+    for part in packed(widths[grid.words :], leading, room):
+        yield [*places[: grid.words], *(grid.words + place for place in part)]
+
+
+def _table(grid: Grid, rows: list[list[Text]], places: Sequence[int]) -> Table:
+    table = Table(box=None, padding=(0, BETWEEN, 0, 0), pad_edge=False)
+    for place in places:
+        justify: Literal["right", "left"] = "right" if grid.is_figure(place) else "left"
+        table.add_column(grid.headings[place], justify=justify, overflow="fold")
+    for row in rows:
+        table.add_row(*(row[place] for place in places))
+    return table
 
 
 def _cell(cell: Cell) -> Text:

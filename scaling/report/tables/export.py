@@ -11,6 +11,7 @@ from scaling.report.tables.columns import estimate_columns, study_columns, write
 from scaling.report.tables.laws_view import law_lines
 from scaling.report.tables.measures import MARKS, SUSPECT, curve_name, measures, notes
 from scaling.report.tables.pipes import pipe_table, unbroken
+from scaling.report.tables.rated import free_sections, free_sweeps
 from scaling.report.tables.study_notes import study_notes
 from scaling.report.tables.sweep_view import sweep_markdown
 from scaling.study.scaled import scaled_to
@@ -62,8 +63,8 @@ def markdown(results: StudyResults, comparison: str = "") -> str:
     parts = [f"**{unbroken(each)}**" for each in warnings if each]
     parts += study_notes(results.frame, results.drift)
     parts += [comparison] if comparison else []
-    parts += [_section(section) for section in results.sections]
-    parts += [sweep_markdown(sweep) for sweep in results.sweeps]
+    parts += [_section(section) for section in free_sections(results)]
+    parts += [sweep_markdown(sweep) for sweep in free_sweeps(results)]
     found = results.run_issues
     if found:
         rows = [

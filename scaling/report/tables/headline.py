@@ -15,6 +15,7 @@ from scaling.report.tables.findings import Finding, in_words, times
 from scaling.report.tables.phrases import named, workers
 from scaling.report.tables.questions.gain import headline_gains
 from scaling.report.tables.questions.registry import QUESTIONS
+from scaling.report.tables.rated import free_running, is_served
 from scaling.study.controls import CONTROLS
 
 NOTHING = "No headline ratio: a gain needs valid runs at more than one N."
@@ -23,11 +24,15 @@ MODEL = "threads"
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The headline ratios of one workload and loop: `gains`, and threads over `processes`."""
+    """The headline ratios of one workload and loop: `gains`, and threads over `processes`.
+
+    `is_served` is whether a load generator sent its requests.
+    """
 
     compared: Compared
     gains: list[Gain]
     processes: list[BaselineRatio]
+    is_served: bool = False
 
     @property
     def name(self) -> str:
@@ -40,9 +45,17 @@ class Headline:
 
 def headlines(results: StudyResults) -> list[Headline]:
     """One for each workload and loop with a gain; controls only where there is nothing else."""
-    on_one_loop = [each for each in results.judged if not each.is_across_loops]
+    on_one_loop = [each for each in free_running(results) if not each.is_across_loops]
     studied = [each for each in on_one_loop if not is_control(each)] or on_one_loop
-    found = [Headline(each, headline_gains(each), _over_processes(each)) for each in studied]
+    found = [
+        Headline(
+            each,
+            headline_gains(each),
+            _over_processes(each),
+            is_served(each.runs.section, results.study),
+        )
+        for each in studied
+    ]
     return [each for each in found if each.gains]
 
 
@@ -72,7 +85,8 @@ def other_ratios(results: StudyResults) -> list[Other]:
     """The answers to all other questions of a study whose runs have one N."""
     return [
         Other(f"{compared.runs.section.label}: {finding.question}", "", finding.ratio)
-        for compared in results.compared
+        for compared in free_running(results)
+        if compared.compares
         for question in QUESTIONS
         for finding in question.findings(compared)
         if finding.ratio.n and finding.is_throughput

@@ -18,6 +18,7 @@ from scaling.base import formats
 from scaling.report.tables.fitting import GAP, figure_table, packed, width_of
 from scaling.report.tables.laws_view import law_lines
 from scaling.report.tables.measures import MARKS, SUSPECT, Measure, curve_name, measures, notes
+from scaling.report.tables.rated import free_sections, free_sweeps
 from scaling.report.tables.study_notes import study_notes
 from scaling.report.tables.sweep_view import sweep_tables
 from scaling.study.scaled import scaled_to
@@ -43,14 +44,14 @@ class Results:
         if scaled := scaled_to(results.study.study):
             yield Text(f"{scaled}\n", "yellow")
         yield from (Text(f"{note}\n", "dim") for note in study_notes(results.frame, results.drift))
-        for section in results.sections:
+        for section in free_sections(results):
             shown = [m for m in measures(section) if options.max_width >= WIDE or not m.extra]
             yield Text(section.title, "bold")
             yield from _curve_tables(section, shown, options.max_width)
             yield Text(" ".join(notes(section)), "dim")
             yield from (Text(line, "dim") for line in law_lines(section))
             yield Text()
-        for sweep in results.sweeps:
+        for sweep in free_sweeps(results):
             yield from sweep_tables(sweep, options.max_width)
             yield Text()
         if unsound := results.run_issues:

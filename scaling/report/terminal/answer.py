@@ -15,12 +15,15 @@ from rich.text import Text
 from scaling.analysis.results import StudyResults
 from scaling.base import formats
 from scaling.base.console import say
+from scaling.report.tables.few_cores import bound_text, bounds
 from scaling.report.tables.headline import NOTHING, Headline, headlines, other_ratios
 from scaling.report.tables.margins import spread_text
 from scaling.report.tables.measures import curve_name
 from scaling.report.tables.phrases import worker_noun
+from scaling.report.tables.rated import rated
 from scaling.report.terminal.answer_rows import ratio_lines
 from scaling.report.terminal.bars import bar
+from scaling.report.terminal.load_rows import load_lines
 from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
 from scaling.study.scaled import scaled_to
 
@@ -76,8 +79,12 @@ class Answer:
         results = self._results
         found, others = headlines(results), other_ratios(results)
         lines = [f"THE ANSWER of {results.study.name}"]
-        lines += ratio_lines(found, others, width) if found or others else [NOTHING]
+        under_load = list(load_lines(rated(results), width))
+        lines += ratio_lines(found, others, width) if found or others else []
+        lines += under_load
+        lines += [] if len(lines) > 1 else [NOTHING]
         trust = _wrapped(results.soundness.text or "Controls hold.", width, 2)
+        trust += _wrapped(bound_text(bounds(results.frame, results.sections)), width, 1)
         trust += _wrapped(scaled_to(results.study.study), width, 1)
         trust += _wrapped(spread_text(results), width, 1)
         trust += _wrapped(_left_out(results), width, 2)

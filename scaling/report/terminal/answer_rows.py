@@ -16,13 +16,17 @@ SHORTEST, LONGEST = len("inconclusive"), len("inconclusive: noise ±10.5 %")  # 
 
 
 class Row(NamedTuple):
-    """One ratio. `group` is its heading, `n` the N that it is at; both may be empty."""
+    """One ratio. `group` is its heading, `n` the N that it is at; both may be empty.
+
+    `measure` is what it is a ratio of, empty where the group says so.
+    """
 
     group: str
     name: str
     n: str
     value: RatioVerdict
     is_headline: bool = True
+    measure: str = "throughput"
 
     @property
     def ratio(self) -> str:
@@ -42,8 +46,9 @@ def ratio_lines(found: Sequence[Headline], others: Sequence[Other], width: int) 
     longest = max(8, width - ns - ratios - 8 - (LONGEST if found else SHORTEST))
     names = min(longest, max(cell_len(row.name) for row in shown))
     kind = bounds_heading(row.value for row in shown)
-    for group, members in groupby(shown, key=lambda row: row.group):
-        yield f"{group or 'Ratios'} (ratio of throughput, {kind})"
+    for (group, measure), members in groupby(shown, key=lambda row: (row.group, row.measure)):
+        of = f" of {measure}" if measure else ""
+        yield f"{group or 'Ratios'} (ratio{of}, {kind})"
         for row in members:
             line = f"  {_fitted(row.name, names)}  {row.n:<{ns}}  {row.ratio:<{ratios}}  "
             yield line + _verdict(row.value, width - cell_len(line))
@@ -81,6 +86,11 @@ def _processes(found: Sequence[Headline]) -> Iterator[Row]:
         for ratio in each.processes:
             group = f"N {ratio.ours.model} over N {ratio.theirs.model} with the GIL"
             yield Row(group, each.name, str(ratio.workers), ratio.throughput)
+    for each in found:
+        for ratio in each.processes if each.is_served else ():
+            group = f"CPU time per request, N {ratio.ours.model} over N {ratio.theirs.model}"
+            n, cpu = str(ratio.workers), ratio.cpu_s_per_op
+            yield Row(group, each.name, n, cpu, measure="")
 
 
 def _verdict(value: RatioVerdict, room: int) -> str:

@@ -1,0 +1,24 @@
+"""Latency under load: the pictures of every served workload in an open loop, with their tables."""
+
+from collections.abc import Iterable
+
+import matplotlib as mpl
+
+from scaling.report.page.parts import Block, PageFigure
+from scaling.report.page.picture import RC_OF_PAGES, picture
+from scaling.report.plots.draw import load_sheets
+from scaling.report.plots.load_subject import LoadSubject
+
+
+def load_blocks(about: Iterable[LoadSubject]) -> list[Block]:
+    """A block for each workload, sizing and set of parameters but the rate."""
+    with mpl.rc_context(RC_OF_PAGES):
+        return [_block(each, f"l{number}") for number, each in enumerate(about, start=1)]
+
+
+def _block(about: LoadSubject, name: str) -> Block:
+    figures = [
+        PageFigure(picture(sheet, f"{name}-{plot.name}"), plot.tables(about))
+        for plot, sheet in load_sheets(about)
+    ]
+    return Block(about.rated.title, figures=figures)

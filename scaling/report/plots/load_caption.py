@@ -1,0 +1,54 @@
+"""What the captions of served workloads say: how they were loaded, on which cores, for how long."""
+
+import json
+import math
+
+from scaling.analysis.curves.sections import Section
+from scaling.analysis.results import StudyResults
+from scaling.base import formats
+from scaling.report.tables.few_cores import bound_text, bounds
+from scaling.report.tables.rated import is_served
+
+SERVER, ACCEPT, CONNECTIONS = "server", "accept", "connections"
+SIZED = {"weak": "per worker", "strong": "in total"}
+ACCEPTED = {
+    "port": "connections dealt evenly (a port per worker)",
+    "acceptor": "connections dealt evenly (by one acceptor)",
+    "shared": "connections taken from one shared listener",
+    "reuseport": "connections dealt by the kernel (SO_REUSEPORT)",
+}
+
+
+def load_text(section: Section, results: StudyResults) -> list[str]:
+    """Server, connections, window, cores, a part each; empty for what is not served."""
+    key = section.curves[0].key
+    if not is_served(section, results.study):
+        return []
+    parameters = json.loads(key.parameters)
+    policy, connections = parameters.get(ACCEPT), parameters.get(CONNECTIONS)
+    window_s = results.study.study.get("window_s")
+    closed = parameters.get("rate_per_s") == 0
+    return list(
+        filter(
+            None,
+            [
+                f"server {parameters[SERVER]}" if SERVER in parameters else "",
+                _connections(connections, section.sizing),
+                ACCEPTED.get(policy, f"accept={policy}") if policy else "",
+                "closed loop" if closed else "",
+                f"windows of {window_s:g} s" if isinstance(window_s, int | float) else "",
+                bound_text(bounds(results.frame, [section])),
+            ],
+        )
+    )
+
+
+def _connections(connections: object, sizing: str) -> str:
+    if not isinstance(connections, int):
+        return ""
+    return f"{formats.plural(connections, 'connection')} {SIZED.get(sizing, '')}".strip()
+
+
+def noise_text(floor: float, of: str) -> str:
+    """`A/A pairs differ by ±3.1 % in P99`; empty where it is not known."""
+    return f"A/A pairs differ by ±{formats.percent(floor)} in {of}" if math.isfinite(floor) else ""

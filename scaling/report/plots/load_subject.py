@@ -1,0 +1,50 @@
+"""What the plots of latency under load are about: one served workload at all of its rates."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from matplotlib.lines import Line2D
+
+from scaling.analysis.results import StudyResults
+from scaling.analysis.statistics.estimate import Estimate
+from scaling.report.plots.load_caption import load_text
+from scaling.report.plots.sheet import Layout, Sheet
+from scaling.report.plots.subject import Subject, subject
+from scaling.report.tables.rated import Rated, rated
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSubject:
+    """One served workload in an open loop.
+
+    `about` is the subject of its curves at all rates; `objectives_s` are the study's objectives, in
+    s, by the column of the percentile that each is for.
+    """
+
+    rated: Rated
+    about: Subject
+    objectives_s: dict[str, list[float]]
+
+    def sheet(
+        self, what: str, layout: Layout, drawn: Sequence[Estimate], also: Iterable[Line2D]
+    ) -> Sheet:
+        """An empty sheet with the words about this workload on it."""
+        return self.about.sheet(what, "", layout, drawn=drawn, dots="", also=also)
+
+
+def load_subjects(results: StudyResults, warning: str) -> list[LoadSubject]:
+    """What there is to draw of latency under load; `warning` begins the captions."""
+    return [
+        LoadSubject(
+            each,
+            subject(
+                each.section,
+                results.study,
+                warning,
+                floor=results.floor,
+                load=load_text(each.section, results),
+            ),
+            {},
+        )
+        for each in rated(results)
+    ]

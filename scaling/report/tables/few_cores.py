@@ -1,0 +1,37 @@
+"""What is said where server and load generator share their cores, and throughput says little."""
+
+import math
+from collections.abc import Collection
+
+import numpy as np
+import pandas as pd
+
+from scaling.analysis.curves.sections import Section
+from scaling.analysis.table.groups import originals
+from scaling.analysis.table.shared_cores import SHARED_CORES
+from scaling.base import formats
+
+
+def bounds(frame: pd.DataFrame, sections: Collection[Section]) -> dict[int, float]:
+    """What N workers can gain over one at most, by N, where cores are shared: the median of runs.
+
+    Empty where there were cores enough.
+    """
+    variants = {
+        (curve.key.workload, curve.key.parameters) for each in sections for curve in each.curves
+    }
+    runs = originals(frame)
+    runs = runs[runs["valid"] & runs["shared_cores"]]
+    own = [
+        (workload, parameters) in variants
+        for workload, parameters in zip(runs["workload"], runs["parameters"], strict=True)
+    ]
+    medians = runs[np.array(own, np.bool_)].groupby("workers")["gain_bound"].median()
+    found = {int(str(n)): float(bound) for n, bound in medians.items()}
+    return {n: bound for n, bound in found.items() if n > 1 and math.isfinite(bound)}
+
+
+def bound_text(found: dict[int, float]) -> str:
+    """`shared cores: at most ×1.4 at N = 2`; empty where there were cores enough."""
+    parts = [f"×{formats.number(bound)} at N = {n}" for n, bound in sorted(found.items())]
+    return f"{SHARED_CORES}: N workers gain at most {formats.listed(parts)}" if parts else ""

@@ -1,0 +1,95 @@
+"""What each configuration gives at each rate: offered and achieved, latencies, what they cost."""
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+
+from scaling.analysis.table.column import Shown
+from scaling.analysis.table.columns import SHOWN
+from scaling.analysis.table.latency import BEYOND, fewest
+from scaling.base import formats
+from scaling.report.tables.grid import Cell, Grid
+from scaling.report.tables.measures import SUSPECT
+from scaling.report.tables.rated import PERCENTILES, AtRate, Line, Rated
+
+COLUMNS = (
+    "offered_per_s",
+    "achieved_per_s",
+    *PERCENTILES,
+    "latency_max_s",
+    "slip_p99_s",
+    "load_errors",
+    "cpu_s_per_op",
+)
+BOUND = "≥"
+NOTE = (
+    "Latency is that of all requests, from the time at which each was due; unfinished ones count "
+    "with the latency so far."
+)
+BOUNDS_NOTE = f"{BOUND} The server fell behind: latencies there are lower bounds."
+BLANK_NOTE = (
+    f"{formats.BLANK} Too few requests in a run: a percentile needs {BEYOND} beyond it, so P99 "
+    f"{fewest(0.99):,} in all."
+)
+
+
+def rate_grids(rated: Rated) -> list[Grid]:
+    """A table for each loop and N: at each rate a row for each configuration."""
+    operation = rated.section.operation
+    return [
+        _grid(title, [row for rate in rated.rates_per_s for row in _at(lines, rate)], operation)
+        for title, lines in _parts(rated)
+    ]
+
+
+def percentile_grids(rated: Rated) -> list[Grid]:
+    """The same at the middle rate only."""
+    rate = rated.middle_rate_per_s
+    found = []
+    for title, lines in _parts(rated):
+        if rows := _at(lines, rate):
+            found.append(_grid(f"{title}, {formats.number(rate)}/s", rows, rated.section.operation))
+    return found
+
+
+def _at(lines: Iterable[Line], rate_per_s: float) -> list[tuple[Line, AtRate]]:
+    return [(line, at) for line in lines if (at := line.at(rate_per_s)) is not None]
+
+
+def _parts(rated: Rated) -> Iterable[tuple[str, list[Line]]]:
+    """The configurations of each loop and N, with the words for both."""
+    for loop, n in product(rated.loops, rated.workers):
+        if lines := rated.on(loop, n):
+            yield f"{rated.label} · {loop}, N = {n}", lines
+
+
+def _grid(title: str, rows: Sequence[tuple[Line, AtRate]], operation: str) -> Grid:
+    points = [at.point for _, at in rows]
+    shown = {
+        name: column.shown
+        for name in COLUMNS
+        if (column := SHOWN.get(name)) and column.shown
+        if any(point.figures[name].n for point in points)
+    }
+    headings = [each.heading.format(operation=operation) for each in shown.values()]
+    notes = [NOTE, BLANK_NOTE]
+    notes += [BOUNDS_NOTE] if any(at.is_bound for _, at in rows) else []
+    return Grid(
+        title,
+        ["asked/s", "configuration", "runs", *headings],
+        [_row(line, at, shown) for line, at in rows],
+        words=2,
+        note="\n".join(notes),
+    )
+
+
+def _row(line: Line, at: AtRate, shown: dict[str, Shown]) -> list[Cell]:
+    name = f"{line.key.arm}\n{line.key.model}"
+    rate = f"{BOUND if at.is_bound else ''}{formats.number(at.rate_per_s)}"
+    runs = f"{at.point.runs}{SUSPECT if at.point.suspect else ''}"
+    figures: list[Cell] = [
+        at.point.figures[column].scaled(each.factor, each.heading)
+        if at.point.figures[column].n
+        else formats.BLANK
+        for column, each in shown.items()
+    ]
+    return [rate, name, runs, *figures]

@@ -1,0 +1,94 @@
+"""What was measured under load is on the page, in the tables and at the end of a run."""
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from scaling.analysis.results import StudyResults
+from scaling.report.files import tables_markdown
+from scaling.report.page.render import page
+from scaling.report.tables.comparison import chapters
+from scaling.report.tables.comparison_view import Comparison
+from scaling.report.terminal.answer import LINES, WIDTH, print_answer
+from tests.support.html_outline import Outline
+from tests.support.served import Served, studied
+
+CONFIGURATIONS = (("3.14t", "threads"), ("3.14", "threads"), ("3.14", "processes"))
+OPEN = Served(
+    configurations=CONFIGURATIONS,
+    speeds={("3.14", "threads"): 900.0},
+    workers=(1, 2),
+    rates=(500.0, 800.0, 1280.0),
+    blocks=2,
+    window_s=4.0,
+)
+CLOSED = replace(OPEN, rates=(0.0,), blocks=6)
+
+
+def results_of(folder: Path, made: Served) -> StudyResults:
+    return StudyResults.of(studied(folder, made))
+
+
+def answer(results: StudyResults) -> list[str]:
+    file = io.StringIO()
+    folder = Path("results/x")
+    console = Console(file=file, width=WIDTH, highlight=False)
+    print_answer(results, folder, folder / "report.html", console)
+    return file.getvalue().splitlines()
+
+
+@pytest.fixture(scope="module")
+def open_loop(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
+    return results_of(tmp_path_factory.mktemp("open"), OPEN)
+
+
+@pytest.fixture(scope="module")
+def closed_loop(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
+    return results_of(tmp_path_factory.mktemp("closed"), CLOSED)
+
+
+def test_the_page_has_a_part_of_its_own(open_loop: StudyResults) -> None:
+    shown = Outline(page(open_loop)).root
+    (part,) = [each for each in shown.all("section") if each.attributes.get("id") == "load"]
+    assert len(part.all("svg")) == 3
+    assert len(part.all("table")) == 3 * len(OPEN.workers)
+    names = [each.attributes.get("id") for each in shown.all("section")]
+    assert not {"curves", "sweeps", "laws"} & set(names)  # throughput was what was asked for
+
+
+def test_every_configuration_is_in_the_tables(open_loop: StudyResults) -> None:
+    text = tables_markdown(open_loop)
+    file = io.StringIO()
+    Console(file=file, width=WIDTH).print(Comparison(chapters(open_loop)))
+    for shown in (text, file.getvalue()):
+        for words in ("N = 1", "N = 2", "P99 latency ms", "max latency ms", "errors"):
+            assert words in shown
+        assert "≥1,280" in shown  # threads with the GIL cannot answer as many
+    assert all(cell_len(line) <= WIDTH for line in file.getvalue().splitlines())
+
+
+def test_a_run_ends_with_latencies_at_the_middle_rate(open_loop: StudyResults) -> None:
+    lines = answer(open_loop)
+    assert len(lines) <= LINES
+    assert "serve: P99 latency at 800 requests/s, N = 2 (range)" in lines
+    for arm, model in CONFIGURATIONS:
+        (line,) = [line for line in lines if line.startswith(f"  {arm} · {model} ")]
+        assert " ms " in line
+        assert "µs CPU a request" in line
+    assert not any("faster" in line or "slower" in line for line in lines)
+
+
+def test_a_closed_loop_ends_with_throughput_and_cpu(closed_loop: StudyResults) -> None:
+    lines = answer(closed_loop)
+    assert len(lines) <= LINES
+    groups = [line for line in lines if "(ratio" in line]
+    assert [line.partition(" (")[0] for line in groups] == [
+        "N threads over one, 3.14t",
+        "N threads over N processes with the GIL",
+        "CPU time per request, N threads over N processes",
+    ]
+    assert all(cell_len(line) <= WIDTH for line in groups)
