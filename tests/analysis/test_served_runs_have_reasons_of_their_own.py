@@ -66,6 +66,13 @@ FAULTS: list[tuple[str, str, Served, Change | None, str]] = [
         changes(errors={"reset": 3, "timeout": 1}),
         "4 requests failed (0.05% of",
     ),
+    (
+        "generator-misplaced",
+        "invalid",
+        ONE,
+        changes(cpus=[1, 2], worker_cpus=[0, 1]),
+        "workers shared 1",
+    ),
     ("uneven-load", "suspect", ONE, has_more_connections, "1.25 times the mean"),
     ("rate-missed", "suspect", ONE, changes(rate_per_s=900.0), "requests/s of 900 that were"),
     ("saturated", "suspect", replace(ONE, rates=(2200.0,)), None, "latencies are lower bounds"),
@@ -87,8 +94,30 @@ def test_a_fault_has_its_word(
     assert detail in row["details"][0]
 
 
+def test_a_generator_unlike_that_of_most_runs_is_named(tmp_path: Path) -> None:
+    """A slice that was not granted, or another number of processes, in one run of four."""
+    for name, value, detail in (
+        ("slice_ns", None, "scheduling slice (ns) None, not 100000"),
+        ("processes", 3, "processes 3, not 2"),
+    ):
+
+        def change(run: RunLine, name: str = name, value: int | None = value) -> RunLine:
+            usual = {"slice_ns": 100_000, "processes": 2}
+            return changes(**(usual if run.block != 2 else usual | {name: value}))(run)
+
+        frame = studied(tmp_path / name, replace(ONE, blocks=4), change).frame
+        odd = frame[frame["block"] == 2].iloc[0]
+        assert (odd["validity"], odd["reasons"]) == ("suspect", ("generator-unlike",))
+        assert detail in odd["details"][0]
+        assert (frame.loc[frame["block"] != 2, "reasons"] == ()).all()
+
+
+def test_a_generator_on_cpus_of_its_own_is_no_fault(tmp_path: Path) -> None:
+    assert judged(tmp_path, ONE, changes(cpus=[1], worker_cpus=[0]))["details"] == ()
+
+
 def test_every_check_has_such_a_fault() -> None:
-    words = {word for word, *_ in FAULTS}
+    words = {word for word, *_ in FAULTS} | {"generator-unlike"}
     assert {check.__name__.replace("_", "-") for check in SERVED_CHECKS} == words
 
 

@@ -3,11 +3,14 @@
 The limits on the generator are those that it has for itself (`workers.services.load.summary`).
 """
 
+from collections import Counter
+
 import numpy as np
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.validity.finding import MARGIN, Batch, Check, Finding, Found
 from scaling.base.formats import number
+from scaling.journal.record import Load
 
 # The figures of slip and of latency that are compared.
 SLIP = ("mean", "p50", "p90", "p95", "p99")
@@ -20,6 +23,9 @@ SLIP_ALWAYS_S = 0.1e-3
 
 # Of a core: a busier generator is late more often than not.
 MOST_BUSY = 0.7
+
+# What must be the same of the generator in all runs of a study.
+KIND = ("scheduling slice (ns)", "processes", "loop", "Python", "GIL")
 
 # Most connections of a worker over their mean. Dealt evenly, they are even.
 MOST_IMBALANCE = 1.1
@@ -54,6 +60,40 @@ def generator_busy(batch: Batch) -> Found:
     for row in batch.where(busy > MOST_BUSY):
         detail = f"a process of the load generator used {busy[row]:.0%} of a core"
         yield row, Finding("generator-busy", "invalid" if is_open[row] else "suspect", detail)
+
+
+def generator_misplaced(batch: Batch) -> Found:
+    """The generator was to have CPUs of its own, and a worker could run on one of them."""
+    for row, run in enumerate(batch.runs):
+        both = set(run.load.cpus or ()) & set(run.load.worker_cpus or ()) if run.load else set()
+        if both:
+            where = ", ".join(map(str, sorted(both)))
+            detail = f"the load generator was to have CPUs of its own; workers shared {where}"
+            yield row, Finding("generator-misplaced", "invalid", detail)
+
+
+def generator_unlike(batch: Batch) -> Found:
+    """The generator was not the same as in most runs: its clients are a part of what is compared.
+
+    `batch` has runs of one study.
+    """
+    kinds = {row: _kind(run.load) for row, run in enumerate(batch.runs) if run.load}
+    if not kinds:
+        return
+    ((usual, _),) = Counter(kinds.values()).most_common(1)
+    for row, kind in kinds.items():
+        if kind != usual:
+            odd = "; ".join(
+                f"{name} {own}, not {theirs}"
+                for name, own, theirs in zip(KIND, kind, usual, strict=True)
+                if own != theirs
+            )
+            detail = f"the load generator was unlike that of most runs: {odd}"
+            yield row, Finding("generator-unlike", "suspect", detail)
+
+
+def _kind(load: Load) -> tuple[object, ...]:
+    return load.slice_ns, load.processes, load.loop, load.python, load.gil
 
 
 def load_errors(batch: Batch) -> Found:
@@ -135,6 +175,8 @@ def _ms(seconds: float) -> str:
 SERVED_CHECKS: tuple[Check, ...] = (
     generator_late,
     generator_busy,
+    generator_misplaced,
+    generator_unlike,
     load_errors,
     uneven_load,
     rate_missed,
