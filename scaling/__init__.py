@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from scaling.analysis.curves.summarise import curves as curves
     from scaling.analysis.laws.regions import region_laws as region_laws
     from scaling.analysis.lookup.figure import figure as figure
+    from scaling.analysis.lookup.latencies import latency as latency
     from scaling.analysis.results import StudyResults as StudyResults
     from scaling.analysis.served.capacity_table import capacity as capacity
     from scaling.analysis.statistics.verdict import COST as COST
@@ -45,6 +46,7 @@ _HOMES = {
     "hypothesis": "scaling.analysis.statistics.verdict:hypothesis",
     "judge": "scaling.analysis.statistics.verdict:judge",
     "judge_claims": "scaling.analysis.claims.judging:judge",
+    "latency": "scaling.analysis.lookup.latencies:latency",
     "load": "scaling.analysis.table.load:load",
     "number": "scaling.base.formats:number",
     "percent": "scaling.base.formats:percent",
@@ -66,6 +68,7 @@ __all__ = [
     "hypothesis",
     "judge",
     "judge_claims",
+    "latency",
     "load",
     "number",
     "percent",

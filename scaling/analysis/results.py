@@ -15,12 +15,14 @@ from scaling.analysis.comparison.paired import Paired, pair
 from scaling.analysis.controls import ControlOutcome, Soundness, outcomes, soundness_of
 from scaling.analysis.curves.sections import RunIssue, Section, run_issues, sections
 from scaling.analysis.curves.sweeps import Sweep, sweeps
+from scaling.analysis.served.capacity import Capacities, capacities
 from scaling.analysis.statistics.drift import Drift, drift
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.analysis.table.groups import Key
 from scaling.analysis.table.load import Journal
 from scaling.journal.record import CeilingLine, StudyLine
+from scaling.study.objective import parse_objective
 
 
 class StudyResults:
@@ -84,6 +86,12 @@ class StudyResults:
         return {
             (gain.key, gain.workers): gain.throughput for each in self.judged for gain in each.gains
         }
+
+    @cached_property
+    def capacities(self) -> Capacities:
+        """Capacity at each objective that the study states; empty without any."""
+        objectives = [parse_objective(text) for text in self.study.study.get("slo") or ()]
+        return capacities(self.frame, objectives, self.floor)
 
     @cached_property
     def outcomes(self) -> list[ControlOutcome]:

@@ -16,8 +16,8 @@ def export(
         str,
         typer.Option(
             metavar="FORMAT",
-            help="parquet or csv (one row per run), columns (what theirs mean), pyperf, or "
-            "markdown (tables).",
+            help="parquet or csv (one row per run), columns (what theirs mean), pyperf, hdr "
+            "(latencies of each cell as HdrHistogram prints them), or markdown (tables).",
         ),
     ],
     output: Annotated[

@@ -161,6 +161,15 @@ def test_several_objectives_are_several_rows(results: StudyResults) -> None:
     assert families.tolist() == ["primary", "primary"]
 
 
+def test_results_have_those_of_the_studys_own_objectives(results: StudyResults) -> None:
+    stated = with_(results.study, study={**results.study.study, "slo": ["p99<20ms"]})
+    found = StudyResults(results.frame, stated).capacities
+    assert [each.text for each in found.every] == [
+        each.text for each in capacities(results.frame, [SLO], results.floor).every
+    ]
+    assert results.capacities.every == []
+
+
 def test_a_study_without_objective_or_rate_says_so(results: StudyResults, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="states no objective; name one"):
         scaling.capacity(results)

@@ -16,6 +16,7 @@ from scaling.journal.record import RunLine
 from scaling.report.export.formats import FORMATS, export
 from scaling.report.tables.export import markdown
 from tests.support.fabricate import Made, studied, with_
+from tests.support.served import timed
 
 MADE = Made(arms=("3.14", "3.14t"), workers=(1, 2), blocks=2, aa_pairs=True)
 OBJECTS = [name for name, column in COLUMNS.items() if column.dtype == OBJECT]
@@ -33,7 +34,7 @@ def eventful(run: RunLine) -> RunLine:
 
 @pytest.fixture
 def study(tmp_path: Path) -> Journal:
-    return studied(tmp_path, MADE, eventful)
+    return studied(tmp_path, MADE, lambda run: timed(eventful(run)))
 
 
 def exported(study: Journal, to: str) -> Path:

@@ -15,6 +15,7 @@ from scaling.report.export.formats import FORMATS, export
 from scaling.report.page.write import report
 from tests.support.cli import scaling
 from tests.support.fabricate import Made, journal, write
+from tests.support.served import timed
 
 QUIET = Console(quiet=True)
 
@@ -23,7 +24,7 @@ QUIET = Console(quiet=True)
 def results(tmp_path: Path) -> Path:
     folder = tmp_path / "study"
     folder.mkdir()
-    write(journal(Made(workers=(1,), blocks=1, ticks=4)), folder / "journal.jsonl")
+    write(journal(Made(workers=(1,), blocks=1, ticks=4), timed), folder / "journal.jsonl")
     return folder
 
 

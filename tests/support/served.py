@@ -170,6 +170,14 @@ def loaded(served: Served, run: RunLine, draws: np.random.Generator) -> RunLine:
     return with_(run, load=load, record__workers=workers)
 
 
+def timed(run: RunLine) -> RunLine:
+    """A run that is not served, with the latencies of its workers' operations."""
+    workers = run.record.workers if run.record else []
+    latency = histogram(np.linspace(0.001, 0.002, 100))
+    changed = [with_(worker, latency=latency) for worker in workers]
+    return with_(run, record__workers=changed) if changed else run
+
+
 def histogram(times_s: Times) -> Latency:
     """Times in the layout of `workers.worker.histogram`."""
     ns = np.maximum(times_s * NS, 0).astype(np.int64)

@@ -31,8 +31,8 @@ class Measured(Protocol):
 def capacity(results: Measured, slo: str | Sequence[str] | None = None) -> pd.DataFrame:
     """Capacity at each objective, from `StudyResults`: requests/s of all workers together.
 
-    A row for each configuration and objective. `slo` are objectives such as `"p99<20ms"`; None takes
-    those that the study states. Columns:
+    A row for each configuration and objective. `slo` are objectives such as `"p99<20ms"`; None is
+    for those that the study states. Columns:
     `workload`, `parameters` (JSON, without the rate), `sizing`, `loop`, `arm`, `model`, `workers`,
     `slo`; `capacity_per_s` with `_low` and `_high` (95 % interval, or range below six blocks), `n`
     blocks, `outside` of which lie outside the rates; `bound`: `≥` or `<` where the capacity itself

@@ -1,1 +1,1 @@
-"""A study for other programs: Parquet, CSV, pyperf's JSON, Markdown."""
+"""A study for other programs: Parquet, CSV, pyperf's JSON, HdrHistogram's text, Markdown."""

@@ -11,6 +11,7 @@ from scaling.analysis.table.load import Journal
 from scaling.base.console import say
 from scaling.base.suggest import unknown
 from scaling.journal.protected_write import write_file
+from scaling.report.export.percentiles import write_percentiles
 from scaling.report.export.pyperf_suite import write_suite
 from scaling.report.export.runs import write_csv, write_parquet
 from scaling.report.export.text import write_columns, write_markdown
@@ -30,6 +31,7 @@ FORMATS = {
     "csv": Format("runs.csv", write_csv),
     "columns": Format("columns.md", write_columns),
     "pyperf": Format("pyperf.json", write_suite),
+    "hdr": Format("latencies.zip", write_percentiles),
     "markdown": Format("tables.md", write_markdown),
 }
 
