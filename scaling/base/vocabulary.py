@@ -2,14 +2,19 @@
 
 from collections.abc import Mapping
 
-MODELS = ("threads", "processes", "interpreters")
+MODELS = ("threads", "processes", "forked", "interpreters")
+PROCESSES = ("processes", "forked")  # a process for each worker: what threads are compared with
 
 # What one worker is, under each model.
 WORKER: Mapping[str, str] = {
     "threads": "thread",
     "processes": "process",
+    "forked": "forked process",
     "interpreters": "interpreter",
 }
+
+# What several are.
+WORKERS: Mapping[str, str] = {model: model for model in MODELS} | {"forked": "forked processes"}
 
 SIZINGS: Mapping[str, str] = {
     "weak": "the same work in flight for each worker",

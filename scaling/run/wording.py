@@ -5,6 +5,7 @@ import math
 from scaling.analysis.statistics.precision_forecast import expected_half_width
 from scaling.analysis.table.ticks import throughputs
 from scaling.base.formats import number
+from scaling.base.vocabulary import WORKER, WORKERS
 from scaling.journal.record import Cell, RunLine
 from scaling.run.time_left import Left
 from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL, PRESETS
@@ -12,10 +13,8 @@ from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL, PRESETS
 
 def run_in_words(cell: Cell) -> str:
     """Name a cell: `echo · uvloop · 3.14t · 2 threads · weak`."""
-    model = cell.model if cell.workers > 1 else cell.model.rstrip("s")
-    if cell.model == "processes" and cell.workers == 1:
-        model = "process"
-    parts = [cell.workload, cell.loop, cell.arm, f"{cell.workers} {model}"]
+    noun = (WORKERS if cell.workers > 1 else WORKER).get(cell.model, cell.model)
+    parts = [cell.workload, cell.loop, cell.arm, f"{cell.workers} {noun}"]
     return " · ".join([*parts, *([cell.sizing] if cell.sizing != "weak" else [])])
 
 

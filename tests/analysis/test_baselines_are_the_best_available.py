@@ -49,9 +49,10 @@ def test_the_better_processes_are_taken_at_each_n(tmp_path: Path) -> None:
     assert [configuration.arm for configuration in two.among] == ["3.14", "3.14+mimalloc"]
     assert one.throughput.point == pytest.approx(0.9, rel=1e-3)
     assert two.throughput.point == pytest.approx(1.76 / 1.6, rel=1e-3)
-    assert two.memory_kind == "PSS"
+    ((over, ratio),) = two.memory
+    assert over == (two.theirs, "PSS")
     memory = runs.of(two.ours, "PSS") / runs.of(two.theirs, "PSS")
-    assert memory.min() <= two.memory.point <= memory.max() < 1
+    assert memory.min() <= ratio.point <= memory.max() < 1
     # the same CPU time in every run: CPU per operation is the other way round
     assert two.cpu_s_per_op.point == pytest.approx(1.6 / 1.76, rel=2e-3)
     assert ceiling(runs) == [one.theirs, two.theirs]
@@ -76,8 +77,9 @@ def test_memory_is_of_one_kind_on_both_sides(tmp_path: Path, blank: str) -> None
 
     *_, with_pss = baseline_ratios(runs_of(tmp_path, exact())).judged()
     *_, without = baseline_ratios(runs_of(tmp_path, exact(), change)).judged()
-    assert (with_pss.memory_kind, without.memory_kind) == ("PSS", "RSS")
-    assert without.memory.point == pytest.approx(with_pss.memory.point, rel=1e-3)
+    (pss,), (rss,) = with_pss.memory, without.memory
+    assert (pss.over.kind, rss.over.kind) == ("PSS", "RSS")
+    assert rss.ratio.point == pytest.approx(pss.ratio.point, rel=1e-3)
 
 
 def test_interpreters_are_compared_with_processes_too(tmp_path: Path) -> None:
@@ -106,12 +108,13 @@ def test_threads_over_processes_is_primary_and_all_else_is_explored(tmp_path: Pa
     threads, *others = baseline_ratios(runs).judged()
     assert threads.throughput.verdict.word == "slower"
     assert threads.cpu_s_per_op.verdict.word == "more"
-    assert threads.memory.verdict.word == "less"
+    (memory,) = threads.memory
+    assert memory.ratio.verdict.word == "less"
     ratios = runs.ratios(threads.ours, threads.theirs, "throughput")
     (alone,) = verdicts([ratios], [0.02])
     assert len(others) == len(ARMS)
     assert threads.throughput.verdict == alone
-    explored = [threads.cpu_s_per_op, threads.memory, *(each.throughput for each in others)]
+    explored = [threads.cpu_s_per_op, memory.ratio, *(each.throughput for each in others)]
     assert {each.verdict.family for each in explored} == {"exploratory"}
 
 

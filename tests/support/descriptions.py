@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from scaling.base.vocabulary import MODELS
 from scaling.journal.record import (
     SCHEMA,
     Description,
@@ -46,9 +47,6 @@ def description(
         schema=SCHEMA,
         python=PythonFacts(version="3.14.7", free_threaded=True),
         loops={name: Offer(refused=loops.get(name)) for name in ("asyncio", "uvloop")},
-        models={
-            name: Offer(refused=models.get(name))
-            for name in ("threads", "processes", "interpreters")
-        },
+        models={name: Offer(refused=models.get(name)) for name in MODELS},
         workloads=dict(workloads),
     )

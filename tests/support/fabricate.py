@@ -46,6 +46,7 @@ from scaling.study.plan.aa_pairs import repeats_of
 MIB = 1024 * 1024
 OPERATIONS = {"echo": "round trips", "scrape": "stories", "compute": "batches", "stream": "MiB"}
 RATES_PER_S = {"echo": 30_000.0, "scrape": 320.0, "compute": 21_000.0, "stream": 900.0}
+PER_WORKER_MIB = {"threads": 1.3, "forked": 6.0}  # others: 21
 LOOP_FACTORS = {"asyncio": 1.0, "uvloop": 1.35}
 ARM_FACTORS = {"3.14": 0.45, "3.14+mimalloc": 1.08, "3.14t+gil": 1.0, "3.14t": 0.97}
 
@@ -225,6 +226,7 @@ def run_line(
         gil=GilStates(started=not free, imported=not free, opened=not free, closed=not free),
         allocator="mimalloc" if mimalloc else "pymalloc",
         gc_enabled="nogc" not in cell.arm,
+        gc_frozen=cell.model == "forked",
         gc_threshold=RARE_COLLECTIONS if "gc50k" in cell.arm else 2_000,
         switches=switches(cell.arm),
         gc_collections=3,
@@ -250,7 +252,7 @@ def run_line(
             for worker in workers
         ],
     )
-    per_worker = 1.3 * MIB if cell.model == "threads" else 21 * MIB
+    per_worker = PER_WORKER_MIB.get(cell.model, 21.0) * MIB
     resident = round((24 * MIB + per_worker * cell.workers) * rng.gauss(1, 0.004))
     return RunLine(
         cell=cell,

@@ -27,12 +27,14 @@ CASES = [
     for loop, model in [
         ("asyncio", "threads"),
         ("asyncio", "processes"),
+        ("asyncio", "forked"),
         ("asyncio", "interpreters"),
         ("uvloop", "threads"),
         ("uvloop", "processes"),
+        ("uvloop", "forked"),
     ]
     if model == "threads"
-    or (model == "processes" and parameters == {"api": "protocol"})
+    or (model in ("processes", "forked") and parameters == {"api": "protocol"})
     or (model == "interpreters" and name != "shared")
 ]
 STRICT = "error"  # a resource that is not closed, a coroutine never awaited: shown on stderr

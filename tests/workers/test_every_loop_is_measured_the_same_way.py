@@ -17,7 +17,7 @@ from workers.loops.runners import runner_for
 
 pytestmark = pytest.mark.slow
 
-MODELS = ["threads", "processes", "interpreters"]
+MODELS = ["threads", "processes", "forked", "interpreters"]
 # What sub-interpreters load: those written in Python.
 PORTABLE = ["asyncio", "trio", "anyio/asyncio", "anyio/trio"]
 ON_TRIO = [name for name, loop in LOOPS.items() if loop.made_by is None]

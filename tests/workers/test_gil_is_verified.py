@@ -68,6 +68,15 @@ def test_every_process_is_looked_at(flips: Path, flipping: str, tmp_path: Path) 
         assert worker.process.gil == (FLIPPED if FREE_THREADED else ALWAYS_ON)
 
 
+def test_forked_processes_have_the_state_of_the_host_that_imported(
+    flips: Path, flipping: str, tmp_path: Path
+) -> None:
+    record = measured({"workload": flipping, "workers": 2, "model": "forked"}, tmp_path, flips)
+    for process in (record.process, *(worker.process for worker in record.workers)):
+        assert process is not None
+        assert process.gil == (FLIPPED if FREE_THREADED else ALWAYS_ON)
+
+
 def test_extension_loaded_late_is_named_too(
     flips: Path, theirs: Callable[[str], str], tmp_path: Path
 ) -> None:

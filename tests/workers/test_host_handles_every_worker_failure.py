@@ -55,6 +55,8 @@ class Stage:
         self._threads: list[threading.Thread] = []
         self.ended_with_stacks: bool | None = None
 
+    def prepare(self, *_: object) -> None: ...
+
     def start(self, descriptors: list[int]) -> list[int]:
         for play, descriptor in zip(self._plays, descriptors, strict=True):
             channel = Channel(socket.socket(fileno=descriptor))

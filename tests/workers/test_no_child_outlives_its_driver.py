@@ -66,6 +66,8 @@ def gone(pid: int) -> bool:
         ("processes", "asyncio", "import", False),
         ("processes", "asyncio", "traffic", False),
         ("processes", "uvloop", "setup", True),
+        ("forked", "asyncio", "traffic", False),
+        ("forked", "uvloop", "setup", True),
         ("interpreters", "asyncio", "traffic", False),
     ],
 )
@@ -93,7 +95,7 @@ def test_all_end_when_the_driver_is_killed(
     try:
         wait_until(lambda: says(pids_file, lines=2))
         seen = {int(word) for word in pids_file.read_text().split()} - {driver.pid}
-        assert len(seen) == (3 if model == "processes" else 1)
+        assert len(seen) == (3 if model in ("processes", "forked") else 1)
         assert not any(gone(pid) for pid in seen)
     finally:
         driver.kill()

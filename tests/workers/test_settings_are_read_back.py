@@ -12,7 +12,7 @@ from tests.support.children import FREE_THREADED, finish, measured
 
 pytestmark = pytest.mark.slow
 
-MODELS = pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
+MODELS = pytest.mark.parametrize("model", ["threads", "processes", "forked", "interpreters"])
 
 
 def processes(record: Record, model: str) -> Iterator[ProcessFacts]:
@@ -34,6 +34,7 @@ def test_nothing_asked_nothing_changed(model: str) -> None:
         assert process.allocator == ("mimalloc" if FREE_THREADED else "pymalloc")
         assert process.gc_enabled
         assert not process.debug
+        assert process.gc_frozen == (model == "forked")
         assert process.context_items == 0
         assert process.thread_inherit_context == process.context_aware_warnings == FREE_THREADED
 
@@ -112,7 +113,7 @@ def test_os_threads_are_counted() -> None:
     assert many == few + 3
 
 
-@pytest.mark.parametrize("model", ["processes", "interpreters"])
+@pytest.mark.parametrize("model", ["processes", "forked", "interpreters"])
 def test_os_threads_are_counted_once_per_process(model: str) -> None:
     """A sub-interpreter has none of its own: it would report those of its process."""
     host, *workers = (process.os_threads for process in processes(measured(cell(model)), model))

@@ -10,8 +10,8 @@ from tests.support.children import PATIENCE_S, finish, measured
 
 pytestmark = pytest.mark.slow
 
-MODELS = pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
-BOTH = pytest.mark.parametrize("model", ["threads", "processes"])
+MODELS = pytest.mark.parametrize("model", ["threads", "processes", "forked", "interpreters"])
+HANGING = pytest.mark.parametrize("model", ["threads", "processes", "forked"])
 
 # Fails in one of its methods, in worker 1 of 2.
 FRAGILE = """
@@ -72,6 +72,7 @@ ENDED_EARLY = "RuntimeError: the traffic ended before the worker was stopped"
         ("threads", "setup", "setup", "LookupError: no luck in setup"),
         ("threads", "run", "warm-up", "LookupError: no luck in run"),
         ("processes", "run", "warm-up", "LookupError: no luck in run"),
+        ("forked", "run", "warm-up", "LookupError: no luck in run"),
         ("interpreters", "run", "warm-up", "LookupError: no luck in run"),
         (
             "threads",
@@ -80,6 +81,7 @@ ENDED_EARLY = "RuntimeError: the traffic ended before the worker was stopped"
             "RuntimeError: the traffic ended before the worker was stopped",
         ),
         ("processes", "exit", "warm-up", "SystemExit: 3"),
+        ("forked", "exit", "warm-up", "SystemExit: 3"),
         ("interpreters", "teardown", "teardown", "LookupError: no luck in teardown"),
     ],
 )
@@ -99,7 +101,7 @@ def test_failed_import_is_recorded(
     cell = {"workload": theirs(FRAGILE), "model": model, "parameters": {"where": "load"}}
     failure = failed(cell, tmp_path)
     assert (failure.phase, failure.error) == ("import", "LookupError: no luck in load")
-    assert (failure.worker is None) == (model == "threads")  # there the host imports, once for all
+    assert (failure.worker is None) == (model in ("threads", "forked"))  # the host imports for all
 
 
 def test_callback_that_raises_is_an_error_of_its_worker(
@@ -128,7 +130,10 @@ def test_what_failed_first_is_the_failure(theirs: Callable[[str], str], tmp_path
     assert "teardown failed, too: AttributeError" in failure.traceback
 
 
-def test_worker_process_that_dies_is_named(theirs: Callable[[str], str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("model", ["processes", "forked"])
+def test_worker_process_that_dies_is_named(
+    theirs: Callable[[str], str], tmp_path: Path, model: str
+) -> None:
     workload = theirs(
         """
         @dataclass
@@ -137,7 +142,7 @@ def test_worker_process_that_dies_is_named(theirs: Callable[[str], str], tmp_pat
                 os.kill(os.getpid(), signal.SIGKILL) if worker.index else await worker.stopped()
         """
     )
-    failure = failed({"workload": workload, "model": "processes"}, tmp_path)
+    failure = failed({"workload": workload, "model": model}, tmp_path)
     assert failure.error == "ChannelClosedError: worker 1 ended without reporting why"
 
 
@@ -271,7 +276,7 @@ workers.host.hosting.Host._order = impatiently
 """
 
 
-@BOTH
+@HANGING
 def test_hung_worker_is_given_up_with_its_stack(
     theirs: Callable[[str], str], tmp_path: Path, model: str
 ) -> None:

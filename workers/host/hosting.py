@@ -20,7 +20,7 @@ from workers.host.record import record_of
 from workers.host.schedule import schedule
 from workers.readback.gil import GilWatch
 from workers.readback.process import Readback
-from workers.worker.session import GRACE_S, failure_of, load
+from workers.worker.session import GRACE_S, failure_of
 
 LEAD_S = 0.02  # between publishing an instant and the instant: every loop must have read it by then
 LOAD_LEAD_S = 0.15  # more, for a load generator: it passes them on, and begins 50 ms later
@@ -88,8 +88,7 @@ class Host:
 
     def _run(self) -> list[Message]:
         cell = self._cell
-        if cell.model == "threads":  # import once, here, before N threads would do it together
-            load(cell)
+        self._pool.prepare(cell, self._readback)
         self._readback.imported(
             collect=cell.gc, switches=cell.switches, threshold=cell.gc_threshold
         )

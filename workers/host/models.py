@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import os
 import signal
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
-from workers.worker.session import run_worker
+from workers.cell import Cell
+from workers.readback.process import Readback, os_threads
+from workers.worker.session import load, run_worker
 
 if TYPE_CHECKING:  # imported where they are used: both cost a child memory
-    import subprocess
     from concurrent import interpreters  # type: ignore[attr-defined]  # 3.14
 
 STACKS_S = 0.5  # for processes to write their stacks before they are killed
+POLL_S = 0.005  # between looks at whether a process has ended
+OPEN_FILES = "/proc/self/fd"
+STANDARD = 3  # standard streams: what every process has
+FORKS_ON_LINUX = (
+    "forked workers need Linux: Windows cannot fork, and on macOS system libraries run threads "
+    "that a forked process would lack"
+)
 
 
 class WorkerPool(Protocol):
     """Starts N workers, each with its end of a channel, and waits for them to end."""
+
+    def prepare(self, cell: Cell, readback: Readback) -> None:
+        """Do what comes before all workers, in the host, whose own state `readback` has.
+
+        Raises:
+            Exception: whatever the imports of the workload raise.
+        """
 
     def start(self, descriptors: list[int]) -> list[int]:
         """Start one worker per descriptor; return the ids of the processes started."""
@@ -40,6 +56,11 @@ class Threads:
 
     def __init__(self) -> None:
         self._threads: list[threading.Thread] = []
+
+    def prepare(self, cell: Cell, readback: Readback) -> None:
+        """Import once, before N threads would do it together."""
+        del readback
+        load(cell)
 
     def start(self, descriptors: list[int]) -> list[int]:
         """Start one thread per worker."""
@@ -64,15 +85,32 @@ class Threads:
             faulthandler.dump_traceback(all_threads=True)
 
 
+class Process(Protocol):
+    """A process that this one started: what pools need of `subprocess.Popen`."""
+
+    @property
+    def pid(self) -> int:
+        """Its id."""
+
+    def poll(self) -> int | None:
+        """Its exit code, and None while it runs."""
+
+    def send_signal(self, sig: int) -> None:
+        """Send a signal, unless it has ended."""
+
+
 class Processes:
     """Every worker is a fresh interpreter in its own process (not forked: it inherits nothing)."""
 
     def __init__(self) -> None:
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._processes: list[Process] = []
+
+    def prepare(self, cell: Cell, readback: Readback) -> None:
+        """Do nothing: each worker imports for itself."""
 
     def start(self, descriptors: list[int]) -> list[int]:
         """Start one process per worker; the arm's settings reach it by environment variables."""
-        import subprocess
+        import subprocess  # costs a child memory
 
         for descriptor in descriptors:
             command = [sys.executable, "-m", "workers", "--worker", str(descriptor)]
@@ -82,15 +120,11 @@ class Processes:
 
     def join(self, limit_s: float) -> None:
         """Wait for the processes; kill those that do not end in time."""
-        import subprocess
-
         deadline = time.monotonic() + limit_s
         for process in self._processes:
-            try:
-                process.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            while process.poll() is None and time.monotonic() < deadline:
+                time.sleep(POLL_S)
+            _kill(process)
 
     def end(self, *, stacks: bool) -> None:
         """Kill the processes; with `stacks`, each prints its own first (SIGUSR1), in turn."""
@@ -98,12 +132,99 @@ class Processes:
             if stacks:
                 process.send_signal(signal.SIGUSR1)
                 time.sleep(STACKS_S / len(self._processes))
-            process.kill()
-            process.wait()
+            _kill(process)
+
+
+def _kill(process: Process) -> None:
+    process.send_signal(signal.SIGKILL)
+    while process.poll() is None:
+        time.sleep(POLL_S)
+
+
+class Forked(Processes):
+    """Every worker is a process forked from this one after all imports, as pre-fork servers do.
+
+    Workers share the imported pages with this process and each other until one writes to them.
+    """
+
+    def prepare(self, cell: Cell, readback: Readback) -> None:
+        """Import once, for all workers; each goes on with a copy of the `readback`."""
+        self._readback = readback
+        before = _open_files()
+        load(cell)
+        self._of_imports = _open_files() - before
+
+    def start(self, descriptors: list[int]) -> list[int]:
+        """Fork one process per worker.
+
+        Raises:
+            RuntimeError: imports have started threads, which a forked process would not have.
+        """
+        if threads := (os_threads() or 1) - 1:
+            raise RuntimeError(too_many_threads(threads))
+        gc.freeze()  # so that no worker's collector writes to the pages that all share
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()  # what is left in a buffer would be written by each worker
+        for descriptor in descriptors:
+            pid = os.fork()
+            if not pid:
+                self._run(descriptor)
+            self._processes.append(_Child(pid))
+        for descriptor in descriptors:
+            os.close(descriptor)
+        return [process.pid for process in self._processes]
+
+    def _run(self, descriptor: int) -> NoReturn:
+        """Be a worker; never return to the host's code, of which this process has a copy."""
+        try:
+            # Ends of other workers' channels would keep those open when this host is gone.
+            for other in _open_files() - self._of_imports - {descriptor}:
+                os.close(other)
+            run_worker(descriptor, self._readback)
+            for stream in (sys.stdout, sys.stderr):
+                stream.flush()
+        finally:
+            os._exit(0)
+
+
+class _Child:
+    """A forked process; see `Process`."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self._code: int | None = None
+
+    def poll(self) -> int | None:
+        if self._code is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self._code = os.waitstatus_to_exitcode(status)
+        return self._code
+
+    def send_signal(self, sig: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, sig)
+
+
+def _open_files() -> set[int]:
+    """The open files of this process that are no standard streams, and not the listing's own."""
+    listed = [name for name in os.listdir(OPEN_FILES) if os.path.lexists(f"{OPEN_FILES}/{name}")]
+    return {int(name) for name in listed if int(name) >= STANDARD}
+
+
+def too_many_threads(count: int) -> str:
+    """Why a process with that many threads besides its first must not be forked."""
+    return (
+        f"imports start threads ({count}), which a forked process would not have: "
+        "use fresh processes, or start them in `setup`"
+    )
 
 
 class Interpreters(Threads):
     """Every worker is a sub-interpreter with its own GIL, in a thread of this process."""
+
+    def prepare(self, cell: Cell, readback: Readback) -> None:
+        """Do nothing: each worker imports for itself."""
 
     def start(self, descriptors: list[int]) -> list[int]:
         """Start one sub-interpreter per worker (CPython 3.14 or newer)."""
@@ -133,6 +254,7 @@ def _run_and_close(interpreter: interpreters.Interpreter, code: str) -> None:
 MODELS: dict[str, type[WorkerPool]] = {
     "threads": Threads,
     "processes": Processes,
+    "forked": Forked,
     "interpreters": Interpreters,
 }
 
@@ -145,4 +267,6 @@ def refusal(model: str) -> str | None:
         return "sub-interpreters need CPython 3.14 or newer (concurrent.interpreters)"
     if model == "processes" and sys.platform == "win32":
         return "not supported on Windows: a worker process must inherit a socket"
+    if model == "forked" and not sys.platform.startswith("linux"):
+        return FORKS_ON_LINUX
     return None

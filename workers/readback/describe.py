@@ -17,6 +17,7 @@ from workers.loops.registry import LOOPS, import_loop, loop_version
 from workers.readback.allocator import allocator
 from workers.readback.gil import gil_enabled
 from workers.readback.isolation import Isolation
+from workers.readback.process import os_threads
 from workers.readback.refusals import load_choices, refusals, uneven
 from workers.worker.registry import built_in, load_workload
 from workers.worker.workload import parameters_of
@@ -102,10 +103,12 @@ def _workload(
     path: str, loops: list[str], isolated: AbstractContextManager[Isolation | None]
 ) -> dict[str, Any]:
     try:
+        before = os_threads() or 0
         workload = load_workload(path)
         loaded = load_choices(workload)
+        threads = (os_threads() or 0) - before
         with isolated as isolation:
-            refused = refusals(path, workload, loops, loaded, isolation)
+            refused = refusals(path, workload, loops, loaded, isolation, threads)
         return {
             "path": path,
             "summary": (workload.__doc__ or "").strip().partition("\n")[0],

@@ -48,6 +48,7 @@ class Readback:
         self._gil_watch = watch_for_gil
         self._collections = Collections()
         self._switches = Switches({})
+        self._is_set = False
         self._gil: dict[str, bool] = {"started": gil_enabled()}
         self._opened = self._closed = (0, 0, 0)
         self._os_threads: int | None = None
@@ -57,12 +58,16 @@ class Readback:
     ) -> None:
         """Note the state after imports; set the collector and the switches as the arm says.
 
-        `threshold` is the collector's first one, in objects; None leaves it as it is.
+        `threshold` is the collector's first one, in objects; None leaves it as it is. A forked
+        worker, which has all that from its host, only notes its own state.
 
         Raises:
             ImportError: a switch names a module that cannot be imported.
         """
         self._gil["imported"] = gil_enabled()
+        if self._is_set:
+            return
+        self._is_set = True
         self._collections.install()
         if not collect:
             gc.disable()
@@ -79,7 +84,7 @@ class Readback:
         """Note the state as the window closes."""
         self._gil["closed"] = gil_enabled()
         self._closed = self._counters()
-        self._os_threads = _os_threads()
+        self._os_threads = os_threads()
 
     def _counters(self) -> tuple[int, int, int]:
         return self._collections.count, self._collections.pause_ns, time.process_time_ns()
@@ -99,6 +104,7 @@ class Readback:
             "gil": self._gil | {"enabled_by": self._gil_watch.enabled_by},
             "allocator": allocator() if whole_process else None,
             "gc_enabled": gc.isenabled(),
+            "gc_frozen": gc.get_freeze_count() > 0,
             "gc_threshold": gc.get_threshold()[0],
             "gc_collections": collections,
             "gc_pause_ns": pause_ns,
@@ -113,7 +119,8 @@ class Readback:
         }
 
 
-def _os_threads() -> int | None:
+def os_threads() -> int | None:
+    """How many threads this process has, those of libraries included; None if unknown."""
     try:
         return len(os.listdir("/proc/self/task"))
     except OSError:  # not Linux: blank

@@ -6,7 +6,7 @@ loaded, the others may still run.
 
 from typing import Any
 
-from workers.host.models import MODELS
+from workers.host.models import MODELS, too_many_threads
 from workers.readback.isolation import Isolation
 from workers.worker.workload import Workload, build, parameters_of, reason_against
 
@@ -40,10 +40,12 @@ def refusals(
     loops: list[str],
     loaded: Loaded,
     isolation: Isolation | None,
+    threads: int = 0,
 ) -> list[dict[str, Any]]:
     """List the models and loops that a workload cannot run under, and with which parameters.
 
-    `isolation` is a sub-interpreter to try it in; None if this Python has none.
+    `isolation` is a sub-interpreter to try it in; None if this Python has none. `threads` is how
+    many its imports have started.
     """
     isolated = loaded
     isolated_loops: dict[str, str | None] = {}
@@ -53,6 +55,8 @@ def refusals(
     found = []
     for model in MODELS:
         tried = isolated if model == "interpreters" else loaded
+        if model == "forked" and threads:
+            tried = {values: why or too_many_threads(threads) for values, why in loaded.items()}
         for loop in loops:
             of_loop = isolated_loops.get(loop) if model == "interpreters" else None
             answers = {

@@ -49,13 +49,17 @@ def load(cell: Cell) -> Workload:
     return workload
 
 
-def run_worker(descriptor: int) -> None:
-    """Run a worker's session, with orders from the channel behind `descriptor`."""
+def run_worker(descriptor: int, inherited: Readback | None = None) -> None:
+    """Run a worker's session, with orders from the channel behind `descriptor`.
+
+    `inherited` is a forked worker's copy of what the host noted of itself up to the fork.
+    """
     channel = Channel(socket.socket(fileno=descriptor))
     session = None
     try:
         assignment = channel.receive()
-        session = Session(channel, Cell(**assignment["cell"]), assignment["index"])
+        cell = Cell(**assignment["cell"])
+        session = Session(channel, cell, assignment["index"], inherited)
         channel.send({"is": "closed", "report": session.run()})
     except BaseException as error:
         phase, index = (session.phase, session.index) if session else ("start", None)
@@ -88,13 +92,16 @@ class Session:
     worker: Worker
     meter: Meter
 
-    def __init__(self, channel: Channel, cell: Cell, index: int) -> None:
+    def __init__(
+        self, channel: Channel, cell: Cell, index: int, inherited: Readback | None
+    ) -> None:
         self.phase = "import"
         self.index = index
         self.channel = channel
         self.cell = cell
-        self._readback: Readback | None = None
-        if cell.model != "threads":  # threads share the host's interpreter, which reads itself back
+        self._readback = inherited
+        # Threads share the host's interpreter, which reads itself back.
+        if inherited is None and cell.model != "threads":
             watch = GilWatch()
             watch.install()
             self._readback = Readback(watch)
@@ -188,7 +195,7 @@ class Session:
     def _read_back(self, *, debug: bool) -> dict[str, Any] | None:
         if self._readback is None:
             return None
-        return self._readback.result(debug=debug, whole_process=self.cell.model == "processes")
+        return self._readback.result(debug=debug, whole_process=self.cell.model != "interpreters")
 
 
 def _kind_of(workload: Workload) -> Message:

@@ -1,11 +1,15 @@
 """Threads and interpreters compared with processes at the same N: which to ship?
 
-The baseline is the best that people can have today: N processes on the faster of `3.14` and
-`3.14+mimalloc`, by median throughput at that N. If both are equally fast, noise decides which one
-is chosen, so the comparison errs in favour of processes, by less than the noise of a run.
+The baseline is the best that people can have today: N processes, fresh or forked, on the faster of
+`3.14` and `3.14+mimalloc`, by median throughput at that N. If several are equally fast, noise
+decides which one is chosen, so the comparison errs in favour of processes, by less than the noise
+of a run.
+
+Memory is compared with fresh processes and with forked ones: servers that load an application
+before they fork share its pages, and fresh processes have a copy each.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,15 +17,33 @@ from scaling.analysis.comparison.paired import Configuration, Measure, Paired
 from scaling.analysis.comparison.version_arms import VersionArms, version_arms
 from scaling.analysis.statistics.pending import Pending
 from scaling.analysis.statistics.verdict import COST, RATE, Hypothesis, RatioVerdict, hypothesis
+from scaling.base.vocabulary import PROCESSES
+
+
+class MemoryBaseline(NamedTuple):
+    """What memory is compared with: the fastest processes of one model, and which reading counts.
+
+    The `kind` is PSS, or RSS where either side has no PSS.
+    """
+
+    theirs: Configuration
+    kind: Measure
+
+
+class MemoryRatio(NamedTuple):
+    """Memory over that of processes of one model."""
+
+    over: MemoryBaseline
+    ratio: RatioVerdict
 
 
 @dataclass(frozen=True, slots=True)
 class BaselineRatio:
     """`ours` over `theirs`: each figure is ours divided by theirs, paired inside blocks.
 
-    `theirs` was the fastest of `among`. Memory is PSS over PSS, or RSS over RSS where either has no
-    PSS; `memory_kind` says which. The throughput of threads at the headline N is a primary
-    hypothesis of the study; all other ratios are exploratory.
+    `theirs` was the fastest of `among`. `memory` has a ratio for each model among those, fresh
+    processes first. The throughput of threads at the headline N is a primary hypothesis of the
+    study; all other ratios are exploratory.
     """
 
     ours: Configuration
@@ -29,8 +51,7 @@ class BaselineRatio:
     among: list[Configuration]
     throughput: RatioVerdict
     cpu_s_per_op: RatioVerdict
-    memory: RatioVerdict
-    memory_kind: Measure
+    memory: list[MemoryRatio]
 
     @property
     def workers(self) -> int:
@@ -44,7 +65,7 @@ class _Match(NamedTuple):
     ours: Configuration
     theirs: Configuration
     among: list[Configuration]
-    memory_kind: Measure
+    memory: list[MemoryBaseline]
 
 
 def baseline_ratios(runs: Paired) -> Pending[list[BaselineRatio]]:
@@ -62,8 +83,7 @@ def baseline_ratios(runs: Paired) -> Pending[list[BaselineRatio]]:
                 each.among,
                 throughput=next(verdicts),
                 cpu_s_per_op=next(verdicts),
-                memory=next(verdicts),
-                memory_kind=each.memory_kind,
+                memory=[MemoryRatio(over, next(verdicts)) for over in each.memory],
             )
             for each in matches
         ]
@@ -73,15 +93,19 @@ def baseline_ratios(runs: Paired) -> Pending[list[BaselineRatio]]:
 
 
 def _hypotheses(runs: Paired, match: _Match) -> Iterator[Hypothesis]:
-    """Throughput, CPU time, memory."""
-    measures: tuple[Measure, ...] = ("throughput", "cpu_s_per_op", match.memory_kind)
-    for measure in measures:
+    """Throughput, CPU time, memory over each model of processes."""
+    comparisons: list[tuple[Configuration, Measure]] = [
+        (match.theirs, "throughput"),
+        (match.theirs, "cpu_s_per_op"),
+        *match.memory,
+    ]
+    for theirs, measure in comparisons:
         is_rate = measure == "throughput"
         is_primary = (
             is_rate and match.ours.model == "threads" and match.ours.workers == runs.headline_n
         )
         yield hypothesis(
-            runs.ratios(match.ours, match.theirs, measure),
+            runs.ratios(match.ours, theirs, measure),
             runs.margin(measure),
             RATE if is_rate else COST,
             "primary" if is_primary else "exploratory",
@@ -95,12 +119,20 @@ def _matches(runs: Paired) -> Iterator[_Match]:
         for arm, model in ours:
             for n in runs.workers:
                 configuration = Configuration(arm, model, n)
-                among = _processes(runs, version, configuration)
+                among = _rivals(runs, version, configuration)
                 theirs = runs.fastest(among)
                 if theirs is not None and runs.measured([configuration]):
-                    yield _Match(
-                        configuration, theirs, among, runs.memory_kind(configuration, theirs)
-                    )
+                    memory = list(_memory_baselines(runs, configuration, among))
+                    yield _Match(configuration, theirs, among, memory)
+
+
+def _memory_baselines(
+    runs: Paired, ours: Configuration, among: list[Configuration]
+) -> Iterator[MemoryBaseline]:
+    for model in PROCESSES:
+        theirs = runs.fastest(each for each in among if each.model == model)
+        if theirs is not None:
+            yield MemoryBaseline(theirs, runs.memory_kind(ours, theirs))
 
 
 def ceiling(runs: Paired) -> list[Configuration]:
@@ -108,15 +140,18 @@ def ceiling(runs: Paired) -> list[Configuration]:
     found = []
     with_gil = [arm for version in version_arms(runs.arms) for arm in version.with_gil]
     for n in runs.workers:
-        usual = runs.fastest(Configuration(arm, "processes", n) for arm in with_gil)
-        configuration = usual or runs.fastest(
-            Configuration(arm, "processes", n) for arm in runs.arms
-        )
+        usual = runs.fastest(_processes(with_gil, n))
+        configuration = usual or runs.fastest(_processes(runs.arms, n))
         found += [configuration] if configuration else []
     return found
 
 
-def _processes(runs: Paired, version: VersionArms, ours: Configuration) -> list[Configuration]:
+def _rivals(runs: Paired, version: VersionArms, ours: Configuration) -> list[Configuration]:
     """The processes of which the fastest is the baseline of a configuration."""
-    usual = runs.measured(Configuration(arm, "processes", ours.workers) for arm in version.with_gil)
-    return usual or runs.measured([Configuration(ours.arm, "processes", ours.workers)])
+    usual = runs.measured(_processes(version.with_gil, ours.workers))
+    return usual or runs.measured(_processes([ours.arm], ours.workers))
+
+
+def _processes(arms: Iterable[str], n: int) -> list[Configuration]:
+    """N processes, fresh and forked, on each arm."""
+    return [Configuration(arm, model, n) for arm in arms for model in PROCESSES]

@@ -13,6 +13,7 @@ from scaling.analysis.comparison.paired import Configuration, Paired
 from scaling.analysis.comparison.version_arms import VersionArms, version_arms
 from scaling.analysis.statistics.pending import Pending
 from scaling.analysis.statistics.verdict import RatioVerdict, hypothesis
+from scaling.base.vocabulary import PROCESSES
 
 type Outcome = Literal["reached", "never", "inconclusive"]
 
@@ -61,7 +62,7 @@ def break_evens(runs: Paired) -> Pending[list[BreakEven]]:
 
 
 def _break_even(runs: Paired, version: VersionArms) -> Pending[BreakEven] | None:
-    models = ("threads", "processes")
+    models = ("threads", *PROCESSES)
     among = runs.measured(
         Configuration(arm, model, 1) for arm in version.with_gil for model in models
     )

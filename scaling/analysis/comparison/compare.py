@@ -83,7 +83,8 @@ class Compared:
             configurations = each.ours, each.theirs
             yield Ratio("over processes", "throughput", *configurations, each.throughput)
             yield Ratio("over processes", "cpu_s_per_op", *configurations, each.cpu_s_per_op)
-            yield Ratio("over processes", "memory", *configurations, each.memory, each.memory_kind)
+            for (theirs, kind), memory in each.memory:
+                yield Ratio("over processes", "memory", each.ours, theirs, memory, kind)
         for found in self.break_evens:
             for n, ratio in found.ratios.items():
                 threads = Configuration(found.arm, "threads", n)

@@ -6,6 +6,7 @@ import numpy as np
 
 from scaling.analysis.arrays import Floats, Integers
 from scaling.analysis.statistics.estimate import Estimate, median
+from scaling.base.vocabulary import PROCESSES
 
 MIB = 1024.0 * 1024.0
 
@@ -13,9 +14,10 @@ MIB = 1024.0 * 1024.0
 def kind_and_bytes(model: str, grid: Callable[[str], Floats]) -> tuple[str, Floats]:
     """Which reading is the memory of a curve, and its values; `grid` gives a column, blocks × N.
 
-    RSS; for processes PSS where it is known, since they share pages that RSS counts for each.
+    RSS; for processes, fresh or forked, PSS where it is known, since they share pages that RSS
+    counts for each.
     """
-    if model == "processes":
+    if model in PROCESSES:
         pss = grid("pss_bytes")
         if np.isfinite(pss).any():
             return "PSS", pss

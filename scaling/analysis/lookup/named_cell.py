@@ -17,7 +17,7 @@ from scaling.analysis.table.groups import originals
 from scaling.base import formats
 from scaling.base.errors import UsageError
 from scaling.base.suggest import unknown
-from scaling.base.vocabulary import WORKER
+from scaling.base.vocabulary import WORKER, WORKERS
 from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
 
 PLACE = ["workload", "arm", "loop", "model", "sizing", "parameters"]  # what a curve's runs share
@@ -85,7 +85,8 @@ class NamedCell:
         """`1 thread`, `2 processes`; without an N the model alone."""
         if self.workers == 1:
             return f"1 {WORKER.get(self.model, self.model)}"
-        return self.model if self.workers is None else f"{self.workers:,} {self.model}"
+        several = WORKERS.get(self.model, self.model)
+        return several if self.workers is None else f"{self.workers:,} {several}"
 
 
 def named(cell: Mapping[str, object]) -> NamedCell:

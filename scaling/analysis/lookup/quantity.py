@@ -18,6 +18,7 @@ from scaling.analysis.table.columns import MEASURES
 from scaling.analysis.table.own_figures import readable, unit_of
 from scaling.base.errors import UsageError
 from scaling.base.suggest import nearest
+from scaling.base.vocabulary import PROCESSES
 
 type Runs = pd.DataFrame  # rows of a frame
 type Grid = pd.DataFrame  # blocks × N
@@ -121,7 +122,7 @@ def _slope(grid: Grid, workers: int | None) -> ByBlock:
 
 
 def _memory(measure: str, curves: Sequence[Runs]) -> Quantity:
-    processes = any((runs["model"] == "processes").any() for runs in curves)
+    processes = any(runs["model"].isin(PROCESSES).any() for runs in curves)
     known = all(runs.loc[runs["valid"], "pss_bytes"].notna().any() for runs in curves)
     kind: Noise = "PSS" if processes and known else "RSS"
     read = _column(NOISY[kind], 1 / MIB)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 
 from scaling.analysis.validity.finding import Batch, Expectation, Finding, Found, processes
+from scaling.base.vocabulary import WORKERS
 from scaling.journal.record import ProcessFacts, PythonFacts, ReadBack, RunLine, WorkerRecord
 
 # Facts about its build that a process reports, by what they are called in a message.
@@ -141,9 +142,12 @@ def _other_workers(run: RunLine) -> str | None:
     for worker in workers:
         shares = worker.process is None
         if shares and cell.model != "threads":
-            return f"worker {worker.index} did not report its process, which {cell.model} have"
+            have = f"{WORKERS.get(cell.model, cell.model)} have"
+            return f"worker {worker.index} did not report its process, which {have}"
         if not shares and cell.model == "threads":
             return f"worker {worker.index} had a process of its own, the cell asks for threads"
+        if cell.model == "forked" and worker.process and not worker.process.gc_frozen:
+            return f"worker {worker.index} was not forked after gc.freeze(), the cell asks for that"
     return None
 
 

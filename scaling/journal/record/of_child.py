@@ -61,6 +61,7 @@ class ProcessFacts(msgspec.Struct, frozen=True, kw_only=True):
     gil: GilStates = GilStates()
     allocator: str | None = None
     gc_enabled: bool | None = None
+    gc_frozen: bool | None = None
     gc_threshold: int | None = None
     gc_collections: int | None = None
     gc_pause_ns: int | None = None

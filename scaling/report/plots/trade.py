@@ -11,6 +11,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from scaling.analysis.curves.curve import Curve
+from scaling.base import formats
 from scaling.report.plots.memory import axis_label
 from scaling.report.plots.panel import HEAD_ROOM, highest, short
 from scaling.report.plots.plot import Plot, columns_table
@@ -19,7 +20,6 @@ from scaling.report.plots.style import BAND_ALPHA, INK, line, marker_style
 from scaling.report.plots.subject import Subject
 
 MOST_IN_A_ROW = 2
-ONE_ARM = "processes and interpreters: the fastest arm only"
 ROOM = (8.0, 11.0)  # pixels of the drawing that an N takes
 
 
@@ -28,7 +28,7 @@ def draw(subject: Subject) -> Sheet:
     loops = subject.loops
     layout = Layout(len(loops), min(len(loops), MOST_IN_A_ROW), panel_in=3.4)
     curves = _worth_showing(subject)
-    note = [Line2D([], [], ls="", label=ONE_ARM)] if subject.is_crowded else []
+    note = [Line2D([], [], ls="", label=_one_arm(subject))] if subject.is_crowded else []
     sheet = subject.sheet(
         "throughput against memory, N at the points",
         "",
@@ -62,6 +62,12 @@ def draw(subject: Subject) -> Sheet:
 def is_there(subject: Subject) -> bool:
     """Whether there is more than one way to choose from, and their memory is known."""
     return any(len(subject.on(loop)) > 1 for loop in subject.loops) and subject.has("memory")
+
+
+def _one_arm(subject: Subject) -> str:
+    """`processes and interpreters: the fastest arm only`."""
+    others = formats.listed(model for model in subject.models if model != "threads")
+    return f"{others}: the fastest arm only"
 
 
 def _worth_showing(subject: Subject) -> list[Curve]:

@@ -22,7 +22,9 @@ def margins(compared: Compared) -> list[str]:
         measured["cpu_s_per_op"] = "CPU time"
     if compared.baseline_ratios:
         measured |= {
-            each.memory_kind: f"memory ({each.memory_kind})" for each in compared.baseline_ratios
+            memory.over.kind: f"memory ({memory.over.kind})"
+            for each in compared.baseline_ratios
+            for memory in each.memory
         }
     used = [f"±{formats.percent(runs.margin(each))} in {noun}" for each, noun in measured.items()]
     known = not math.isnan(runs.floor.of(runs.curves[0].key.workload))

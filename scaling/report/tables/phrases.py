@@ -2,7 +2,7 @@
 
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
-from scaling.base.vocabulary import WORKER
+from scaling.base.vocabulary import WORKER, WORKERS
 
 
 def ratios_note(values: list[Estimate], made: str = "ratios paired inside blocks") -> str:
@@ -25,7 +25,8 @@ def named(of: Configuration) -> str:
 
 def workers(of: Configuration) -> str:
     """`1 thread`, `2 processes`."""
-    return f"{of.workers} {worker_noun(of.model) if of.workers == 1 else of.model}"
+    noun = worker_noun(of.model) if of.workers == 1 else WORKERS.get(of.model, of.model)
+    return f"{of.workers} {noun}"
 
 
 def worker_noun(model: str) -> str:

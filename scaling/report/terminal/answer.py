@@ -13,9 +13,12 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from scaling.analysis.results import StudyResults
+from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.base.console import say
+from scaling.base.vocabulary import WORKERS
 from scaling.report.tables.few_cores import bound_text, bounds
+from scaling.report.tables.findings import times
 from scaling.report.tables.headline import NOTHING, Headline, headlines, other_ratios
 from scaling.report.tables.margins import spread_text
 from scaling.report.tables.measures import curve_name
@@ -92,7 +95,9 @@ class Answer:
         room = self._most - len(lines) - len(trust)
         if len(curve) >= room:
             curve = []
-        memory = _wrapped(_memory(found), width, min(MOST_MEMORY, room - len(curve)))
+        memory: list[str] = []
+        for text in (_memory(found), _over_each_kind(found)):
+            memory += _wrapped(text, width, min(MOST_MEMORY, room - len(curve) - len(memory)))
         return [*lines, *memory, *trust, *curve]
 
 
@@ -138,6 +143,27 @@ def _memory(found: list[Headline]) -> str:
     kinds = "/".join(dict.fromkeys(curve.memory_kind for _, curve in curves))
     amounts = ", ".join(f"{name} {curve.slope!s}" for name, curve in curves)
     return f"MiB ({kinds}) per extra {nouns}: {amounts}."
+
+
+def _over_each_kind(found: list[Headline]) -> str:
+    """`Memory of threads over processes and over forked processes, N = 2: echo · asyncio 0.61×
+    (0.60–0.62) and 1.2× (1.1–1.3).`; empty where a study does not have both.
+    """
+    both = [(each.name, one) for each in found for one in each.processes if len(one.memory) > 1]
+    if not both:
+        return ""
+    _, first = both[0]
+    kinds = " and ".join(f"over {WORKERS[each.over.theirs.model]}" for each in first.memory)
+    amounts = ", ".join(
+        f"{name} {' and '.join(_with_bounds(each.ratio) for each in one.memory)}"
+        for name, one in both
+    )
+    ns = formats.listed(dict.fromkeys(one.workers for _, one in both))
+    return f"Memory of {WORKERS[first.ours.model]} {kinds}, N = {ns}: {amounts}."
+
+
+def _with_bounds(ratio: RatioVerdict) -> str:
+    return f"{times(ratio)} ({ratio.bounds})" if ratio.bounds else times(ratio)
 
 
 def _curve(headline: Headline, width: int) -> Iterator[str]:

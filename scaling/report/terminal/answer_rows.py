@@ -8,6 +8,7 @@ from rich.cells import cell_len, set_cell_size
 
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
+from scaling.base.vocabulary import WORKERS
 from scaling.report.tables.findings import bounds_heading, times, verdict_text
 from scaling.report.tables.headline import Headline, Other
 
@@ -84,7 +85,8 @@ def _gains(found: Sequence[Headline]) -> Iterator[Row]:
 def _processes(found: Sequence[Headline]) -> Iterator[Row]:
     for each in found:
         for ratio in each.processes:
-            group = f"N {ratio.ours.model} over N {ratio.theirs.model} with the GIL"
+            theirs = WORKERS.get(ratio.theirs.model, ratio.theirs.model)
+            group = f"N {ratio.ours.model} over N {theirs} with the GIL"
             yield Row(group, each.name, str(ratio.workers), ratio.throughput)
     for each in found:
         for ratio in each.processes if each.is_served else ():

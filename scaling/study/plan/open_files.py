@@ -5,10 +5,10 @@ would fail during the run with "too many open files".
 """
 
 from scaling.base.formats import plural
+from scaling.base.vocabulary import PROCESSES
 from scaling.journal.record import Cell, WorkloadFacts
 from scaling.study.services import SERVICES
 
-OWN_PROCESS = ("processes", "forked")  # models in which each worker has one
 PROCESS = 50  # of any process: standard streams, lines to driver and host, what an import has open
 WORKER = 12  # of one by itself: selector, wake-up pair, ends of its line, listener, a connection
 
@@ -20,7 +20,7 @@ def open_files_needed(facts: WorkloadFacts, cell: Cell, in_flight: int | None) -
     process; a service has the other ends of the connections of all workers that it serves, a load
     generator of all there are.
     """
-    together = cell.workers if facts.served or cell.model not in OWN_PROCESS else 1
+    together = cell.workers if facts.served or cell.model not in PROCESSES else 1
     for name in facts.services:
         if name in SERVICES:
             together = max(together, min(cell.workers, SERVICES[name].workers_each))

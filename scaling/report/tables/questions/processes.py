@@ -1,10 +1,14 @@
-"""Threads and interpreters over as many processes with the GIL: work, CPU time, memory."""
+"""Threads and interpreters over as many processes with the GIL: work, CPU time, memory.
+
+Memory is compared with fresh processes and with forked ones, where a study has both.
+"""
 
 from collections.abc import Iterator
 
 from scaling.analysis.comparison.baseline import BaselineRatio
 from scaling.analysis.comparison.compare import Compared
 from scaling.base import formats
+from scaling.base.vocabulary import PROCESSES
 from scaling.journal.record import StudyLine
 from scaling.report.tables.findings import Finding
 from scaling.report.tables.grid import Cell, Grid
@@ -17,6 +21,8 @@ def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
     found = compared.baseline_ratios
     if not found:
         return []
+    memories = [{one.over.theirs.model: one.ratio for one in each.memory} for each in found]
+    models = [model for model in PROCESSES if any(model in each for each in memories)]
     rows: list[list[Cell]] = [
         [
             str(each.workers),
@@ -24,13 +30,14 @@ def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
             stacked(each.theirs),
             each.throughput,
             each.cpu_s_per_op,
-            each.memory,
+            *(memory.get(model, formats.BLANK) for model in models),
         ]
-        for each in found
+        for each, memory in zip(found, memories, strict=True)
     ]
-    kinds = {f"{each.memory_kind} over {each.memory_kind}" for each in found}
+    kinds = {f"{one.over.kind} over {one.over.kind}" for each in found for one in each.memory}
     note = f"Memory is {' or '.join(sorted(kinds))}. Of several arms, the baseline is the fastest."
-    headings = ["N", "ours", "over", "throughput", "CPU per op", "memory"]
+    of_memory = [f"memory over {model}" for model in models] if len(models) > 1 else ["memory"]
+    headings = ["N", "ours", "over", "throughput", "CPU per op", *of_memory]
     return [Grid("Over as many processes", headings, rows, words=3, note=note)]
 
 
@@ -57,11 +64,14 @@ def _chosen(each: BaselineRatio, others: list[BaselineRatio]) -> str:
 
 
 def _of_one(each: BaselineRatio, chosen: str) -> Iterator[Finding]:
-    better = f" (the better of {' and '.join(one.arm for one in each.among)})"
-    over = f"{named(each.theirs)}{better if len(each.among) > 1 else ''}"
+    has_both = len(each.memory) > 1
+    others = [stacked(one).replace("\n", " ") if has_both else one.arm for one in each.among]
+    better = f" (the better of {formats.listed(others)})" if len(others) > 1 else ""
+    over = f"{named(each.theirs)}{better}"
     yield Finding(f"{named(each.ours)} over {over}", each.throughput, chosen)
     yield Finding("… CPU time per operation", each.cpu_s_per_op)
-    yield Finding(f"… memory ({each.memory_kind})", each.memory)
+    for (theirs, kind), ratio in each.memory:
+        yield Finding(f"… memory ({kind}){f' over {named(theirs)}' if has_both else ''}", ratio)
 
 
 QUESTION = Question("processes", _grids, _findings)
