@@ -102,6 +102,7 @@ def test_strong_sizing_has_the_same_files_open_at_every_number_of_workers() -> N
         (PAIRS, "threads", 8, 8),
         (PAIRS, "interpreters", 8, 8),
         (PAIRS, "processes", 8, 1),
+        (PAIRS, "forked", 8, 1),
         (SERVED, "threads", 8, 8),
         (SERVED, "processes", 8, EACH),  # a process of the helper's serves so many workers
         (SERVED, "processes", 2, 2),

@@ -26,14 +26,14 @@ type Play = Callable[[Channel], None]
 
 # What a worker sends, and the phase in which the host then waits for it.
 WINDOWED: Script = (
-    ("import", {"is": "imported", "finite": False}),
+    ("import", {"is": "imported", "finite": False, "served": None}),
     ("setup", {"is": "ready"}),
     ("window", {"is": "measured"}),
     ("stop", {"is": "report", "report": {"index": 1}}),
     ("closing", {"is": "closed", "report": {"pending_tasks": 0}}),
 )
 FINITE: Script = (
-    ("import", {"is": "imported", "finite": True}),
+    ("import", {"is": "imported", "finite": True, "served": None}),
     ("setup", {"is": "ready"}),
     ("work", {"is": "measured", "finished_ns": 7}),
     *WINDOWED[3:],
