@@ -14,7 +14,7 @@ from scaling.run.time_left import Left
 from scaling.study.combine import study_from
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
-from scaling.study.plan.order import NESTED, SHUFFLED, PlannedRun, in_blocks
+from scaling.study.plan.order import NESTED, ORDER, SHUFFLED, PlannedRun, in_blocks
 from tests.support.descriptions import description
 from tests.support.fabricate import Made, study_line, with_
 
@@ -160,21 +160,24 @@ def test_failed_runs_are_reported_and_do_not_stop_the_study(plan: Plan, tmp_path
 
 
 def test_a_journal_is_resumed_in_the_order_that_it_was_begun_in(plan: Plan) -> None:
-    """Journals from before there were two orders name none: theirs is the first."""
-    old, new = study_line(Made()), with_(study_line(Made()), order=NESTED)
-    assert [run.cell for run in plan.in_order_of(new).runs] == [run.cell for run in plan.runs]
-    shuffled = [run.cell for run in plan.in_order_of(old).runs]
-    assert shuffled == [
-        run.cell for run in in_blocks(plan.every_cell, 2, plan.study.seed, SHUFFLED)
-    ]
-    assert shuffled != [run.cell for run in plan.runs]
+    """Journals from before there were several orders name none: theirs is the first."""
+    found = {}
+    for order, begun in {
+        SHUFFLED: study_line(Made()),
+        NESTED: with_(study_line(Made()), order=NESTED),
+        ORDER: with_(study_line(Made()), order=ORDER),
+    }.items():
+        found[order] = plan.in_order_of(begun).runs
+        assert found[order] == list(in_blocks(plan.every_cell, 2, plan.study.seed, order))
+    assert found[ORDER] == plan.runs
+    assert found[SHUFFLED] != found[NESTED] != found[ORDER]
 
 
 def test_a_journal_in_an_order_of_a_newer_version_is_not_resumed(plan: Plan) -> None:
-    newer = with_(study_line(Made()), order=NESTED + 1)
-    words = r"newer scaling \(order of runs 3, this one knows up to 2\)\. Upgrade"
+    newer = with_(study_line(Made()), order=ORDER + 1)
+    words = r"newer scaling \(order of runs 4, this one knows up to 3\)\. Upgrade"
     with pytest.raises(UsageError, match=words) as caught:
         plan.in_order_of(newer)
     assert caught.value.exit_code == 2
     with pytest.raises(UsageError, match=words):
-        list(in_blocks(plan.every_cell, 1, plan.study.seed, NESTED + 1))
+        list(in_blocks(plan.every_cell, 1, plan.study.seed, ORDER + 1))

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from scaling.study.plan.order import NESTED, SHUFFLED
+from scaling.study.plan.order import ORDER, SHUFFLED
 from scaling.study.presets import FEWEST_FOR_INTERVAL, PRESETS
 from tests.support.noise import AFTER, BEFORE, Noise, gained, half_widths
 
@@ -40,4 +40,4 @@ def test_neighbours_share_what_the_machine_does() -> None:
 def test_smoke_is_the_design_that_was_simulated() -> None:
     assert PRESETS["smoke"].window_s == AFTER.window_s
     assert PRESETS["smoke"].blocks >= FEWEST_FOR_INTERVAL
-    assert (BEFORE.order, AFTER.order) == (SHUFFLED, NESTED)
+    assert (BEFORE.order, AFTER.order) == (SHUFFLED, ORDER)

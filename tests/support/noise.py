@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from msgspec.structs import replace
 
 from scaling.analysis.statistics.estimate import median
+from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell
-from scaling.study.plan.order import NESTED, SHUFFLED, one_block
+from scaling.study.plan.order import ORDER, SHUFFLED, PlannedRun, one_block
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,15 @@ class Design:
     warmup_s: float
     order: int
 
+    @property
+    def run_s(self) -> float:
+        """Of a whole run."""
+        return self.window_s + self.warmup_s + START_S
+
 
 START_S = 0.27  # to start and close a child, on average
 BEFORE = Design(2.0, 0.3, SHUFFLED)
-AFTER = Design(0.4, 0.1, NESTED)
+AFTER = Design(0.4, 0.1, ORDER)
 
 
 def scale_cells() -> list[Cell]:
@@ -62,19 +69,54 @@ def scale_cells() -> list[Cell]:
     return found
 
 
+def compare_cells() -> list[Cell]:
+    """Cells as those of the study `compare`: eight stand at each N, and there is an A/A pair."""
+    found = [
+        Cell(workload="echo", loop="asyncio", arm=arm, model=model, workers=n)
+        for n in (1, 2, 4)
+        for arm in ("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t")
+        for model in ("threads", "processes")
+    ]
+    return [*found, replace(found[8], twin=True)]
+
+
+def simulated(
+    cells: Sequence[Cell], blocks: int, design: Design, noise: Noise, seed: int
+) -> list[tuple[PlannedRun, float]]:
+    """Every run of so many blocks in its order, with its log throughput in %."""
+    rng = np.random.default_rng(seed)
+    runs = [run for block in range(blocks) for run in one_block(cells, block, seed, design.order)]
+    values = _machine(len(runs), design.run_s, noise, rng)
+    own = noise.process + noise.inside * design.window_s**-noise.fading
+    values += rng.normal(0, np.sqrt(own), len(runs))
+    return list(zip(runs, values.tolist(), strict=True))
+
+
+def scatters(
+    cells: Sequence[Cell], blocks: int, design: Design, noise: Noise, seed: int
+) -> tuple[float, float]:
+    """How much a log ratio varies over blocks, root mean square in %: of an A/A pair, of a gain.
+
+    Gains are of N = 2 over 1.
+    """
+    runs = simulated(cells, blocks, design, noise, seed)
+    values = {(run.block, cell_key(run.cell)): value for run, value in runs}
+    pairs, gains = [], []
+    for (block, _, cell), value in runs:
+        if cell.twin:
+            pairs.append(value - values[block, cell_key(replace(cell, twin=False))])
+        elif cell.workers == 2:
+            gains.append(value - values[block, cell_key(replace(cell, workers=1))])
+    return _root_mean_square(pairs), _root_mean_square(gains)
+
+
 def half_widths(design: Design, budget_s: float, noise: Noise, seed: int) -> list[float]:
     """Relative half-widths of the twelve gains of the network workloads, after `budget_s`."""
-    rng = np.random.default_rng(seed)
     cells = scale_cells()
-    run_s = design.window_s + design.warmup_s + START_S
-    blocks = int(budget_s / run_s / len(cells))
-    order = [run for block in range(blocks) for run in one_block(cells, block, seed, design.order)]
-    values = _machine(len(order), run_s, noise, rng)
-    own = noise.process + noise.inside * design.window_s**-noise.fading
-    values += rng.normal(0, np.sqrt(own), len(order))
+    blocks = int(budget_s / design.run_s / len(cells))
     by_run = {
         (run.block, run.cell.workload, run.cell.loop, run.cell.workers): value
-        for run, value in zip(order, values, strict=True)
+        for run, value in simulated(cells, blocks, design, noise, seed)
         if not run.cell.twin
     }
     return [
@@ -107,6 +149,10 @@ def _machine(runs: int, run_s: float, noise: Noise, rng: np.random.Generator) ->
     for place in range(1, runs):
         found[place] = kept * found[place - 1] + np.sqrt(1 - kept**2) * steps[place]
     return found
+
+
+def _root_mean_square(values: Sequence[float]) -> float:
+    return float(np.sqrt(np.mean(np.square(values))))
 
 
 def _half_width(percents: Sequence[float]) -> float:
