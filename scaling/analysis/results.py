@@ -68,7 +68,7 @@ class StudyResults:
     @cached_property
     def paired(self) -> list[Paired]:
         """Runs by block and configuration, for each section and loop."""
-        return pair(self.frame, self.sections, self.floor)
+        return pair(self.frame, self.study, self.sections, self.floor)
 
     @cached_property
     def judged(self) -> list[Compared]:

@@ -1,4 +1,4 @@
-"""The names of models and sizings, in the order in which they are listed."""
+"""The names of models, sizings and questions, in the order in which they are listed."""
 
 from collections.abc import Mapping
 
@@ -20,3 +20,8 @@ SIZINGS: Mapping[str, str] = {
     "weak": "the same work in flight for each worker",
     "strong": "the same work in flight in total",
 }
+
+# Kinds of ratio that a study can name as its primary questions, as comparison.csv calls them; those
+# of a study that names none.
+QUESTIONS = ("gain", "headline", "over processes", "version", "setting", "loop", "runtime")
+PRIMARY_QUESTIONS = ("gain", "over processes")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, get_type_hints
 
 import msgspec
 
-from scaling.base.vocabulary import MODELS, SIZINGS
+from scaling.base.vocabulary import MODELS, PRIMARY_QUESTIONS, QUESTIONS, SIZINGS
 from scaling.study import kinds
 from scaling.study.kinds import Kind
 from scaling.study.parameters import Override
@@ -173,6 +173,13 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
             flag="--pin",
         ),
     ] = False
+    primary: Annotated[
+        tuple[str, ...] | None,
+        Option(
+            kinds.some_of(QUESTIONS, "question"),
+            f"Questions whose headline ratios are primary ({', '.join(PRIMARY_QUESTIONS)}).",
+        ),
+    ] = None
     preset: Annotated[
         str,
         Option(
@@ -248,6 +255,8 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
         """The study as the journal keeps it: plain values, without what is gone once settled."""
         document: dict[str, Any] = msgspec.to_builtins(self)
         del document["source"], document["overrides"]
+        if self.primary is None:  # journals from before there was the option are the same study
+            del document["primary"]
         return document
 
 

@@ -101,14 +101,14 @@ def _hypotheses(runs: Paired, match: _Match) -> Iterator[Hypothesis]:
     ]
     for theirs, measure in comparisons:
         is_rate = measure == "throughput"
-        is_primary = (
+        is_headline = (
             is_rate and match.ours.model == "threads" and match.ours.workers == runs.headline_n
         )
         yield hypothesis(
             runs.ratios(match.ours, theirs, measure),
             runs.margin(measure),
             RATE if is_rate else COST,
-            "primary" if is_primary else "exploratory",
+            runs.family("over processes", is_headline=is_headline),
         )
 
 

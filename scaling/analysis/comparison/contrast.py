@@ -26,11 +26,22 @@ class Contrast:
     cpu_s_per_op: RatioVerdict
 
 
-def contrasts(runs: Paired, pairs: Pairs) -> Pending[list[Contrast]]:
-    """Each pair of which both sides were measured."""
+def contrasts(runs: Paired, question: str, pairs: Pairs) -> Pending[list[Contrast]]:
+    """Each pair of which both sides were measured: the answers to that question.
+
+    Where it is a primary one, the throughput at the headline N is.
+    """
     measured = [pair for pair in pairs if len(runs.measured(pair)) == len(pair)]
     hypotheses = [
-        hypothesis(runs.ratios(*pair, measure), runs.margin(measure), direction, "exploratory")
+        hypothesis(
+            runs.ratios(*pair, measure),
+            runs.margin(measure),
+            direction,
+            runs.family(
+                question,
+                is_headline=direction == RATE and pair[0].workers == runs.headline_n,
+            ),
+        )
         for pair in measured
         for measure, direction in MEASURES
     ]
@@ -53,6 +64,7 @@ def settings(runs: Paired) -> Pending[list[Contrast]]:
     arms = [arm for arm in runs.arms if "+" in arm and arm not in rungs]
     return contrasts(
         runs,
+        "setting",
         (
             (Configuration(arm, model, n), Configuration(arm.rpartition("+")[0], model, n))
             for arm, model, n in product(arms, runs.models, runs.workers)
@@ -68,7 +80,7 @@ def versions(runs: Paired) -> Pending[list[Contrast]]:
     Both have the same model and N. What else two builds differ in (another compiler, PGO) is in
     the ratio, too, and must be shown beside it (`scaling.analysis.comparison.build_differences`).
     """
-    return contrasts(runs, _version_pairs(runs))
+    return contrasts(runs, "version", _version_pairs(runs))
 
 
 def _version_pairs(runs: Paired) -> Iterator[tuple[Configuration, Configuration]]:

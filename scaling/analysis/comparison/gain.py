@@ -15,13 +15,14 @@ from scaling.analysis.table.groups import Key
 class Gain:
     """`throughput` of N workers over that of one; `of` and `over` are the two configurations.
 
-    The headline gain of each curve that the study is about is a primary hypothesis of it; all other
-    gains are exploratory.
+    `is_headline`: it is the headline gain of a curve that the study is about. These are primary
+    hypotheses of the study unless it names other ones; all other gains are exploratory.
     """
 
     key: Key
     of: Configuration
     over: Configuration
+    is_headline: bool
     throughput: RatioVerdict
 
     @property
@@ -29,27 +30,26 @@ class Gain:
         """N."""
         return self.of.workers
 
-    @property
-    def is_headline(self) -> bool:
-        """Whether it is the headline gain of a curve that the study is about."""
-        return self.throughput.verdict.family == "primary"
-
 
 def gains(runs: Paired) -> Pending[list[Gain]]:
     """One for every curve with a run at N = 1, and every N above it."""
     margin = runs.margin("throughput")
-    primary = {(curve.key, curve.headline_n) for curve in _subjects(runs)}
+    headlines = {(curve.key, curve.headline_n) for curve in _subjects(runs)}
     found = []
     for curve in runs.curves:
         one, *others = (Configuration(curve.key.arm, curve.key.model, n) for n in curve.workers)
-        found += [(curve.key, each, one) for each in others if one.workers == 1]
+        found += [
+            (curve.key, each, one, (curve.key, each.workers) in headlines)
+            for each in others
+            if one.workers == 1
+        ]
     hypotheses = [
         hypothesis(
             runs.ratios(of, over, "throughput"),
             margin,
-            family="primary" if (key, of.workers) in primary else "exploratory",
+            family=runs.family("gain", is_headline=is_headline),
         )
-        for key, of, over in found
+        for _, of, over, is_headline in found
     ]
 
     def complete(verdicts: Iterator[RatioVerdict]) -> list[Gain]:

@@ -18,6 +18,7 @@ import numpy as np
 from scaling.analysis.arrays import Floats
 from scaling.analysis.comparison.paired import Configuration, Paired
 from scaling.analysis.comparison.version_arms import VersionArms, version_arms
+from scaling.analysis.statistics.families import Family
 from scaling.analysis.statistics.pending import Pending
 from scaling.analysis.statistics.verdict import RatioVerdict, hypothesis
 
@@ -97,11 +98,17 @@ def ladders(runs: Paired) -> Pending[list[Ladder]]:
     climbs = [climb for climb in every if climb is not None]
     margin = runs.margin("throughput")
     hypotheses = [
-        hypothesis(ratios, margin, family="exploratory")
+        hypothesis(ratios, margin, family=family)
         for climb in climbs
-        for ratios in climb.factors
+        for ratios, family in zip(climb.factors, _families(runs, climb), strict=True)
     ]
     return Pending(hypotheses, lambda verdicts: [_ladder(climb, verdicts) for climb in climbs])
+
+
+def _families(runs: Paired, climb: _Climb) -> list[Family]:
+    """Those of the steps, then that of the headline ratio."""
+    steps: list[Family] = ["exploratory"] * len(climb.names)
+    return [*steps, runs.family("headline", is_headline=climb.workers == runs.headline_n)]
 
 
 def _ladder(climb: _Climb, verdicts: Iterator[RatioVerdict]) -> Ladder:

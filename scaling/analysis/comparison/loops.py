@@ -48,17 +48,18 @@ def together(parts: Sequence[Paired]) -> Paired:
         {measure: table(measure) for measure in first.values},
         blocks,
         first.floor,
+        first.primary,
     )
 
 
 def loops(runs: Paired) -> Pending[list[Contrast]]:
     """Each other loop over asyncio; `runs` are those of all loops, as `together` makes them."""
-    return contrasts(runs, _loop_pairs(runs))
+    return contrasts(runs, "loop", _loop_pairs(runs))
 
 
 def runtimes(runs: Paired) -> Pending[list[Contrast]]:
     """Each other runtime over Python, of the runs of all loops."""
-    return contrasts(runs, _runtime_pairs(runs))
+    return contrasts(runs, "runtime", _runtime_pairs(runs))
 
 
 def _loop_pairs(runs: Paired) -> Iterator[tuple[Configuration, Configuration]]:

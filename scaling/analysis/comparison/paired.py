@@ -4,8 +4,8 @@ Two configurations are compared inside a block, between runs made close together
 taken of those ratios, never a ratio of medians. Invalid runs have no value.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -16,8 +16,10 @@ from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.curves.memory import MIB
 from scaling.analysis.curves.sections import Section, sections
 from scaling.analysis.statistics.estimate import Estimate, median
+from scaling.analysis.statistics.families import Family
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.table.groups import originals, require_one_study
+from scaling.base.vocabulary import PRIMARY_QUESTIONS
 from scaling.journal.record import StudyLine
 
 type Measure = Literal["throughput", "cpu_s_per_op", "PSS", "RSS"]
@@ -46,7 +48,8 @@ class Paired:
     time in s per operation, memory (PSS and RSS) in MiB. `columns` has the place of each
     configuration, `blocks` the block of each row, ascending; `curves` are the same runs as curves,
     in the section's order. `floor` is the noise floor of the study. `loop` is empty where it is all
-    of the section's loops (`scaling.analysis.comparison.loops`).
+    of the section's loops (`scaling.analysis.comparison.loops`). `primary` are the questions that
+    the study names as its primary ones.
     """
 
     section: Section
@@ -56,6 +59,7 @@ class Paired:
     values: dict[Measure, Floats]
     blocks: Integers
     floor: NoiseFloor
+    primary: Sequence[str] = PRIMARY_QUESTIONS
 
     @property
     def title(self) -> str:
@@ -105,6 +109,10 @@ class Paired:
         """What a ratio of that measure must differ from 1 by."""
         return self.floor.margin(self.curves[0].key.workload, measure)
 
+    def family(self, question: str, *, is_headline: bool) -> Family:
+        """The family of a ratio: primary if it is a headline one of a primary question."""
+        return "primary" if is_headline and question in self.primary else "exploratory"
+
     def measured(self, configurations: Iterable[Configuration]) -> list[Configuration]:
         """Those of them that have a valid run."""
         return [
@@ -143,10 +151,12 @@ def paired(frame: pd.DataFrame, study: StudyLine) -> list[Paired]:
     Raises:
         UsageError: the frame holds several studies.
     """
-    return pair(frame, sections(frame, study), noise_floor(frame, study))
+    return pair(frame, study, sections(frame, study), noise_floor(frame, study))
 
 
-def pair(frame: pd.DataFrame, of: Iterable[Section], floor: NoiseFloor) -> list[Paired]:
+def pair(
+    frame: pd.DataFrame, study: StudyLine, of: Iterable[Section], floor: NoiseFloor
+) -> list[Paired]:
     """The same where the study's sections and noise floor are known.
 
     Raises:
@@ -164,7 +174,8 @@ def pair(frame: pd.DataFrame, of: Iterable[Section], floor: NoiseFloor) -> list[
             key = members[0].key
             runs = groups[key.workload, key.parameters, key.sizing, loop]
             found.append(_paired(section, loop, members, runs, floor))
-    return found
+    named = tuple(study.study.get("primary") or PRIMARY_QUESTIONS)
+    return [replace(each, primary=named) for each in found]
 
 
 def _paired(

@@ -8,7 +8,7 @@ from scaling.report.tables.questions.question import Question
 
 
 def headline_gains(compared: Compared) -> list[Gain]:
-    """The gains that are primary hypotheses: one for each curve that the study is about."""
+    """The headline gains: one for each curve that the study is about."""
     return [gain for gain in compared.gains if gain.is_headline]
 
 
