@@ -116,8 +116,9 @@ class Serve(Workload):
 
     async def teardown(self, worker: Worker) -> None:
         """Take no more connections, and close those that there are."""
-        del worker
         if self._accepting:
             await self._accepting.close()
+        elif worker.inbound:  # the server did not start
+            worker.inbound[1].close()
         if self._server:
             await self._server.close()

@@ -1,0 +1,117 @@
+"""A request of `serve` costs what its parameters say: CPU work, a wait, garbage, a heap."""
+
+import asyncio
+import gc
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.in_process_server import ask, at_work, right_request
+from workers.workloads.parts import per_request
+from workers.workloads.parts.heap import live_objects, share
+from workers.workloads.parts.per_request import PerRequest, make_garbage
+from workers.workloads.parts.turns import TURNS_PER_US
+
+SERVERS = pytest.mark.parametrize("server", ["tcp", "aiohttp", "asgi", "fastapi"])
+
+
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    """Nothing is collected but by the test."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+async def exchange(server: str, requests: int, **parameters: Any) -> tuple[float, float]:
+    """Send requests one after the other; return how long that took, and CPU time, s."""
+    async with at_work(server=server, **parameters) as made:
+        right = right_request(made.serve)
+        began, used = time.monotonic(), time.thread_time()
+        if server == "tcp":
+            reader, writer = await asyncio.open_connection(*made.address)
+            for _ in range(requests):
+                writer.write(right.on_tcp())
+                assert await reader.readexactly(len(right.on_tcp())) == right.on_tcp()
+            writer.close()
+        else:
+            await ask(made.address, *[right] * requests)
+        return time.monotonic() - began, time.thread_time() - used
+
+
+@pytest.mark.slow
+@SERVERS
+def test_a_request_waits_without_the_cpu(server: str) -> None:
+    took_s, cpu_s = asyncio.run(exchange(server, 3, wait_ms=100))
+    assert took_s >= 3 * 0.1
+    assert cpu_s < took_s / 2
+
+
+@pytest.mark.slow
+@SERVERS
+def test_a_request_works(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[int] = []
+    monkeypatch.setattr(per_request, "turns", done.append)
+    asyncio.run(exchange(server, 3, work_us=50))
+    first = 1  # the one before anything is counted
+    assert done == [50 * TURNS_PER_US] * (first + 3)
+    done.clear()
+    asyncio.run(exchange(server, 3))
+    assert done == []
+
+
+@pytest.mark.slow
+@SERVERS
+def test_a_request_leaves_garbage(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    monkeypatch.setattr(per_request, "make_garbage", made.append)
+    asyncio.run(exchange(server, 3, garbage_per_request=20))
+    assert made == [20] * 4
+
+
+def test_garbage_can_only_be_freed_by_the_collector(no_collector: None) -> None:
+    make_garbage(0)
+    assert gc.collect() == 0
+    make_garbage(1_000)
+    assert gc.collect() == 1_000
+
+
+def test_a_request_without_cost_makes_no_garbage(no_collector: None) -> None:
+    PerRequest().work()
+    asyncio.run(PerRequest().done())
+    gc.collect()
+    PerRequest(garbage=7).work()
+    assert gc.collect() == 7
+
+
+def test_live_objects_are_tracked_and_stay(no_collector: None) -> None:
+    made = live_objects(1_000)
+    assert len(made) == 1_000
+    assert all(gc.is_tracked(each) for each in made)
+    assert gc.collect() == 0
+    assert len({id(each) for each in made}) == 1_000
+
+
+@pytest.mark.parametrize(("total", "workers"), [(10, 4), (3, 4), (0, 2), (1_000_000, 3)])
+def test_a_heap_is_divided_without_rest(total: int, workers: int) -> None:
+    shares = [share(total, index, workers) for index in range(workers)]
+    assert sum(shares) == total
+    assert max(shares) - min(shares) <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("heap", "sizes"), [("total", [4, 3, 3]), ("per-worker", [10, 10, 10])])
+def test_a_worker_has_its_heap_until_its_end(heap: str, sizes: list[int]) -> None:
+    async def size(index: int) -> int:
+        async with at_work(index, 3, server="tcp", heap_objects=10, heap=heap) as made:
+            made.worker.stop()
+            await made.serve.run(made.worker)
+            kept = made.serve._heap
+            assert all(any(each is found for found in gc.get_objects()) for each in kept)
+            assert made.worker.figures["heap_objects_total"] == len(kept)
+            return len(kept)
+
+    assert [asyncio.run(size(index)) for index in range(3)] == sizes

@@ -1,0 +1,303 @@
+"""Every server of `serve` answers right, and counts each answer once, with errors apart."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.support.in_process_server import Answer, AtWork, ask, at_work, right_request
+from workers import Worker
+from workers.loops.runners import runner_for
+from workers.services.load.requests_list import Request
+from workers.workloads.parts.per_request import PerRequest
+from workers.workloads.parts.servers import load_server
+from workers.workloads.parts.servers.on_uvicorn import Application, Message, Receive, Send
+from workers.workloads.parts.servers.tcp import BODY_MOST
+
+pytestmark = pytest.mark.slow
+
+OF_HTTP = ["aiohttp", "asgi", "fastapi"]
+HTTP = pytest.mark.parametrize("server", OF_HTTP)
+LOOPS = pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+JSON = {"content-type": "application/json"}
+
+
+def on(loop: str, test: Callable[[], Any]) -> None:
+    runner_for(loop).run(test)
+
+
+@LOOPS
+@HTTP
+def test_what_clients_send_is_answered_and_counted(server: str, loop: str) -> None:
+    async def test() -> int:
+        async with at_work(server=server, response_bytes=300) as made:
+            request = right_request(made.serve)
+            assert made.counted == (0, 0, 0)  # the first request was not a client's
+            answers = await ask(made.address, *[request] * 5)
+            assert [each.status for each in answers] == [200] * 5
+            assert {len(each.body) for each in answers} == {300}
+            await settled(made, 5)
+            assert made.counted == (5, 0, 5 * 300)
+        return 0
+
+    on(loop, test)
+
+
+@HTTP
+def test_a_body_has_the_length_that_was_asked_for(server: str) -> None:
+    async def test() -> int:
+        for length in (100, 5_000, 200_000):
+            async with at_work(server=server, response_bytes=length) as made:
+                (answer,) = await ask(made.address, right_request(made.serve))
+                assert len(answer.body) == length
+        return 0
+
+    on("asyncio", test)
+
+
+def test_a_receipt_is_computed_from_its_order() -> None:
+    async def test() -> int:
+        async with at_work(server="fastapi", response_bytes=1) as made:
+            lines = [{"article": "pen", "quantity": 3, "price": 1.5}]
+            order = {"customer": "Grace", "lines": lines}
+            sent = Request(method="POST", path="/orders", headers=JSON, body=json.dumps(order))
+            (answer,) = await ask(made.address, sent)
+            assert json.loads(answer.body) == {
+                "customer": "Grace",
+                "articles": 3,
+                "total": 4.5,
+                "text": "",
+            }
+        return 0
+
+    on("asyncio", test)
+
+
+WRONG = [
+    ("aiohttp", Request(path="/nothing"), 404),
+    ("aiohttp", Request(method="POST", path="/"), 405),
+    ("asgi", Request(path="/nothing"), 404),
+    ("asgi", Request(method="DELETE", path="/"), 405),
+    ("fastapi", Request(path="/nothing"), 404),
+    ("fastapi", Request(path="/orders"), 405),
+    ("fastapi", Request(method="POST", path="/orders", headers=JSON, body='{"customer"'), 422),
+    ("fastapi", Request(method="POST", path="/orders", headers=JSON, body='{"lines": []}'), 422),
+]
+
+
+@pytest.mark.parametrize(("server", "request_", "status"), WRONG)
+def test_wrong_requests_are_errors_with_their_status(
+    server: str, request_: Request, status: int
+) -> None:
+    async def test() -> int:
+        async with at_work(server=server) as made:
+            right = right_request(made.serve)
+            answers = await ask(made.address, request_, right)
+            assert [each.status for each in answers] == [status, 200]
+            await settled(made, 1)
+            assert made.counted[:2] == (1, 1)
+            assert made.worker.error_samples == [f"answered with status {status}"]
+        return 0
+
+    on("asyncio", test)
+
+
+@HTTP
+def test_what_is_no_http_is_refused_and_the_next_is_served(server: str) -> None:
+    async def test() -> int:
+        async with at_work(server=server) as made:
+            answers: list[Answer] = await ask(made.address, b"what is this\r\n\r\n")
+            assert answers[0].status == 400
+            (answer,) = await ask(made.address, right_request(made.serve))
+            assert answer.status == 200
+        return 0
+
+    on("asyncio", test)
+
+
+@LOOPS
+def test_messages_are_echoed_however_they_are_cut(loop: str) -> None:
+    bodies = [b"", b"a", b"bc" * 500, bytes(100_000)]
+    sent = b"".join(len(body).to_bytes(4, "big") + body for body in bodies)
+
+    async def test() -> int:
+        async with at_work(server="tcp") as made:
+            for size in (3, 1_000, len(sent)):
+                reader, writer = await asyncio.open_connection(*made.address)
+                first = sent[:2_000]
+                for start in range(0, len(first), size):
+                    writer.write(first[start : start + size])
+                    await asyncio.sleep(0)
+                writer.write(sent[2_000:])
+                assert await reader.readexactly(len(sent)) == sent
+                writer.close()
+            assert made.counted == (12, 0, 3 * sum(map(len, bodies)))
+        return 0
+
+    on(loop, test)
+
+
+def test_a_message_that_is_too_long_ends_its_connection() -> None:
+    async def test() -> int:
+        async with at_work(server="tcp") as made:
+            reader, writer = await asyncio.open_connection(*made.address)
+            writer.write((BODY_MOST + 1).to_bytes(4, "big"))
+            with pytest.raises((ConnectionResetError, asyncio.IncompleteReadError)):
+                await reader.readexactly(1)
+            writer.close()
+            assert made.counted[:2] == (0, 1)
+        return 0
+
+    on("asyncio", test)
+
+
+def test_a_client_that_left_while_it_waited_is_not_counted() -> None:
+    async def test() -> int:
+        async with at_work(server="tcp", wait_ms=20) as made:
+            _, writer = await asyncio.open_connection(*made.address)
+            writer.write((1).to_bytes(4, "big") + b"x")
+            await writer.drain()
+            writer.transport.abort()
+            await asyncio.sleep(0.1)
+            assert made.counted == (0, 0, 0)
+        return 0
+
+    on("asyncio", test)
+
+
+@pytest.mark.parametrize("server", ["tcp", *OF_HTTP])
+def test_every_worker_has_an_application_of_its_own(server: str) -> None:
+    async def test() -> int:
+        async with at_work(server=server) as one, at_work(server=server) as two:
+            assert one.serve._server is not two.serve._server
+            if server != "tcp":
+                await ask(one.address, right_request(one.serve))
+                await settled(one, 1)
+            assert two.counted == (0, 0, 0)
+        return 0
+
+    on("asyncio", test)
+
+
+@pytest.mark.parametrize("server", ["tcp", *OF_HTTP])
+def test_a_wrong_first_answer_ends_the_setup(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind: Any = load_server(server)
+    if server == "tcp":
+        monkeypatch.setattr(kind.Connection, "_take", lambda self, message: self._refuse(0))
+        why = "closed the connection"
+    else:
+        monkeypatch.setattr(kind, "requests", lambda response_bytes: [{"path": "/no", "status": 1}])
+        why = "404 Not Found"
+
+    async def test() -> int:
+        with pytest.raises((RuntimeError, ConnectionResetError), match=f"{why}|reset"):
+            async with at_work(server=server):
+                pass
+        return 0
+
+    on("asyncio", test)
+
+
+def test_an_application_that_does_not_start_fails_in_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def failing(per_request: PerRequest, response_bytes: int) -> Application:
+        async def answer(scope: Message, receive: Receive, send: Send) -> None:
+            raise OSError("no database")
+
+        return answer
+
+    monkeypatch.setattr(load_server("asgi"), "application", failing)
+
+    async def test() -> int:
+        with pytest.raises(RuntimeError, match="the application did not start"):
+            async with at_work(server="asgi"):
+                pass
+        return 0
+
+    on("asyncio", test)
+
+
+def test_an_application_that_raises_is_answered_with_500_and_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kind: Any = load_server("asgi")
+    right = kind.respond
+    failing = False
+
+    async def respond(send: Send, *arguments: Any) -> None:
+        if failing:
+            raise ZeroDivisionError("of mine")
+        await right(send, *arguments)
+
+    monkeypatch.setattr(kind, "respond", respond)
+
+    async def test() -> int:
+        nonlocal failing
+        async with at_work(server="asgi") as made:
+            failing = True
+            (answer,) = await ask(made.address, right_request(made.serve))
+            assert answer.status == 500
+            assert made.counted[:2] == (0, 1)
+            assert made.worker.error_samples == ["ZeroDivisionError: of mine"]
+        return 0
+
+    on("asyncio", test)
+
+
+@pytest.mark.parametrize(
+    ("server", "names"),
+    [
+        ("tcp", {"server": "echo, asyncio protocol"}),
+        ("aiohttp", {"http_parser": "aiohttp, C"}),
+        ("asgi", {"http_parser": "httptools"}),
+        ("fastapi", {"http_parser": "httptools", "framework": "FastAPI"}),
+    ],
+)
+def test_facts_name_what_is_in_use(server: str, names: dict[str, str]) -> None:
+    async def test() -> int:
+        async with at_work(server=server) as made:
+            facts = made.serve.facts()
+        if server != "tcp":
+            names.update(access_log="off", debug="off", date_header="on", server="")
+            assert facts["body_bytes"] == "256"
+        for name, beginning in names.items():
+            assert facts[name].startswith(beginning)
+        return 0
+
+    on("asyncio", test)
+
+
+def test_facts_show_an_access_log_and_a_parser_that_is_not_the_usual_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from aiohttp import web_protocol
+    from aiohttp.http_parser import HttpRequestParserPy
+    from aiohttp.log import access_logger
+
+    kind: Any = load_server("aiohttp")
+    whole = web_protocol.RequestHandler.__init__
+
+    def logging(self: Any, *arguments: Any, **options: Any) -> None:
+        whole(self, *arguments, **options | {"access_log": access_logger})
+
+    monkeypatch.setattr(web_protocol, "HttpRequestParser", HttpRequestParserPy)
+    monkeypatch.setattr(web_protocol.RequestHandler, "__init__", logging)
+
+    async def test() -> int:
+        server = kind.make(Worker(0, 1, {}), PerRequest(), 1)
+        await server.start()
+        facts = server.facts(server.protocol())
+        assert (facts["http_parser"], facts["access_log"]) == ("aiohttp, pure Python", "on")
+        await server.close()
+        return 0
+
+    on("asyncio", test)
+
+
+async def settled(made: AtWork, operations: int) -> None:
+    """Wait until the server has counted what its clients have already read."""
+    while made.worker.operations < operations:  # noqa: ASYNC110 - it sets no event
+        await asyncio.sleep(0.001)
