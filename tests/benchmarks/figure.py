@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
+from scaling.analysis.statistics import estimate
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -49,9 +51,17 @@ class Figure:
         met = self.median >= self.target if at_least else self.median <= self.target
         return f"target {self.bound} {self.target:g}{self.unit}: {'met' if met else 'not met'}"
 
+    @property
+    def interval(self) -> str:
+        """The 95 % interval of the median; empty where there are too few values for one."""
+        found = estimate.median(self.values, self.unit)
+        if found.coverage is None:
+            return ""
+        return f", 95 % interval {found.low:.3f} to {found.high:.3f}"
+
     def __str__(self) -> str:
         told = (
             f"{self.name:<34} {self.median:7.3f}{self.unit} ({min(self.values):.3f} to "
-            f"{max(self.values):.3f}, {len(self.values)} runs), {self.judged}"
+            f"{max(self.values):.3f}, {len(self.values)} runs{self.interval}), {self.judged}"
         )
         return f"{told} | {self.detail}" if self.detail else told

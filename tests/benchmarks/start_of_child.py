@@ -1,15 +1,18 @@
 """How long does a child take to its window, beyond the warm-up?"""
 
 import sys
+import time
 from collections.abc import Iterator
 
 from scaling.run.services import Services
 from tests.benchmarks.cells import run
 from tests.benchmarks.figure import Effort, Figure
 from tests.support.children import environment
+from tests.support.serving import WARMUP_S, served
 
 STANDARD_LIBRARY_S = 0.5
 WITH_AIOHTTP_S = 1.0
+SERVED_S = 0.7
 LIMITS_S = {
     "compute": STANDARD_LIBRARY_S,
     "shared": STANDARD_LIBRARY_S,
@@ -33,3 +36,14 @@ def figures(effort: Effort, *, free_threaded: bool) -> Iterator[Figure]:
                 ]
                 name = f"start of {workload}, N = {workers}"
                 yield Figure(name, starts_s, "at most", limit_s, unit=" s")
+    starts_s = [start_of_served() for _ in range(effort.pairs // 2)]
+    yield Figure("start of serve with its load, N = 1", starts_s, "at most", SERVED_S, unit=" s")
+
+
+def start_of_served() -> float:
+    """The generator's start and connections are part of it."""
+    asked_ns = time.monotonic_ns()
+    ending = served("workers.workloads.serve:Serve", window_s=WINDOW_S)
+    if ending.record is None or ending.record.instants_ns.opened is None:
+        raise SystemExit(f"serve: {ending.outcome}\n{ending.stderr}")
+    return (ending.record.instants_ns.opened - asked_ns) / 1e9 - WARMUP_S

@@ -54,7 +54,10 @@ def main(log: str, service_ms: float) -> None:
 
 def receive(connection: socket.socket) -> int:
     """Read a request; return when the kernel received it, monotonic ns, 0 at the end."""
-    data, ancillary, _, _ = connection.recvmsg(65_536, 256)
+    try:
+        data, ancillary, _, _ = connection.recvmsg(65_536, 256)
+    except ConnectionResetError:
+        return 0
     if not data:
         return 0
     ahead_ns = time.time_ns() - time.monotonic_ns()

@@ -23,7 +23,7 @@ from workers.readback.process import Readback
 from workers.worker.session import GRACE_S, failure_of
 
 LEAD_S = 0.02  # between publishing an instant and the instant: every loop must have read it by then
-LOAD_LEAD_S = 0.15  # more, for a load generator: it passes them on, and begins 50 ms later
+LOAD_LEAD_S = 0.1  # more, for a load generator: it passes them on, and begins 30 ms later
 # A worker that is silent for this much longer than a phase should take counts as hung. Finite work
 # has no limit here: the driver decides how long it may take.
 LIMIT_S = 60.0

@@ -19,7 +19,7 @@ from workers.services.load.driver import Driver
 from workers.services.load.options import Options
 from workers.services.load.part import Part
 
-LEAD_NS = 50_000_000  # from reading the instants to the first request
+LEAD_NS = 30_000_000  # from reading the instants to the first request
 SUB_WINDOWS = 10
 WAIT_MS = 200  # for input, before Python looks for a signal again
 END_S = 15.0  # after the last instant, and for connecting besides the time-out

@@ -21,7 +21,7 @@ from workers.services.load.arrivals import arrivals, share
 from workers.services.load.closed_loop import ClosedLoop
 from workers.services.load.lane import Lane
 from workers.services.load.lanes import connected, http
-from workers.services.load.open_loop import OpenLoop
+from workers.services.load.open_loop import OpenLoop, early_ns
 from workers.services.load.part import Part
 from workers.services.load.requests_list import draw
 from workers.services.load.stdin_reader import read_stdin
@@ -46,7 +46,9 @@ async def send(part: Part, lanes: Sequence[Lane], begins_ns: int, instants_ns: l
     else:
         offsets = arrivals(part.arrivals, part.rate_per_s, part.seed)
         offsets = share(offsets, part.arrivals, part.seed, part.place, part.of)
-        sending = OpenLoop((begins_ns + offset for offset in offsets), pick, tally)
+        due_ns = (begins_ns + offset for offset in offsets)
+        early = early_ns(part.rate_per_s / part.of)
+        sending = OpenLoop(due_ns, pick, tally, early_ns=early)
     for lane in lanes:
         lane.attach(tally, sending.freed)
     gc.collect()

@@ -13,6 +13,16 @@ from workers.services.load.tally import Tally, Window
 from workers.services.load.timer import Timer, new_timer
 
 AT_A_TIME = 64  # requests that may be due at once before answers are read again
+WAKE_UP_NS = 60_000  # from a timer to its callback, on a machine that idles
+WAITING_MOST = 0.02  # of the time: what a generator may spend on waiting in a loop
+
+
+def early_ns(rate_per_s: float) -> int:
+    """How long before a request is due the timer wakes the generator, which waits for the rest.
+
+    At high rates there is no time for it, and no need: a busy generator does not fall asleep.
+    """
+    return int(min(WAKE_UP_NS, WAITING_MOST * 1e9 / rate_per_s))
 
 
 class OpenLoop:
@@ -29,12 +39,14 @@ class OpenLoop:
         tally: Tally,
         clock: Callable[[], int] = time.monotonic_ns,
         make_timer: Callable[[Callable[[], None]], Timer] = new_timer,
+        early_ns: int = 0,
     ) -> None:
         """`due_ns` are absolute and end no earlier than the tally's last instant."""
         self._schedule = due_ns
         self._draw = draw
         self._tally = tally
         self._clock = clock
+        self._early_ns = early_ns
         self._next_ns = next(due_ns)
         self._free: deque[Lane] = deque()  # the one that waits longest comes first
         self._queue: deque[tuple[int, Window]] = deque()
@@ -44,12 +56,14 @@ class OpenLoop:
     def begin(self, lanes: Sequence[Lane]) -> None:
         """Start with these lanes, all idle."""
         self._free.extend(lanes)
-        self._timer.set(self._next_ns)
+        self._timer.set(self._next_ns - self._early_ns)
 
     def take_due(self) -> None:
         """Take what is due and set the timer for what is next."""
         due_ns, now_ns = self._next_ns, self._clock()
         closes_ns, free = self._tally.closes_ns, self._free
+        while due_ns - self._early_ns <= now_ns < due_ns:
+            now_ns = self._clock()
         for _ in range(AT_A_TIME):
             if due_ns > now_ns or due_ns >= closes_ns:
                 break
@@ -65,7 +79,7 @@ class OpenLoop:
             now_ns = self._clock()
         self._next_ns = due_ns
         if due_ns < closes_ns:
-            self._timer.set(due_ns)
+            self._timer.set(due_ns - self._early_ns)
         else:
             self._timer.close()
 
