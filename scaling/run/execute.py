@@ -13,7 +13,7 @@ from scaling.run.load import Generator, GeneratorProgram
 from scaling.run.services import Services
 from scaling.study.load import load_asked
 from scaling.study.plan.cells import Plan
-from scaling.study.plan.order import PlannedRun
+from scaling.study.plan.order import PlannedRun, hash_seed
 
 TICKS = 20  # sub-windows of a window: enough to show a drift, too few to cost time
 
@@ -45,7 +45,7 @@ class Executor:
             ending = run_child(
                 Child(
                     arm.program,
-                    {**arm.environment, "PYTHONHASHSEED": self._hash_seed(run)},
+                    {**arm.environment, "PYTHONHASHSEED": str(self._seed(run))},
                     arm.arguments,
                 ),
                 self._plan.document(cell, services=usage.urls, ticks=TICKS),
@@ -88,14 +88,13 @@ class Executor:
         asked = load_asked(
             cell.parameters,
             connections=self._plan.in_flight(cell) or cell.workers,
-            seed=int(self._hash_seed(run)),
+            seed=self._seed(run),
             warmup_s=self._plan.study.warmup_s,
         )
         return Generator(self._generators, asked, places.generator if places else None)
 
-    def _hash_seed(self, run: PlannedRun) -> str:
-        """One hash seed per block: pairs inside a block hash alike, blocks sample the seeds."""
-        return str((self._plan.study.seed * 1_000_003 + run.block) % 2**32)
+    def _seed(self, run: PlannedRun) -> int:
+        return hash_seed(self._plan.study.seed, run.block)
 
 
 def child_environment(arm: Arm, search_path: list[str]) -> dict[str, str]:

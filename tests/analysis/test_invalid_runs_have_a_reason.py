@@ -28,6 +28,7 @@ from scaling.journal.record import (
     Switch,
     Ticks,
     WorkerRecord,
+    WorkloadNote,
     decode_line,
 )
 from tests.support.fabricate import Made, arm, journal, with_, write
@@ -467,6 +468,71 @@ def test_workers_on_the_cpus_that_they_were_pinned_to_are_as_they_should_be(
     tmp_path: Path,
 ) -> None:
     assert judged(tmp_path, pinned([1]))[0]["validity"] == "valid"
+
+
+def shares(
+    tmp_path: Path, sizing: str, of_second: int, counts: tuple[int, ...] = (2,)
+) -> list[object]:
+    """Details of a study of `echo` with 8 connections a worker (all have 8), but for one worker."""
+
+    def change(run: RunLine) -> RunLine:
+        return of_workers(
+            run,
+            lambda each: each if not each.index else with_(each, in_flight=of_second),
+        )
+
+    made = Made(
+        variants={"echo": [{"connections": 8}]}, sizings=(sizing,), workers=counts, blocks=1
+    )
+    head, *runs = journal(made, change)
+    entry = {"name": "echo", "workers": list(counts)}
+    note = WorkloadNote(in_flight="connections")
+    study = with_(head, workloads={"echo": note}, study={"workloads": [entry]})
+    frame = scaling.load(write([study, *runs], tmp_path / "journal.jsonl"))
+    return list(frame.sort_values("workers")["details"])
+
+
+def test_a_worker_with_another_share_of_the_work_makes_a_run_invalid(tmp_path: Path) -> None:
+    assert shares(tmp_path, "weak", 8) == [()]
+    assert shares(tmp_path, "weak", 7) == [("worker 1 had 7 in flight, its share is 8",)]
+    assert shares(tmp_path, "strong", 8) == [()]
+    assert shares(tmp_path, "strong", 9) == [("worker 1 had 9 in flight, its share is 8",)]
+    one, two = shares(tmp_path, "strong", 8, (1, 2))
+    assert (one, two) == (("worker 0 had 8 in flight, its share is 16",), ())
+
+
+@pytest.mark.parametrize(("seed", "block"), [("1000003", 0), ("1000004", 1), (None, 0)])
+def test_a_process_that_hashes_as_its_block_is_no_fault(
+    tmp_path: Path, seed: str | None, block: int
+) -> None:
+    """Older journals and other runtimes report no seed."""
+
+    def change(run: RunLine) -> RunLine:
+        return with_(run, block=block, record__process__hash_seed=seed)
+
+    assert judged(tmp_path, change)[0]["validity"] == "valid"
+
+
+@pytest.mark.parametrize("seed", ["random", "1000004"])
+def test_a_process_that_hashes_otherwise_makes_a_run_invalid(tmp_path: Path, seed: str) -> None:
+    (row,) = judged(tmp_path, lambda run: with_(run, record__process__hash_seed=seed))
+    assert row["details"] == (f"hash seed: {seed}, the study asks for 1000003",)
+
+
+def test_only_the_process_at_fault_is_named_among_many(tmp_path: Path) -> None:
+    """Processes that report the same are judged once, whichever runs they are of."""
+
+    def change(run: RunLine) -> RunLine:
+        if run.block != 1:
+            return run
+        first, *others = run.record.workers if run.record else []
+        wrong = with_(first, process__gc_threshold=7, process__gc_enabled=False)
+        other = [with_(each, process__allocator="malloc") for each in others]
+        return with_(run, record__workers=[wrong, *other])
+
+    made = Made(arms=("3.14t",), models=("processes",), workers=(2,), blocks=3)
+    found = {row["block"]: row["details"] for row in judged(tmp_path, change, made)}
+    assert found == {0: (), 1: ("garbage collector: off, the arm asks for on",), 2: ()}
 
 
 @pytest.mark.parametrize("settings", [[], ["jit"]])

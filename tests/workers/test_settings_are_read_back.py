@@ -65,6 +65,18 @@ def test_every_setting_arrives(model: str) -> None:
         )
 
 
+@MODELS
+@pytest.mark.parametrize("seed", ["0", "4711"])
+def test_the_hash_seed_arrives(model: str, seed: str) -> None:
+    record = measured(cell(model), PYTHONHASHSEED=seed)
+    assert {process.hash_seed for process in processes(record, model)} == {seed}
+
+
+@pytest.mark.parametrize("variables", [{}, {"PYTHONHASHSEED": "random"}])
+def test_a_hash_seed_that_did_not_arrive_is_reported(variables: dict[str, str]) -> None:
+    assert measured(cell("threads"), **variables).process.hash_seed == "random"
+
+
 def test_allocator_of_the_c_library_arrives_where_there_is_one() -> None:
     allocator = "mimalloc" if FREE_THREADED else "malloc"
     record = measured(cell("threads"), PYTHONMALLOC=allocator)

@@ -40,12 +40,29 @@ def test_each_worker_has_its_share(
 ) -> None:
     cell = {"workload": theirs(COUNTS_CONNECTIONS), "workers": 2, "model": model}
     workers = measured(cell | {"in_flight": total}, tmp_path).workers
-    assert [worker.in_flight for worker in workers] == (shares if total else [None, None])
+    assert [worker.in_flight for worker in workers] == shares
     assert [worker.error_samples for worker in workers] == [
         [f"{share} connections"] for share in shares
     ]
 
 
+HAS_OTHERS = """
+    from workers.workloads.echo import Echo
+    class Theirs(Echo):
+        async def setup(self, worker: Worker) -> None:
+            self.connections += worker.index
+            await super().setup(worker)
+    """
+
+
+def test_the_record_has_what_is_in_flight_and_not_what_was_asked(
+    theirs: Callable[[str], str], tmp_path: Path
+) -> None:
+    cell = {"workload": theirs(HAS_OTHERS), "workers": 2, "in_flight": 6}
+    assert [worker.in_flight for worker in measured(cell, tmp_path).workers] == [3, 4]
+
+
 def test_workload_that_has_no_such_parameter_is_left_alone() -> None:
     workers = measured({"workload": "compute", "workers": 2, "in_flight": 4}).workers
+    assert [worker.in_flight for worker in workers] == [None, None]
     assert [worker.ticks.operations[-1] > 0 for worker in workers] == [True, True]

@@ -109,6 +109,7 @@ class Readback:
             "gc_collections": collections,
             "gc_pause_ns": pause_ns,
             "switches": self._switches.read_back(),
+            "hash_seed": _hash_seed(),
             "cpu_ns": cpu_ns,
             "context_items": len(contextvars.copy_context()),
             "thread_inherit_context": getattr(sys.flags, "thread_inherit_context", None),
@@ -117,6 +118,14 @@ class Readback:
             "open_files_limit": open_files.limit() if whole_process else None,
             "debug": debug,
         }
+
+
+def _hash_seed() -> str:
+    """The seed of the hashes of strings: a number, or `random` where none took effect."""
+    if not sys.flags.hash_randomization:
+        return "0"
+    asked = None if sys.flags.ignore_environment else os.environ.get("PYTHONHASHSEED")
+    return asked or "random"
 
 
 def os_threads() -> int | None:

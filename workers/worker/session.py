@@ -174,7 +174,7 @@ class Session:
         cell, worker = self.cell, self.worker
         report = {
             "index": self.index,
-            "in_flight": None if worker.serves else cell.share(self.index),
+            "in_flight": None if worker.serves else self._in_flight(),
             "serves": worker.serves,
             "cpus": None if cell.pinning is None else sorted(os.sched_getaffinity(0)),
             "loop_version": loop_version(cell.loop),
@@ -188,6 +188,11 @@ class Session:
             **times,
         }
         self.channel.send({"is": "report", "report": report})
+
+    def _in_flight(self) -> int | None:
+        """How much work the workload really has in flight; None where it has no such parameter."""
+        name = self.workload.in_flight
+        return None if name is None else getattr(self.workload, name)
 
     def _errors(self) -> Message:
         return {"errors": self.worker.errors, "error_samples": self.worker.error_samples}

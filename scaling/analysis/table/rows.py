@@ -80,7 +80,9 @@ class Rows(dict[str, Any]):
             for run, record in zip(self.runs, self.records, strict=True)
         ]
         return Batch(
+            study=self.study,
             runs=self.runs,
+            processes=self.processes,
             expected=[self._expected.get(run.cell.arm, Expectation()) for run in self.runs],
             figures=self,
             measured=np.array(measured, np.bool_) & ~np.isnan(self["throughput_per_s"]),

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,6 +18,7 @@ from scaling.journal.record import (
     PythonFacts,
     ReadBack,
     RunLine,
+    StudyLine,
 )
 
 # The smallest difference that a verdict counts as one.
@@ -44,15 +47,39 @@ class Expectation:
     python: PythonFacts | None = None
 
 
-@dataclass(frozen=True, slots=True)
+# Facts about its build that a process reports, by what they are called in a message.
+BUILD_FACTS = {
+    "Python": "version",
+    "free-threaded build": "free_threaded",
+    "thread_inherit_context": "thread_inherit_context",
+    "context_aware_warnings": "context_aware_warnings",
+}
+
+# Everything that is compared with the arm: processes that report the same are judged once.
+reported = attrgetter(
+    *BUILD_FACTS.values(),
+    "gil",
+    "allocator",
+    "gc_enabled",
+    "gc_threshold",
+    "switches",
+    "debug",
+)
+
+type Report = tuple[str, object]
+
+
+@dataclass(frozen=True)
 class Batch:
     """Runs to be judged together, with what each is checked against and its figures as columns.
 
-    `figures` are columns by name (`scaling.analysis.table.columns.EVERY`), a value for each run;
-    `measured` marks the runs that have figures.
+    `figures` are columns by name (`scaling.analysis.table.columns.EVERY`), `processes` what each
+    process of a run reports, a value for each run; `measured` marks the runs that have figures.
     """
 
+    study: StudyLine
     runs: Sequence[RunLine]
+    processes: Sequence[Sequence[ProcessFacts]]
     expected: Sequence[Expectation]
     figures: Mapping[str, Any]
     measured: Flags
@@ -61,6 +88,23 @@ class Batch:
     def rows(self) -> list[int]:
         """Indices of the runs that can be judged."""
         return self.where(self.measured)
+
+    @cached_property
+    def reports(self) -> dict[Report, tuple[ProcessFacts, Expectation, list[int]]]:
+        """Processes that report the same under the same arm: one of them, and the rows of all."""
+        found: dict[Report, tuple[ProcessFacts, Expectation, list[int]]] = {}
+        for row in self.rows:
+            for process in self.processes[row]:
+                report = self.report(row, process)
+                if report in found:
+                    found[report][2].append(row)
+                else:
+                    found[report] = process, self.expected[row], [row]
+        return found
+
+    def report(self, row: int, process: ProcessFacts) -> Report:
+        """Everything that is compared with the arm, and the arm."""
+        return self.runs[row].cell.arm, reported(process)
 
     def where(self, at_fault: Flags) -> list[int]:
         """Indices of the runs that can be judged and are at fault."""

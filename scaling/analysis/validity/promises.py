@@ -1,53 +1,46 @@
 """What an arm promises, compared with what every process of a run reports about itself."""
 
-from collections.abc import Callable, Iterator
-from operator import attrgetter
+from collections.abc import Callable, Sequence
+from functools import cache
 
-from scaling.analysis.validity.finding import Batch, Expectation, Finding, Found, processes
+from scaling.analysis.validity.finding import BUILD_FACTS, Batch, Expectation, Finding, Found
 from scaling.base.vocabulary import WORKERS
-from scaling.journal.record import ProcessFacts, PythonFacts, ReadBack, RunLine, WorkerRecord
-
-# Facts about its build that a process reports, by what they are called in a message.
-BUILD_FACTS = {
-    "Python": "version",
-    "free-threaded build": "free_threaded",
-    "thread_inherit_context": "thread_inherit_context",
-    "context_aware_warnings": "context_aware_warnings",
-}
-
-# Everything that is compared with the arm: processes that report the same are judged once.
-_reported = attrgetter(
-    *BUILD_FACTS.values(),
-    "gil",
-    "allocator",
-    "gc_enabled",
-    "gc_threshold",
-    "switches",
-    "debug",
+from scaling.journal.record import (
+    Cell,
+    ProcessFacts,
+    PythonFacts,
+    ReadBack,
+    RunLine,
+    StudyLine,
+    WorkerRecord,
 )
+from scaling.study.plan.in_flight import in_flight
+from scaling.study.plan.order import hash_seed
 
 type Fault = Callable[[ProcessFacts, Expectation], str | None]
 
 
 def gil_flipped(batch: Batch) -> Found:
     """The GIL changed its state after the process had started as its arm asks."""
-    for row, detail in _by_process(batch, _flipped, attrgetter("gil")):
+    for row, detail in _by_process(batch, _flipped).items():
         yield row, Finding("gil-flipped", "invalid", detail)
 
 
 def settings_lost(batch: Batch) -> Found:
-    """A process did not have a setting of its arm, its CPUs or its loop, or had another one."""
-    by_process = dict(_by_process(batch, _lost, _reported))
+    """A process did not have a setting of its arm, its CPUs, work or loop, or had another one."""
+    by_process = _by_process(batch, _lost)
     for row in batch.rows:
-        run = batch.runs[row]
+        run, processes = batch.runs[row], batch.processes[row]
         reads_back = batch.expected[row].reads_back
         if reads_back is None:
             wrong: str | None = f"the arm {run.cell.arm} has a setting unknown to this version"
         else:
             wrong = (
                 by_process.get(row)
+                or _other_seed(run, processes, batch.study)
                 or _other_workers(run)
                 or _unpinned(run)
+                or _other_share(run, batch.study)
                 or _other_loop(run, reads_back)
             )
         if wrong:
@@ -63,23 +56,17 @@ def other_build(found: ProcessFacts, required: PythonFacts | None) -> str | None
     return None
 
 
-def _by_process(
-    batch: Batch, fault: Fault, facts: Callable[[ProcessFacts], object]
-) -> Iterator[tuple[int, str]]:
-    """The first fault among the processes of each run that has one.
-
-    `facts` are those that the fault depends on: processes that share them are judged once.
-    """
-    known: dict[tuple[str, object], str | None] = {}
-    for row in batch.rows:
-        expected, run = batch.expected[row], batch.runs[row]
-        for process in processes(run):
-            reported = (run.cell.arm, facts(process))
-            if reported not in known:
-                known[reported] = fault(process, expected)
-            if wrong := known[reported]:
-                yield row, wrong
-                break
+def _by_process(batch: Batch, fault: Fault) -> dict[int, str]:
+    """The first fault among the processes of each run that has one."""
+    wrong = {
+        report: found
+        for report, (process, expected, _) in batch.reports.items()
+        if (found := fault(process, expected))
+    }
+    rows = sorted({row for report in wrong for row in batch.reports[report][2]})
+    every = ((row, batch.report(row, each)) for row in rows for each in batch.processes[row])
+    faults = [(row, wrong[report]) for row, report in every if report in wrong]
+    return dict(reversed(faults))
 
 
 def _flipped(process: ProcessFacts, expected: Expectation) -> str | None:
@@ -168,27 +155,66 @@ def _moved(worker: WorkerRecord, pinning: list[list[int]]) -> str | None:
     return None
 
 
+def _other_share(run: RunLine, study: StudyLine) -> str | None:
+    """Which worker had more or less work in flight than its share."""
+    note = study.workloads.get(run.cell.workload)
+    if run.record is None or note is None or note.in_flight is None:
+        return None
+    total = in_flight(note, run.cell, _most_workers(study, run.cell))
+    if not total:
+        return None
+    each, rest = divmod(total, run.cell.workers)
+    for worker in run.record.workers:
+        share = each + (worker.index < rest)
+        if worker.in_flight not in (None, share):
+            return f"worker {worker.index} had {worker.in_flight} in flight, its share is {share}"
+    return None
+
+
+def _most_workers(study: StudyLine, cell: Cell) -> int:
+    """The largest number of workers that the study has of the cell's workload; 0: not known."""
+    if cell.sizing == "weak":
+        return cell.workers
+    every = study.study.get("workloads", ())
+    entries = (each for each in every if each.get("name") == cell.workload)
+    return max((count for each in entries for count in each.get("workers") or ()), default=0)
+
+
+def _other_seed(run: RunLine, processes: Sequence[ProcessFacts], study: StudyLine) -> str | None:
+    """How the seed of hashes differs from the block's; older journals and runtimes report none."""
+    if study.seed is None:
+        return None
+    asked = str(hash_seed(study.seed, run.block))
+    for process in processes:
+        if process.hash_seed not in (None, asked):
+            return f"hash seed: {process.hash_seed}, the study asks for {asked}"
+    return None
+
+
 def _other_loop(run: RunLine, required: ReadBack) -> str | None:
     """How the class of a running loop differs from what the cell's loop must be.
 
-    A loop is named after the package that makes it (`anyio/trio` runs on trio), so the class must
-    come from that package; a class name alone may change between its versions. Runtimes other than
-    Python have one loop each. What the record calls the loop is no evidence: the child copies that
-    from the cell.
+    What the record calls the loop is no evidence: the child copies that from the cell.
     """
     if run.record is None or run.record.loop is None or run.record.loop.class_ is None:
         return "loop: its class was not read back"
-    package = run.cell.loop.rpartition("/")[2]
-    workers = (worker.loop_class for worker in run.record.workers)
-    for found in dict.fromkeys([run.record.loop.class_, *filter(None, workers)]):
-        as_expected = (
-            found.startswith(f"{package}.")
-            if required.loop_class is None
-            else found == required.loop_class
-        )
-        if not as_expected:
+    for found in (run.record.loop.class_, *(each.loop_class for each in run.record.workers)):
+        if found is not None and not _is_loop(found, run.cell.loop, required.loop_class):
             return f"loop: {found}, the cell asks for {run.cell.loop}"
     return None
+
+
+@cache
+def _is_loop(found: str, loop: str, required: str | None) -> bool:
+    """Whether a class is that of a loop.
+
+    A loop is named after the package that makes it (`anyio/trio` runs on trio), so the class must
+    come from that package; a class name alone may change between its versions. Runtimes other than
+    Python have one loop each, which is `required`.
+    """
+    if required is not None:
+        return found == required
+    return found.startswith(f"{loop.rpartition('/')[2]}.")
 
 
 def _differs(what: str, found: bool | str | None, required: bool | str | None) -> str | None:

@@ -54,7 +54,10 @@ class Switch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProcessFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What a process that held workers says about itself. Counts and pauses are of the window."""
+    """What a process that held workers says about itself. Counts and pauses are of the window.
+
+    `hash_seed` is that of string hashes, `random` where none took effect; older journals have None.
+    """
 
     version: str | None = None
     free_threaded: bool | None = None
@@ -66,6 +69,7 @@ class ProcessFacts(msgspec.Struct, frozen=True, kw_only=True):
     gc_collections: int | None = None
     gc_pause_ns: int | None = None
     switches: tuple[Switch, ...] = ()
+    hash_seed: str | None = None
     cpu_ns: int | None = None
     context_items: int | None = None
     thread_inherit_context: int | None = None

@@ -1,10 +1,10 @@
 """How much work a cell has in flight, by its sizing."""
 
-from scaling.journal.record import Cell, WorkloadFacts
+from scaling.journal.record import Cell, WorkloadFacts, WorkloadNote
 from scaling.study.definition import Study
 
 
-def in_flight(facts: WorkloadFacts, cell: Cell, most_workers: int) -> int | None:
+def in_flight(facts: WorkloadFacts | WorkloadNote, cell: Cell, most_workers: int) -> int | None:
     """Work in flight over all workers; None where the workload has no parameter for it.
 
     `weak`: the parameter for each worker. `strong`: what `weak` has at `most_workers`, the

@@ -50,6 +50,14 @@ class PlannedRun(NamedTuple):
     cell: Cell
 
 
+def hash_seed(seed: int, block: int) -> int:
+    """One hash seed per block of a study with that seed, for `PYTHONHASHSEED`.
+
+    Pairs inside a block hash alike, and blocks sample the seeds.
+    """
+    return (seed * 1_000_003 + block) % 2**32
+
+
 def in_blocks(
     cells: Sequence[Cell], blocks: int, seed: int, order: int = ORDER
 ) -> Iterator[PlannedRun]:
