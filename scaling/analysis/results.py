@@ -15,6 +15,7 @@ from scaling.analysis.comparison.paired import Paired, pair
 from scaling.analysis.controls import ControlOutcome, Soundness, outcomes, soundness_of
 from scaling.analysis.curves.sections import RunIssue, Section, run_issues, sections
 from scaling.analysis.curves.sweeps import Sweep, sweeps
+from scaling.analysis.served.at_rate import LatencyRatio, latency_ratios
 from scaling.analysis.served.capacity import Capacities, capacities
 from scaling.analysis.statistics.drift import Drift, drift
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
@@ -22,7 +23,7 @@ from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.analysis.table.groups import Key
 from scaling.analysis.table.load import Journal
 from scaling.journal.record import CeilingLine, StudyLine
-from scaling.study.objective import parse_objective
+from scaling.study.objective import Objective, parse_objective
 
 
 class StudyResults:
@@ -87,11 +88,20 @@ class StudyResults:
             (gain.key, gain.workers): gain.throughput for each in self.judged for gain in each.gains
         }
 
+    @property
+    def objectives(self) -> list[Objective]:
+        """The latency objectives that the study states."""
+        return [parse_objective(text) for text in self.study.study.get("slo") or ()]
+
     @cached_property
     def capacities(self) -> Capacities:
         """Capacity at each objective that the study states; empty without any."""
-        objectives = [parse_objective(text) for text in self.study.study.get("slo") or ()]
-        return capacities(self.frame, objectives, self.floor)
+        return capacities(self.frame, self.objectives, self.floor)
+
+    @cached_property
+    def latency_ratios(self) -> list[LatencyRatio]:
+        """P99 of threads over that of processes at each rate of an open loop."""
+        return latency_ratios(self.frame, self.floor, primary=not self.objectives)
 
     @cached_property
     def outcomes(self) -> list[ControlOutcome]:

@@ -9,13 +9,15 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from scaling.analysis.results import StudyResults
+from scaling.analysis.table.load import read_journal
 from scaling.report.files import tables_markdown
 from scaling.report.page.render import page
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_view import Comparison
 from scaling.report.terminal.answer import LINES, WIDTH, print_answer
+from tests.support.fabricate import with_, write
 from tests.support.html_outline import Outline
-from tests.support.served import Served, studied
+from tests.support.served import Served, journal, studied
 
 CONFIGURATIONS = (("3.14t", "threads"), ("3.14", "threads"), ("3.14", "processes"))
 OPEN = Served(
@@ -77,9 +79,19 @@ def test_a_run_ends_with_latencies_at_the_middle_rate(open_loop: StudyResults) -
     assert "serve: P99 latency at 800 requests/s, N = 2 (range)" in lines
     for arm, model in CONFIGURATIONS:
         (line,) = [line for line in lines if line.startswith(f"  {arm} · {model} ")]
-        assert " ms " in line
-        assert "µs CPU a request" in line
+        assert " ms" in line
+    assert any(line.startswith("Load of serve: server tcp, 16 connections") for line in lines)
     assert not any("faster" in line or "slower" in line for line in lines)
+
+
+def test_where_cores_are_few_it_ends_with_cpu_time(tmp_path: Path) -> None:
+    made = replace(OPEN, cores=2, generator_cpu_s=0.5e-3, busy_fraction=0.4)
+    lines = answer(results_of(tmp_path, made))
+    assert len(lines) <= LINES
+    for arm, model in CONFIGURATIONS:
+        (line,) = [line for line in lines if line.startswith(f"  {arm} · {model} ")]
+        assert "µs a request" in line
+    assert "Shared cores: N workers gain at most ×1." in " ".join(lines)
 
 
 def test_a_closed_loop_ends_with_throughput_and_cpu(closed_loop: StudyResults) -> None:
@@ -92,3 +104,26 @@ def test_a_closed_loop_ends_with_throughput_and_cpu(closed_loop: StudyResults) -
         "CPU time per request, N threads over N processes",
     ]
     assert all(cell_len(line) <= WIDTH for line in groups)
+
+
+def with_objective(folder: Path, made: Served) -> StudyResults:
+    head, *runs = journal(made)
+    lines = [with_(head, study={**head.study, "slo": ["p99<20ms"]}), *runs]  # type: ignore[union-attr]
+    folder.mkdir(exist_ok=True)
+    return StudyResults.of(read_journal(write(lines, folder / "journal.jsonl")))
+
+
+def test_capacities_are_printed_as_they_are_computed(tmp_path: Path) -> None:
+    results = with_objective(tmp_path, replace(OPEN, blocks=6, rates=(400.0, 800.0, 1600.0)))
+    lines = answer(results)
+    assert len(lines) <= LINES
+    assert "serve: capacity at p99<20ms, N = 2 (95 % interval)" in lines
+    for each in results.capacities.every:
+        if each.configuration.workers == 2:
+            name = f"  {each.configuration.arm} · {each.configuration.model} "
+            (line,) = [line for line in lines if line.startswith(name)]
+            assert each.text in line
+    grids = [grid for chapter in chapters(results) for grid in chapter.grids]
+    (grid,) = [grid for grid in grids if grid.title == "serve · asyncio: capacity at p99<20ms"]
+    assert len(grid.rows) == len(results.capacities.every)
+    assert grid.title in Outline(page(results)).root.words

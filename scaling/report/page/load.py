@@ -4,21 +4,23 @@ from collections.abc import Iterable
 
 import matplotlib as mpl
 
+from scaling.analysis.served.capacity import Capacities
 from scaling.report.page.parts import Block, PageFigure
 from scaling.report.page.picture import RC_OF_PAGES, picture
 from scaling.report.plots.draw import load_sheets
 from scaling.report.plots.load_subject import LoadSubject
+from scaling.report.tables.questions.capacity import capacity_grids
 
 
-def load_blocks(about: Iterable[LoadSubject]) -> list[Block]:
+def load_blocks(about: Iterable[LoadSubject], found: Capacities) -> list[Block]:
     """A block for each workload, sizing and set of parameters but the rate."""
     with mpl.rc_context(RC_OF_PAGES):
-        return [_block(each, f"l{number}") for number, each in enumerate(about, start=1)]
+        return [_block(each, f"l{number}", found) for number, each in enumerate(about, start=1)]
 
 
-def _block(about: LoadSubject, name: str) -> Block:
+def _block(about: LoadSubject, name: str, found: Capacities) -> Block:
     figures = [
         PageFigure(picture(sheet, f"{name}-{plot.name}"), plot.tables(about))
         for plot, sheet in load_sheets(about)
     ]
-    return Block(about.rated.title, figures=figures)
+    return Block(about.rated.title, figures=figures, grids=capacity_grids(about.rated, found))

@@ -14,7 +14,12 @@ from scaling.report.tables.laws_view import law_lines
 from scaling.report.tables.rated import free_sections
 from scaling.report.tables.study_notes import study_notes
 
-MEASURES = {"throughput": "throughput", "cpu_s_per_op": "CPU per op"}  # PSS and RSS as they are
+# PSS and RSS as they are.
+MEASURES = {
+    "throughput": "throughput",
+    "cpu_s_per_op": "CPU per op",
+    "latency_p99_s": "P99 latency",
+}
 AA_PAIRS = (
     "One cell of each workload was run twice in every block. Without noise the ratio of the two "
     "would be 1; differences below the A/A spread are noise."
@@ -38,6 +43,7 @@ def noise_block(results: StudyResults) -> Block:
         unknown = "No A/A pairs were run, so run-to-run noise is not known"
         return Block(words=[f"{unknown}; verdicts use a margin of ±{formats.percent(MARGIN)}."])
     rows: list[list[Cell]] = []
+    shown = [each for each in COLUMNS if any(pair.ratios[each].n for pair in floor.pairs)]
     for pair in floor.pairs:
         key = pair.key
         name = f"{key.workload} · {key.sizing} · {key.loop} · {key.arm} · {key.model}"
@@ -46,11 +52,11 @@ def noise_block(results: StudyResults) -> Block:
             [
                 name,
                 str(pair.workers),
-                *(pair.ratios[measure] for measure in COLUMNS),
+                *(pair.ratios[measure] for measure in shown),
                 formats.percent(farthest),
             ]
         )
-    headings = ["cell", "N", *(MEASURES.get(each, each) for each in COLUMNS), "spread, throughput"]
+    headings = ["cell", "N", *(MEASURES.get(each, each) for each in shown), "spread, throughput"]
     return Block(words=[AA_PAIRS], grids=[Grid("Repeated cell over cell", headings, rows)])
 
 

@@ -5,6 +5,7 @@ import math
 
 from scaling.analysis.curves.sections import Section
 from scaling.analysis.results import StudyResults
+from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.base import formats
 from scaling.report.tables.few_cores import bound_text, bounds
 from scaling.report.tables.rated import is_served
@@ -49,6 +50,7 @@ def _connections(connections: object, sizing: str) -> str:
     return f"{formats.plural(connections, 'connection')} {SIZED.get(sizing, '')}".strip()
 
 
-def noise_text(floor: float, of: str) -> str:
+def noise_text(section: Section, floor: NoiseFloor) -> str:
     """`A/A pairs differ by ±3.1 % in P99`; empty where it is not known."""
-    return f"A/A pairs differ by ±{formats.percent(floor)} in {of}" if math.isfinite(floor) else ""
+    spread = floor.of(section.curves[0].key.workload, "latency_p99_s")
+    return f"A/A pairs differ by ±{formats.percent(spread)} in P99" if math.isfinite(spread) else ""

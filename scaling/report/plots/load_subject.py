@@ -7,7 +7,7 @@ from matplotlib.lines import Line2D
 
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.report.plots.load_caption import load_text
+from scaling.report.plots.load_caption import load_text, noise_text
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.subject import Subject, subject
 from scaling.report.tables.rated import Rated, rated
@@ -34,6 +34,10 @@ class LoadSubject:
 
 def load_subjects(results: StudyResults, warning: str) -> list[LoadSubject]:
     """What there is to draw of latency under load; `warning` begins the captions."""
+    objectives_s: dict[str, list[float]] = {}
+    for objective in results.objectives:
+        column = f"latency_{objective.percentile}_s"
+        objectives_s.setdefault(column, []).append(objective.limit_s)
     return [
         LoadSubject(
             each,
@@ -42,9 +46,9 @@ def load_subjects(results: StudyResults, warning: str) -> list[LoadSubject]:
                 results.study,
                 warning,
                 floor=results.floor,
-                load=load_text(each.section, results),
+                load=[*load_text(each.section, results), noise_text(each.section, results.floor)],
             ),
-            {},
+            objectives_s,
         )
         for each in rated(results)
     ]

@@ -9,9 +9,10 @@ from scaling.report.tables.grid import Chapter, Grid
 from scaling.report.tables.margins import margins
 from scaling.report.tables.measures import again
 from scaling.report.tables.phrases import named, ratios_note
+from scaling.report.tables.questions.capacity import capacity_grids
 from scaling.report.tables.questions.rates import rate_grids
 from scaling.report.tables.questions.registry import QUESTIONS
-from scaling.report.tables.rated import free_running, rated
+from scaling.report.tables.rated import Rated, free_running, rated
 from scaling.study.scaled import scaled_to
 
 
@@ -24,13 +25,19 @@ def chapters(results: StudyResults, *, alone: bool = True) -> list[Chapter]:
     study = results.study
     found = [_chapter(each, study) for each in free_running(results) if each.compares]
     found += [
-        Chapter(f"{each.title} · under load", [], rate_grids(each)) for each in rated(results)
+        Chapter(f"{each.title} · under load", [], load_grids(each, results))
+        for each in rated(results)
     ]
     shown = [chapter for chapter in found if chapter.grids]
     warnings = warnings_of(results) if alone else doubts(study)
     if not shown or not warnings:
         return shown
     return [Chapter("Before you read on", warnings), *shown]
+
+
+def load_grids(each: Rated, results: StudyResults) -> list[Grid]:
+    """What clients of a served workload saw: capacities first, then every rate."""
+    return [*capacity_grids(each, results.capacities), *rate_grids(each)]
 
 
 def warnings_of(results: StudyResults) -> list[str]:

@@ -7,8 +7,11 @@ from scaling.analysis.comparison.between_studies import Change
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.comparison.paired import Measure
 from scaling.analysis.results import StudyResults
+from scaling.analysis.statistics.noise import AAPair
 from scaling.analysis.validity import MARGIN
 from scaling.base import formats
+from scaling.journal.record import StudyLine
+from scaling.report.tables.rated import is_open_loop
 from scaling.study.controls import CONTROLS
 
 
@@ -47,13 +50,24 @@ def margins_across(changes: Iterable[Change]) -> list[str]:
 
 
 def spread_text(results: StudyResults) -> str:
-    """How noisy the machine was: the A/A spread of each workload, in throughput."""
+    """How noisy the machine was: the A/A spread of each workload, in throughput; in an open loop,
+    where throughput is what was asked for, in P99.
+    """
     every = results.floor.pairs
     pairs = [each for each in every if each.key.workload not in CONTROLS] or every
     if not pairs:
         return f"Noise: no A/A pairs were run; verdicts use a margin of ±{formats.percent(MARGIN)}."
-    spreads = {each.key.workload: results.floor.of(each.key.workload) for each in pairs}
+    spreads = {_pair_name(each, results.study): _spread(each, results) for each in pairs}
     known = [f"±{formats.percent(s)} ({name})" for name, s in spreads.items() if math.isfinite(s)]
     if not known:
         return "Noise: no A/A pair has a valid run."
     return f"Noise: A/A pairs, equal cells run twice, differ by {formats.listed(known)}."
+
+
+def _spread(each: AAPair, results: StudyResults) -> float:
+    measure = "latency_p99_s" if is_open_loop(each.key, results.study) else "throughput"
+    return results.floor.of(each.key.workload, measure)
+
+
+def _pair_name(each: AAPair, study: StudyLine) -> str:
+    return f"{each.key.workload}{', P99' if is_open_loop(each.key, study) else ''}"

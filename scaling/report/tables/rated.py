@@ -15,10 +15,13 @@ from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.curves.sections import Section
 from scaling.analysis.curves.sweeps import Sweep
 from scaling.analysis.results import StudyResults
+from scaling.analysis.served.at_rate import LatencyRatio, middle
+from scaling.analysis.served.capacity import Capacity
+from scaling.analysis.served.open_loop import asked_per_s
 from scaling.analysis.table.groups import CURVE, Key, originals
 from scaling.analysis.table.labels import short_labels
 from scaling.journal.record import StudyLine
-from scaling.study.load import CLOSED, RATE
+from scaling.study.load import RATE
 
 # Columns of percentiles, with their names and the share of the requests that are no slower.
 PERCENTILES = {
@@ -59,13 +62,15 @@ class Rated:
     """One workload with one sizing and one set of parameters, at each rate.
 
     `label` names the workload with those of its other parameters that vary in the study; `section`
-    has the curves of all rates.
+    has the curves of all rates. `ratios` are of P99, `capacities` at the study's objectives.
     """
 
     label: str
     section: Section
     rates_per_s: list[float]
     lines: list[Line]
+    ratios: list[LatencyRatio]
+    capacities: list[Capacity]
 
     @property
     def title(self) -> str:
@@ -85,7 +90,25 @@ class Rated:
     @property
     def middle_rate_per_s(self) -> float:
         """The middle one of the rates: chosen by its place, not by what was measured there."""
-        return self.rates_per_s[(len(self.rates_per_s) - 1) // 2]
+        return middle(self.rates_per_s)
+
+    @property
+    def headline_n(self) -> int:
+        """The largest N with a core for each worker."""
+        points = [at.point for line in self.lines for at in line.at_rates]
+        on_cores = [point.workers for point in points if point.region == "cores"]
+        return max(on_cores, default=max(self.workers))
+
+    def ratio(self, line: Line, rate_per_s: float) -> LatencyRatio | None:
+        """P99 of a configuration at a rate over that of processes; None where there is none."""
+        configuration = line.key.arm, line.key.model, line.workers
+        found = (
+            each
+            for each in self.ratios
+            if (each.rate_per_s, each.subject.loop) == (rate_per_s, line.key.loop)
+            and each.of[:3] == configuration
+        )
+        return next(found, None)
 
     def on(self, loop: str, workers: int) -> list[Line]:
         """The configurations of a loop at N workers."""
@@ -94,8 +117,7 @@ class Rated:
 
 def is_served(section: Section, study: StudyLine) -> bool:
     """Whether a load generator sent the section's requests."""
-    note = study.workloads.get(section.curves[0].key.workload)
-    return note is not None and note.served
+    return _is_served(section.curves[0].key, study)
 
 
 def rate_of(section: Section, study: StudyLine) -> float | None:
@@ -103,11 +125,18 @@ def rate_of(section: Section, study: StudyLine) -> float | None:
 
     Others are those in a closed loop and those without a load generator.
     """
-    if not is_served(section, study):
-        return None
     key = section.curves[0].key
-    rate = json.loads(key.parameters).get(RATE, CLOSED)
-    return float(rate) if isinstance(rate, int | float) and rate > CLOSED else None
+    return asked_per_s(json.loads(key.parameters)) if _is_served(key, study) else None
+
+
+def is_open_loop(key: Key, study: StudyLine) -> bool:
+    """Whether the requests of a curve were due at times fixed beforehand."""
+    return _is_served(key, study) and asked_per_s(json.loads(key.parameters)) is not None
+
+
+def _is_served(key: Key, study: StudyLine) -> bool:
+    note = study.workloads.get(key.workload)
+    return note is not None and note.served
 
 
 def rated(results: StudyResults) -> list[Rated]:
@@ -122,16 +151,40 @@ def rated(results: StudyResults) -> list[Rated]:
             groups[group].append((rate, section))
     names = short_labels((workload, others) for workload, others, _ in groups)
     behind = _behind(results) if groups else frozenset()
-    return [
-        _rated(names[workload, others], sorted(members, key=lambda each: each[0]), behind)
-        for (workload, others, _), members in groups.items()
-    ]
+    found = []
+    for group, members in groups.items():
+        members.sort(key=lambda each: each[0])
+        curves = list(chain.from_iterable(section.curves for _, section in members))
+        workload, others, sizing = group
+        label, operation = names[workload, others], members[0][1].operation
+        found.append(
+            Rated(
+                label,
+                Section(label, sizing, operation, curves),
+                list(dict.fromkeys(rate for rate, _ in members)),
+                _lines(members, behind),
+                [each for each in results.latency_ratios if each.subject[:3] == group],
+                _in_order(results.capacities.every, group, curves),
+            )
+        )
+    return found
+
+
+def _in_order(
+    every: Sequence[Capacity], group: tuple[str, str, str], curves: Sequence[Curve]
+) -> list[Capacity]:
+    """The capacities of a group, in the order of its curves."""
+    order = [(curve.key.loop, curve.key.arm, curve.key.model) for curve in curves]
+    return sorted(
+        (each for each in every if each.subject[:3] == group),
+        key=lambda each: order.index((each.subject.loop, *each.configuration[:2])),
+    )
 
 
 type _Cell = tuple[Key, int]
 
 
-def _rated(label: str, members: Sequence[tuple[float, Section]], behind: frozenset[_Cell]) -> Rated:
+def _lines(members: Sequence[tuple[float, Section]], behind: frozenset[_Cell]) -> list[Line]:
     found: dict[_Cell, list[AtRate]] = defaultdict(list)
     for rate, section in members:
         for curve in section.curves:
@@ -139,13 +192,9 @@ def _rated(label: str, members: Sequence[tuple[float, Section]], behind: frozens
                 line = replace(curve.key, parameters=""), point.workers
                 is_bound = (curve.key, point.workers) in behind
                 found[line].append(AtRate(rate, curve, point, is_bound))
-    first = members[0][1]
-    curves = list(chain.from_iterable(section.curves for _, section in members))
-    whole = Section(label, first.sizing, first.operation, curves)
     keys = list(dict.fromkeys(key for key, _ in found))
     order = sorted(found, key=lambda line: (keys.index(line[0]), line[1]))
-    lines = [Line(*line, found[line]) for line in order]
-    return Rated(label, whole, list(dict.fromkeys(rate for rate, _ in members)), lines)
+    return [Line(*line, found[line]) for line in order]
 
 
 def _behind(results: StudyResults) -> frozenset[_Cell]:

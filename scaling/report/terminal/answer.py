@@ -17,13 +17,14 @@ from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.vocabulary import WORKERS
+from scaling.report.plots.load_caption import load_text
 from scaling.report.tables.few_cores import bound_text, bounds
 from scaling.report.tables.findings import times
 from scaling.report.tables.headline import NOTHING, Headline, headlines, other_ratios
 from scaling.report.tables.margins import spread_text
 from scaling.report.tables.measures import curve_name
 from scaling.report.tables.phrases import worker_noun
-from scaling.report.tables.rated import rated
+from scaling.report.tables.rated import is_served
 from scaling.report.terminal.answer_rows import ratio_lines
 from scaling.report.terminal.bars import bar
 from scaling.report.terminal.load_rows import load_lines
@@ -82,12 +83,13 @@ class Answer:
         results = self._results
         found, others = headlines(results), other_ratios(results)
         lines = [f"THE ANSWER of {results.study.name}"]
-        under_load = list(load_lines(rated(results), width))
+        under_load = list(load_lines(results, width))
         lines += ratio_lines(found, others, width) if found or others else []
         lines += under_load
         lines += [] if len(lines) > 1 else [NOTHING]
         trust = _wrapped(results.soundness.text or "Controls hold.", width, 2)
-        trust += _wrapped(bound_text(bounds(results.frame, results.sections)), width, 1)
+        trust += _wrapped(_few_cores(results), width, 1)
+        trust += _wrapped(_loaded(results), width, 2)
         trust += _wrapped(scaled_to(results.study.study), width, 1)
         trust += _wrapped(spread_text(results), width, 1)
         trust += _wrapped(_left_out(results), width, 2)
@@ -106,6 +108,23 @@ def _wrapped(text: str, width: int, most: int) -> list[str]:
     if most < 1:
         return []
     return wrap(text, width, max_lines=most, placeholder=" …", break_on_hyphens=False)
+
+
+def _loaded(results: StudyResults) -> str:
+    """`Load of serve: server tcp · 16 connections per worker …`: what all of its runs share."""
+    served = [each for each in results.sections if is_served(each, results.study)]
+    if not served:
+        return ""
+    every = [load_text(each, results) for each in served]
+    shared = [part for part in every[0] if all(part in parts for parts in every)]
+    names = dict.fromkeys(each.curves[0].key.workload for each in served)
+    return f"Load of {formats.listed(names)}: {', '.join(shared)}."
+
+
+def _few_cores(results: StudyResults) -> str:
+    """`Shared cores: N workers gain at most ×1.4 at N = 2.`; empty where there are enough."""
+    text = bound_text(bounds(results.frame, results.sections))
+    return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
 def _left_out(results: StudyResults) -> str:

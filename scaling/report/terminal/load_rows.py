@@ -1,84 +1,163 @@
-"""What clients saw, as lines: the latency of each configuration at the middle rate, its cost."""
+"""What clients saw, as lines: capacity at each objective, and latency at the middle rate."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
+from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.results import StudyResults
+from scaling.analysis.served.capacity import Capacities, Capacity
+from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
-from scaling.report.tables.findings import bounds_heading
+from scaling.report.tables.few_cores import bounds
+from scaling.report.tables.findings import bounds_heading, times, verdict_text
 from scaling.report.tables.questions.rates import BOUND
-from scaling.report.tables.rated import PERCENTILES, AtRate, Line, Rated
+from scaling.report.tables.rated import PERCENTILES, AtRate, Line, Rated, rated
+from scaling.study.presets import FEWEST_FOR_INTERVAL
 
-MOST_ROWS = 9
+MOST_ROWS = 10
 COLUMNS = ("latency_p99_s", "latency_p90_s", "latency_p50_s")  # the first that is known
 MS_PER_S, US_PER_S = 1e3, 1e6
 CPU = "cpu_s_per_op"
 
 
-def load_lines(found: Sequence[Rated], width: int) -> Iterator[str]:
-    """Of each workload in an open loop a heading, and a line for each configuration."""
+class Row(NamedTuple):
+    """A configuration, its figure, and what stands beside it: the first that there is room for."""
+
+    name: str
+    figure: str
+    beside: tuple[str, ...]
+
+
+class Table(NamedTuple):
+    """A heading, rows and notes."""
+
+    heading: str
+    rows: list[Row]
+    notes: list[str]
+
+
+def load_lines(results: StudyResults, width: int) -> Iterator[str]:
+    """The tables of each workload in an open loop, as much of them as there is room for."""
     left = MOST_ROWS
-    for each in found:
-        rows = _rows(each)
-        column = _column([at for _, at in rows])
-        if column is None:
-            continue
+    for table in (table for each in rated(results) for table in _tables(each, results)):
         if left < 1:
-            yield "and more workloads under load: see the tables"
+            yield "and more under load: see the tables"
             return
-        shown = rows[:left]
-        left -= len(shown)
-        yield from _table(each, shown, column, width)
-        if more := len(rows) - len(shown):
-            yield f"  and {formats.plural(more, 'more configuration')}: see the tables"
+        yield from _lines(table, left, width)
+        left -= len(table.rows)
 
 
-def _table(
-    each: Rated, rows: Sequence[tuple[Line, AtRate]], column: str, width: int
-) -> Iterator[str]:
-    name, _ = PERCENTILES[column]
-    n = rows[0][0].workers
-    latencies = [at.point.figures[column].scaled(MS_PER_S, "ms") for _, at in rows]
-    cpu = [at.point.figures[CPU].scaled(US_PER_S, "µs") for _, at in rows]
-    kind = bounds_heading(latencies)
-    rate = formats.number(each.middle_rate_per_s)
-    yield f"{each.label}: {name} latency at {rate} {each.section.operation}/s, N = {n} ({kind})"
-    names = [_configuration(line, each) for line, _ in rows]
-    figures = [
-        f"{BOUND if at.is_bound else ''}{value!s} ms" if value.n else formats.BLANK
-        for (_, at), value in zip(rows, latencies, strict=True)
+def _lines(table: Table, most: int, width: int) -> Iterator[str]:
+    rows = table.rows[:most]
+    first = max(cell_len(row.name) for row in rows)
+    second = max(cell_len(row.figure) for row in rows)
+    yield table.heading
+    for row in rows:
+        line = f"  {set_cell_size(row.name, first)}  {set_cell_size(row.figure, second)}"
+        besides = (f"{line}  {text}" for text in row.beside if text)
+        yield next((each for each in besides if cell_len(each) <= width), line).rstrip()
+    if more := len(table.rows) - len(rows):
+        yield f"  and {formats.plural(more, 'more configuration')}: see the tables"
+    yield from (f"  {note}" for note in table.notes)
+
+
+def _tables(each: Rated, results: StudyResults) -> Iterator[Table]:
+    """Capacity at each objective; without an objective latency at the middle rate."""
+    found = results.capacities
+    if not each.capacities:
+        has_few_cores = bool(bounds(results.frame, [each.section]))
+        yield from _latency(each, has_few_cores=has_few_cores)
+    for objective in dict.fromkeys(one.objective for one in each.capacities):
+        at_n = [
+            one
+            for one in each.capacities
+            if one.objective == objective and one.configuration.workers == each.headline_n
+        ]
+        kind = bounds_heading(one.estimate for one in at_n)
+        heading = f"{each.label}: capacity at {objective.text}, N = {each.headline_n} ({kind})"
+        rows = [_capacity_row(one, each, found) for one in at_n]
+        yield Table(heading, rows, _judged_over(found, at_n))
+
+
+def _capacity_row(one: Capacity, each: Rated, found: Capacities) -> Row:
+    ratio = found.over(one, "over processes")
+    beside = _ratio(ratio.ratio) if ratio else ()
+    return Row(_configuration(one.configuration, one.subject.loop, each), one.text, beside)
+
+
+def _judged_over(found: Capacities, every: Iterable[Capacity]) -> list[str]:
+    over = [
+        ratio.over.configuration
+        for one in every
+        if (ratio := found.over(one, "over processes")) and ratio.ratio.n
     ]
-    costs = [f"{value!s} µs CPU a request" if value.n else "" for value in cpu]
-    first = min(max(map(cell_len, names)), max(12, width - 50))
-    second = max(map(cell_len, figures))
-    for configuration, figure, cost in zip(names, figures, costs, strict=True):
-        line = f"  {set_cell_size(configuration, first)}  {figure:<{second}}"
-        whole = f"{line}  {cost}"
-        yield whole if cell_len(whole) <= width else line
+    return _over(over)
+
+
+def _latency(each: Rated, *, has_few_cores: bool) -> Iterator[Table]:
+    rate = each.middle_rate_per_s
+    at_rate = ((line, line.at(rate)) for line in each.lines if line.workers == each.headline_n)
+    rows = [(line, at) for line, at in at_rate if at is not None]
+    column = next((c for c in COLUMNS if any(at.point.figures[c].n for _, at in rows)), None)
+    if column is None:
+        return
+    name, _ = PERCENTILES[column]
+    kind = bounds_heading(at.point.figures[column] for _, at in rows)
+    asked = f"{formats.number(rate)} {each.section.operation}/s"
+    heading = f"{each.label}: {name} latency at {asked}, N = {each.headline_n} ({kind})"
+    ratios = [each.ratio(line, rate) if column == COLUMNS[0] else None for line, _ in rows]
+    besides = [_ratio(ratio.ratio) if ratio else () for ratio in ratios]
+    notes = _over([ratio.over for ratio in ratios if ratio])
+    if not any(besides) or has_few_cores:  # then what a request costs says most
+        besides, notes = [_cpu(at) for _, at in rows], []
     if any(at.is_bound for _, at in rows):
-        yield f"  {BOUND} the server fell behind: a lower bound"
+        notes.append(f"{BOUND} the server fell behind: a lower bound")
+    yield Table(
+        heading,
+        [
+            Row(_name(line, each), _latency_text(at, column), beside)
+            for (line, at), beside in zip(rows, besides, strict=True)
+        ],
+        notes,
+    )
 
 
-def _rows(each: Rated) -> list[tuple[Line, AtRate]]:
-    """Every configuration at the headline N that was run at the middle rate."""
-    n = telling_n(each)
-    at_rate = ((line, line.at(each.middle_rate_per_s)) for line in each.lines if line.workers == n)
-    return [(line, at) for line, at in at_rate if at is not None]
+def _latency_text(at: AtRate, column: str) -> str:
+    value = at.point.figures[column].scaled(MS_PER_S, "ms")
+    return f"{BOUND if at.is_bound else ''}{value!s} ms" if value.n else formats.BLANK
 
 
-def telling_n(each: Rated) -> int:
-    """The headline N: the largest with a core for each worker."""
-    points = [at.point for line in each.lines for at in line.at_rates]
-    on_cores = [point.workers for point in points if point.region == "cores"]
-    return max(on_cores, default=max(each.workers))
+def _cpu(at: AtRate) -> tuple[str, ...]:
+    cpu = at.point.figures[CPU].scaled(US_PER_S, "µs")
+    return (f"CPU {cpu!s} µs a request", f"CPU {cpu!s} µs") if cpu.n else ()
 
 
-def _column(rows: Sequence[AtRate]) -> str | None:
-    """P99, or the highest percentile below it that has requests enough."""
-    return next((name for name in COLUMNS if any(at.point.figures[name].n for at in rows)), None)
+def _ratio(value: RatioVerdict) -> tuple[str, ...]:
+    """The ratio with its verdict; below six blocks there is none."""
+    if not value.n:
+        return ()
+    beside = f" ({value.bounds})" if value.bounds else ""
+    if value.n < FEWEST_FOR_INTERVAL:
+        return (f"{times(value)}{beside}",)
+    return (
+        f"{times(value)}{beside} {verdict_text(value)}",
+        f"{times(value)}{beside} {value.verdict.word}",
+        f"{times(value)} {value.verdict.word}",
+    )
 
 
-def _configuration(line: Line, each: Rated) -> str:
-    several = len(each.loops) > 1
-    parts = [line.key.arm, line.key.model, *([line.key.loop] if several else [])]
+def _over(configurations: Iterable[Configuration]) -> list[str]:
+    names = dict.fromkeys(f"{each.arm} · {each.model}" for each in configurations)
+    return [f"× is over {' or '.join(names)}"] if names else []
+
+
+def _name(line: Line, each: Rated) -> str:
+    configuration = Configuration(line.key.arm, line.key.model, line.workers)
+    return _configuration(configuration, line.key.loop, each)
+
+
+def _configuration(configuration: Configuration, loop: str, each: Rated) -> str:
+    parts = [configuration.arm, configuration.model, *([loop] if len(each.loops) > 1 else [])]
     return " · ".join(parts)

@@ -9,6 +9,7 @@ from scaling.analysis.table.latency import BEYOND, fewest
 from scaling.base import formats
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.measures import SUSPECT
+from scaling.report.tables.phrases import named
 from scaling.report.tables.rated import PERCENTILES, AtRate, Line, Rated
 
 COLUMNS = (
@@ -21,6 +22,7 @@ COLUMNS = (
     "cpu_s_per_op",
 )
 BOUND = "≥"
+RATIO = "P99 over processes"
 NOTE = (
     "Latency is that of all requests, from the time at which each was due; unfinished ones count "
     "with the latency so far."
@@ -34,9 +36,8 @@ BLANK_NOTE = (
 
 def rate_grids(rated: Rated) -> list[Grid]:
     """A table for each loop and N: at each rate a row for each configuration."""
-    operation = rated.section.operation
     return [
-        _grid(title, [row for rate in rated.rates_per_s for row in _at(lines, rate)], operation)
+        _grid(title, [row for rate in rated.rates_per_s for row in _at(lines, rate)], rated)
         for title, lines in _parts(rated)
     ]
 
@@ -47,7 +48,7 @@ def percentile_grids(rated: Rated) -> list[Grid]:
     found = []
     for title, lines in _parts(rated):
         if rows := _at(lines, rate):
-            found.append(_grid(f"{title}, {formats.number(rate)}/s", rows, rated.section.operation))
+            found.append(_grid(f"{title}, {formats.number(rate)}/s", rows, rated))
     return found
 
 
@@ -62,7 +63,7 @@ def _parts(rated: Rated) -> Iterable[tuple[str, list[Line]]]:
             yield f"{rated.label} · {loop}, N = {n}", lines
 
 
-def _grid(title: str, rows: Sequence[tuple[Line, AtRate]], operation: str) -> Grid:
+def _grid(title: str, rows: Sequence[tuple[Line, AtRate]], rated: Rated) -> Grid:
     points = [at.point for _, at in rows]
     shown = {
         name: column.shown
@@ -70,13 +71,22 @@ def _grid(title: str, rows: Sequence[tuple[Line, AtRate]], operation: str) -> Gr
         if (column := SHOWN.get(name)) and column.shown
         if any(point.figures[name].n for point in points)
     }
-    headings = [each.heading.format(operation=operation) for each in shown.values()]
+    headings = [each.heading.format(operation=rated.section.operation) for each in shown.values()]
+    ratios = [rated.ratio(line, at.rate_per_s) for line, at in rows]
+    cells = [_row(line, at, shown) for line, at in rows]
     notes = [NOTE, BLANK_NOTE]
     notes += [BOUNDS_NOTE] if any(at.is_bound for _, at in rows) else []
+    if any(ratios):
+        headings.append(RATIO)
+        cells = [
+            [*row, each.ratio if each else ""] for row, each in zip(cells, ratios, strict=True)
+        ]
+        over = dict.fromkeys(named(each.over) for each in ratios if each)
+        notes.append(f"{RATIO}: paired inside blocks; the strongest: {' or '.join(over)}.")
     return Grid(
         title,
         ["asked/s", "configuration", "runs", *headings],
-        [_row(line, at, shown) for line, at in rows],
+        cells,
         words=2,
         note="\n".join(notes),
     )

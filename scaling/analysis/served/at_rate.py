@@ -1,0 +1,150 @@
+"""P99 at one rate: threads without the GIL over the strongest processes, block by block.
+
+All of them were offered the same requests at the same times. The strongest processes are those with
+the smallest median P99 at that rate and N, among fresh and forked ones on the arms with the GIL: if
+two are alike, noise decides which, so the comparison errs in favour of processes.
+
+The P99 of a run whose server fell behind is a lower bound, and a ratio of two bounds says nothing:
+it has no value. The primary hypothesis is the ratio of threads at the headline N and the middle
+rate; in a study with objectives it is that of the capacities, and all ratios here are exploratory.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from scaling.analysis.arrays import Flags, Floats
+from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.comparison.version_arms import version_arms
+from scaling.analysis.served.open_loop import PROCESS_MODELS, Subject, open_loop_runs
+from scaling.analysis.statistics.noise import NoiseFloor
+from scaling.analysis.statistics.verdict import Direction, RatioVerdict, hypothesis, judge
+
+P99 = "latency_p99_s"
+LATENCY = Direction(below="faster", above="slower")
+FELL_BEHIND = "a server fell behind: its P99 is a lower bound"
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyRatio:
+    """P99 of `of` over that of `over`, at one rate in requests/s of all workers together."""
+
+    subject: Subject
+    rate_per_s: float
+    of: Configuration
+    over: Configuration
+    ratio: RatioVerdict
+
+
+class _Values(NamedTuple):
+    """Of one configuration at one rate, a value for each block: P99, and whether it is a bound."""
+
+    p99_s: Floats
+    is_bound: Flags
+
+
+class _Pair(NamedTuple):
+    subject: Subject
+    rate_per_s: float
+    of: Configuration
+    over: Configuration
+    ratios: Floats
+    sides: set[int]
+    primary: bool
+
+
+def middle(rates_per_s: Sequence[float]) -> float:
+    """The middle one of some ascending rates: chosen by its place, not by what was measured."""
+    return rates_per_s[(len(rates_per_s) - 1) // 2]
+
+
+def latency_ratios(
+    frame: pd.DataFrame, floor: NoiseFloor, *, primary: bool = True
+) -> list[LatencyRatio]:
+    """Every ratio of a study; `primary` is whether it has primary hypotheses among them."""
+    runs = open_loop_runs(frame)
+    groups = runs.groupby("subject", sort=False) if len(runs) else ()
+    pairs = [pair for _, own in groups for pair in _of_subject(own)]
+    verdicts = judge(
+        [
+            hypothesis(
+                pair.ratios,
+                floor.margin(pair.subject.workload, P99),
+                LATENCY,
+                "primary" if primary and pair.primary else "exploratory",
+            )
+            for pair in pairs
+        ]
+    )
+    return [
+        LatencyRatio(*pair[:4], _honest(verdict, pair.sides))
+        for pair, verdict in zip(pairs, verdicts, strict=True)
+        if verdict.n
+    ]
+
+
+def _of_subject(runs: pd.DataFrame) -> Iterator[_Pair]:
+    subject: Subject = runs["subject"].iloc[0]
+    rates = sorted(runs["rate"].unique().tolist())
+    on_cores = runs.loc[runs["region"] == "cores", "workers"]
+    headline = int((on_cores if len(on_cores) else runs["workers"]).max())
+    for rate in rates:
+        at = _values(runs[runs["rate"] == rate])
+        for of, over in _matches(at):
+            primary = rate == middle(rates) and of.model == "threads" and of.workers == headline
+            ratios, sides = _ratios(at[of], at[over])
+            yield _Pair(subject, rate, of, over, ratios, sides, primary)
+
+
+def _values(runs: pd.DataFrame) -> dict[Configuration, _Values]:
+    """Those that have a P99, each with a place for every block."""
+    blocks = np.unique(runs["block"].to_numpy())
+    found: dict[Configuration, _Values] = {}
+    for _, own in runs.groupby("configuration", sort=True):
+        values = np.full(len(blocks), np.nan)
+        bounds = np.zeros(len(blocks), np.bool_)
+        places = np.searchsorted(blocks, own["block"].to_numpy())
+        values[places] = own[P99].to_numpy(np.float64)
+        bounds[places] = ["saturated" in reasons for reasons in own["reasons"]]
+        if np.isfinite(values).any():
+            found[own["configuration"].iloc[0]] = _Values(values, bounds)
+    return found
+
+
+def _matches(at: dict[Configuration, _Values]) -> Iterator[tuple[Configuration, Configuration]]:
+    def strongest(each: Configuration) -> tuple[float, float]:
+        return float(at[each].is_bound.mean()), float(np.nanmedian(at[each].p99_s))
+
+    for version in version_arms(each.arm for each in at):
+        ours = [(version.free, "threads"), *((arm, "interpreters") for arm in version.rungs)]
+        for of in at:
+            among = [
+                each
+                for each in at
+                if each.workers == of.workers
+                and each.arm in version.with_gil
+                and each.model in PROCESS_MODELS
+            ]
+            if (of.arm, of.model) in ours and among:
+                yield of, min(among, key=strongest)
+
+
+def _ratios(of: _Values, over: _Values) -> tuple[Floats, set[int]]:
+    """Block by block, and to which sides some of them are only bounds; 1: the truth is higher."""
+    both = of.is_bound & over.is_bound
+    ratios = np.where(both, np.nan, of.p99_s / over.p99_s)
+    known = np.isfinite(ratios)
+    sides = {1} if (of.is_bound & known).any() else set[int]()
+    return ratios, sides | ({-1} if (over.is_bound & known).any() else set())
+
+
+def _honest(verdict: RatioVerdict, sides: set[int]) -> RatioVerdict:
+    """Ratios that are bounds prove only what holds for everything beyond them."""
+    word = verdict.verdict.word
+    proven = {"slower": sides <= {1}, "faster": sides <= {-1}}
+    if word == "inconclusive" or proven.get(word, not sides):
+        return verdict
+    return replace(verdict, verdict=replace(verdict.verdict, word="inconclusive", why=FELL_BEHIND))

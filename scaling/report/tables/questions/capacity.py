@@ -1,0 +1,59 @@
+"""Capacity at each objective: of every configuration, per core, per GiB, and over processes."""
+
+from scaling.analysis.served.capacity import Capacities, Capacity
+from scaling.base import formats
+from scaling.report.tables.grid import Cell, Grid
+from scaling.report.tables.phrases import named
+from scaling.report.tables.rated import Rated
+
+NOTE = (
+    "Capacity: where a monotone fit of the percentile over the rates crosses the objective, in "
+    "each block, with no error and no backlog below; of all workers together."
+)
+BOUNDS_NOTE = "≥ and <: it lies outside the rates that were measured."
+
+
+def capacity_grids(rated: Rated, found: Capacities) -> list[Grid]:
+    """A table for each objective and loop, with a row for each configuration and N."""
+    groups = dict.fromkeys((each.objective, each.subject.loop) for each in rated.capacities)
+    return [
+        _grid(
+            f"{rated.label} · {loop}: capacity at {objective.text}",
+            [
+                each
+                for each in rated.capacities
+                if (each.objective, each.subject.loop) == (objective, loop)
+            ],
+            found,
+        )
+        for objective, loop in groups
+    ]
+
+
+def _grid(title: str, every: list[Capacity], found: Capacities) -> Grid:
+    rows = [_row(each, found) for each in every]
+    over = [ratio.over for each in every if (ratio := found.over(each, "over processes"))]
+    notes = [NOTE]
+    notes += [BOUNDS_NOTE] if any(each.bound for each in every) else []
+    if over:
+        names = dict.fromkeys(named(each.configuration) for each in over)
+        notes.append(f"Over processes: the strongest with the GIL, {' or '.join(names)}.")
+    headings = ["N", "configuration", "blocks", "requests/s", "per core", "per GiB"]
+    headings += ["over processes"] * bool(over)
+    return Grid(title, headings, [row[: len(headings)] for row in rows], 2, "\n".join(notes))
+
+
+def _row(each: Capacity, found: Capacities) -> list[Cell]:
+    arm, model, n, _ = each.configuration
+    ratio = found.over(each, "over processes")
+    estimates = (each.estimate, each.per_core, each.per_gib)
+    figures: list[Cell] = [*estimates]
+    if each.bound:
+        figures = [f"{each.bound} {formats.number(value.point)}" for value in estimates]
+    return [
+        str(n),
+        f"{arm}\n{model}",
+        str(len(each.blocks)),
+        *figures,
+        ratio.ratio if ratio else "",
+    ]

@@ -1,0 +1,81 @@
+"""P99 at a rate is compared with the strongest processes, and lower bounds prove no more."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from scaling.analysis.results import StudyResults
+from scaling.analysis.served.at_rate import LatencyRatio
+from scaling.analysis.table.load import read_journal
+from tests.support.fabricate import with_, write
+from tests.support.served import Served, journal, studied
+
+THREADS, PROCESSES, FORKED = ("3.14t", "threads"), ("3.14", "processes"), ("3.14", "forked")
+MADE = Served(
+    configurations=(THREADS, PROCESSES, FORKED),
+    speeds={THREADS: 1_000.0, PROCESSES: 1_500.0, FORKED: 1_450.0},
+    workers=(1, 2),
+    rates=(400.0, 800.0, 1600.0),
+    blocks=6,
+    window_s=6.0,
+)
+
+
+def ratios(folder: Path, made: Served) -> dict[tuple[float, int], LatencyRatio]:
+    found = StudyResults.of(studied(folder, made)).latency_ratios
+    assert all((each.of.arm, each.of.model) == THREADS for each in found)
+    return {(each.rate_per_s, each.of.workers): each for each in found}
+
+
+def test_the_strongest_processes_are_the_baseline(tmp_path: Path) -> None:
+    found = ratios(tmp_path, MADE)[400.0, 1]
+    assert (found.over.arm, found.over.model, found.over.workers) == (*PROCESSES, 1)
+    expected = (1_500 - 400) / (1_000 - 400)  # latencies of M/M/1 queues
+    np.testing.assert_allclose(found.ratio.point, expected, rtol=0.1)
+    assert found.ratio.verdict.word == "slower"  # a longer latency
+
+
+def test_a_shorter_latency_is_faster(tmp_path: Path) -> None:
+    swapped = {THREADS: 1_500.0, PROCESSES: 1_000.0, FORKED: 1_000.0}
+    found = ratios(tmp_path, replace(MADE, speeds=swapped))[400.0, 1]
+    assert found.ratio.point < 1
+    assert found.ratio.verdict.word == "faster"
+
+
+def test_one_ratio_is_primary(tmp_path: Path) -> None:
+    found = ratios(tmp_path, MADE)
+    primary = [at for at, each in found.items() if each.ratio.verdict.family == "primary"]
+    assert primary == [(800.0, 2)]
+
+
+def test_capacities_are_primary_where_there_are_objectives(tmp_path: Path) -> None:
+    head, *runs = journal(MADE)
+    head = with_(head, study={"slo": ["p99<20ms"]})
+    results = StudyResults.of(read_journal(write([head, *runs], tmp_path / "journal.jsonl")))
+    families = {each.ratio.verdict.family for each in results.latency_ratios}
+    assert families == {"exploratory"}
+    assert any(each.ratio.verdict.family == "primary" for each in results.capacities.ratios)
+
+
+def test_a_lower_bound_proves_only_what_is_beyond_it(tmp_path: Path) -> None:
+    made = replace(MADE, workers=(1,), rates=(1200.0, 1600.0))
+    found = ratios(tmp_path / "threads", made)
+    assert found[1200.0, 1].ratio.verdict.word == "slower"  # threads alone fell behind
+    assert (1600.0, 1) not in found  # all of them did
+    odd = {THREADS: 1_290.0, PROCESSES: 1_000.0, FORKED: 1_000.0}
+    noisy = ratios(tmp_path / "both", replace(made, speeds=odd, noise=0.0))
+    assert noisy[1200.0, 1].ratio.verdict.word == "faster"  # processes alone did
+
+
+def test_few_blocks_give_no_verdict(tmp_path: Path) -> None:
+    found = ratios(tmp_path, replace(MADE, blocks=2))
+    assert {each.ratio.verdict.word for each in found.values()} == {"inconclusive"}
+
+
+def test_aa_pairs_give_the_margin(tmp_path: Path) -> None:
+    results = StudyResults.of(studied(tmp_path, replace(MADE, aa_pairs=True)))
+    floor = results.floor.of("serve", "latency_p99_s")
+    assert 0 < floor < 1
+    margins = {each.ratio.verdict.margin for each in results.latency_ratios}
+    assert margins == {max(floor, 0.02)}
