@@ -164,7 +164,13 @@ def loaded(served: Served, run: RunLine, draws: np.random.Generator) -> RunLine:
         windows=_sub_windows(served, came_s[~unfinished], answered_s),
     )
     workers = [
-        _answering(worker, draws, achieved / cell.workers, served.window_s, cpu_s)
+        _answering(
+            with_(worker, in_flight=served.connections),
+            draws,
+            achieved / cell.workers,
+            served.window_s,
+            cpu_s,
+        )
         for worker in (run.record.workers if run.record else [])
     ]
     return with_(run, load=load, record__workers=workers)
