@@ -98,6 +98,7 @@ def connections(ending: Ending) -> list[float]:
     ("model", "server"),
     [
         *((model, server) for model in ("threads", "processes") for server in SERVERS),
+        *(("forked", server) for server in ("tcp", "fastapi")),
         ("interpreters", "tcp"),
         ("interpreters", "aiohttp"),
     ],

@@ -22,7 +22,7 @@ class Serve(Workload):
     `tcp` echoes messages (`response_bytes` of them) in an asyncio protocol. `aiohttp` and `asgi`
     answer `GET /` with a body of `response_bytes`: an application on aiohttp.web, and a small ASGI
     application on uvicorn with httptools. `fastapi` is what people ship: `POST /orders`, a Pydantic
-    model in and out, on the same uvicorn; its answers have at least 57 bytes.
+    model in and out, on the same uvicorn; its answers have at least 55 bytes.
     Access logs and debug mode are off. The servers' own defaults hold for all else.
 
     Connections are dealt evenly with `port` (each worker listens on its own) and `acceptor` (one

@@ -87,3 +87,7 @@ def application(per_request: PerRequest, response_bytes: int) -> fastapi.FastAPI
         return receipt(order, text)
 
     return made
+
+
+# FastAPI imports more when it makes its first application: after a fork, that would not be shared.
+application(PerRequest(), 0)

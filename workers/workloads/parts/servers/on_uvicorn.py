@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 import httptools
 import uvicorn
+import uvicorn.lifespan.off
+import uvicorn.lifespan.on  # uvicorn imports one of them when it starts: too late to be shared
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from workers import Worker
