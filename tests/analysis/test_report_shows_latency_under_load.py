@@ -14,6 +14,7 @@ from scaling.report.files import tables_markdown
 from scaling.report.page.render import page
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_view import Comparison
+from scaling.report.tables.findings import times
 from scaling.report.terminal.answer import LINES, WIDTH, print_answer
 from tests.support.fabricate import with_, write
 from tests.support.html_outline import Outline
@@ -60,6 +61,29 @@ def test_the_page_has_a_part_of_its_own(open_loop: StudyResults) -> None:
     assert len(part.all("table")) == 3 * len(OPEN.workers)
     names = [each.attributes.get("id") for each in shown.all("section")]
     assert not {"curves", "sweeps", "laws"} & set(names)  # throughput was what was asked for
+
+
+def test_the_page_begins_with_the_answer_of_a_server(tmp_path: Path) -> None:
+    results = results_of(tmp_path, replace(OPEN, blocks=6))
+    (part,) = [
+        e for e in Outline(page(results)).root.all("section") if e.attributes["id"] == "answer"
+    ]
+    ratio = next(
+        each.ratio
+        for each in results.latency_ratios
+        if (each.rate_per_s, each.of.workers) == (800.0, 2)
+    )
+    (row,) = part.all("tbody")[0].all("tr")
+    assert row.words.startswith("serve: P99 at 800 requests/s, 2 threads on 3.14t over 2 processes")
+    assert f"{times(ratio)} {ratio.bounds}" in row.words
+    assert "serve: at 800 requests/s P99 of 2 threads on 3.14t is " in part.words
+    assert "this server with this application under this load" in part.words
+    assert len(part.all("svg")) == 1
+
+
+def test_without_processes_the_answer_says_what_is_missing(tmp_path: Path) -> None:
+    results = results_of(tmp_path, replace(OPEN, configurations=CONFIGURATIONS[:2]))
+    assert "threads without the GIL are compared with processes" in page(results)
 
 
 def test_every_configuration_is_in_the_tables(open_loop: StudyResults) -> None:

@@ -26,36 +26,65 @@ from scaling.report.tables.headline import (
     other_ratios,
     others_sentence,
 )
+from scaling.report.tables.load_headline import load_findings, load_sentence
 from scaling.report.tables.margins import spread_text
 from scaling.report.tables.questions.registry import QUESTIONS
-from scaling.report.tables.rated import free_running
+from scaling.report.tables.rated import free_running, is_served, rated
 
 REACH = (
     "These ratios are of the operations of these workloads on this machine. They do not forecast "
     "what another program would gain."
 )
 
+REACH_OF_SERVERS = (
+    "These ratios are of this server with this application under this load, on this machine. They "
+    "do not forecast what another application would gain, and neither do ratios of loops alone."
+)
+NOTHING_UNDER_LOAD = (
+    "No ratio: threads without the GIL are compared with processes, and one of them is missing. "
+    "What each configuration gave is under “Latency under load”."
+)
+
 
 def answer_block(results: StudyResults) -> Block:
     """Sentence, picture, table; without an answer the sentence says so."""
     found = headlines(results)
-    findings = headline_findings(found) or [
+    of_throughput = headline_findings(found) or [
         Finding(each.name, each.ratio) for each in other_ratios(results)
     ]
+    of_load = load_findings(results)
+    findings = [*of_throughput, *of_load]
     if not findings:
-        return Block(words=[NOTHING])
+        return Block(words=[NOTHING_UNDER_LOAD if rated(results) else NOTHING])
+    sentences = [headline_sentence(found) if found else ""]
+    if of_throughput and not found:
+        sentences = [others_sentence(of_throughput)]
+    sentences.append(load_sentence(results))
     table = findings_table(findings, "Verdicts")
+    served = any(is_served(each, results.study) for each in results.sections)
     return Block(
-        words=[headline_sentence(found) if found else others_sentence(findings)],
-        figures=[PageFigure(_picture(findings, results), [table], is_open=True)],
-        notes=[REACH, spread_text(results)],
+        words=[" ".join(filter(None, sentences))],
+        figures=[
+            PageFigure(
+                _picture(findings, results, _what(of_throughput, of_load)), [table], is_open=True
+            )
+        ],
+        notes=[REACH_OF_SERVERS if served else REACH, spread_text(results)],
     )
 
 
-def _picture(findings: Sequence[Finding], results: StudyResults) -> Picture:
+def _what(of_throughput: Sequence[Finding], of_load: Sequence[Finding]) -> str:
+    """What the ratios of the picture are of."""
+    under_load = "capacity and P99 latency under load"
+    if not of_load:
+        return "throughput"
+    return f"throughput, {under_load}" if of_throughput else under_load
+
+
+def _picture(findings: Sequence[Finding], results: StudyResults, what: str) -> Picture:
     with mpl.rc_context(RC_OF_PAGES):
         caption = " · ".join(filter(None, (results.soundness.warning, machine_text(results.study))))
-        return picture(draw(findings, caption), "answer-verdicts")
+        return picture(draw(findings, caption, what), "answer-verdicts")
 
 
 def question_blocks(results: StudyResults) -> list[Block]:

@@ -27,12 +27,13 @@ from scaling.report.page.trust import law_blocks, noise_block, steadiness_block,
 from scaling.report.plots.draw import loads, subjects
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.grid import Cell, VerdictCell
-from scaling.report.tables.rated import free_sweeps
+from scaling.report.tables.rated import free_sweeps, has_open_loop
 
 QUESTION = (
-    "If asyncio code runs as N event loops, what throughput and memory does it get from N "
-    "threads without the GIL, compared with the GIL, with N processes and with N sub-interpreters?"
+    "If asyncio code runs as N event loops, what {figures} does it get from N threads without the "
+    "GIL, compared with the GIL, with N processes and with N sub-interpreters?"
 )
+FIGURES, FIGURES_UNDER_LOAD = "throughput and memory", "throughput, latency and memory"
 ALWAYS = ("answer", "question")  # also where they are empty
 VERDICTS = (
     "For each workload and loop, at the largest N with a core for each worker. A question that was "
@@ -76,7 +77,7 @@ def page(results: StudyResults) -> str:
     ]
     return _template().render(
         study=study,
-        question=QUESTION,
+        question=QUESTION.format(figures=FIGURES_UNDER_LOAD if has_open_loop(results) else FIGURES),
         parts=[part for part in parts if part.name in ALWAYS or not part.is_empty],
         is_void=results.soundness.status == "void",
         warnings=warnings_of(results),

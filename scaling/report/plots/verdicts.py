@@ -19,8 +19,8 @@ LABEL_SIZE = 8.5  # points
 COLOURS = {"faster": "#0173b2", "slower": "#d55e00", "same": INK}  # as the arms' blue and red
 
 
-def draw(found: Sequence[Finding], caption: str) -> Sheet:
-    """The sheet: a row for each ratio, in the order of the table."""
+def draw(found: Sequence[Finding], caption: str, what: str = "throughput") -> Sheet:
+    """The sheet: a row for each ratio, in the order of the table; `what` they are ratios of."""
     marks = dict.fromkeys(each.ratio.verdict.word for each in found)
     key = [
         Line2D([], [], color=COLOURS.get(word, QUIET), marker="o", ls="-", lw=1.4, label=word)
@@ -31,7 +31,7 @@ def draw(found: Sequence[Finding], caption: str) -> Sheet:
     row_in = most * LINE_IN + BETWEEN_IN
     layout = Layout(1, 1, panel_in=row_in * len(found) + 0.1)
     kind = bounds_heading(each.ratio for each in found)
-    sheet = new_sheet("Ratios of throughput", f"median and {kind}", [*key, band], caption, layout)
+    sheet = new_sheet(f"Ratios of {what}", f"median and {kind}", [*key, band], caption, layout)
     (axes,) = sheet.all_panels
     _make_room(axes, found)
     for place, each in enumerate(found):

@@ -15,7 +15,7 @@ from scaling.report.tables.findings import Finding, in_words, times
 from scaling.report.tables.phrases import named, workers
 from scaling.report.tables.questions.gain import headline_gains
 from scaling.report.tables.questions.registry import QUESTIONS
-from scaling.report.tables.rated import free_running, is_served
+from scaling.report.tables.rated import free_running, has_open_loop, is_served
 from scaling.study.controls import CONTROLS
 
 NOTHING = "No headline ratio: a gain needs valid runs at more than one N."
@@ -46,7 +46,9 @@ class Headline:
 def headlines(results: StudyResults) -> list[Headline]:
     """One for each workload and loop with a gain; controls only where there is nothing else."""
     on_one_loop = [each for each in free_running(results) if not each.is_across_loops]
-    studied = [each for each in on_one_loop if not is_control(each)] or on_one_loop
+    studied = [each for each in on_one_loop if not is_control(each)]
+    if not has_open_loop(results):
+        studied = studied or on_one_loop
     found = [
         Headline(
             each,
@@ -86,7 +88,7 @@ def other_ratios(results: StudyResults) -> list[Other]:
     return [
         Other(f"{compared.runs.section.label}: {finding.question}", "", finding.ratio)
         for compared in free_running(results)
-        if compared.compares
+        if compared.compares and not (is_control(compared) and has_open_loop(results))
         for question in QUESTIONS
         for finding in question.findings(compared)
         if finding.ratio.n and finding.is_throughput

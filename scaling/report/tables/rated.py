@@ -210,6 +210,11 @@ def _behind(results: StudyResults) -> frozenset[_Cell]:
     )
 
 
+def has_open_loop(results: StudyResults) -> bool:
+    """Whether requests were due at times fixed beforehand in any of a study's sections."""
+    return any(rate_of(each, results.study) is not None for each in results.sections)
+
+
 def free_sections(results: StudyResults) -> list[Section]:
     """Every section but those in an open loop, in which throughput is what was asked for."""
     return [each for each in results.sections if rate_of(each, results.study) is None]
