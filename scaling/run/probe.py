@@ -119,23 +119,22 @@ class Probe:
             received += chunk
             while b"\n" in received:
                 text, _, received = received.partition(b"\n")
-                answer: dict[str, str] = {}
-                try:
-                    # A failed reading stays blank; the child must not wait for it.
-                    with contextlib.suppress(Exception):
-                        message = json.loads(text)
-                        self._phase(message["phase"], message["pids"])
-                        answer = self._done(message)
-                finally:
-                    with contextlib.suppress(OSError):  # it is gone; the next `recv` reports that
-                        self._socket.sendall(json.dumps(answer).encode() + b"\n")
+                answer = self._answer(text)
+                with contextlib.suppress(OSError):  # it is gone; the next `recv` reports that
+                    self._socket.sendall(json.dumps(answer).encode() + b"\n")
 
-    def _done(self, message: dict[str, Any]) -> dict[str, str]:
+    def _answer(self, text: bytes) -> dict[str, str]:
+        """Do what belongs to a phase. The child waits, so this never raises."""
         try:
+            message = json.loads(text)
+            with contextlib.suppress(Exception):  # a failed reading stays blank
+                self._phase(message["phase"], message["pids"])
             if self._on_phase:
                 self._on_phase(message["phase"], message)
         except (ScalingError, OSError) as error:
             return {"failed": str(error)}
+        except Exception as error:
+            return {"failed": f"{type(error).__name__}: {error}"}
         return {}
 
     def _phase(self, phase: str, pids: list[int]) -> None:

@@ -1,15 +1,19 @@
 """The load generator has a ceiling in each study, and as many processes as that and cores allow."""
 
 from collections.abc import Mapping
+from dataclasses import replace as replace_fields
 from pathlib import Path
 from typing import cast
 
 import pytest
 from msgspec.structs import replace
 
+from scaling.analysis.results import StudyResults
 from scaling.journal.file import JournalFile
 from scaling.journal.record import CeilingLine, ParameterFacts, ParameterValue, WorkloadFacts
 from scaling.machine.topology import Topology
+from scaling.report.plots.ceilings import ceiling_text
+from scaling.report.plots.draw import subjects
 from scaling.run.ceilings import measure_ceilings
 from scaling.run.generator_count import generator_processes
 from scaling.run.services import Services
@@ -19,6 +23,7 @@ from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.services import LOAD_GENERATOR, SERVICES
 from tests.support.descriptions import WORKLOADS, description
 from tests.support.fabricate import Made, study_line
+from tests.support.served import Served, studied
 
 SERVE = WorkloadFacts(
     path="workers.workloads.serve:Serve",
@@ -174,3 +179,16 @@ def test_processes_that_share_no_loop_still_share_the_generator() -> None:
     study = replace(study, workloads=[replace(study.workloads[0], models=["processes"])])
     here = {"3.14": description(workloads=WORKLOADS | {"serve": SERVE})}
     assert make_plan(study, here, machine(8), open_files=6_000).cells == ()
+
+
+def test_the_small_print_of_a_served_workload_has_the_ceiling(tmp_path: Path) -> None:
+    parameters: dict[str, ParameterValue] = {"server": "tcp", "connections": 16}
+    made = replace_fields(Served(rates=(0.0,), blocks=1), parameters=parameters)
+    study = studied(tmp_path, made)
+    own = ceiling(61_234.0)
+    own = replace(own, parameters=parameters, processes=1)
+    other = replace(own, parameters={"server": "aiohttp", "connections": 16})
+    (about,) = subjects(StudyResults(study.frame, study.study, [own, other])).values()
+    assert ceiling_text(about.ceilings) == (
+        "load generator ceiling 61,200 requests/s (server=tcp, connections=16)"
+    )

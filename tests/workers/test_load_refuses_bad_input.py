@@ -40,6 +40,8 @@ def in_two_lines(code: object, out: str, said: str) -> str:
         ([HERE, HERE, "--rate=1", "--connections=1"], "at least as many connections"),
         ([HERE, "tcp://127.0.0.1:9", "--rate=1"], "cannot be mixed"),
         (["tcp://127.0.0.1:9", "--rate=1", "--no-keepalive"], "--no-keepalive is for http"),
+        (["-", "--rate=1"], "- stands alone, and with --instants"),
+        (["-", HERE, "--rate=1", "--instants"], "- stands alone, and with --instants"),
         ([HERE, "--rate=1", "--requests=/nowhere/list"], "/nowhere/list: No such file"),
         (["http://192.0.2.1/", "--rate=1"], "not on this machine; add --remote"),
     ],
@@ -52,16 +54,34 @@ def test_a_bad_option_is_named(
     assert reason in in_two_lines(ended.value.code, *capsys.readouterr())
 
 
-def run(url: str, *options: str, **variables: str) -> str:
-    """What it says on standard error, in its own process."""
+def run(url: str, *options: str, driver: str | None = None, **variables: str) -> str:
+    """What it says on standard error, in its own process; `driver` is its standard input."""
     done = subprocess.run(
         [sys.executable, "-m", "workers.services.load", url, *options],
+        input=driver,
         capture_output=True,
         text=True,
         env=environment() | variables,
         timeout=LIMIT_S,
     )
     return in_two_lines(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("nonsense", 'expected a line {"urls": […], "requests": […]}'),
+        ('{"urls": ["http://127.0.0.1:9"]}', 'expected a line {"urls": […], "requests": […]}'),
+        ('{"urls": ["ftp://127.0.0.1"], "requests": []}', "ftp://127.0.0.1: expected http://"),
+        (
+            '{"urls": ["tcp://127.0.0.1:9"], "requests": [{}, {"path": 5}]}',
+            "request 2: path has the wrong type",
+        ),
+    ],
+)
+def test_a_bad_line_of_a_driver_is_named(line: str, reason: str) -> None:
+    assert reason in run("-", "--rate=1", "--instants", driver=line + "\n")
 
 
 @pytest.mark.slow

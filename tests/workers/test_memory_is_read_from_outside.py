@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -282,3 +283,25 @@ def test_child_is_nodded_at_whatever_goes_wrong_with_a_reading() -> None:
             assert theirs.recv(16) == b"{}\n"
     probe.join()
     assert (probe.times, probe.cpu_s) == ({}, {})
+
+
+def test_what_a_phase_asks_of_the_driver_is_done_whatever_goes_wrong_with_a_reading() -> None:
+    """A run that went on without its load would look measured."""
+    done: list[str] = []
+
+    def broken() -> float:
+        raise ZeroDivisionError("a reading")
+
+    def do(phase: str, message: dict[str, Any]) -> None:
+        done.append(phase)
+        message["nowhere"]
+
+    ours, theirs = socket.socketpair()
+    probe = Probe(ours, services_cpu_s=broken, on_phase=do)
+    probe.start()
+    with theirs:
+        theirs.settimeout(30)
+        theirs.sendall(json.dumps({"phase": "load", "pids": [os.getpid()]}).encode() + b"\n")
+        assert json.loads(theirs.recv(100)) == {"failed": "KeyError: 'nowhere'"}
+    probe.join()
+    assert done == ["load"]
