@@ -22,6 +22,12 @@ class LoadAsked:
     warmup_s: float
 
 
+def open_loop_rate(parameters: Mapping[str, object]) -> float | None:
+    """The rate of an open loop that these parameters ask for; None for a closed one."""
+    rate = parameters.get(RATE, CLOSED)
+    return float(rate) if isinstance(rate, int | float) and rate > CLOSED else None
+
+
 def load_asked(
     parameters: Mapping[str, ParameterValue], *, connections: int, seed: int, warmup_s: float
 ) -> LoadAsked:
@@ -30,11 +36,11 @@ def load_asked(
     Raises:
         ValueError: its rate is still to be calibrated (`scaling.study.rates`).
     """
-    rate = parameters.get(RATE, CLOSED)
+    rate = parameters.get(RATE)
     if isinstance(rate, str):
         raise ValueError(f"the rate {rate!r} has not been calibrated")
     return LoadAsked(
-        rate_per_s=float(rate) if isinstance(rate, int | float) and rate > CLOSED else None,
+        rate_per_s=open_loop_rate(parameters),
         arrivals=str(parameters.get(ARRIVALS, "poisson")),
         keep_alive=bool(parameters.get(KEEP_ALIVE, True)),
         connections=connections,

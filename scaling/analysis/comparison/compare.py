@@ -6,6 +6,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from scaling.analysis.comparison.at_rate import RateRatio, rate_ratios
 from scaling.analysis.comparison.baseline import BaselineRatio, baseline_ratios
 from scaling.analysis.comparison.break_even import BreakEven, break_evens
 from scaling.analysis.comparison.contrast import Contrast, settings, versions
@@ -42,7 +43,8 @@ class Ratio(NamedTuple):
 class Compared:
     """The gains and comparisons that one section's runs allow; lists may be empty.
 
-    Those of `loops` and `runtimes` are of the runs on all of its loops, the others on one.
+    Those of `loops` and `runtimes` are of the runs on all of its loops, the others on one. In an
+    open loop there are those of `at_rate` alone.
     """
 
     runs: Paired
@@ -54,6 +56,7 @@ class Compared:
     settings: list[Contrast] = field(default_factory=list)
     loops: list[Contrast] = field(default_factory=list)
     runtimes: list[Contrast] = field(default_factory=list)
+    at_rate: list[RateRatio] = field(default_factory=list)
 
     @property
     def is_across_loops(self) -> bool:
@@ -98,6 +101,16 @@ class Compared:
             for pair in pairs:
                 yield Ratio(question, "throughput", pair.of, pair.over, pair.throughput)
                 yield Ratio(question, "cpu_s_per_op", pair.of, pair.over, pair.cpu_s_per_op)
+        yield from self._at_rate
+
+    @property
+    def _at_rate(self) -> Iterator[Ratio]:
+        for each in self.at_rate:
+            configurations = each.of, each.over
+            if each.latency_p99_s is not None:
+                yield Ratio(each.question, "latency_p99_s", *configurations, each.latency_p99_s)
+            yield Ratio(each.question, "cpu_s_per_op", *configurations, each.cpu_s_per_op)
+            yield Ratio(each.question, "memory", *configurations, each.memory, each.memory_kind)
 
     @property
     def across_states(self) -> list[tuple[Configuration, Configuration]]:
@@ -125,13 +138,15 @@ def compare(every: Iterable[Paired]) -> list[Compared]:
     for _, group in groupby(every, key=lambda runs: runs.section.curves[0].key):
         parts = list(group)
         pending += map(_on_one_loop, parts)
-        if len(parts) > 1:
+        if len(parts) > 1 and parts[0].section.rate_per_s is None:
             pending.append(_across_loops(together(parts)))
     found = judge_together(pending)
     return [each for each in found if each.runs.loop or each.loops or each.runtimes]
 
 
 def _on_one_loop(runs: Paired) -> Pending[Compared]:
+    if runs.section.rate_per_s is not None:
+        return combined(partial(Compared, runs), at_rate=rate_ratios(runs))
     parts: dict[str, Pending[Any]] = {"gains": gains(runs)}
     if len(runs.curves) > 1:
         parts |= {

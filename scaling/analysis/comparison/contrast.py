@@ -60,16 +60,15 @@ def settings(runs: Paired) -> Pending[list[Contrast]]:
 
     Both have the same model and N. Of an arm with several, the last one of its name is left out.
     """
+    return contrasts(runs, "setting", setting_pairs(runs))
+
+
+def setting_pairs(runs: Paired) -> Iterator[tuple[Configuration, Configuration]]:
+    """Each configuration with a setting beside the ladder, and the same without it."""
     rungs = {rung for version in version_arms(runs.arms) for rung in version.rungs}
     arms = [arm for arm in runs.arms if "+" in arm and arm not in rungs]
-    return contrasts(
-        runs,
-        "setting",
-        (
-            (Configuration(arm, model, n), Configuration(arm.rpartition("+")[0], model, n))
-            for arm, model, n in product(arms, runs.models, runs.workers)
-        ),
-    )
+    for arm, model, n in product(arms, runs.models, runs.workers):
+        yield Configuration(arm, model, n), Configuration(arm.rpartition("+")[0], model, n)
 
 
 def versions(runs: Paired) -> Pending[list[Contrast]]:

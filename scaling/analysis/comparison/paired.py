@@ -22,10 +22,11 @@ from scaling.analysis.table.groups import originals, require_one_study
 from scaling.base.vocabulary import PRIMARY_QUESTIONS
 from scaling.journal.record import StudyLine
 
-type Measure = Literal["throughput", "cpu_s_per_op", "PSS", "RSS"]
+type Measure = Literal["throughput", "cpu_s_per_op", "PSS", "RSS", "latency_p99_s"]
 
 SUBJECT = ["workload", "parameters", "sizing", "loop"]
 CONFIGURATION = ["arm", "model", "workers"]
+SATURATED = "saturated"  # the reason of runs whose latencies are lower bounds
 
 
 class Configuration(NamedTuple):
@@ -45,11 +46,12 @@ class Paired:
     """The runs of one section on one loop.
 
     `values` are arrays (blocks × configurations), NaN for no value: throughput in operations/s, CPU
-    time in s per operation, memory (PSS and RSS) in MiB. `columns` has the place of each
-    configuration, `blocks` the block of each row, ascending; `curves` are the same runs as curves,
-    in the section's order. `floor` is the noise floor of the study. `loop` is empty where it is all
-    of the section's loops (`scaling.analysis.comparison.loops`). `primary` are the questions that
-    the study names as its primary ones.
+    time in s per operation, memory (PSS and RSS) in MiB, P99 of latency in s (none of runs whose
+    server fell behind). `columns` has the place of each configuration, `blocks` the block of each
+    row, ascending; `curves` are the same runs as curves, in the section's order. `floor` is the
+    noise floor of the study. `loop` is empty where it is all of the section's loops
+    (`scaling.analysis.comparison.loops`). `primary` are the questions that the study names as its
+    primary ones.
     """
 
     section: Section
@@ -198,10 +200,12 @@ def _paired(
         grid[row, column] = values
         return grid
 
+    behind = np.array([SATURATED in words for words in valid["reasons"]], np.bool_)
     values: dict[Measure, Floats] = {
         "throughput": table(valid["throughput_per_s"].to_numpy(np.float64)),
         "cpu_s_per_op": table(valid["cpu_s_per_op"].to_numpy(np.float64)),
         "PSS": table(valid["pss_bytes"].to_numpy(np.float64) / MIB),
         "RSS": table(valid["rss_bytes"].to_numpy(np.float64) / MIB),
+        "latency_p99_s": table(np.where(behind, np.nan, valid["latency_p99_s"])),
     }
     return Paired(section, loop, members, columns, values, blocks, floor)

@@ -10,9 +10,10 @@ tests/analysis/test_precision_costs_little_coverage.py).
 
 import pandas as pd
 
+from scaling.analysis.comparison.at_rate import headline_p99
 from scaling.analysis.comparison.baseline import baseline_ratios
 from scaling.analysis.comparison.ladder import ladders
-from scaling.analysis.comparison.paired import Paired, paired
+from scaling.analysis.comparison.paired import Configuration, Paired, paired
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.journal.record import StudyLine
 
@@ -22,15 +23,16 @@ def headline_precision(frame: pd.DataFrame, study: StudyLine) -> dict[str, Estim
 
     These are the speed-up of each curve at its own headline N and, where there are arms or models
     to compare, the whole ladder's and threads (or interpreters) over processes at the headline N of
-    their section and loop. Ratios without a single value are left out: more blocks would not give
-    them one.
+    their section and loop; of an open loop only P99 of threads over processes at the middle rate.
+    Ratios without a single value are left out: more blocks would not give them one.
 
     Raises:
         UsageError: the frame holds several studies.
     """
     found: dict[str, Estimate] = {}
     for runs in paired(frame, study):
-        found |= {f"{runs.title}: {name}": ratio for name, ratio in _of(runs).items() if ratio.n}
+        ratios = _of(runs) if runs.section.rate_per_s is None else headline_p99(runs)
+        found |= {f"{runs.title}: {name}": ratio for name, ratio in ratios.items() if ratio.n}
     return found
 
 
@@ -47,9 +49,10 @@ def _of(runs: Paired) -> dict[str, Estimate]:
             found[f"{ladder.top.arm} over {ladder.bottom.arm}, N = {n}"] = ladder.headline
     for each in baseline_ratios(runs).judged():
         if each.workers == n:
-            ours, theirs = (
-                f"{configuration.arm} {configuration.model}"
-                for configuration in (each.ours, each.theirs)
-            )
-            found[f"{ours} over {theirs}, N = {n}"] = each.throughput
+            name = f"{_named(each.ours)} over {_named(each.theirs)}, N = {n}"
+            found[name] = each.throughput
     return found
+
+
+def _named(configuration: Configuration) -> str:
+    return f"{configuration.arm} {configuration.model}"

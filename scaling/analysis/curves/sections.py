@@ -5,8 +5,9 @@ readers is made here: workloads and arms as the study names them, parameters by 
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import pandas as pd
@@ -16,6 +17,7 @@ from scaling.analysis.curves.summarise import curves
 from scaling.analysis.table.labels import labels
 from scaling.base.vocabulary import MODELS, SIZINGS
 from scaling.journal.record import StudyLine
+from scaling.study.load import RATE, open_loop_rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +25,18 @@ class Section:
     """The curves of one workload with one set of parameters at one sizing.
 
     `label` names the workload with those parameters that vary in the study; `operation` is the
-    plural noun of what it counts.
+    plural noun of what it counts. `rate_per_s` is the rate of an open loop, at which throughput is
+    the schedule's; None for all others. `is_middle_rate` says whether it is the middle one of the
+    sections that differ in their rate alone, which is chosen by its place: of an even number the
+    lower of two.
     """
 
     label: str
     sizing: str
     operation: str
     curves: list[Curve]
+    rate_per_s: float | None = None
+    is_middle_rate: bool = False
 
     @property
     def title(self) -> str:
@@ -59,8 +66,31 @@ def sections(frame: pd.DataFrame, study: StudyLine) -> list[Section]:
         note = study.workloads.get(key.workload)
         operation = note.operation if note else "operations"
         label = names[key.workload, key.parameters]
-        found.append(Section(label, key.sizing, operation, members))
-    return found
+        served = note is not None and note.served
+        rate = open_loop_rate(json.loads(key.parameters)) if served else None
+        found.append(Section(label, key.sizing, operation, members, rate))
+    return _with_middle_rates(found)
+
+
+def _with_middle_rates(found: list[Section]) -> list[Section]:
+    """The sections, the middle one of those that differ in their rate alone marked."""
+    rates: dict[tuple[str, ...], list[float]] = defaultdict(list)
+    for section in found:
+        if section.rate_per_s is not None:
+            rates[_but_for_its_rate(section)].append(section.rate_per_s)
+    middle = {each: sorted(of)[(len(of) - 1) // 2] for each, of in rates.items()}
+    return [
+        replace(section, is_middle_rate=section.rate_per_s == middle[_but_for_its_rate(section)])
+        if section.rate_per_s is not None
+        else section
+        for section in found
+    ]
+
+
+def _but_for_its_rate(section: Section) -> tuple[str, ...]:
+    key = section.curves[0].key
+    others = {name: value for name, value in json.loads(key.parameters).items() if name != RATE}
+    return key.workload, json.dumps(others, sort_keys=True), section.sizing
 
 
 def _place(name: str, order: Iterable[str]) -> tuple[int, str]:

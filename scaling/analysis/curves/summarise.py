@@ -5,6 +5,7 @@ replication: ratios are taken inside a block, between runs made close together, 
 their median taken. Tables and plots both draw on this and work out nothing themselves.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -20,6 +21,7 @@ from scaling.analysis.statistics.estimate import medians
 from scaling.analysis.table.columns import SHOWN
 from scaling.analysis.table.groups import CURVE, Key, originals
 from scaling.analysis.table.own_figures import unit_of
+from scaling.study.load import open_loop_rate
 
 FIGURES = tuple({**SHOWN, "rss_bytes": None, "pss_bytes": None})
 
@@ -90,6 +92,8 @@ def _curve(key: Key, runs: Columns) -> Curve:
 
     throughput = grid("throughput_per_s")
     speedup = _over_first(throughput, workers)
+    if np.isfinite(used["offered_per_s"]).any() and open_loop_rate(json.loads(key.parameters)):
+        speedup = np.full_like(speedup, np.nan)  # throughput is the schedule's
     kind, memory = kind_and_bytes(key.model, grid)
     values = {
         "throughput": throughput,

@@ -21,10 +21,9 @@ from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.comparison.version_arms import version_arms
 from scaling.analysis.served.open_loop import PROCESS_MODELS, Subject, open_loop_runs
 from scaling.analysis.statistics.noise import NoiseFloor
-from scaling.analysis.statistics.verdict import Direction, RatioVerdict, hypothesis, judge
+from scaling.analysis.statistics.verdict import LATENCY, RatioVerdict, hypothesis, judge
 
 P99 = "latency_p99_s"
-LATENCY = Direction(below="faster", above="slower")
 FELL_BEHIND = "a server fell behind: its P99 is a lower bound"
 
 

@@ -1,14 +1,13 @@
 """The runs of an open loop, by what is compared at several rates."""
 
 import json
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import pandas as pd
 
 from scaling.analysis.comparison.paired import Configuration
-from scaling.analysis.table.groups import originals
-from scaling.study.load import CLOSED, RATE
+from scaling.analysis.table.groups import in_open_loop, originals
+from scaling.study.load import RATE, open_loop_rate
 
 PROCESS_MODELS = ("processes", "forked")
 
@@ -22,21 +21,15 @@ class Subject(NamedTuple):
     loop: str
 
 
-def asked_per_s(parameters: Mapping[str, object]) -> float | None:
-    """The rate of an open loop that these parameters of a served workload ask for; else None."""
-    rate = parameters.get(RATE, CLOSED)
-    return float(rate) if isinstance(rate, int | float) and rate > CLOSED else None
-
-
 def open_loop_runs(frame: pd.DataFrame) -> pd.DataFrame:
     """The runs that count: valid, the last attempt, no A/A duplicate; in an open loop.
 
     Three columns are added: `rate`, `subject` and `configuration`.
     """
     runs = originals(frame)
-    runs = runs[runs["valid"] & runs["offered_per_s"].notna()]
+    runs = runs[runs["valid"] & in_open_loop(runs)]
     read = {text: json.loads(text) for text in map(str, runs["parameters"].unique())}
-    rates = {text: asked_per_s(parameters) for text, parameters in read.items()}
+    rates = {text: open_loop_rate(parameters) for text, parameters in read.items()}
     rest = {
         text: json.dumps({k: v for k, v in parameters.items() if k != RATE}, sort_keys=True)
         for text, parameters in read.items()
@@ -50,5 +43,4 @@ def open_loop_runs(frame: pd.DataFrame) -> pd.DataFrame:
         "configuration": [Configuration(str(arm), str(model), int(n)) for arm, model, n in who],
     }
     runs = runs.assign(**{name: pd.Series(each, runs.index) for name, each in added.items()})
-    runs = runs[runs["rate"].notna()]
     return runs.drop_duplicates(["subject", "configuration", "rate", "block"], keep="last")

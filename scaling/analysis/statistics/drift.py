@@ -1,10 +1,11 @@
 """Drift: whether a study's machine got faster or slower while it was measured.
 
 Every run is compared with the median of its cell, as a logarithm: what is left is noise and drift.
-Over time, each block is one value, the median of its runs, and a line is fitted to the blocks (P.
-K. Sen, JASA 63 (1968), 1379–1389, interval included). Over the position
-in the block, each block gives the slope of its own line, and their median is estimated like any
-other figure. A block is the unit of replication here as everywhere.
+In an open loop throughput is the schedule's, and the reciprocal of CPU time per request takes its
+place. Over time, each block is one value, the median of its runs, and a line is fitted to the
+blocks (P. K. Sen, JASA 63 (1968), 1379–1389, interval included). Over the position in the block,
+each block gives the slope of its own line, and their median is estimated like any other figure. A
+block is the unit of replication here as everywhere.
 
 Blocks in random order and ratios inside a block keep drift out of every comparison. It widens the
 intervals of absolute figures, and two studies that are compared may differ by it.
@@ -19,7 +20,7 @@ import pandas as pd
 from scaling.analysis.arrays import Floats, Integers
 from scaling.analysis.statistics.estimate import COVERAGE, Estimate, median
 from scaling.analysis.statistics.theil_sen import theil_sen
-from scaling.analysis.table.groups import CELL, require_one_study
+from scaling.analysis.table.groups import CELL, in_open_loop, require_one_study
 from scaling.analysis.validity import MARGIN
 from scaling.base import formats
 from scaling.study.presets import FEWEST_FOR_INTERVAL
@@ -78,12 +79,15 @@ def drift(frame: pd.DataFrame) -> Drift:
         UsageError: the frame holds several studies.
     """
     require_one_study(frame)
-    runs = frame[[*CELLS, "block", "position", "attempt", "at", "throughput_per_s"]]
-    first = runs[frame["valid"] & (frame["attempt"] == 1) & (frame["throughput_per_s"] > 0)]
+    pace, at_a_rate = frame["throughput_per_s"], in_open_loop(frame)
+    if at_a_rate.any():
+        pace = pace.where(~at_a_rate, 1 / frame["cpu_s_per_op"])
+    runs = frame[[*CELLS, "block", "position", "attempt", "at"]].assign(pace=pace)
+    first = runs[frame["valid"] & (frame["attempt"] == 1) & (pace > 0)]
     grouped = first.groupby(CELLS, observed=True, sort=False, dropna=False)
     cells = np.asarray(grouped.ngroup(), np.int64)
     blocks = np.asarray(np.unique(first["block"].to_numpy(), return_inverse=True)[1], np.int64)
-    speed = _without_cell(np.log(first["throughput_per_s"].to_numpy()), cells)
+    speed = _without_cell(np.log(first["pace"].to_numpy()), cells)
     since_s = np.asarray((first["at"] - first["at"].min()).dt.total_seconds(), np.float64)
     place = first["position"].to_numpy(np.float64)
     return Drift(

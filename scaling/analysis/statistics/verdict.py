@@ -48,6 +48,7 @@ class Direction(NamedTuple):
 
 RATE = Direction("slower", "faster")  # of throughput
 COST = Direction("less", "more")  # of CPU time and memory
+LATENCY = Direction("faster", "slower")
 
 
 @dataclass(frozen=True, slots=True)

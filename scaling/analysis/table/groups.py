@@ -1,10 +1,14 @@
 """How the runs of a frame are grouped: into cells, curves and studies."""
 
+import json
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
+from scaling.analysis.arrays import Flags
 from scaling.base.errors import UsageError
+from scaling.study.load import open_loop_rate
 
 CURVE = ("study", "workload", "parameters", "sizing", "loop", "arm", "model")
 CELL = (*CURVE, "workers")
@@ -40,3 +44,13 @@ def require_one_study(frame: pd.DataFrame) -> None:
             f"these are the runs of {len(names)} studies ({', '.join(names)}), whose blocks do not "
             f"pair: take one study at a time, or `scaling compare` for one against another"
         )
+
+
+def in_open_loop(frame: pd.DataFrame) -> Flags:
+    """Which runs a load generator loaded at a rate, so that their throughput is the schedule's."""
+    if "offered_per_s" not in frame:  # one of an earlier version, or a part of one
+        return np.zeros(len(frame), np.bool_)
+    texts = frame["parameters"].astype(str)
+    rates = {text: open_loop_rate(json.loads(text)) for text in texts.unique()}
+    has_rate = np.array([rates[text] is not None for text in texts], np.bool_)
+    return np.asarray(has_rate & frame["offered_per_s"].notna().to_numpy())

@@ -15,12 +15,12 @@ def comparison_rows(results: StudyResults) -> pd.DataFrame:
 
     Columns: what it is about (study, workload, parameters, sizing); `question` (gain, headline,
     step, over processes, break-even, version, setting, loop, runtime) and `measure` (of a step what
-    changes in it, else throughput, cpu_s_per_op, memory); the way it is of (`loop`, `arm`,
-    `model`, `workers`, its `runs`, how many are `suspect`, how many more `left_out`,
-    `allocator_state`) and the way it is over (`over_loop`, `over_arm` …); the `ratio`
-    (`estimate_columns`); its `verdict` (of CPU time and memory `more` and `less`), `why` it is
-    inconclusive, its `margin`, its `family` (primary or exploratory) and `p_differs` and `p_same`,
-    corrected for all hypotheses of that family in the study
+    changes in it, else throughput, cpu_s_per_op, memory; in an open loop latency_p99_s in the place
+    of throughput); the way it is of (`loop`, `arm`, `model`, `workers`, its `runs`, how many are
+    `suspect`, how many more `left_out`, `allocator_state`) and the way it is over (`over_loop`,
+    `over_arm` …); the `ratio` (`estimate_columns`); its `verdict` (of CPU time and memory `more`
+    and `less`), `why` it is inconclusive, its `margin`, its `family` (primary or exploratory) and
+    `p_differs` and `p_same`, corrected for all hypotheses of that family in the study
     (`scaling.analysis.statistics.verdict`); `memory_kind` of a ratio of memory; `builds_differ`, in
     what the two arms' builds differ and should not (of a runtime nothing: it is meant to differ in
     everything); `controls`, what the study's controls say, and its `scale`.

@@ -17,11 +17,10 @@ from scaling.analysis.curves.sweeps import Sweep
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.at_rate import LatencyRatio, middle
 from scaling.analysis.served.capacity import Capacity
-from scaling.analysis.served.open_loop import asked_per_s
 from scaling.analysis.table.groups import CURVE, Key, originals
 from scaling.analysis.table.labels import short_labels
 from scaling.journal.record import StudyLine
-from scaling.study.load import RATE
+from scaling.study.load import RATE, open_loop_rate
 
 # Columns of percentiles, with their names and the share of the requests that are no slower.
 PERCENTILES = {
@@ -126,12 +125,12 @@ def rate_of(section: Section, study: StudyLine) -> float | None:
     Others are those in a closed loop and those without a load generator.
     """
     key = section.curves[0].key
-    return asked_per_s(json.loads(key.parameters)) if _is_served(key, study) else None
+    return open_loop_rate(json.loads(key.parameters)) if _is_served(key, study) else None
 
 
 def is_open_loop(key: Key, study: StudyLine) -> bool:
     """Whether the requests of a curve were due at times fixed beforehand."""
-    return _is_served(key, study) and asked_per_s(json.loads(key.parameters)) is not None
+    return _is_served(key, study) and open_loop_rate(json.loads(key.parameters)) is not None
 
 
 def _is_served(key: Key, study: StudyLine) -> bool:
