@@ -151,3 +151,28 @@ def test_capacities_are_printed_as_they_are_computed(tmp_path: Path) -> None:
     (grid,) = [grid for grid in grids if grid.title == "serve · asyncio: capacity at p99<20ms"]
     assert len(grid.rows) == len(results.capacities.every)
     assert grid.title in Outline(page(results)).root.words
+
+
+def test_long_labels_stay_readable(tmp_path: Path) -> None:
+    """What all rows share stands once; what differs is never cut."""
+    lines = answer(by_accept(tmp_path / "n", replace(CLOSED, configurations=CONFIGURATIONS[::2])))
+    assert len(lines) <= LINES
+    assert "serve · asyncio:" in lines
+    for policy in POLICIES:
+        assert sum(line.startswith(f"  accept={policy} ") for line in lines) == 3
+    one = answer(by_accept(tmp_path / "one", replace(CLOSED, workers=(2,))))
+    assert len(one) <= LINES
+    for policy in POLICIES:
+        place = one.index(f" accept={policy}")
+        assert one[place + 2].startswith("  2 threads on 3.14t over 2 processes on 3.14 ")
+    assert not any("…" in line for line in [*lines, *one] if line.startswith(" "))
+
+
+POLICIES = ("port", "acceptor", "shared", "reuseport")
+
+
+def by_accept(folder: Path, made: Served) -> StudyResults:
+    studies = [journal(replace(made, parameters={"accept": policy})) for policy in POLICIES]
+    runs = [line for lines in studies for line in lines[1:]]
+    folder.mkdir()
+    return StudyResults.of(read_journal(write([studies[0][0], *runs], folder / "journal.jsonl")))

@@ -76,17 +76,22 @@ def _over_processes(compared: Compared) -> list[BaselineRatio]:
 
 
 class Other(NamedTuple):
-    """A ratio of a study that has no gain: what it is of, at which N."""
+    """A ratio of a study that has no gain: its workload with parameters, and what it answers."""
 
-    name: str
-    n: str
+    label: str
+    question: str
     ratio: RatioVerdict
+
+    @property
+    def name(self) -> str:
+        """Both."""
+        return f"{self.label}: {self.question}"
 
 
 def other_ratios(results: StudyResults) -> list[Other]:
     """The answers to all other questions of a study whose runs have one N."""
     return [
-        Other(f"{compared.runs.section.label}: {finding.question}", "", finding.ratio)
+        Other(compared.runs.section.label, finding.question, finding.ratio)
         for compared in free_running(results)
         if compared.compares and not (is_control(compared) and has_open_loop(results))
         for question in QUESTIONS

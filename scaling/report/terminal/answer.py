@@ -89,10 +89,10 @@ class Answer:
         lines += [] if len(lines) > 1 else [NOTHING]
         trust = _wrapped(results.soundness.text or "Controls hold.", width, 2)
         trust += _wrapped(_few_cores(results), width, 1)
-        trust += _wrapped(_loaded(results), width, 2)
         trust += _wrapped(scaled_to(results.study.study), width, 1)
         trust += _wrapped(spread_text(results), width, 1)
         trust += _wrapped(_left_out(results), width, 2)
+        trust += _wrapped(_loaded(results), width, min(2, self._most - len(lines) - len(trust)))
         curve = list(_curve(found[0], width)) if found else []
         room = self._most - len(lines) - len(trust)
         if len(curve) >= room:

@@ -13,13 +13,15 @@ from scaling.report.tables.findings import bounds_heading, times, verdict_text
 from scaling.report.tables.headline import Headline, Other
 
 MOST_ROWS = 12
+BETWEEN = " · "  # the parts of a name
 SHORTEST, LONGEST = len("inconclusive"), len("inconclusive: noise ±10.5 %")  # verdicts
 
 
 class Row(NamedTuple):
     """One ratio. `group` is its heading, `n` the N that it is at; both may be empty.
 
-    `measure` is what it is a ratio of, empty where the group says so.
+    `measure` is what it is a ratio of, empty where the group says so. `label` is the workload with
+    its parameters where the name does not have them.
     """
 
     group: str
@@ -28,6 +30,12 @@ class Row(NamedTuple):
     value: RatioVerdict
     is_headline: bool = True
     measure: str = "throughput"
+    label: str = ""
+
+    @property
+    def whole(self) -> str:
+        """The name with everything."""
+        return f"{self.label}: {self.name}" if self.label else self.name
 
     @property
     def ratio(self) -> str:
@@ -36,25 +44,75 @@ class Row(NamedTuple):
         return f"{times(self.value)}{bounds}"
 
 
+class Named(NamedTuple):
+    """A row with its name as it is printed, and what it stands under, often nothing."""
+
+    under: str
+    name: str
+    row: Row
+
+
 def ratio_lines(found: Sequence[Headline], others: Sequence[Other], width: int) -> Iterator[str]:
     """A line for each ratio under the headings of their groups; of too many the headline ones."""
-    rows = [*_gains(found), *_processes(found)] or [Row("", *each) for each in others]
+    rows = [*_gains(found), *_processes(found)] or [
+        Row("", each.question, "", each.ratio, label=each.label) for each in others
+    ]
     if len(rows) > MOST_ROWS:
         rows = [row for row in rows if row.is_headline]
-    shown = rows if len(rows) <= MOST_ROWS else rows[: MOST_ROWS - 1]
-    ns = max(cell_len(row.n) for row in shown)
-    ratios = max(cell_len(row.ratio) for row in shown)
-    longest = max(8, width - ns - ratios - 8 - (LONGEST if found else SHORTEST))
-    names = min(longest, max(cell_len(row.name) for row in shown))
-    kind = bounds_heading(row.value for row in shown)
-    for (group, measure), members in groupby(shown, key=lambda row: (row.group, row.measure)):
+    ns = max(cell_len(f"{row.n}  ") if row.n else 0 for row in rows)
+    ratios = max(cell_len(row.ratio) for row in rows)
+    longest = max(8, width - ns - ratios - 6 - (LONGEST if found else SHORTEST))
+    shared, named = "", [Named("", row.whole, row) for row in rows]
+    if max(cell_len(each.name) for each in named) > longest:
+        shared, named = _shortened(rows)
+    shown = _that_fit(named)
+    names = min(longest, max(cell_len(each.name) for each in shown))
+    kind = bounds_heading(each.row.value for each in shown)
+    if shared:
+        yield f"{shared}:"
+    for (group, measure), members in groupby(
+        shown, key=lambda each: (each.row.group, each.row.measure)
+    ):
         of = f" of {measure}" if measure else ""
-        yield f"{group or 'Ratios'} (ratio{of}, {kind})"
-        for row in members:
-            line = f"  {_fitted(row.name, names)}  {row.n:<{ns}}  {row.ratio:<{ratios}}  "
-            yield line + _verdict(row.value, width - cell_len(line))
-    if left := len(rows) - len(shown):
+        yield f"{group} (ratio{of}, {kind})" if group else f"Ratios{of} ({kind})"
+        for under, several in groupby(members, key=lambda each: each.under):
+            if under:
+                yield f" {under}"
+            for each in several:
+                row = each.row
+                line = f"  {_fitted(each.name, names)}  {row.n:<{ns}}{row.ratio:<{ratios}}  "
+                yield line + _verdict(row.value, width - cell_len(line))
+    if left := len(named) - len(shown):
         yield f"  and {formats.plural(left, 'more ratio')}: see the tables"
+
+
+def _shortened(rows: Sequence[Row]) -> tuple[str, list[Named]]:
+    """What all rows are of, and their names without it; those of a label stand under it."""
+    parts = [(row.label or row.name).split(BETWEEN) for row in rows]
+    shared = [part for part in parts[0] if all(part in each for each in parts)]
+    if len(rows) == 1:
+        shared = []
+    rest = [
+        BETWEEN.join(part for part in each if part not in shared) or BETWEEN.join(each)
+        for each in parts
+    ]
+    named = [
+        Named(own, row.name.partition(" (")[0], row) if row.label else Named("", own, row)
+        for own, row in zip(rest, rows, strict=True)
+    ]
+    return BETWEEN.join(shared), named
+
+
+def _that_fit(named: Sequence[Named]) -> list[Named]:
+    """The first of them, as many as fit with what they stand under."""
+
+    def lines(some: Sequence[Named]) -> int:
+        return len(some) + len({each.under for each in some if each.under})
+
+    most = len(named)
+    while most > 1 and lines(named[:most]) + (most < len(named)) > MOST_ROWS:
+        most -= 1
+    return list(named[:most])
 
 
 def _fitted(name: str, room: int) -> str:
