@@ -29,8 +29,8 @@ RARE_COLLECTIONS = 50_000
 
 # Variables of the user's shell that must not reach a child, since they would change an arm behind
 # its name (PYTHON_GIL, PYTHONMALLOC), what is imported (PYTHONPATH), the state of glibc's malloc
-# (MALLOC_*, GLIBC_TUNABLES), the allocator (LD_PRELOAD), or the C code of aiohttp and its packages
-# (*_NO_EXTENSIONS).
+# (MALLOC_*, GLIBC_TUNABLES), the allocator (LD_PRELOAD), the C code of aiohttp and its packages
+# (*_NO_EXTENSIONS), or what FastAPI reports to others of each request (OTEL_*).
 SCRUBBED_PREFIXES = (
     "PYTHON",
     "MALLOC_",
@@ -43,6 +43,7 @@ SCRUBBED_PREFIXES = (
     "MULTIDICT_NO_EXTENSIONS",
     "PROPCACHE_NO_EXTENSIONS",
     "YARL_NO_EXTENSIONS",
+    "OTEL_",
 )
 
 

@@ -33,6 +33,7 @@ LEAKS = {
     "MALLOC_ARENA_MAX": "1",
     "MIMALLOC_PURGE_DELAY": "0",
     "GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=1",
+    "OTEL_EXPORTER_OTLP_ENDPOINT": "somewhere",
 }
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from workers.services.load.requests_list import Request
 from workers.workloads.parts.per_request import PerRequest
 from workers.workloads.parts.servers import load_server
 from workers.workloads.parts.servers.on_uvicorn import Application, Message, Receive, Send
-from workers.workloads.parts.servers.tcp import BODY_MOST
+from workers.workloads.parts.servers.tcp import BODY_MOST, Connection
 
 pytestmark = pytest.mark.slow
 
@@ -165,6 +166,32 @@ def test_a_client_that_left_while_it_waited_is_not_counted() -> None:
         return 0
 
     on("asyncio", test)
+
+
+@LOOPS
+@pytest.mark.parametrize("policy", ["port", "acceptor", "shared", "reuseport"])
+def test_answers_are_sent_at_once(policy: str, loop: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without TCP_NODELAY, an answer in two writes waits for an acknowledgement."""
+    transports: list[asyncio.BaseTransport] = []
+    made = Connection.connection_made
+
+    def noted(self: Connection, transport: asyncio.BaseTransport) -> None:
+        transports.append(transport)
+        made(self, transport)
+
+    monkeypatch.setattr(Connection, "connection_made", noted)
+
+    async def test() -> int:
+        async with at_work(server="tcp", accept=policy) as one:
+            reader, writer = await asyncio.open_connection(*one.address)
+            writer.write((1).to_bytes(4, "big") + b"x")
+            await reader.readexactly(5)
+            accepted = transports[-1].get_extra_info("socket")
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+            writer.close()
+        return 0
+
+    on(loop, test)
 
 
 @pytest.mark.parametrize("server", ["tcp", *OF_HTTP])
