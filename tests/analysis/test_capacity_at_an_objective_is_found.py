@@ -174,5 +174,5 @@ def test_a_study_without_objective_or_rate_says_so(results: StudyResults, tmp_pa
     with pytest.raises(UsageError, match="states no objective; name one"):
         scaling.capacity(results)
     closed = StudyResults.of(studied(tmp_path, replace(STUDY, rates=(0.0,), blocks=1)))
-    with pytest.raises(UsageError, match="no run at a rate"):
+    with pytest.raises(UsageError, match="no valid run at a rate"):
         scaling.capacity(closed, "p99<20ms")

@@ -193,7 +193,7 @@ def test_enough_cores_are_not_marked(results: StudyResults, tmp_path: Path) -> N
     assert np.allclose(results.frame["gain_bound"], results.frame["workers"])
 
     def apart(run: RunLine) -> RunLine:
-        return with_(run, load__cpus=[2])
+        return with_(run, load__cpus=[2], load__worker_cpus=[0, 1])
 
     three = replace(STUDY, cores=3, blocks=1, rates=(400.0,), generator_cpu_s=1e-3)
     frame: pd.DataFrame = studied(tmp_path, three, apart).frame

@@ -52,7 +52,7 @@ def capacity(results: Measured, slo: str | Sequence[str] | None = None) -> pd.Da
     found = capacities(results.frame, objectives, results.floor)
     if not found.every:
         raise UsageError(
-            f"the study {results.study.name} has no run at a rate (an open loop) with enough "
+            f"the study {results.study.name} has no valid run at a rate (an open loop) with enough "
             "requests for the percentile"
         )
     return pd.DataFrame([_row(each, found) for each in found.every])

@@ -46,9 +46,10 @@ def gain_bound(
 
 
 def _bounds(rows: "Rows") -> Floats:
-    own = np.array([_own_cpus(run) for run in rows.runs])
-    cores = usable_cores(rows.study.machine) - own
-    generator_s = np.where(own > 0, 0.0, rows["generator_cpu_s_per_op"])
+    usable = usable_cores(rows.study.machine)
+    cores = np.array([_workers_cores(run, usable) for run in rows.runs])
+    apart = np.array([run.load is not None and bool(run.load.cpus) for run in rows.runs], np.bool_)
+    generator_s = np.where(apart, 0.0, rows["generator_cpu_s_per_op"])
     with np.errstate(divide="ignore", invalid="ignore"):
         services_s = np.array(list(map(_services, rows.runs))) / rows["throughput_per_s"]
     workers = rows["workers"].astype(np.float64)
@@ -57,9 +58,13 @@ def _bounds(rows: "Rows") -> Floats:
     return np.where(served, bound, np.nan)
 
 
-def _own_cpus(run: RunLine) -> float:
-    """How many CPUs the generator had to itself."""
-    return float(len(run.load.cpus)) if run.load is not None and run.load.cpus else 0.0
+def _workers_cores(run: RunLine, usable: float) -> float:
+    """What the workers had of the usable cores: where the generator had its own, the others."""
+    if run.load is None or not run.load.cpus:
+        return usable
+    if run.load.worker_cpus:
+        return min(usable, float(len(run.load.worker_cpus)))
+    return usable - len(run.load.cpus)
 
 
 def _services(run: RunLine) -> float:
