@@ -1,8 +1,8 @@
 """Every built-in study runs to its end when it is scaled down, and its output says that it was.
 
 Two workers, one block, a fraction of the operations, both builds and whatever other runtimes are
-installed: each cell is measured once, with the news site and the HTTP server. Plots are drawn by
-other tests; here only their captions are checked.
+installed: each cell is measured once, with the news site and the HTTP server. Plots and page are
+drawn by other tests; here only the captions are checked.
 """
 
 from importlib import resources
@@ -37,14 +37,19 @@ BUILDS = ("3.14", "3.14t")
 # planned is tested elsewhere.
 FEWER = {
     "async-1m-io": (
-        *("--set", "gather.fan_out=1000", "--set", "fetch.requests=100000"),
+        *("--set", "gather.fan_out=1000", "--set", "gather.join=TaskGroup,wait"),
+        *("--set", "fetch.requests=100000", "--set", "sleep.sleeps_in_flight=10000"),
         *("--set", "lifecycle.pause_s=0"),
     ),
-    "async-tools": ("--set", "sleep.work_us=10", "--set", "echo.work_us=10"),
+    "async-tools": (
+        *("--loop", "asyncio,anyio/trio"),
+        *("--set", "sleep.work_us=10", "--set", "echo.work_us=10"),
+    ),
     "compare": ("--workload", "compute,shared,echo", "--loop", "asyncio"),
     "quansight-2025": ("--set", "scrape.delay_ms=20"),
     "scale": ("--workload", "compute,shared,echo,stream", "--loop", "asyncio"),
     "sharing": ("--set", "shared.sharing=nothing,attribute-write,lock,asyncio-lock"),
+    "task-overhead": ("--set", "spawn.tasks=100000,1000000"),
     "tls": ("--loop", "asyncio", "--set", "echo.tls=per-worker"),
 }
 
@@ -74,6 +79,7 @@ def test_it_is_measured_on_both_builds(
     monkeypatch.setenv("SCALING_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr("scaling.report.plots.draw_all", lambda *_: [])
+    monkeypatch.setattr("scaling.report.page.write.write_page", lambda *_: 0)
     monkeypatch.setattr("scaling.run.session.RETRIES", RETRIES)
     # Other tests disturb most of these runs; making them again for that is tested elsewhere.
     monkeypatch.setattr("scaling.run.extra_time.ExtraTime.grant", lambda *_: None)

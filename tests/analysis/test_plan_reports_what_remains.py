@@ -10,17 +10,19 @@ from typing import Any
 
 import msgspec
 import pytest
+from typer.testing import CliRunner
 
-from scaling.cli import main
+from scaling.cli import app, main
 from scaling.run.remaining_work import Row, Work, lines
 from scaling.run.time_left import Left
 from tests.support.cli import BUILD, scaling
+from tests.support.once import made_once
 
 pytestmark = [pytest.mark.usefixtures("described_once"), pytest.mark.slow]
 
 STUDY = [
     *("--arm", BUILD, "--workload", "compute,echo", "--loop", "asyncio", "--workers", "1,2"),
-    *("--seconds", "0.5", "--blocks", "2", "--no-controls", "--no-aa-pairs"),
+    *("--seconds", "0.2", "--blocks", "2", "--no-controls", "--no-aa-pairs"),
 ]
 RUNS = 2 * 2 * 2  # two workloads at two Ns in two blocks
 
@@ -31,9 +33,16 @@ type Answer = Callable[..., tuple[int, str, str]]
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Lines]:
     """The state folder of a study that was really measured, and its journal's lines."""
-    folder = tmp_path_factory.mktemp("measured")
-    done = scaling("run", *STUDY, "--output", "out", state=folder)
-    assert done.returncode == 0, done.stderr
+
+    def measure(folder: Path) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("SCALING_STATE", str(folder))
+            patch.setattr("scaling.report.output.finish", lambda *_: None)
+            command = ["run", *STUDY, "--output", str(folder / "out")]
+            done = CliRunner().invoke(app, command, catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+
+    folder = made_once(tmp_path_factory, "remains", measure)
     lines = (folder / "out" / "journal.jsonl").read_bytes().splitlines()
     head, *runs = map(msgspec.json.decode, lines)
     # What this machine did meanwhile is no part of the test: the last attempt is the only one.

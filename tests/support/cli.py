@@ -47,12 +47,14 @@ def start(*arguments: str, state: Path) -> subprocess.Popen[str]:
     )
 
 
-def stop_in_block_2(process: subprocess.Popen[str], signal_number: signal.Signals) -> str:
-    """Read lines until the first block is done, then send a signal; return the rest."""
+def stop_after(words: str, process: subprocess.Popen[str], signal_number: signal.Signals) -> str:
+    """Read lines until one has these words, then send a signal; return all that was printed."""
     assert process.stdout is not None
+    said = []
     for line in process.stdout:
-        if "block 1 of" in line:
+        said.append(line)
+        if words in line:
             break
     process.send_signal(signal_number)
     rest, _ = process.communicate(timeout=PATIENCE_S)
-    return rest
+    return "".join([*said, rest])

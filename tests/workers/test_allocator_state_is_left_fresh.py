@@ -13,7 +13,7 @@ import pytest
 from scaling.journal.record import Record
 from tests.support.children import FREE_THREADED, measured
 
-pytestmark = pytest.mark.measures
+pytestmark = pytest.mark.slow
 
 # A machine may stall for most of a second, and leave a shorter window no operation to divide by.
 ECHO = {"workload": "echo", "window_s": 2, "warmup_s": 0.1}

@@ -291,7 +291,6 @@ class Readings:
             self._read.touch()
 
 
-@pytest.mark.measures
 @BOTH
 def test_memory_of_the_work_is_read_while_it_is_there(
     theirs: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str

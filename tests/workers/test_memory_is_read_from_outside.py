@@ -110,7 +110,6 @@ def mib_of(processes: list[psutil.Process]) -> dict[str, float]:
     return {name: value / MIB for name, value in read.items() if value is not None}
 
 
-@pytest.mark.measures
 @pytest.mark.parametrize("model", ["threads", "processes"])
 def test_figures_fit_together(memory_of: Callable[..., Memory], model: str) -> None:
     read = mib(memory_of(workers=2, model=model))
@@ -119,7 +118,6 @@ def test_figures_fit_together(memory_of: Callable[..., Memory], model: str) -> N
     assert 0 < read["baseline"] <= read["peak"]
 
 
-@pytest.mark.measures
 def test_what_a_workload_keeps_is_seen(memory_of: Callable[..., Memory]) -> None:
     without, with_it = mib(memory_of()), mib(memory_of(parameters={"keeps_mib": 50}))
     assert with_it["baseline"] - without["baseline"] == pytest.approx(0, abs=5)
@@ -127,13 +125,11 @@ def test_what_a_workload_keeps_is_seen(memory_of: Callable[..., Memory]) -> None
         assert with_it[name] - without[name] == pytest.approx(50, abs=5)
 
 
-@pytest.mark.measures
 def test_what_is_gone_again_is_in_the_peak_alone(memory_of: Callable[..., Memory]) -> None:
     read = mib(memory_of(parameters={"drops_mib": 50}))
     assert read["peak"] - read["rss"] == pytest.approx(50, abs=5)
 
 
-@pytest.mark.measures
 def test_every_process_counts(memory_of: Callable[..., Memory]) -> None:
     one, three = (
         mib(memory_of(workers=n, model="processes", parameters={"keeps_mib": 30})) for n in (1, 3)
@@ -143,7 +139,6 @@ def test_every_process_counts(memory_of: Callable[..., Memory]) -> None:
     assert three["rss"] - one["rss"] > 60
 
 
-@pytest.mark.measures
 @pytest.mark.parametrize("model", ["threads", "processes"])
 def test_pss_is_the_same_whoever_else_has_interpreter_and_libraries(
     memory_of: Callable[..., Memory], library: Path, model: str
@@ -158,13 +153,11 @@ def test_pss_is_the_same_whoever_else_has_interpreter_and_libraries(
     assert alone["pss"] - mib(memory_of(workers=2, model=model))["pss"] == pytest.approx(40, abs=2)
 
 
-@pytest.mark.measures
 def test_workers_in_processes_share_their_interpreter(memory_of: Callable[..., Memory]) -> None:
     read = mib(memory_of(workers=2, model="processes"))
     assert read["pss"] < 0.85 * read["rss"]
 
 
-@pytest.mark.measures
 def test_page_of_a_file_counts_once(library: Path) -> None:
     with idle(touches(library, 0, 0), touches(library, 0, 0)) as processes:
         without = mib_of(processes)
@@ -175,7 +168,6 @@ def test_page_of_a_file_counts_once(library: Path) -> None:
     assert with_it["pss"] - without["pss"] == pytest.approx(40, abs=2)
 
 
-@pytest.mark.measures
 def test_memory_of_its_own_counts_for_each_process() -> None:
     keeps = "kept = b'x' * (40 << 20)"
     with idle("", "") as processes:
@@ -186,7 +178,6 @@ def test_memory_of_its_own_counts_for_each_process() -> None:
         assert with_it[name] - without[name] == pytest.approx(80, abs=2)
 
 
-@pytest.mark.measures
 def test_what_a_fork_has_not_changed_counts_once() -> None:
     with idle("import os; kept = b'x' * (40 << 20); os.fork()") as [parent]:
         family = list(with_descendants([parent.pid]))
@@ -196,7 +187,6 @@ def test_what_a_fork_has_not_changed_counts_once() -> None:
     assert 40 < both["pss"] < 80
 
 
-@pytest.mark.measures
 def test_pss_of_a_process_is_no_less_than_the_kernels() -> None:
     with idle("", "") as [process, _somebody_else]:
         read, kernels = mib_of([process]), process.memory_full_info()
@@ -221,7 +211,6 @@ def test_pss_that_cannot_be_read_is_blank(
     assert read["uss"]
 
 
-@pytest.mark.measures
 def test_window_with_samples_has_their_median(memory_of: Callable[..., Memory]) -> None:
     assert memory_of(window_s=0.1).samples in (0, 1)  # a quarter of a second between samples
     samples = memory_of(window_s=1.2).samples

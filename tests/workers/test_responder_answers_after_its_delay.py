@@ -63,7 +63,7 @@ def test_an_answer_is_whole_and_says_how_long_it_is() -> None:
         assert fetch(url, "POST")[0] == 405
 
 
-@pytest.mark.measures
+@pytest.mark.slow
 @LOOPS
 def test_no_answer_comes_early_and_none_waits_for_another(
     factory: Callable[[], asyncio.AbstractEventLoop],
