@@ -19,9 +19,10 @@ import pandas as pd
 from scaling.analysis.arrays import Flags, Floats
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.comparison.version_arms import version_arms
-from scaling.analysis.served.open_loop import PROCESS_MODELS, Subject, open_loop_runs
+from scaling.analysis.served.open_loop import Subject, open_loop_runs
 from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.analysis.statistics.verdict import LATENCY, RatioVerdict, hypothesis, judge
+from scaling.base.vocabulary import PROCESSES
 
 P99 = "latency_p99_s"
 FELL_BEHIND = "a server fell behind: its P99 is a lower bound"
@@ -125,7 +126,7 @@ def _matches(at: dict[Configuration, _Values]) -> Iterator[tuple[Configuration, 
                 for each in at
                 if each.workers == of.workers
                 and each.arm in version.with_gil
-                and each.model in PROCESS_MODELS
+                and each.model in PROCESSES
             ]
             if (of.arm, of.model) in ours and among:
                 yield of, min(among, key=strongest)

@@ -27,12 +27,13 @@ from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.comparison.version_arms import version_arms
 from scaling.analysis.curves.memory import MIB
 from scaling.analysis.served.crossing import Crossing, crossing
-from scaling.analysis.served.open_loop import PROCESS_MODELS, Subject, open_loop_runs
+from scaling.analysis.served.open_loop import Subject, open_loop_runs
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.analysis.statistics.verdict import RATE, Hypothesis, RatioVerdict, hypothesis, judge
 from scaling.analysis.table.groups import require_one_study
 from scaling.base.formats import number
+from scaling.base.vocabulary import PROCESSES
 from scaling.study.objective import Objective
 
 GIB_IN_MIB = 1024.0
@@ -245,7 +246,7 @@ def strongest(every: Iterable[Capacity], arms: Iterable[str], workers: int) -> C
         each
         for each in every
         if each.configuration.arm in among
-        and each.configuration.model in PROCESS_MODELS
+        and each.configuration.model in PROCESSES
         and each.configuration.workers == workers
     ]
     order = {"<": -1, "": 0, "≥": 1}

@@ -9,8 +9,6 @@ from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.table.groups import in_open_loop, originals
 from scaling.study.load import RATE, open_loop_rate
 
-PROCESS_MODELS = ("processes", "forked")
-
 
 class Subject(NamedTuple):
     """What is loaded: a workload with its parameters but for the rate (JSON), on one loop."""

@@ -5,13 +5,14 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import wrap
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+from scaling.analysis.comparison.baseline import BaselineRatio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
@@ -98,8 +99,10 @@ class Answer:
         if len(curve) >= room:
             curve = []
         memory: list[str] = []
-        for text in (_memory(found), _over_each_kind(found)):
-            memory += _wrapped(text, width, min(MOST_MEMORY, room - len(curve) - len(memory)))
+        for texts in (_over_each_kind(found), [_memory(found)]):
+            most = min(MOST_MEMORY, room - len(curve) - len(memory))
+            fitting = (text for text in texts if len(wrap(text, width)) <= most)
+            memory += _wrapped(next(fitting, texts[-1]), width, most)
         return [*lines, *memory, *trust, *curve]
 
 
@@ -164,21 +167,26 @@ def _memory(found: list[Headline]) -> str:
     return f"MiB ({kinds}) per extra {nouns}: {amounts}."
 
 
-def _over_each_kind(found: list[Headline]) -> str:
+def _over_each_kind(found: list[Headline]) -> list[str]:
     """`Memory of threads over processes and over forked processes, N = 2: echo · asyncio 0.61×
-    (0.60–0.62) and 1.2× (1.1–1.3).`; empty where a study does not have both.
+    (0.60–0.62) and 1.2× (1.1–1.3).`, and the same without bounds, for where there is little room;
+    empty where a study does not have both.
     """
     both = [(each.name, one) for each in found for one in each.processes if len(one.memory) > 1]
     if not both:
-        return ""
+        return [""]
     _, first = both[0]
     kinds = " and ".join(f"over {WORKERS[each.over.theirs.model]}" for each in first.memory)
-    amounts = ", ".join(
-        f"{name} {' and '.join(_with_bounds(each.ratio) for each in one.memory)}"
-        for name, one in both
-    )
     ns = formats.listed(dict.fromkeys(one.workers for _, one in both))
-    return f"Memory of {WORKERS[first.ours.model]} {kinds}, N = {ns}: {amounts}."
+    about = f"Memory of {WORKERS[first.ours.model]} {kinds}, N = {ns}"
+    return [
+        f"{about}: {', '.join(f'{name} {_amounts(one, write)}' for name, one in both)}."
+        for write in (_with_bounds, times)
+    ]
+
+
+def _amounts(of: BaselineRatio, write: Callable[[RatioVerdict], str]) -> str:
+    return " and ".join(write(each.ratio) for each in of.memory)
 
 
 def _with_bounds(ratio: RatioVerdict) -> str:
