@@ -21,7 +21,7 @@ from scaling.machine.pinning import cpus_of
 from scaling.run.load import Generator, LoadError
 from scaling.run.path_redaction import without_paths
 from scaling.run.probe import Probe
-from scaling.run.process_tree import ask_for_stacks, end_tree
+from scaling.run.process_tree import ask_for_stacks, end_tree, ended_within
 
 # Beyond warm-up and window: starting many workers, stopping loops that compete for the GIL. The
 # child's own limits per phase are shorter, so that it can report itself which phase hangs.
@@ -195,12 +195,10 @@ def _feed_and_wait(process: subprocess.Popen[bytes], document: bytes, limit_s: f
     if process.stdin:
         with contextlib.suppress(BrokenPipeError), process.stdin as stdin:
             stdin.write(document)
-    try:
-        process.wait(limit_s)
-    except subprocess.TimeoutExpired:
-        ask_for_stacks(process)
-        return False
-    return True
+    if ended_within(process, limit_s):
+        return True
+    ask_for_stacks(process)
+    return False
 
 
 def _outcome(record: Record | None, code: int, *, timed_out: bool) -> Outcome:

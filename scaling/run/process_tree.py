@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import time
@@ -9,7 +10,30 @@ from collections.abc import Iterable
 
 import psutil
 
+POLL_MOST_S = 1e6
 LAST_WORDS_S = 1.0  # for stacks to be written, and for killed processes to be gone
+
+
+def ended_within(process: subprocess.Popen[bytes], limit_s: float) -> bool:
+    """Wait for a process to end; False if it takes longer.
+
+    `Popen.wait` with a limit looks every 50 ms only, which each run of a study would wait for.
+    """
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except (AttributeError, OSError):  # not on this system
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(limit_s)
+        return process.returncode is not None
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        if not poll.poll(min(limit_s, POLL_MOST_S) * 1_000):
+            return False
+    finally:
+        os.close(descriptor)
+    process.wait()
+    return True
 
 
 def ask_for_stacks(process: subprocess.Popen[bytes]) -> None:

@@ -4,10 +4,10 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from scaling.run import child
 from tests.support.children import PATIENCE_S
 
 
@@ -25,11 +25,10 @@ def says(file: Path, lines: int = 1) -> bool:
 
 def limit_from(monkeypatch: pytest.MonkeyPatch, is_so: Callable[[], bool]) -> None:
     """Start the time limit of a run only when `is_so`: it may take seconds to start."""
-    whole = subprocess.Popen.wait
+    whole = child.ended_within
 
-    def wait(process: subprocess.Popen[Any], timeout: float | None = None) -> int:
-        if timeout is not None:
-            wait_until(lambda: is_so() or process.poll() is not None)
-        return whole(process, timeout)
+    def wait(process: subprocess.Popen[bytes], limit_s: float) -> bool:
+        wait_until(lambda: is_so() or process.poll() is not None)
+        return whole(process, limit_s)
 
-    monkeypatch.setattr(subprocess.Popen, "wait", wait)
+    monkeypatch.setattr(child, "ended_within", wait)

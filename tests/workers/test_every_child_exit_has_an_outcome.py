@@ -3,6 +3,7 @@
 import errno
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 
 from scaling.journal.record import Memory
 from scaling.run.child import GARBAGE_KEPT, STDERR_KEPT, Child, Ending, run_child
-from tests.support.children import QUICK, environment
+from scaling.run.process_tree import ended_within
+from tests.support.children import PATIENCE_S, QUICK, environment
 from tests.support.waiting import limit_from, says
 
 BOTH = pytest.mark.parametrize("model", ["threads", "processes"])
@@ -352,3 +354,18 @@ def test_record_of_a_child_that_crashed_afterwards_is_kept(tmp_path: Path) -> No
     ending = fake_python(tmp_path, """echo '{"schema": 1, "outcome": "measured"}'; kill -SEGV $$""")
     assert (ending.outcome, ending.signal) == ("crashed", signal.SIGSEGV)
     assert ending.record is not None
+
+
+@pytest.mark.parametrize("has_pidfd", [True, False])
+def test_the_end_of_a_child_is_noticed_on_every_system(
+    has_pidfd: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not has_pidfd:
+        monkeypatch.delattr(os, "pidfd_open", raising=False)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        assert not ended_within(process, 0.02)
+        assert process.stdin
+        process.stdin.write(b"\n")
+        process.stdin.close()
+        assert ended_within(process, PATIENCE_S)
+    assert process.returncode == 0
