@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from scaling.run import child
+from scaling.run.process_tree import ended_within
 from tests.support.children import PATIENCE_S
 
 
@@ -25,7 +26,7 @@ def says(file: Path, lines: int = 1) -> bool:
 
 def limit_from(monkeypatch: pytest.MonkeyPatch, is_so: Callable[[], bool]) -> None:
     """Start the time limit of a run only when `is_so`: it may take seconds to start."""
-    whole = child.ended_within
+    whole = ended_within
 
     def wait(process: subprocess.Popen[bytes], limit_s: float) -> bool:
         wait_until(lambda: is_so() or process.poll() is not None)
