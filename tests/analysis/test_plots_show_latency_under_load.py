@@ -10,13 +10,16 @@ import pytest
 from matplotlib.axes import Axes
 
 from scaling.analysis.results import StudyResults
+from scaling.analysis.table.load import read_journal
 from scaling.journal.record import RunLine
 from scaling.report.plots.draw import load_sheets, loads, named_sheets
 from scaling.report.plots.load_subject import LoadSubject
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import RC
 from scaling.report.tables.grid import Grid
-from tests.support.served import Served, studied
+from tests.support.drawn import runs_in
+from tests.support.fabricate import write
+from tests.support.served import Served, journal, studied
 
 TWO = (("3.14t", "threads"), ("3.14", "processes"))
 FAST, SLOW = 1_500.0, 900.0
@@ -185,3 +188,20 @@ def test_throughput_of_an_open_loop_is_not_drawn(tmp_path: Path) -> None:
         "serve-weak-percentiles",
         "serve-weak-latency-by-workers",
     }
+
+
+def test_a_parameter_is_swept_by_p99(tmp_path: Path) -> None:
+    policies = ("port", "shared")
+    made = replace(MADE, rates=(800.0,), workers=(2,))
+    studies = [journal(replace(made, parameters={"accept": policy})) for policy in policies]
+    runs = [line for lines in studies for line in lines[1:]]
+    found = read_journal(write([studies[0][0], *runs], tmp_path / "journal.jsonl"))
+    results = StudyResults.of(found)
+    with mpl.rc_context(RC):
+        sheets = dict(named_sheets(results))
+    sheet = sheets["serve-weak-by-accept"]
+    assert "P99 latency by accept" in sheet.title
+    frame = found.frame
+    for axes, (arm, _) in zip(sheet.all_panels, TWO, strict=True):
+        expected = sorted(frame.loc[frame["arm"] == arm, "latency_p99_s"] * 1e3)
+        assert sorted(y for _, y in runs_in(axes)) == pytest.approx(expected)

@@ -58,7 +58,7 @@ def test_the_page_has_a_part_of_its_own(open_loop: StudyResults) -> None:
     shown = Outline(page(open_loop)).root
     (part,) = [each for each in shown.all("section") if each.attributes.get("id") == "load"]
     assert len(part.all("svg")) == 3
-    assert len(part.all("table")) == 3 * len(OPEN.workers)
+    assert len(part.all("table")) == 3 * len(OPEN.workers) + 1  # and the ratios at one rate
     names = [each.attributes.get("id") for each in shown.all("section")]
     assert not {"curves", "sweeps", "laws"} & set(names)  # throughput was what was asked for
 

@@ -51,8 +51,8 @@ class Curve:
     """One scaling curve. Memory is `memory_kind`, RSS or PSS; `slope` is MiB per extra worker.
 
     `values` are the single runs behind the points, for drawing: one array (blocks × N) each for
-    `throughput`, `speedup`, `efficiency` and `memory`, NaN where a run is missing or invalid, and
-    `outlier`, 1 where a run is one.
+    `throughput`, `speedup`, `efficiency`, `memory` and `latency_p99_s`, NaN where a run is missing
+    or invalid, and `outlier`, 1 where a run is one.
     """
 
     key: Key

@@ -133,7 +133,7 @@ def _curve(key: Key, runs: Columns) -> Curve:
         )
         for column, n in enumerate(workers)
     ]
-    values["outlier"] = grid("outlier")
+    values |= {name: grid(name) for name in ("latency_p99_s", "outlier")}
     return Curve(key, points, slope(memory / MIB, workers), kind, values)
 
 

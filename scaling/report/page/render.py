@@ -21,7 +21,7 @@ from scaling.report.page.answer import answer_block, loop_blocks, question_block
 from scaling.report.page.facts import machine_block, question_block
 from scaling.report.page.figures import figure_parts
 from scaling.report.page.load import load_blocks
-from scaling.report.page.parts import Block, PageSection
+from scaling.report.page.parts import PageSection
 from scaling.report.page.swept import sweep_blocks
 from scaling.report.page.trust import law_blocks, noise_block, steadiness_block, validity_blocks
 from scaling.report.plots.draw import loads, subjects
@@ -63,7 +63,9 @@ def page(results: StudyResults) -> str:
     parts = [
         PageSection("answer", "The answer", [answer_block(results)]),
         PageSection("verdicts", "Question by question", question_blocks(results), VERDICTS),
-        PageSection("load", "Latency under load", _load_blocks(results), LOAD),
+        PageSection(
+            "load", "Latency under load", load_blocks(loads(results).values(), results), LOAD
+        ),
         *figure_parts(about),
         PageSection("loops", "The loop", loop_blocks(results), LOOPS),
         PageSection("sweeps", "By parameter", sweep_blocks(about, free_sweeps(results)), SWEEPS),
@@ -83,10 +85,6 @@ def page(results: StudyResults) -> str:
         warnings=warnings_of(results),
         skipped=results.notes,
     )
-
-
-def _load_blocks(results: StudyResults) -> list[Block]:
-    return load_blocks(loads(results).values(), results.capacities)
 
 
 def _measured(results: StudyResults) -> str:

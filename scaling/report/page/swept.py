@@ -21,7 +21,7 @@ def sweep_blocks(about: Sequence[Subject], sweeps: Sequence[Sweep]) -> list[Bloc
 
     `about` are the subjects of all of the study's sections.
     """
-    shown = [sweep for sweep in sweeps if any(point.throughput.n for point in _points(sweep))]
+    shown = list(filter(plots.is_drawn, sweeps))
     with mpl.rc_context(RC_OF_PAGES):
         sheets = (sheet for _, sheet in plots.sheets(about, sweeps))
         drawn = [picture(sheet, f"s{place}-sweep") for place, sheet in enumerate(sheets, start=1)]

@@ -1,4 +1,5 @@
-"""Throughput against a parameter that was swept: a line for each N, a panel for each track.
+"""Throughput against a parameter that was swept: a line for each N, a panel for each track. In an
+open loop P99.
 
 The more workers, the fuller an arm's colour. Words have no lines between them: there the Ns stand
 side by side.
@@ -7,6 +8,7 @@ side by side.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -45,15 +47,38 @@ def sheets(subjects: Iterable[Subject], sweeps: Iterable[Sweep]) -> Iterator[tup
         ceilings = chain.from_iterable(each.ceilings for each in own)
         distinct = {encode_line(each): each for each in ceilings}.values()
         one = own[0]
-        about = subject(sweep.section, one.study, one.warning, (), distinct, one.floor)
-        if about.has("throughput"):
+        about = subject(sweep.section, one.study, one.warning, (), distinct, one.floor, one.load)
+        if is_drawn(sweep):
             stem = f"{slug(sweep.label)}-{sweep.section.sizing}-by-{slug(sweep.parameter)}"
             taken[stem] += 1
             yield stem if taken[stem] == 1 else f"{stem}~{taken[stem]}", draw(sweep, about)
 
 
+class Drawn(NamedTuple):
+    """The measure of a sweep: its column, what it is called, its axis, and what makes its unit."""
+
+    column: str
+    name: str
+    label: str
+    factor: float = 1.0
+
+
+def drawn_of(sweep: Sweep) -> Drawn:
+    """Throughput; in an open loop, where that is what was asked for, P99."""
+    if all(section.rate_per_s is not None for section in sweep.sections):
+        return Drawn("latency_p99_s", "P99 latency", "P99, ms", 1e3)
+    return Drawn("throughput", "throughput", f"{sweep.section.operation} / s")
+
+
+def is_drawn(sweep: Sweep) -> bool:
+    """Whether any value of its measure is known."""
+    column = drawn_of(sweep).column
+    return any(point.estimate(column).n for c in sweep.section.curves for point in c.points)
+
+
 def draw(sweep: Sweep, about: Subject) -> Sheet:
     """The sheet; its panels have the same axes."""
+    measure = drawn_of(sweep)
     headings = _headings(sweep.tracks)
     columns = _columns(headings, places(sweep.values, 1.0).joined)
     placed = places(sweep.values, _panel_in(columns))
@@ -64,41 +89,48 @@ def draw(sweep: Sweep, about: Subject) -> Sheet:
         Line2D([], [], color=_shade(base, every_n, n), lw=2.2, label=f"N = {n}") for n in every_n
     ]
     sheet = about.sheet(
-        f"throughput by {sweep.parameter}",
+        f"{measure.name} by {sweep.parameter}",
         "",
         layout,
-        drawn=about.estimates("throughput"),
-        noise=("throughput",),
+        drawn=about.estimates(measure.column),
+        noise=(measure.column,),
         also=key,
     )
-    top = HEAD_ROOM * highest(about.section.curves, "throughput")
+    top = HEAD_ROOM * measure.factor * highest(about.section.curves, measure.column)
     for place, (axes, track) in enumerate(zip(sheet.all_panels, sweep.tracks, strict=True)):
         for n in track.workers:
-            _draw_n(axes, track, n, every_n, placed, about)
+            _draw_n(axes, track, n, every_n, placed, about, measure)
         placed.draw(axes, sweep.parameter)
-        finish_y(axes, f"{about.section.operation} / s" if place % columns == 0 else "", top)
+        finish_y(axes, measure.label if place % columns == 0 else "", top)
         axes.set_title(headings[place], loc="left", pad=7, color=INK, fontweight="bold")
     return sheet
 
 
 def _draw_n(
-    axes: Axes, track: Track, n: int, every_n: list[int], placed: Places, about: Subject
+    axes: Axes,
+    track: Track,
+    n: int,
+    every_n: list[int],
+    placed: Places,
+    about: Subject,
+    measure: Drawn,
 ) -> None:
     """The runs, medians and noise of one N at every value."""
     colour = _shade(about.colours[track.key.arm], every_n, n)
     step = 0.0 if placed.joined else GROUP / len(every_n)
     aside = step * (every_n.index(n) - (len(every_n) - 1) / 2)
     at = [x + aside for x in placed.at]
-    draw_runs(axes, at, _runs(track, n, "throughput"), _runs(track, n, "outlier"), colour)
+    runs = measure.factor * _runs(track, n, measure.column)
+    draw_runs(axes, at, runs, _runs(track, n, "outlier"), colour)
     known = [
-        (x, point.throughput)
+        (x, point.estimate(measure.column).scaled(measure.factor, measure.label))
         for x, point in zip(at, track.at(n), strict=True)
-        if point and point.throughput.n
+        if point and point.estimate(measure.column).n
     ]
     draw_medians(
         axes, [x for x, _ in known], [v for _, v in known], colour, track.key, joined=placed.joined
     )
-    floor = about.noise("throughput")
+    floor = about.noise(measure.column)
     if not np.isfinite(floor):
         return
     if placed.joined:

@@ -9,6 +9,7 @@ from scaling.report.tables.grid import Chapter, Grid
 from scaling.report.tables.margins import margins
 from scaling.report.tables.measures import again
 from scaling.report.tables.phrases import named, ratios_note
+from scaling.report.tables.questions.at_rate import at_rate_grids
 from scaling.report.tables.questions.capacity import capacity_grids
 from scaling.report.tables.questions.rates import rate_grids
 from scaling.report.tables.questions.registry import QUESTIONS
@@ -36,8 +37,9 @@ def chapters(results: StudyResults, *, alone: bool = True) -> list[Chapter]:
 
 
 def load_grids(each: Rated, results: StudyResults) -> list[Grid]:
-    """What clients of a served workload saw: capacities first, then every rate."""
-    return [*capacity_grids(each, results.capacities), *rate_grids(each)]
+    """What clients of a served workload saw: capacities, ratios at one rate, then every rate."""
+    ratios = at_rate_grids(each, results)
+    return [*capacity_grids(each, results.capacities), *ratios, *rate_grids(each)]
 
 
 def warnings_of(results: StudyResults) -> list[str]:

@@ -48,7 +48,12 @@ class Swept:
 def swept(sweep: Sweep) -> list[Swept]:
     """The figures that are known at several values, track by track."""
     found = []
-    every = [measure for measure in measures(sweep.section) if measure.swept]
+    is_open = all(section.rate_per_s is not None for section in sweep.sections)
+    every = [
+        measure
+        for measure in measures(sweep.section)
+        if measure.swept and not (is_open and measure.column == "throughput_per_s")
+    ]
     for track in sweep.tracks:
         rows = [list(row) for row in zip(*(track.at(n) for n in track.workers), strict=True)]
         for measure in every:

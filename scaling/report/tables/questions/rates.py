@@ -28,6 +28,7 @@ NOTE = (
     "with the latency so far."
 )
 BOUNDS_NOTE = f"{BOUND} The server fell behind: latencies there are lower bounds."
+SUSPECT_NOTE = f"{SUSPECT} some of these runs are suspect; why is listed with the runs."
 BLANK_NOTE = (
     f"{formats.BLANK} Too few requests in a run: a percentile needs {BEYOND} beyond it, so P99 "
     f"{fewest(0.99):,} in all."
@@ -74,8 +75,10 @@ def _grid(title: str, rows: Sequence[tuple[Line, AtRate]], rated: Rated) -> Grid
     headings = [each.heading.format(operation=rated.section.operation) for each in shown.values()]
     ratios = [rated.ratio(line, at.rate_per_s) for line, at in rows]
     cells = [_row(line, at, shown) for line, at in rows]
-    notes = [NOTE, BLANK_NOTE]
+    notes = [NOTE]
+    notes += [BLANK_NOTE] if any(formats.BLANK in row for row in cells) else []
     notes += [BOUNDS_NOTE] if any(at.is_bound for _, at in rows) else []
+    notes += [SUSPECT_NOTE] if any(at.point.suspect for _, at in rows) else []
     if any(ratios):
         headings.append(RATIO)
         cells = [
