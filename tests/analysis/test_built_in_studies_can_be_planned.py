@@ -103,9 +103,9 @@ def described() -> Description:
     return decode_description(child.stdout)
 
 
-def planned(name: str, described: Description) -> Plan:
+def planned(name: str, described: Description, preset: str | None = None) -> Plan:
     """The study on two cores, where every build offers the same and no other runtime is there."""
-    study = study_from(Options(study=name), running_build="3.14t")
+    study = study_from(Options(study=name, preset=preset), running_build="3.14t")
     return make_plan(
         study,
         dict.fromkeys(study.arms, described),
@@ -148,6 +148,23 @@ def test_other_runtimes_are_asked_for_on_their_own_loop_and_python_is_not(
     made = planned("task-overhead", described)
     assert {cell.arm for cell in made.cells} == {"3.14t"}
     assert {(each.arm, each.loop) for each in made.refused} == {(r, OWN_LOOP) for r in RUNTIMES}
+
+
+PRESETS_TIMED = ("default", "smoke")
+SERVED = ("latency", "slo", "tail", "accept", "serve")
+
+
+@pytest.mark.parametrize("name", SERVED)
+def test_a_served_study_takes_forty_minutes_and_its_smoke_five(
+    name: str, described: Description
+) -> None:
+    default, smoke = (plan_table(planned(name, described, preset)) for preset in PRESETS_TIMED)
+    assert default.blocks >= FEWEST_FOR_INTERVAL
+    assert default.total_s < 40 * 60
+    # A smoke shows shapes: too few blocks for a verdict. Its whole session counts.
+    assert smoke.blocks < FEWEST_FOR_INTERVAL
+    assert (1 + SHARE) * smoke.total_s + 20 < 300
+    assert {row.model for row in smoke.rows} == {row.model for row in default.rows}
 
 
 def test_scale_is_done_in_five_minutes_on_two_cores_and_has_intervals(

@@ -35,7 +35,7 @@ from scaling.study.combine import study_from
 from scaling.study.file import read_study
 from scaling.study.load import load_asked
 from scaling.study.options import Options
-from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.cells import SERVED_OVERHEAD_S, Plan, make_plan
 from scaling.study.plan.order import PlannedRun
 from scaling.study.plan.table import plan_table
 from scaling.study.plan.view import one_line, reservations
@@ -137,13 +137,13 @@ def test_the_plan_counts_rates_and_calibration_without_measuring() -> None:
     assert table.cells == 3 * 2 * 3 * GRID_RATES
     assert table.calibrations == 2 * ROUNDS
     assert table.total_s == pytest.approx(
-        table.calibration_s + table.runs * (1.0 + 0.3 + 1.0), rel=0.01
+        table.calibration_s + table.runs * (SERVED_OVERHEAD_S + 0.3 + 1.0), rel=0.01
     )
     (said,) = reservations(made)
     assert said.startswith(
         "serve: 8 rates from 1 calibration in a closed loop before the first run"
     )
-    assert "6 runs, about 14 s" in said
+    assert "6 runs, about 16 s" in said
     assert "processes on 3.14+mimalloc, N = 2" in said
     assert "3.14t" not in said
     assert "in 2 blocks" in one_line(made)
@@ -180,7 +180,7 @@ def test_the_peak_is_the_median_of_the_better_baseline_and_rates_are_one_for_all
     assert plan.asked == len(plan.cells)
     assert all(isinstance(cell.parameters["rate_per_s"], float) for cell in plan.every_cell)
     begins, ends = notes
-    assert begins == "calibrating serve: 6 runs, 14 s"
+    assert begins == "calibrating serve: 6 runs, 16 s"
     assert "3.14+mimalloc · 2 processes: 5,210 requests/s (5,110–7,820); rates: " in ends
 
 
