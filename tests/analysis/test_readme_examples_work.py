@@ -10,6 +10,7 @@ from scaling.cli import app
 from tests.support.children import ROOT, measured
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+RESULTS = (ROOT / "results" / "README.md").read_text(encoding="utf-8")
 NOXFILE = (ROOT / "noxfile.py").read_text(encoding="utf-8")
 
 
@@ -48,7 +49,7 @@ def test_the_workload_of_ones_own_runs(tmp_path: Path) -> None:
     assert all(worker.ticks.operations[-1] > 0 for worker in record.workers)
 
 
-@pytest.mark.parametrize("command", sorted(set(re.findall(r"`scaling (\w+)", README))))
+@pytest.mark.parametrize("command", sorted(set(re.findall(r"`scaling (\w+)", README + RESULTS))))
 def test_every_command_is_there(command: str) -> None:
     names = [each.name or _name(each.callback) for each in app.registered_commands]
     assert command in names
