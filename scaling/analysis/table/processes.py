@@ -1,11 +1,12 @@
 """Columns that a run's processes report of themselves: GIL, allocator, collector, threads."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING
 
 from scaling.analysis.table.column import WORD, Column, Read
 from scaling.analysis.table.stacks import NS_PER_S
-from scaling.journal.record import ProcessFacts, RunLine
+from scaling.journal.record import GilStates, ProcessFacts, RunLine
 
 if TYPE_CHECKING:
     from scaling.analysis.table.rows import Rows
@@ -22,13 +23,14 @@ def allocator_state(minor_faults_per_op: float) -> str | None:
 
 
 def _gil_enabled(rows: "Rows") -> list[bool | None]:
-    return [_ever(each.gil.seen for each in every) for every in rows.processes]
+    states = ({_ever_on(each.gil) for each in every} for every in rows.processes)
+    return [True if True in each else False if False in each else None for each in states]
 
 
-def _ever(readings: Iterable[tuple[bool, ...]]) -> bool | None:
+@cache
+def _ever_on(gil: GilStates) -> bool | None:
     """Whether it was on at any reading; None without one."""
-    states = {state for seen in readings for state in seen}
-    return max(states, default=None)
+    return max(gil.seen, default=None)
 
 
 def _allocator(rows: "Rows") -> list[str | None]:
@@ -36,11 +38,11 @@ def _allocator(rows: "Rows") -> list[str | None]:
 
 
 def _summed(count: Callable[[ProcessFacts], int | None]) -> Read:
-    return lambda rows: [_total(map(count, every)) for every in rows.processes]
+    return lambda rows: [_total([count(each) for each in every]) for every in rows.processes]
 
 
 def _gc_pause_s(rows: "Rows") -> list[float | None]:
-    pauses_ns = (_total(each.gc_pause_ns for each in every) for every in rows.processes)
+    pauses_ns = (_total([each.gc_pause_ns for each in every]) for every in rows.processes)
     return [None if pause_ns is None else pause_ns / NS_PER_S for pause_ns in pauses_ns]
 
 
@@ -51,7 +53,7 @@ def _os_threads(rows: "Rows") -> list[int | None]:
         every[:1] if only_first else every
         for every, only_first in zip(rows.processes, one_process, strict=True)
     )
-    return [_total(each.os_threads for each in every) for every in counted]
+    return [_total([each.os_threads for each in every]) for every in counted]
 
 
 def _start_s(rows: "Rows") -> list[float | None]:
@@ -68,7 +70,7 @@ def _started_in_s(run: RunLine, warmup_s: float) -> float | None:
     return (opened - started) / NS_PER_S - (0.0 if run.record.finite else warmup_s)
 
 
-def _total(values: Iterable[int | None]) -> int | None:
+def _total(values: list[int | None]) -> int | None:
     """The sum of what is known; None if nothing is."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None

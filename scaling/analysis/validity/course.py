@@ -115,12 +115,14 @@ def tasks_left(batch: Batch) -> Found:
         left = (
             [each for each in record.workers if each.pending_tasks or each.hung] if record else []
         )
+        if not left:
+            continue
         pending = sum(each.pending_tasks for each in left)
         hung = sum(each.hung for each in left)
         if pending:
             detail = f"{pending} task(s) still ran after the workload had closed"
             yield row, Finding("tasks-left", "suspect", detail)
-        elif hung:
+        else:
             yield row, Finding("tasks-left", "suspect", f"{hung} worker(s) never ended")
 
 

@@ -198,7 +198,7 @@ def _other_loop(run: RunLine, required: ReadBack) -> str | None:
     """
     if run.record is None or run.record.loop is None or run.record.loop.class_ is None:
         return "loop: its class was not read back"
-    for found in (run.record.loop.class_, *(each.loop_class for each in run.record.workers)):
+    for found in [run.record.loop.class_, *[each.loop_class for each in run.record.workers]]:
         if found is not None and not _is_loop(found, run.cell.loop, required.loop_class):
             return f"loop: {found}, the cell asks for {run.cell.loop}"
     return None
