@@ -7,7 +7,7 @@ import importlib
 import sys
 
 from scaling.base.errors import ScalingError
-from scaling.cli.app import app
+from scaling.cli import program
 from scaling.cli.encoding import print_in_any_encoding
 
 # In the order in which `scaling --help` lists them: before a study, during, after, and around it.
@@ -28,7 +28,7 @@ COMMANDS = (
     "quotes",
 )
 
-__all__ = ["COMMANDS", "app", "main"]
+__all__ = ["COMMANDS", "main"]
 
 for name in COMMANDS:
     importlib.import_module(f"scaling.cli.{name}")
@@ -39,7 +39,7 @@ def main() -> None:
     print_in_any_encoding()
     arguments = sys.argv[1:] or ["--help"]
     try:
-        raise SystemExit(app(arguments, prog_name="scaling", standalone_mode=False) or 0)
+        raise SystemExit(program.app(arguments, prog_name="scaling", standalone_mode=False) or 0)
     except ScalingError as error:
         fail(str(error), error.exit_code)
     except BrokenPipeError:  # the output went to `head`, which has read enough

@@ -1,7 +1,7 @@
 """`scaling doctor`: what on this machine disturbs measurements."""
 
 from scaling.base.console import new_console
-from scaling.cli.app import app
+from scaling.cli.program import app
 
 
 @app.command()

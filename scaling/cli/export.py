@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from scaling.base.console import new_console
-from scaling.cli.app import Results, app
+from scaling.cli.program import Results, app
 
 
 @app.command()

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from scaling.base.console import new_console
-from scaling.cli.app import Results, Texts, app
+from scaling.cli.program import Results, Texts, app
 
 CELLS = "Which cells are checked"
 

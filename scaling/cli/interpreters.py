@@ -1,7 +1,7 @@
 """`scaling interpreters`: the builds of Python on this machine."""
 
 from scaling.base.console import new_console
-from scaling.cli.app import app
+from scaling.cli.program import app
 
 
 @app.command()

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from scaling.base.console import new_console, say
-from scaling.cli.app import app
+from scaling.cli.program import app
 from scaling.cli.study_options import Asked, takes_asked
 
 

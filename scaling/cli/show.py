@@ -1,7 +1,7 @@
 """`scaling show`: a study in the terminal."""
 
 from scaling.base.console import new_console
-from scaling.cli.app import Results, app
+from scaling.cli.program import Results, app
 
 
 @app.command()

@@ -17,7 +17,7 @@ from scaling.analysis.curves.sections import sections
 from scaling.analysis.table.groups import CURVE
 from scaling.analysis.table.load import read_journal
 from scaling.builds.runtimes.known import RUNTIMES
-from scaling.cli import app
+from scaling.cli.program import app
 from scaling.report.plots.caption import caption
 from scaling.study.file import built_in_studies, load_study_file
 from scaling.study.scaled import scaled_to

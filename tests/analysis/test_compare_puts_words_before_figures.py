@@ -19,7 +19,7 @@ from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.analysis.table.load import Journal
 from scaling.base import formats
 from scaling.base.errors import UsageError
-from scaling.cli import app
+from scaling.cli.program import app
 from scaling.report.compare_output import compare
 from scaling.report.plots.draw import subjects
 from scaling.report.plots.registry import BY_NAME

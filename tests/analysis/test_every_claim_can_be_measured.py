@@ -16,7 +16,7 @@ from scaling.analysis.lookup.named_cell import NamedCell, named
 from scaling.analysis.lookup.quantity import OVER_ONE, SLOPE
 from scaling.analysis.table.columns import COLUMNS
 from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
-from scaling.cli import app
+from scaling.cli.program import app
 from scaling.cli.study_options import asked_from
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, Description, Offer, decode_description

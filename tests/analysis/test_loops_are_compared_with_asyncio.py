@@ -15,7 +15,7 @@ from scaling.analysis.comparison.loops import loops
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import median
-from scaling.cli import app
+from scaling.cli.program import app
 from scaling.journal.record import RunLine
 from scaling.report.output import finish
 from scaling.report.tables.comparison import chapters

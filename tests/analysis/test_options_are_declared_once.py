@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 
 from scaling.base.errors import UsageError
 from scaling.base.version import __version__
-from scaling.cli import COMMANDS, app, main
+from scaling.cli import COMMANDS, main
+from scaling.cli.program import app
 from scaling.cli.study_options import Asked, takes_asked
 from scaling.study.definition import OPTIONS, Study
 from scaling.study.file import built_in_studies, built_in_text, read_study

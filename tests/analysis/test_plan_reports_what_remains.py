@@ -12,7 +12,8 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from scaling.cli import app, main
+from scaling.cli import main
+from scaling.cli.program import app
 from scaling.run.remaining_work import Row, Work, lines
 from scaling.run.time_left import Left
 from tests.support.cli import BUILD, scaling

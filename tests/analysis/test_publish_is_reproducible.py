@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.base.errors import ScalingError, UsageError
-from scaling.cli import app
+from scaling.cli.program import app
 from scaling.report.page.again import command
 from scaling.report.publish.folder import publish
 from tests.support.fabricate import Made, journal, study_line, write

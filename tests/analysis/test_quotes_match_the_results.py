@@ -15,7 +15,7 @@ from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.load import read_journal
 from scaling.base import formats
 from scaling.base.errors import UsageError
-from scaling.cli import app
+from scaling.cli.program import app
 from scaling.journal.record import ParameterValue
 from scaling.report.claims_view import STYLES
 from scaling.report.quotes.check import check, corrected

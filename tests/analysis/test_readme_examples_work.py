@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scaling.cli import app
+from scaling.cli.program import app
 from tests.support.children import ROOT, measured
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
