@@ -8,11 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from scaling.analysis.table.generator import GENERATOR
 from scaling.analysis.table.load import Journal
+from scaling.analysis.table.rows import Rows
+from scaling.analysis.table.shared_cores import SHARED
 from scaling.analysis.validity import SERVED_CHECKS
 from scaling.analysis.validity import served as limits
-from scaling.journal.record import Failure, Load, Record, RunLine
-from tests.support.fabricate import with_
+from scaling.journal.record import Failure, Load, Record, RunLine, StudyLine
+from tests.support.fabricate import Made, journal, with_
 from tests.support.served import Served, histogram, studied
 from workers.services.load import summary
 
@@ -222,3 +225,14 @@ def test_a_generator_that_ended_is_named_with_its_words(tmp_path: Path) -> None:
     row = judged(tmp_path, ONE, lost)
     assert row["reasons"] == ("failed",)
     assert "the load generator ended: no connection to" in row["details"][0]
+
+
+def test_runs_without_a_load_are_blank_as_each_column_says_of_one() -> None:
+    head, *lines = journal(Made(workers=(1, 2), blocks=1))
+    assert isinstance(head, StudyLine)
+    rows = Rows([line for line in lines if isinstance(line, RunLine)], head)
+    assert not rows.has_load
+    for name, column in {**GENERATOR, **SHARED}.items():
+        blank, read = (np.asarray(each, column.dtype) for each in (rows[name], column.read(rows)))
+        if name != "unconnected_workers":  # 0 of none
+            assert pd.Series(blank).equals(pd.Series(read)), name

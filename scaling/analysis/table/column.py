@@ -6,8 +6,9 @@ one, put a `Column` into the file that it belongs to, or into a file of its own 
 named in `scaling.analysis.table.columns`.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -72,3 +73,19 @@ def field(path: str) -> Read:
     """Read a field of the run's line, such as `memory.rss_bytes`."""
     get = attrgetter(path)
     return lambda rows: list(map(get, rows.runs))
+
+
+def of_served(columns: Mapping[str, Column]) -> dict[str, Column]:
+    """The same columns of figures; where no run has a load they are blank without a look at each.
+
+    Most journals have no served run, and served runs have many columns.
+    """
+    return {
+        name: column if column.dtype == FLAG else replace(column, read=_unless_blank(column))
+        for name, column in columns.items()
+    }
+
+
+def _unless_blank(column: Column) -> Read:
+    blank: object = {} if column.dtype == OBJECT else math.nan
+    return lambda rows: column.read(rows) if rows.has_load else [blank] * len(rows.runs)

@@ -6,7 +6,7 @@ its release to its finish.
 """
 
 from scaling.analysis.table.busy import BUSY
-from scaling.analysis.table.column import COUNT, NUMBER, Column
+from scaling.analysis.table.column import COUNT, NUMBER, Column, of_served
 from scaling.analysis.table.fairness import FAIRNESS
 from scaling.analysis.table.generator import GENERATOR
 from scaling.analysis.table.judged import JUDGED
@@ -29,8 +29,8 @@ EVERY: dict[str, Column] = {
     **STEADINESS,
     **OWN_FIGURES,
     **LATENCY,
-    **GENERATOR,
-    **SHARED,
+    **of_served(GENERATOR),
+    **of_served(SHARED),
     **FAULTS,
     **GIL_AND_ALLOCATOR,
     **MEMORY,

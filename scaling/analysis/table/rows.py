@@ -60,6 +60,11 @@ class Rows(dict[str, Any]):
         return [run.record for run in self.runs]
 
     @cached_property
+    def has_load(self) -> bool:
+        """Whether any of the runs was loaded from outside."""
+        return any(run.load is not None for run in self.runs)
+
+    @cached_property
     def stacks(self) -> list[Stack]:
         """The runs' ticks as arrays."""
         return list(stacks(self._readings))

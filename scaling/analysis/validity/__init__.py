@@ -55,7 +55,7 @@ __all__ = [
 
 type Validity = Literal["valid", "suspect", "invalid"]
 
-CHECKS: tuple[Check, ...] = (
+ALWAYS: tuple[Check, ...] = (
     gil_flipped,
     settings_lost,
     not_all_busy,
@@ -67,8 +67,9 @@ CHECKS: tuple[Check, ...] = (
     uneven_finish,
     not_steady,
     tasks_left,
-    *SERVED_CHECKS,
 )
+
+CHECKS: tuple[Check, ...] = (*ALWAYS, *SERVED_CHECKS)
 
 
 def judge(batch: Batch) -> list[tuple[Finding, ...]]:
@@ -77,7 +78,8 @@ def judge(batch: Batch) -> list[tuple[Finding, ...]]:
     A run that was not measured has one finding, its outcome.
     """
     found: dict[int, list[Finding]] = {}
-    for check in CHECKS:
+    loaded = any(run.load is not None for run in batch.runs)
+    for check in CHECKS if loaded else ALWAYS:
         for row, finding in check(batch):
             found.setdefault(row, []).append(finding)
     judged: list[tuple[Finding, ...]] = [()] * len(batch.runs)

@@ -42,7 +42,7 @@ def not_all_busy(batch: Batch) -> Found:
     due.
     """
     overlap, due = batch.figures["overlap"], _due(batch)
-    idle = batch.figures["idle_workers"] - batch.figures["unconnected_workers"]
+    idle = batch.figures["idle_workers"] - np.nan_to_num(batch.figures["unconnected_workers"])
     idle = np.where(due < MISSED, 0.0, np.maximum(idle, 0.0))
     finite = np.isfinite(batch.figures["finish_s"])
     stalled = ~finite & ~(overlap >= LEAST_OVERLAP) & ~(due < FEWEST_DUE)
