@@ -203,7 +203,8 @@ def test_workloads_say_what_they_hold_open() -> None:
     ).stdout
     workloads = decode_description(told).workloads
     holding = {name: facts.descriptors for name, facts in workloads.items() if facts.descriptors}
-    assert holding == {"echo": 2, "stream": 2, "scrape": 1, "fetch": 1, "serve": 1}
+    one = dict.fromkeys(("scrape", "fetch", "serve", "app"), 1)
+    assert holding == {"echo": 2, "stream": 2, **one}
     assert workloads["fetch"].in_flight == "requests_in_flight"
 
 

@@ -7,6 +7,7 @@ what an application makes at its first request (a middleware stack, say) is made
 import asyncio
 import socket
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from workers.services.load.requests_list import Request
@@ -14,6 +15,16 @@ from workers.workloads.parts.loopback import listen
 from workers.workloads.parts.servers.base import BaseServer
 
 CHUNK_BYTES = 65_536
+
+
+@dataclass
+class FirstAnswer:
+    """What came back. `status` is 0 where the protocol has none; `line` is its text."""
+
+    status: int = 0
+    line: str = ""
+    body: bytes = b""
+    facts: dict[str, str] = field(default_factory=dict)
 
 
 async def first_request(
@@ -24,6 +35,21 @@ async def first_request(
     Raises:
         RuntimeError: the answer is wrong.
     """
+    expected = request.get("status")
+    answer = await first_answer(server, scheme, request)
+    if expected is not None and answer.status != expected:
+        raise RuntimeError(
+            f"the first request was answered with {answer.line!r}, {answer.body[:200]!r}"
+        )
+    return answer.facts
+
+
+async def first_answer(server: BaseServer, scheme: str, request: Mapping[str, Any]) -> FirstAnswer:
+    """Send a request as the load generator does; return what came back, whatever its status.
+
+    Raises:
+        RuntimeError: there was no whole answer.
+    """
     asked = Request(**request)
     loop = asyncio.get_running_loop()
     listener, host, port = listen(1)
@@ -33,13 +59,14 @@ async def first_request(
         with socket.socket() as client:
             client.connect((host, port))  # the kernel accepts it; no name is resolved
             client.setblocking(False)
-            shown = await (_on_tcp if scheme == "tcp" else _on_http)(client, asked)
-            return server.facts(protocol) | shown
+            answer = await (_on_tcp if scheme == "tcp" else _on_http)(client, asked)
+            answer.facts = server.facts(protocol) | answer.facts
+            return answer
     finally:
         accepting.close()
 
 
-async def _on_tcp(connection: socket.socket, request: Request) -> dict[str, str]:
+async def _on_tcp(connection: socket.socket, request: Request) -> FirstAnswer:
     message = request.on_tcp()
     await _send(connection, message)
     answer = b""
@@ -47,10 +74,10 @@ async def _on_tcp(connection: socket.socket, request: Request) -> dict[str, str]
         answer += await _receive(connection)
     if answer != message:
         raise RuntimeError("the server did not send back what it was sent")
-    return {}
+    return FirstAnswer(body=answer)
 
 
-async def _on_http(connection: socket.socket, request: Request) -> dict[str, str]:
+async def _on_http(connection: socket.socket, request: Request) -> FirstAnswer:
     await _send(connection, request.on_http("127.0.0.1", "/", keepalive=True))
     answer = b""
     while b"\r\n\r\n" not in answer:
@@ -60,12 +87,8 @@ async def _on_http(connection: socket.socket, request: Request) -> dict[str, str
     headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
     while len(body) < int(headers.get("content-length", 0)):
         body += await _receive(connection)
-    if request.status is not None and status.split()[1] != str(request.status):
-        raise RuntimeError(f"the first request was answered with {status!r}, {body[:200]!r}")
-    return {
-        "date_header": "on" if "date" in headers else "off",
-        "body_bytes": str(len(body)),
-    }
+    facts = {"date_header": "on" if "date" in headers else "off", "body_bytes": str(len(body))}
+    return FirstAnswer(int(status.split()[1]), status, body, facts)
 
 
 async def _send(connection: socket.socket, data: bytes) -> None:

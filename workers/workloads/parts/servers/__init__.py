@@ -7,7 +7,10 @@ has what `ServerKind` lists. It is imported only where that server is asked for.
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any, Protocol
+
+from workers.workloads.parts.applications import ApplicationError
 
 if TYPE_CHECKING:
     from workers import Worker
@@ -33,3 +36,35 @@ def load_server(name: str) -> ServerKind:
     """
     kind: ServerKind = importlib.import_module(f"{__name__}.{name}")
     return kind
+
+
+def preload(interface: str | None) -> None:
+    """Import the server for applications of that interface: before threads, and before a fork.
+
+    None: it is not known until a factory has been called; a framework that is there already says
+    which it may be.
+    """
+    if interface in (None, "asgi"):
+        importlib.import_module(f"{__name__}.on_uvicorn")
+    if interface == "aiohttp" or (interface is None and "aiohttp.web" in sys.modules):
+        importlib.import_module(f"{__name__}.on_aiohttp")
+
+
+def server_of(interface: str, worker: Worker, application: Any, *, lifespan: str) -> BaseServer:
+    """The server of a user's application on a worker's loop.
+
+    Raises:
+        ApplicationError: an application of WSGI has no loop.
+    """
+    if interface == "asgi":
+        from workers.workloads.parts.servers.on_uvicorn import OnUvicorn
+
+        return OnUvicorn(worker, lambda: application, lifespan=lifespan)
+    if interface == "aiohttp":
+        from workers.workloads.parts.servers.on_aiohttp import OnAiohttp
+
+        return OnAiohttp(worker, lambda: application)
+    raise ApplicationError(
+        "an application of WSGI has no event loop: measure it with server = gunicorn-gthread, or "
+        "with gunicorn"
+    )

@@ -7,7 +7,7 @@ sockets are not its own: `serve(sockets=[])` listens nowhere.
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import httptools
 import uvicorn
@@ -21,6 +21,7 @@ from workers.workloads.parts.servers.base import CLOSING_S, KEEP_ALIVE_S, BaseSe
 type Message = MutableMapping[str, Any]
 type Receive = Callable[[], Awaitable[Message]]
 type Send = Callable[[Message], Awaitable[None]]
+type Lifespan = Literal["auto", "on", "off"]
 type Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
 STARTING_S = 0.005  # between two looks at whether it has started
@@ -78,7 +79,7 @@ class OnUvicorn(BaseServer):
         make: Callable[[], Application],
         *,
         framework: str | None = None,
-        lifespan: Literal["auto", "on", "off"] = "on",
+        lifespan: str = "on",
     ) -> None:
         """`make` makes the application: each loop has its own, unless it returns one object.
 
@@ -91,7 +92,7 @@ class OnUvicorn(BaseServer):
             Counting(self._application, self),
             http=HttpToolsProtocol,
             ws="none",
-            lifespan=lifespan,
+            lifespan=cast(Lifespan, lifespan),
             interface="asgi3",
             log_config=None,  # it would configure logging for the whole process
             access_log=False,

@@ -1,0 +1,272 @@
+"""Finds a user's application, what it is, and how each worker gets one: `package.module:name`.
+
+A factory makes an application for each worker. An object there is once per process, so workers in
+threads share it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import functools
+import importlib
+import inspect
+import os
+import sys
+import threading
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+type Interface = Literal["asgi", "aiohttp", "wsgi"]
+
+INTERFACES: tuple[Interface, ...] = get_args(Interface.__value__)
+NEAR_MOST = 3  # names to suggest
+OF_ASGI = 3  # arguments: scope, receive, send
+OF_ASGI_2 = 1
+OF_WSGI = 2  # environ, start_response
+# The environment belongs to the process: workers in threads use it one after the other.
+ENVIRONMENT = threading.Lock()
+
+
+class ApplicationError(Exception):
+    """The application cannot be used; the message is one line that says what to do."""
+
+
+@dataclass
+class Application:
+    """An application as it was found. `shared`: it is one object, the same for each `make`."""
+
+    path: str
+    factory: bool
+    interface: Interface | None  # None: a factory's, until it has made one
+    _found: Any
+    _given: int = 0
+
+    @property
+    def shared(self) -> bool:
+        """Whether all workers of a process have the same object."""
+        return not self.factory
+
+    def make(self) -> Any:
+        """The application of one worker; from then on `interface` is known.
+
+        Raises:
+            ApplicationError: the factory failed or made something else, or aiohttp is asked for a
+                second worker of one object.
+        """
+        if self.factory:
+            return self._made()
+        self._given += 1
+        if self._given > 1 and self.interface == "aiohttp":
+            raise ApplicationError(
+                f"{self.path} is one aiohttp Application, which runs on one event loop only: "
+                "give a function that makes one for each loop, with --factory"
+            )
+        return self._found
+
+    def _made(self) -> Any:
+        try:
+            made = self._found()
+        except Exception as error:
+            raise ApplicationError(f"the factory {self.path} failed: {_words(error)}") from error
+        if inspect.iscoroutine(made):
+            made.close()
+            raise ApplicationError(
+                f"the factory {self.path} is async: give a plain function, and do what waits in "
+                "the application's lifespan"
+            )
+        self.interface = interface_of(made, self.path, self.interface)
+        return made
+
+
+def load_application(path: str, factory: bool, interface: str = "auto") -> Application:
+    """Import an application; `interface` says what it is, or is found out with `auto`.
+
+    Raises:
+        ApplicationError: it cannot be imported, is not there, or is no application.
+    """
+    module_name, colon, name = path.partition(":")
+    if not (colon and name and module_name):
+        raise ApplicationError(f"{path!r} is no application: write it as package.module:name")
+    found = _attribute(_import(module_name), module_name, name)
+    asked = None if interface == "auto" else _known(interface)
+    if factory:
+        if not callable(found):
+            raise ApplicationError(f"{path} is not a function: leave --factory out")
+        return Application(path, factory, asked, found)
+    return Application(path, factory, interface_of(found, path, asked), found)
+
+
+def interface_of(found: Any, path: str, asked: Interface | None = None) -> Interface:
+    """What an application is: by its class, else by the arguments that it takes.
+
+    Raises:
+        ApplicationError: it is none, or not what was `asked`.
+    """
+    is_aiohttp = _is_aiohttp(found)
+    if asked:
+        if (asked == "aiohttp") != is_aiohttp or not (is_aiohttp or callable(found)):
+            raise ApplicationError(
+                f"{path} is {_kind_of(found)}, not an application for --interface {asked}"
+            )
+        return asked
+    if is_aiohttp:
+        return "aiohttp"
+    taken = _arguments(found)
+    if taken == OF_ASGI:
+        return "asgi"
+    if taken == OF_WSGI:
+        return "wsgi"
+    if taken == 0:
+        raise ApplicationError(
+            f"{path} is {_kind_of(found)} without arguments: if it makes the application, "
+            "add --factory"
+        )
+    if taken == OF_ASGI_2:
+        raise ApplicationError(
+            f"{path} takes one argument, as ASGI 2 did: wrap it with asgiref.compatibility."
+            "guarantee_single_callable"
+        )
+    raise ApplicationError(
+        f"{path} is {_kind_of(found)}, which is no application: expected ASGI 3, WSGI or an "
+        "aiohttp Application (--interface decides)"
+    )
+
+
+def _known(interface: str) -> Interface:
+    for each in INTERFACES:
+        if each == interface:
+            return each
+    raise ApplicationError(f"interface {interface!r} is unknown; known: {', '.join(INTERFACES)}")
+
+
+def _import(name: str) -> types.ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        missing = error.name or ""
+        if name == missing or name.startswith(f"{missing}."):
+            raise ApplicationError(
+                f"there is no module {missing!r} on the path: add its folder with --path"
+            ) from error
+        raise ApplicationError(
+            f"{name} imports {missing!r}, which is not installed: add it with --with"
+        ) from error
+    except (Exception, SystemExit) as error:
+        raise ApplicationError(f"{name} cannot be imported: {_words(error)}") from error
+
+
+def _attribute(module: types.ModuleType, module_name: str, name: str) -> Any:
+    found: Any = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            near = difflib.get_close_matches(part, dir(found), NEAR_MOST)
+            hint = f"; did you mean {' or '.join(near)}?" if near else _candidates(module)
+            raise ApplicationError(f"{module_name} has no {part!r}{hint}")
+        found = getattr(found, part)
+    return found
+
+
+def _candidates(module: types.ModuleType) -> str:
+    """The applications that a module has, as a hint."""
+    found = []
+    for name, value in vars(module).items():
+        own = not name.startswith("_") and not isinstance(value, types.ModuleType)
+        if own and not inspect.isclass(value) and not inspect.isroutine(value):
+            with contextlib.suppress(ApplicationError):
+                interface_of(value, name)
+                found.append(name)
+    return f"; it has {', '.join(found[:NEAR_MOST])}" if found else ""
+
+
+def _is_aiohttp(found: Any) -> bool:
+    web = sys.modules.get("aiohttp.web")  # an application of it cannot exist before
+    return web is not None and isinstance(found, web.Application)
+
+
+def _arguments(found: Any) -> int | None:
+    """How many arguments a call needs; None if it cannot be called or does not say."""
+    if not callable(found):
+        return None
+    try:
+        parameters = inspect.signature(found).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters):
+        call = found if inspect.isroutine(found) else type(found).__call__
+        return OF_ASGI if inspect.iscoroutinefunction(call) else None
+    needed = [
+        each
+        for each in parameters
+        if each.kind in places and each.default is inspect.Parameter.empty
+    ]
+    return len(needed)
+
+
+def _kind_of(found: Any) -> str:
+    if inspect.isclass(found):
+        return "a class"
+    if inspect.isroutine(found) or isinstance(found, functools.partial):
+        return "a function"
+    return f"an object of class {type(found).__name__}"
+
+
+def _words(error: BaseException) -> str:
+    """An error in one line, with the place in the user's code where that is known."""
+    lines = str(error).strip().splitlines()
+    words = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    trace = error.__traceback__
+    last = None
+    while trace:
+        last, trace = trace, trace.tb_next
+    if last is None or last.tb_frame.f_code.co_filename.startswith("<"):
+        return words
+    return f"{words} ({os.path.basename(last.tb_frame.f_code.co_filename)}, line {last.tb_lineno})"
+
+
+def share_variables(workers: int, index: int | None, budgets: Mapping[str, int]) -> dict[str, str]:
+    """The environment variables that tell an application its share.
+
+    `index` None: the application is one for all workers, and has all of each budget.
+    """
+    told = {"SCALING_WORKERS": str(workers)}
+    if index is not None:
+        told["SCALING_WORKER_INDEX"] = str(index)
+    for name, total in budgets.items():
+        each, rest = divmod(total, workers)
+        own = total if index is None else each + (index < rest)
+        told[f"SCALING_BUDGET_{name.upper().replace('-', '_')}"] = str(own)
+    return told
+
+
+def read_budgets(text: str) -> dict[str, int]:
+    """Read `db=20,cache=8`.
+
+    Raises:
+        ApplicationError: it is not that.
+    """
+    budgets: dict[str, int] = {}
+    for part in filter(None, (each.strip() for each in text.split(","))):
+        name, _, amount = part.partition("=")
+        if not (name.isidentifier() and amount.isdecimal()):
+            raise ApplicationError(f"budget {part!r}: expected a name and a number, as in db=20")
+        budgets[name] = int(amount)
+    return budgets
+
+
+@contextlib.contextmanager
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set these variables of the process while the block runs; hold `ENVIRONMENT` meanwhile."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -1,0 +1,33 @@
+"""Waits until a worker's application is ready: its health path answers, before anything is sent."""
+
+import asyncio
+import time
+
+from workers.workloads.parts.applications import ApplicationError
+from workers.workloads.parts.first_request import first_answer
+from workers.workloads.parts.servers.base import FIRST_ERROR, BaseServer
+
+READY_S = 30.0  # limit
+AGAIN_S = 0.05  # between two tries
+
+
+async def until_ready(server: BaseServer, health: str) -> dict[str, str]:
+    """Ask for `health` until it is answered well; return the facts that the answer shows.
+
+    Without a path, `/` is asked for once, to read from its connection what is in use; any answer
+    will do.
+
+    Raises:
+        ApplicationError: it is not ready in time.
+    """
+    deadline = time.monotonic() + READY_S
+    while True:
+        answer = await first_answer(server, "http", {"path": health or "/"})
+        if not health or answer.status < FIRST_ERROR:
+            return answer.facts
+        if time.monotonic() > deadline:
+            raise ApplicationError(
+                f"the application is not ready: {health} was answered with status "
+                f"{answer.status} for {READY_S:.0f} s; is --health the right path?"
+            )
+        await asyncio.sleep(AGAIN_S)
