@@ -15,7 +15,7 @@ from scaling.report.page.render import page
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_view import Comparison
 from scaling.report.tables.findings import times
-from scaling.report.terminal.answer import LINES, WIDTH, print_answer
+from scaling.report.terminal.answer import LINES, NO_LATENCY, WIDTH, print_answer
 from tests.support.fabricate import with_, write
 from tests.support.html_outline import Outline
 from tests.support.served import Served, journal, studied
@@ -116,6 +116,13 @@ def test_where_cores_are_few_it_ends_with_cpu_time(tmp_path: Path) -> None:
         (line,) = [line for line in lines if line.startswith(f"  {arm} · {model} ")]
         assert "µs a request" in line
     assert "Shared cores: N workers gain at most ×1." in " ".join(lines)
+
+
+def test_without_a_valid_run_it_says_so(tmp_path: Path) -> None:
+    late = results_of(tmp_path, replace(OPEN, slip_s=1.0))
+    assert not late.frame["valid"].any()
+    assert NO_LATENCY in answer(late)
+    assert page(late)
 
 
 def test_a_closed_loop_ends_with_throughput_and_cpu(closed_loop: StudyResults) -> None:

@@ -25,7 +25,7 @@ from scaling.report.tables.headline import NOTHING, Headline, headlines, other_r
 from scaling.report.tables.margins import spread_text
 from scaling.report.tables.measures import curve_name
 from scaling.report.tables.phrases import worker_noun
-from scaling.report.tables.rated import is_served
+from scaling.report.tables.rated import has_open_loop, is_served
 from scaling.report.terminal.answer_rows import ratio_lines
 from scaling.report.terminal.bars import bar
 from scaling.report.terminal.load_rows import load_lines
@@ -35,6 +35,7 @@ from scaling.study.scaled import scaled_to
 WIDTH, LINES = 80, 24
 MOST_BARS, MOST_MEMORY = 3, 3
 LONGEST_BAR = 40  # characters
+NO_LATENCY = "No latency: no valid run under load has requests enough for a percentile."
 BUSY = "machine-busy"  # the reason of runs that other load disturbed
 
 
@@ -87,7 +88,7 @@ class Answer:
         under_load = list(load_lines(results, width))
         lines += ratio_lines(found, others, width) if found or others else []
         lines += under_load
-        lines += [] if len(lines) > 1 else [NOTHING]
+        lines += [] if len(lines) > 1 else [NO_LATENCY if has_open_loop(results) else NOTHING]
         trust = _wrapped(results.soundness.text or "Controls hold.", width, 2)
         trust += _wrapped(_few_cores(results), width, 1)
         trust += _wrapped(scaled_to(results.study.study), width, 1)
