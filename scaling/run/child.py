@@ -18,7 +18,7 @@ from scaling.journal.reading import UNREADABLE
 from scaling.journal.record import Disturbance, Load, Memory, Outcome, Record, decode_record
 from scaling.machine.disturbance import disturbance
 from scaling.machine.pinning import cpus_of
-from scaling.run.load import Generator, LoadError
+from scaling.run.load import Client, LoadError
 from scaling.run.path_redaction import without_paths
 from scaling.run.probe import Probe
 from scaling.run.process_tree import ask_for_stacks, end_tree, ended_within
@@ -61,7 +61,7 @@ def run_child(
     *,
     limit_s: float | None = None,
     services_cpu_s: Callable[[], float] = lambda: 0.0,
-    generator: Generator | None = None,
+    generator: Client | None = None,
     cpus: Sequence[int] | None = None,
 ) -> Ending:
     """Run one cell in a fresh process tree; never raises for what the child does.
@@ -127,7 +127,7 @@ def run_child(
 class _LoadOfRun:
     """Has the generator of a run do its part at each phase of the child."""
 
-    def __init__(self, generator: Generator | None, *, apart: bool) -> None:
+    def __init__(self, generator: Client | None, *, apart: bool) -> None:
         self.result: Load | None = None
         self._generator = generator
         self._apart = apart

@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import psutil
@@ -75,6 +75,43 @@ class GeneratorProgram:
     environment: Mapping[str, str]
     processes: int = 1
     topology: Topology | None = None
+
+
+class Client(Protocol):
+    """What sends requests to the servers of one run, at the phases of its child."""
+
+    def start(self) -> None:
+        """Start it.
+
+        Raises:
+            LoadError: it cannot be started.
+        """
+
+    def connect(self, urls: Sequence[str], requests: Sequence[Mapping[str, Any]]) -> None:
+        """The workers answer at these URLs; the child waits until this returns.
+
+        Raises:
+            LoadError: a server was not reached.
+        """
+
+    def begin(self, instants_ns: Sequence[int]) -> None:
+        """The instants of the window have been fixed (monotonic ns)."""
+
+    def cpu_s(self) -> float:
+        """CPU seconds that it has used so far."""
+
+    def result(self) -> Load:
+        """The window is over: what it saw.
+
+        Raises:
+            LoadError: nothing can be said.
+        """
+
+    def kill(self) -> None:
+        """End it at once; from any thread, harmless when it has ended."""
+
+    def close(self) -> None:
+        """End it and let go of what it holds."""
 
 
 class Generator:
