@@ -9,7 +9,6 @@ import pytest
 
 import scaling
 from scaling.base.errors import ScalingError, UsageError
-from scaling.report.plots.style import PALETTE
 
 
 @pytest.mark.slow
@@ -24,18 +23,6 @@ def test_who_only_plans_does_not_wait_for_statistics() -> None:
     program = "import sys, scaling.cli, scaling.run.measure, scaling.analysis.statistics.verdict; "
     program += "sys.exit(bool({'scipy.stats'} & set(sys.modules)))"
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
-
-
-@pytest.mark.slow
-def test_a_page_does_not_wait_for_what_it_hardly_uses() -> None:
-    program = "import sys, scaling.report.page.write; "
-    program += "sys.exit(bool({'scipy.stats', 'seaborn'} & set(sys.modules)))"
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
-
-
-def test_the_palette_is_seaborns() -> None:
-    seaborn = pytest.importorskip("seaborn")
-    assert [*PALETTE] == seaborn.color_palette("colorblind").as_hex()
 
 
 def test_load_is_there_when_asked_for() -> None:

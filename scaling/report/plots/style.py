@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import matplotlib as mpl
+import seaborn as sns
 from matplotlib.path import Path
 
 WIDTH_IN = 8.3
@@ -22,12 +23,9 @@ FAINT = "#b8b8b8"
 BORDER = "#a6a6a6"  # of a region
 REGION_SHADES = {"smt": "#f8f8f8", "oversubscribed": "#f1f1f1"}
 
-# Written out, because importing seaborn takes a third of the time of a page.
-PALETTE = (
-    *("#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc"),
-    *("#ca9161", "#fbafe4", "#949494", "#ece133", "#56b4e9"),
-)
-_BLUE, _ORANGE, _GREEN, _RED, _PINK, _BROWN, _ROSE, _GREY, _YELLOW, _SKY = PALETTE
+_BLUE, _ORANGE, _GREEN, _RED, _PINK, _BROWN, _ROSE, _GREY, _YELLOW, _SKY = sns.color_palette(
+    "colorblind"
+).as_hex()
 
 VERSION_LETTERS = "0123456789."
 
@@ -76,6 +74,7 @@ _DEFAULTS = {
 
 RC: dict[Any, Any] = {
     **_DEFAULTS,
+    **sns.axes_style("ticks"),
     "font.family": FONT,  # comes with matplotlib: the same letters on every machine
     "font.size": 9.0,
     "axes.titlesize": 10.0,
@@ -89,8 +88,6 @@ RC: dict[Any, Any] = {
     "axes.labelcolor": INK,
     "axes.edgecolor": "#8c8c8c",
     "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
     "axes.grid": True,
     "axes.grid.axis": "y",
     "grid.color": "#e3e3e3",
@@ -103,8 +100,6 @@ RC: dict[Any, Any] = {
     "xtick.major.size": 3.5,
     "ytick.major.size": 0,
     "lines.solid_capstyle": "round",
-    "patch.edgecolor": "white",
-    "patch.force_edgecolor": True,
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
     "svg.hashsalt": "scaling",  # the same drawing is the same file
