@@ -47,6 +47,11 @@ def test_a_connection_for_each_request_is_dearer() -> None:
     assert each < kept
 
 
+def test_a_message_of_several_pieces_is_one_request() -> None:
+    per_s, mbytes_per_s = ceiling(server="tcp", connections=2, response_bytes=1_000_000)
+    assert mbytes_per_s == pytest.approx(per_s, abs=0.1)
+
+
 def test_one_that_cannot_be_measured_says_why() -> None:
     with (
         Services(sys.executable, environment()) as services,

@@ -1,4 +1,4 @@
-"""A raw protocol with a constant answer to whatever arrives."""
+"""A raw protocol with a constant answer to each request."""
 
 import asyncio
 import contextlib
@@ -23,26 +23,36 @@ def tcp_message(body_bytes: int) -> bytes:
 
 
 class Constant(asyncio.Protocol):
-    """One connection. A request is small, and there is one in flight: it arrives in one piece."""
+    """One connection; one request is in flight. It is answered after `request_bytes` of it.
 
-    def __init__(self, answer: bytes) -> None:
+    One of HTTP is small and arrives in one piece: its first byte is enough.
+    """
+
+    def __init__(self, answer: bytes, request_bytes: int = 1) -> None:
         self._answer = answer
+        self._request_bytes = request_bytes
+        self._received_bytes = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport."""
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass of it
 
     def data_received(self, data: bytes) -> None:
-        """Answer."""
-        del data
-        self._transport.write(self._answer)
+        """Answer a request that is complete."""
+        self._received_bytes += len(data)
+        if self._received_bytes >= self._request_bytes:
+            self._received_bytes = 0
+            self._transport.write(self._answer)
 
 
 @contextlib.asynccontextmanager
 async def serving(answer: bytes, scheme: str, listening: socket.socket) -> AsyncIterator[str]:
     """Serve until the block ends; give the URL."""
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Constant(answer), sock=listening, backlog=BACKLOG)
+    request_bytes = len(answer) if scheme == TCP else 1  # what comes back is what was sent
+    server = await loop.create_server(
+        lambda: Constant(answer, request_bytes), sock=listening, backlog=BACKLOG
+    )
     try:
         yield url_of(listening).replace("http", scheme, 1)
     finally:
