@@ -7,13 +7,17 @@ one thread of the host accepts and deals the connections round-robin.
 """
 
 import contextlib
+import errno
 import socket
 import threading
+import time
 from collections.abc import Sequence
 
 POLICIES = ("port", "acceptor", "shared", "reuseport")
 BACKLOG = 2_048
 ADDRESS = "127.0.0.1"
+CLOSED = (errno.EBADF, errno.EINVAL)  # what accepting from a socket that was closed fails with
+PAUSE_S = 0.01  # where a connection cannot be accepted: there may be no open file left
 
 
 class Inbound:
@@ -59,6 +63,7 @@ class Inbound:
     def start(self) -> None:
         """Begin to deal connections, if that is the policy."""
         if self._dealing:
+            self._listening[0].setblocking(True)
             arguments = (self._listening[0], self._dealing)
             threading.Thread(target=_deal, args=arguments, name="acceptor", daemon=True).start()
 
@@ -88,13 +93,15 @@ def _listening(port: int = 0, *, reuse_port: bool = False) -> socket.socket:
 
 def _deal(listening: socket.socket, ends: Sequence[socket.socket]) -> None:
     """Accept until the socket is closed; give each connection to the next worker."""
-    listening.setblocking(True)
     number = 0
     while True:
         try:
             connection, _ = listening.accept()
-        except OSError:  # closed: the run is over
-            return
+        except OSError as error:
+            if error.errno in CLOSED:  # the run is over
+                return
+            time.sleep(PAUSE_S)
+            continue
         with connection, contextlib.suppress(OSError):  # a worker that is gone gets none
             socket.send_fds(ends[number % len(ends)], [b"c"], [connection.fileno()])
         number += 1
