@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 import msgspec
 import psutil
@@ -129,7 +129,7 @@ class Generator:
         self._received = b""
         self._closes_ns = 0
         self._cpu_s = 0.0
-        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
+        self._stderr: IO[bytes] | None = None
 
     def start(self) -> None:
         """Start it: it does its imports while the child does.
@@ -138,6 +138,7 @@ class Generator:
             LoadError: it cannot be started.
         """
         try:
+            self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
             self._process = subprocess.Popen(
                 [self._program.python, "-m", MODULE, *self._options()],
                 stdin=subprocess.PIPE,
@@ -147,7 +148,8 @@ class Generator:
                 start_new_session=True,  # Ctrl-C is the driver's; and all of it can be killed
             )
         except OSError as error:
-            raise LoadError(f"the load generator cannot be started: {error.strerror}") from None
+            why = error.strerror or error
+            raise LoadError(f"the load generator cannot be started: {why}") from None
         if self._cpus is not None:
             with contextlib.suppress(OSError):  # what is read back shows it
                 # Its processes are started after this, so they are where it is.
@@ -233,7 +235,8 @@ class Generator:
                 if stream:
                     with contextlib.suppress(BrokenPipeError):
                         stream.close()
-        self._stderr.close()
+        if self._stderr:
+            self._stderr.close()
 
     def _options(self) -> list[str]:
         asked = self._asked
@@ -287,6 +290,7 @@ class Generator:
 
     def _last_words(self) -> str:
         assert self._process
+        assert self._stderr
         deadline = time.monotonic() + GONE_S
         without_reaping = os.WEXITED | os.WNOHANG | os.WNOWAIT
         while time.monotonic() < deadline and not os.waitid(

@@ -1,5 +1,6 @@
 """Whatever goes wrong with a load, the run has an outcome that says so, and no process is left."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -153,6 +155,17 @@ def test_a_server_that_cannot_be_reached_is_named(run: Callable[..., Ending]) ->
 def test_a_generator_that_cannot_be_started_is_named(run: Callable[..., Ending]) -> None:
     said = why(run("right", generators=program(python="/nowhere/python")))
     assert said.endswith("the load generator cannot be started: No such file or directory")
+
+
+def test_a_generator_without_a_temporary_file_is_named(
+    run: Callable[..., Ending], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(load_module, "tempfile", SimpleNamespace(TemporaryFile=full))
+    said = why(run("right"))
+    assert said.endswith("the load generator cannot be started: No space left on device")
 
 
 def test_a_generator_that_ends_at_once_has_its_last_words_kept(
