@@ -14,6 +14,7 @@ from scaling.study.load import CLOSED, RATE
 from scaling.study.plan.cells import Plan
 from scaling.study.services import LOAD_GENERATOR, WITH_CEILING
 
+PROCESSES_MOST = 64  # that one generator takes (`workers.services.load.options`)
 BUSY_PLANNED = 0.5
 """Share of its ceiling that a process is to send. A run with a busier one than 70 % is invalid, and
 sending one by one, as an open loop does, takes more CPU time than a closed loop's ceiling shows."""
@@ -27,7 +28,8 @@ def generator_processes(plan: Plan, ceilings: Iterable[CeilingLine], topology: T
     known = list(ceilings)
     needed = (_needed(cell, beside, known) for cell in served)
     connections = (plan.in_flight(cell) or cell.workers for cell in served)
-    return max(1, min(cores - beside, max(needed, default=1), min(connections, default=1)))
+    most = min(PROCESSES_MOST, cores - beside, min(connections, default=1))
+    return max(1, min(most, max(needed, default=1)))
 
 
 def _needed(cell: Cell, most_workers: int, ceilings: Iterable[CeilingLine]) -> int:

@@ -15,7 +15,7 @@ from scaling.machine.topology import Topology
 from scaling.report.plots.ceilings import ceiling_text
 from scaling.report.plots.draw import subjects
 from scaling.run.ceilings import measure_ceilings
-from scaling.run.generator_count import generator_processes
+from scaling.run.generator_count import PROCESSES_MOST, generator_processes
 from scaling.run.services import Services
 from scaling.study.combine import study_from
 from scaling.study.options import Options
@@ -24,6 +24,7 @@ from scaling.study.services import LOAD_GENERATOR, SERVICES
 from tests.support.descriptions import WORKLOADS, description
 from tests.support.fabricate import Made, study_line
 from tests.support.served import Served, studied
+from workers.services.load import options
 
 SERVE = WorkloadFacts(
     path="workers.workloads.serve:Serve",
@@ -112,6 +113,11 @@ def test_a_closed_loop_has_one_for_each_worker_as_far_as_cores_go() -> None:
 
 def test_a_process_without_a_connection_is_not_planned() -> None:
     assert processes(planned(rates="60000", connections="2"), ceiling(1_000, connections=2)) == 2
+
+
+def test_there_are_no_more_than_a_generator_takes() -> None:
+    plan = planned(workers="1,128", cores=256, connections="200")
+    assert processes(plan, cores=256) == PROCESSES_MOST == options.PROCESSES_MOST
 
 
 def test_nothing_served_needs_none() -> None:
