@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import json
 import os
 import signal
@@ -28,7 +29,7 @@ from tests.support.servers import (
     running_responder,
     start,
 )
-from workers.services.load.coordinator import _start, part_of
+from workers.services.load.coordinator import GeneratorError, _start, generate, part_of
 from workers.services.load.options import parser, read_options
 
 pytestmark = pytest.mark.slow
@@ -328,3 +329,22 @@ def sending(pid: int, processes: int) -> list[psutil.Process]:
             return members
         time.sleep(0.05)
     raise AssertionError
+
+
+def test_a_process_that_cannot_be_started_is_named_and_leaves_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started: list[subprocess.Popen[str]] = []
+    popen = subprocess.Popen
+
+    def one_alone(*given: Any, **named: Any) -> subprocess.Popen[str]:
+        if started:
+            raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        started.append(popen(*given, **named))
+        return started[0]
+
+    monkeypatch.setattr(subprocess, "Popen", one_alone)
+    options = read_options(parser(), ["http://127.0.0.1:9", "--rate=1", "--processes=2"])
+    with pytest.raises(GeneratorError, match="cannot be started: Resource temporarily unavailable"):
+        generate(options, None)
+    assert started[0].returncode == -signal.SIGKILL

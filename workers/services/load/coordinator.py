@@ -38,12 +38,14 @@ def generate(options: Options, driver: Driver | None) -> tuple[list[Document], l
     one, they begin now and take `options.seconds`.
 
     Raises:
-        GeneratorError: a server cannot be reached, or a process ended early.
+        GeneratorError: a server cannot be reached, or a process cannot be started or ended early.
         BadInputError: the driver's servers or requests cannot be used.
         ValueError: a line of the driver is not what was expected.
     """
-    processes = [_start() for _ in range(options.processes)]
+    processes: list[subprocess.Popen[str]] = []
     try:
+        while len(processes) < options.processes:
+            processes.append(_start())
         if driver and not options.targets:  # meanwhile the processes do their imports
             options = driver.targets(options)
         with _bounded(processes, options.timeout_s + END_S):
@@ -106,8 +108,14 @@ def wait_for_input(stream: IO[Any]) -> None:
 
 def _start() -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "workers.services.load.generator"]
-    with _ctrl_c_blocked():
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    pipe = subprocess.PIPE
+    try:
+        with _ctrl_c_blocked():
+            return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+    except OSError as error:
+        raise GeneratorError(
+            f"a generator process cannot be started: {error.strerror or error}"
+        ) from None
 
 
 @contextlib.contextmanager
