@@ -4,6 +4,7 @@ import errno
 import os
 import socket
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
@@ -37,9 +38,14 @@ def test_a_connection_that_cannot_be_accepted_does_not_end_it(fault: int) -> Non
 
 
 def test_it_ends_with_its_socket(monkeypatch: pytest.MonkeyPatch) -> None:
-    ended = []
+    ended: list[None] = []
     deal = inbound._deal
-    monkeypatch.setattr(inbound, "_deal", lambda *given: ended.append(deal(*given)))
+
+    def dealt(*given: Any) -> None:
+        deal(*given)
+        ended.append(None)
+
+    monkeypatch.setattr(inbound, "_deal", dealt)
     made = Inbound("acceptor", 2)
     made.start()
     made.close()
