@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from scaling.journal.record import ParameterValue
 
 CLOSED = 0.0  # the rate that stands for a closed loop
+RATE_LEAST, RATE_MOST = 0.01, 1_000_000  # any other, as the generator takes it
 # Parameters of a served workload that say how it is loaded; the connections are its `in_flight`.
 RATE, ARRIVALS, KEEP_ALIVE = "rate_per_s", "arrivals", "keep_alive"
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from scaling.base.errors import UsageError
 from scaling.base.suggest import unknown
 from scaling.journal.record import ParameterFacts, ParameterValue, WorkloadFacts
-from scaling.study.load import RATE
+from scaling.study.load import CLOSED, RATE, RATE_LEAST, RATE_MOST
 from scaling.study.rates import checked_rate
 
 EXPECTED = {
@@ -63,14 +63,22 @@ def sweep(
     several = said if isinstance(said, list) else [said]
     if not several:
         raise UsageError(f"{where}: the list is empty; leave the key out for the default")
-    return tuple(
-        dict.fromkeys(
-            checked_rate(value, where)
-            if calibrated and isinstance(value, str)
-            else checked(facts, value, where)
-            for value in several
+    check = _rate if calibrated else checked
+    return tuple(dict.fromkeys(check(facts, value, where) for value in several))
+
+
+def _rate(facts: ParameterFacts, value: object, where: str) -> ParameterValue:
+    """A text that a calibration decides, or requests per second; 0 is a closed loop."""
+    if isinstance(value, str):
+        return checked_rate(value, where)
+    rate = checked(facts, value, where)
+    number = rate if isinstance(rate, int | float) else CLOSED
+    if number != CLOSED and not RATE_LEAST <= number <= RATE_MOST:
+        raise UsageError(
+            f"{where}: expected {RATE_LEAST} to {RATE_MOST:,} requests per second, or 0 for a "
+            f"closed loop, got {value!r}"
         )
-    )
+    return rate
 
 
 def checked(facts: ParameterFacts, value: object, where: str) -> ParameterValue:

@@ -33,7 +33,7 @@ from scaling.run.remaining_work import read_runs, work_in
 from scaling.run.session import InterruptedStudyError
 from scaling.study.combine import study_from
 from scaling.study.file import read_study
-from scaling.study.load import load_asked
+from scaling.study.load import RATE_LEAST, RATE_MOST, load_asked
 from scaling.study.options import Options
 from scaling.study.plan.cells import SERVED_OVERHEAD_S, Plan, make_plan
 from scaling.study.plan.order import PlannedRun
@@ -41,6 +41,7 @@ from scaling.study.plan.table import plan_table
 from scaling.study.plan.view import one_line, reservations
 from scaling.study.rates import GRID_RATES, ROUNDS, STEP, grid
 from tests.support.descriptions import description
+from workers.services.load import options as of_generator
 
 TWO_CORES = Topology(logical_cpus=2, physical_cores=2)
 SERVE = WorkloadFacts(
@@ -254,6 +255,16 @@ def test_any_other_text_is_bad_usage(rate: str) -> None:
         planned(STUDY.replace('"grid"', f'"{rate}"'))
     with pytest.raises(UsageError, match=said):
         planned(set=(f"serve.rate_per_s={rate}",))
+
+
+@pytest.mark.parametrize("rate", [0.001, 2_000_000.0])
+def test_a_rate_that_the_generator_does_not_take_is_bad_usage(rate: float) -> None:
+    assert (RATE_LEAST, RATE_MOST) == (of_generator.RATE_LEAST, of_generator.RATE_MOST)
+    said = r"rate_per_s: expected 0\.01 to 1,000,000 requests per second, or 0 for a closed loop"
+    with pytest.raises(UsageError, match=said):
+        planned(STUDY.replace('"grid"', str(rate)))
+    with pytest.raises(UsageError, match=said):
+        planned(set=(f"serve.rate_per_s=100,{rate}",))
 
 
 def test_a_rate_is_never_measured_as_a_closed_loop_before_it_is_known() -> None:

@@ -9,7 +9,7 @@ from workers.services.load.arrivals import KINDS
 from workers.services.load.requests_list import Request, read_requests
 from workers.services.load.target import BadInputError, Target, parse_target
 
-RATE_MOST = 1_000_000
+RATE_LEAST, RATE_MOST = 0.01, 1_000_000
 SECONDS_MOST = 3_600
 CONNECTIONS_MOST = 100_000
 PROCESSES_MOST = 64
@@ -153,7 +153,7 @@ def _whole(most: int, text: str) -> int:
 
 
 def _rate(text: str) -> float | None:
-    return None if text == "max" else _between(0.01, RATE_MOST, text)
+    return None if text == "max" else _between(RATE_LEAST, RATE_MOST, text)
 
 
 def _seconds(text: str) -> float:
