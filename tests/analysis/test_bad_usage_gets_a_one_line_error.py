@@ -22,7 +22,7 @@ CASES = {
     "value": (["--set", "echo.payload_bytes=many"], "expected a whole number, got 'many'"),
     "arm": (["--arm", "3.14x"], "Did you mean"),
     "setting": (["--arm", f"{BUILD}+mimaloc"], "Did you mean 'mimalloc'?"),
-    "model": (["--model", "fibres"], "threads, processes, interpreters"),
+    "model": (["--model", "fibres"], "threads, processes, forked, interpreters"),
     "study": (["--study", "nothing-like-it"], "There are: "),
     "preset": (["--preset", "fast"], "smoke, default, rigorous"),
     "seconds": (["--seconds", "-1"], "got -1"),

@@ -261,7 +261,8 @@ def test_the_plan_knows_who_cannot_share_a_context_and_which_loop_has_no_tls() -
     assert refused(tls="per-worker") == rloop
     assert refused(tls="shared") == rloop | {
         (model, loop): unshared
-        for model in ("processes", "interpreters")
+        for model in MODELS
+        if model != "threads"
         for loop in ("asyncio", "uvloop")
     }
 
