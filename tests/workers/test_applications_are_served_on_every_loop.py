@@ -75,3 +75,73 @@ def test_an_asgi_application_answers_under_every_model(
     if not factory and model == "threads":
         whose = "one object shared by all loops"
     assert facts["application"] == whose
+
+
+AIOHTTP = """
+    import os
+    from aiohttp import web
+
+    def create_app():
+        async def answer(request):
+            return web.Response(text="ok")
+
+        app = web.Application()
+        app.router.add_get("/", answer)
+        app.router.add_get("/ready", answer)
+        return app
+
+    app = create_app()
+"""
+
+
+@pytest.mark.parametrize("model", ["threads", "processes"])
+def test_an_aiohttp_application_answers(tmp_path: Path, model: str) -> None:
+    folder = written(tmp_path, AIOHTTP)
+    ending = run(folder, "shop:create_app", model, factory=True, health="/ready")
+    assert ending.outcome == "measured", (ending.record and ending.record.failure, ending.stderr)
+    assert ending.record
+    assert ending.record.facts["http_parser"] == "aiohttp, C"
+    assert all(worker.ticks.operations[-1] for worker in ending.record.workers)
+
+
+def test_an_aiohttp_object_in_threads_is_refused_in_one_line(tmp_path: Path) -> None:
+    ending = run(written(tmp_path, AIOHTTP), "shop:app")
+    assert ending.outcome == "failed"
+    assert ending.record
+    assert ending.record.failure
+    assert "runs on one event loop only" in ending.record.failure.error
+
+
+BUDGETS = """
+    import os
+    NAMES = ("SCALING_WORKERS", "SCALING_WORKER_INDEX", "SCALING_BUDGET_DB")
+    AT_IMPORT = [os.environ.get(name) for name in NAMES]
+
+    def create_app():
+        told = [os.environ.get(name) for name in NAMES]
+
+        async def app(scope, receive, send):
+            if scope["type"] == "lifespan":
+                await receive()
+                with open(os.path.join(os.path.dirname(__file__), f"told-{told[1]}"), "w") as file:
+                    print(AT_IMPORT, told, [os.environ.get(name) for name in NAMES], file=file)
+                await send({"type": "lifespan.startup.complete"})
+                await receive()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+        return app
+"""
+
+
+@pytest.mark.parametrize("model", ["threads", "processes"])
+def test_each_worker_is_told_its_share(tmp_path: Path, model: str) -> None:
+    folder = written(tmp_path, BUDGETS)
+    ending = run(folder, "shop:create_app", model, factory=True, budgets="db=5,cache=2")
+    assert ending.outcome == "measured", (ending.record and ending.record.failure, ending.stderr)
+    for index, share in ((0, "3"), (1, "2")):
+        own = ["2", str(index), share]
+        at_import = ["2", None, "5"] if model == "threads" else own
+        assert (tmp_path / f"told-{index}").read_text() == f"{at_import} {own} {own}\n"

@@ -24,6 +24,7 @@ from workers.worker.registry import load_workload
 from workers.worker.windowed import measure_window
 from workers.worker.workload import Workload, build, reason_against
 
+OWN_IMPORTS = ("processes", "interpreters")  # models whose workers import for themselves
 GRACE_S = 5.0  # limit for operations in flight after the stop, for a teardown, and for a loop
 
 
@@ -31,8 +32,11 @@ class RefusedError(ValueError):
     """The workload cannot run under the cell's model on the cell's loop."""
 
 
-def load(cell: Cell) -> Workload:
+def load(cell: Cell, index: int | None = None) -> Workload:
     """Import everything that the cell's workload and loop need; return the workload.
+
+    `index` is that of the worker for which it is done; None: of all that share this process's
+    imports.
 
     Raises:
         RefusedError: the workload does not run under that model on that loop.
@@ -45,6 +49,7 @@ def load(cell: Cell) -> Workload:
     reason = reason_against(workload, cell.model, cell.loop)
     if reason is not None:
         raise RefusedError(reason)
+    workload.placed(cell.model, cell.workers, index)
     workload.load()
     return workload
 
@@ -114,7 +119,7 @@ class Session:
         cell = self.cell
         if cell.pinning is not None:
             os.sched_setaffinity(0, cell.pinning[self.index])  # 0: this thread, and no other
-        self.workload = load(cell)
+        self.workload = load(cell, self.index if cell.model in OWN_IMPORTS else None)
         if cell.in_flight is not None and self.workload.in_flight is not None:
             setattr(self.workload, self.workload.in_flight, cell.share(self.index))
         if self._readback:

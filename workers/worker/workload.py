@@ -89,6 +89,9 @@ class Workload:
         """Of a served workload, what clients send (`workers.services.load.requests_list`)."""
         return [{}]
 
+    def placed(self, model: str, workers: int, index: int | None) -> None:
+        """Hear where it will be loaded: by worker `index`, or (None) once for all workers."""
+
     def load(self) -> None:
         """Import what these parameters need; called once, before any loop exists."""
 

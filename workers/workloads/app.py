@@ -67,6 +67,11 @@ class App(Workload):
     )
     command: str = parameter("", "with server=command: the command, with {port} and {workers}")
 
+    def __post_init__(self) -> None:
+        """Begin with what a test or a description needs."""
+        self._facts: dict[str, str] = {}
+        self._at_import: dict[str, str] = {}
+
     def client_requests(self) -> list[dict[str, Any]]:
         """What is sent unless the study has requests of its own."""
         return [{"path": "/"}]
@@ -79,13 +84,18 @@ class App(Workload):
             return "rloop cannot take a connection that another thread has accepted"
         return super().refuses(model, loop)
 
+    def placed(self, model: str, workers: int, index: int | None) -> None:
+        """Keep what the application is told while it is imported."""
+        copies = workers if model == "forked" else 1
+        self._at_import = share_variables(workers, index, read_budgets(self.budgets), copies)
+
     def load(self) -> None:
         """Import the application and its server; without an application, nothing."""
-        self._facts: dict[str, str] = {}
         self._application: Application | None = None
         self._budgets = read_budgets(self.budgets)
         if self.application:
-            self._application = load_application(self.application, self.factory, self.interface)
+            with ENVIRONMENT, environment(self._at_import):
+                self._application = load_application(self.application, self.factory, self.interface)
             preload(self._application.interface)
 
     def facts(self) -> dict[str, str]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import errno
 import functools
 import importlib
 import inspect
 import os
+import socket
 import sys
 import threading
 import types
@@ -30,7 +32,7 @@ OF_WSGI = 2  # environ, start_response
 ENVIRONMENT = threading.Lock()
 
 
-class ApplicationError(Exception):
+class ApplicationError(RuntimeError):
     """The application cannot be used; the message is one line that says what to do."""
 
 
@@ -42,7 +44,6 @@ class Application:
     factory: bool
     interface: Interface | None  # None: a factory's, until it has made one
     _found: Any
-    _given: int = 0
 
     @property
     def shared(self) -> bool:
@@ -53,24 +54,17 @@ class Application:
         """The application of one worker; from then on `interface` is known.
 
         Raises:
-            ApplicationError: the factory failed or made something else, or aiohttp is asked for a
-                second worker of one object.
+            ApplicationError: the factory failed, or made something else.
         """
         if self.factory:
             return self._made()
-        self._given += 1
-        if self._given > 1 and self.interface == "aiohttp":
-            raise ApplicationError(
-                f"{self.path} is one aiohttp Application, which runs on one event loop only: "
-                "give a function that makes one for each loop, with --factory"
-            )
         return self._found
 
     def _made(self) -> Any:
         try:
             made = self._found()
         except Exception as error:
-            raise ApplicationError(f"the factory {self.path} failed: {_words(error)}") from error
+            raise ApplicationError(f"the factory {self.path} failed: {one_line(error)}") from error
         if inspect.iscoroutine(made):
             made.close()
             raise ApplicationError(
@@ -144,7 +138,10 @@ def _known(interface: str) -> Interface:
 
 def _import(name: str) -> types.ModuleType:
     try:
-        return importlib.import_module(name)
+        with no_server(name):
+            return importlib.import_module(name)
+    except ApplicationError:
+        raise
     except ModuleNotFoundError as error:
         missing = error.name or ""
         if name == missing or name.startswith(f"{missing}."):
@@ -155,7 +152,7 @@ def _import(name: str) -> types.ModuleType:
             f"{name} imports {missing!r}, which is not installed: add it with --with"
         ) from error
     except (Exception, SystemExit) as error:
-        raise ApplicationError(f"{name} cannot be imported: {_words(error)}") from error
+        raise ApplicationError(f"{name} cannot be imported: {one_line(error)}") from error
 
 
 def _attribute(module: types.ModuleType, module_name: str, name: str) -> Any:
@@ -214,31 +211,62 @@ def _kind_of(found: Any) -> str:
     return f"an object of class {type(found).__name__}"
 
 
-def _words(error: BaseException) -> str:
-    """An error in one line, with the place in the user's code where that is known."""
+def one_line(error: BaseException) -> str:
+    """An error in one line: the place in the code that raised it, and what a taken port means."""
     lines = str(error).strip().splitlines()
     words = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        words += ". It binds a port of its own, which only one worker can have: leave that out"
     trace = error.__traceback__
-    last = None
-    while trace:
-        last, trace = trace, trace.tb_next
-    if last is None or last.tb_frame.f_code.co_filename.startswith("<"):
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    if trace is None or trace.tb_frame.f_code.co_filename.startswith("<"):
         return words
-    return f"{words} ({os.path.basename(last.tb_frame.f_code.co_filename)}, line {last.tb_lineno})"
+    place = os.path.basename(trace.tb_frame.f_code.co_filename)
+    return f"{words} ({place}, line {trace.tb_lineno})"
 
 
-def share_variables(workers: int, index: int | None, budgets: Mapping[str, int]) -> dict[str, str]:
+@contextlib.contextmanager
+def no_server(name: str) -> Iterator[None]:
+    """While the block runs, an attempt to listen is an error: an import must not start a server.
+
+    Else it would serve, and never return.
+    """
+
+    def listen(_socket: socket.socket, *_backlog: int) -> None:
+        raise ApplicationError(
+            f"{name} starts a server when it is imported: move that below if __name__ == '__main__'"
+        )
+
+    # uvloop listens in C, but both bind with the socket's method.
+    def bind(self: socket.socket, address: Any) -> None:
+        if isinstance(address, tuple) and address[1]:
+            listen(self)
+        socket.SocketType.bind(self, address)
+
+    socket.socket.listen = listen  # type: ignore[assignment, method-assign]
+    socket.socket.bind = bind  # type: ignore[assignment, method-assign]
+    try:
+        yield
+    finally:
+        del socket.socket.listen, socket.socket.bind
+
+
+def share_variables(
+    workers: int, index: int | None, budgets: Mapping[str, int], copies: int = 1
+) -> dict[str, str]:
     """The environment variables that tell an application its share.
 
-    `index` None: the application is one for all workers, and has all of each budget.
+    `index` None: the application is one for all workers and has all of each budget, divided among
+    the `copies` that will be made of it.
     """
     told = {"SCALING_WORKERS": str(workers)}
     if index is not None:
         told["SCALING_WORKER_INDEX"] = str(index)
     for name, total in budgets.items():
         each, rest = divmod(total, workers)
-        own = total if index is None else each + (index < rest)
-        told[f"SCALING_BUDGET_{name.upper().replace('-', '_')}"] = str(own)
+        own = total // copies if index is None else each + (index < rest)
+        told[f"SCALING_BUDGET_{name.upper()}"] = str(own)
     return told
 
 
@@ -259,7 +287,7 @@ def read_budgets(text: str) -> dict[str, int]:
 
 @contextlib.contextmanager
 def environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set these variables of the process while the block runs; hold `ENVIRONMENT` meanwhile."""
+    """Set these variables of the process while the block runs, which needs `ENVIRONMENT`."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:

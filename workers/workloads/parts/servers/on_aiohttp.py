@@ -7,6 +7,7 @@ import aiohttp
 from aiohttp import web
 
 from workers import Worker
+from workers.workloads.parts.applications import ApplicationError, one_line
 from workers.workloads.parts.servers.base import CLOSING_S, KEEP_ALIVE_S, BaseServer, on_off
 
 
@@ -60,8 +61,22 @@ class OnAiohttp(BaseServer):
         self._runner = web.AppRunner(make(), access_log=None, shutdown_timeout=CLOSING_S)
 
     async def start(self) -> None:
-        """Start the application."""
-        await self._runner.setup()
+        """Start the application.
+
+        Raises:
+            ApplicationError: the application did not start.
+        """
+        try:
+            await self._runner.setup()
+        except Exception as error:
+            if "different loop" in str(error):
+                raise ApplicationError(
+                    "this is one aiohttp Application, which runs on one event loop only: give a "
+                    "function that makes one for each loop, with --factory"
+                ) from error
+            raise ApplicationError(
+                f"the application did not start: {one_line(error)}. Start what it needs"
+            ) from error
 
     def protocol(self) -> asyncio.Protocol:
         """The protocol of a new connection."""

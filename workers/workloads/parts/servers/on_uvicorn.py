@@ -16,6 +16,7 @@ import uvicorn.lifespan.on  # uvicorn imports one of them when it starts: too la
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from workers import Worker
+from workers.workloads.parts.applications import ApplicationError, one_line
 from workers.workloads.parts.servers.base import CLOSING_S, KEEP_ALIVE_S, BaseServer, on_off
 
 type Message = MutableMapping[str, Any]
@@ -33,11 +34,12 @@ class Counting:
     def __init__(self, application: Application, counted: BaseServer) -> None:
         self._application = application
         self._counted = counted
+        self.lifespan_failure = ""  # what it said when it did not start, in one line
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Call the application; what is no HTTP request is not counted."""
         if scope["type"] != "http":
-            await self._application(scope, receive, send)
+            await self._not_http(scope, receive, send)
             return
         status = body_bytes = 0
 
@@ -55,6 +57,20 @@ class Counting:
             self._counted.worker.fail(f"{type(error).__name__}: {error}")
             raise
         self._counted.answered(status, body_bytes)
+
+    async def _not_http(self, scope: Message, receive: Receive, send: Send) -> None:
+        def noted(message: Message) -> Awaitable[None]:
+            if message["type"] == "lifespan.startup.failed" and not self.lifespan_failure:
+                # Frameworks send a traceback, of which the last line is the error.
+                said = str(message.get("message", "")).strip().splitlines()
+                self.lifespan_failure = said[-1] if said else "it gave no reason"
+            return send(message)
+
+        try:
+            await self._application(scope, receive, noted)
+        except Exception as error:
+            self.lifespan_failure = one_line(error)
+            raise
 
 
 class Connection(HttpToolsProtocol):
@@ -88,8 +104,9 @@ class OnUvicorn(BaseServer):
         super().__init__(worker)
         self._application = make()
         self._framework = framework
+        self._counting = Counting(self._application, self)
         config = uvicorn.Config(
-            Counting(self._application, self),
+            self._counting,
             http=HttpToolsProtocol,
             ws="none",
             lifespan=cast(Lifespan, lifespan),
@@ -106,7 +123,7 @@ class OnUvicorn(BaseServer):
         """Start the application, and what uvicorn does beside its connections.
 
         Raises:
-            RuntimeError: the application did not start.
+            ApplicationError: the application did not start.
         """
         self._serving = asyncio.create_task(self._serve())
         while not self._server.started:
@@ -140,4 +157,8 @@ class OnUvicorn(BaseServer):
         with contextlib.suppress(SystemExit):  # if the lifespan fails; it would end the whole loop
             await self._server.serve(sockets=[])
         if not self._server.started:
-            raise RuntimeError("the application did not start: its lifespan failed")
+            why = self._counting.lifespan_failure
+            raise ApplicationError(
+                f"the application did not start: its lifespan failed: {why}. Start what it needs, "
+                "or leave it out with --lifespan off"
+            )

@@ -1,0 +1,237 @@
+"""An application that cannot be used is one line that says what happened and what to do."""
+
+import asyncio
+import gc
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.children import finish
+from workers import Worker
+from workers.host.inbound import Inbound, socket_of
+from workers.loops.runners import runner_for
+from workers.workloads.app import App
+from workers.workloads.parts.applications import ApplicationError, load_application
+from workers.workloads.parts.servers import readiness
+
+SHOP = """
+    import functools, socket
+    from aiohttp import web
+
+    async def app(scope, receive, send):
+        raise RuntimeError("not asked")
+
+    class Framework:
+        async def __call__(self, scope, receive, send): ...
+
+    class Middleware:
+        def __call__(self, environ, start_response): ...
+
+    def create_app():
+        return Framework()
+
+    async def create_later():
+        return Framework()
+
+    def failing():
+        raise KeyError("DATABASE_URL")
+
+    def old(scope): ...
+
+    framework, wsgi, number = Framework(), Middleware(), 7
+    partial = functools.partial(create_app)
+    of_aiohttp = web.Application()
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    (tmp_path / "shop.py").write_text(textwrap.dedent(SHOP))
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    for name in ("shop", "broken", "inner"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "factory", "expected"),
+    [
+        ("app", False, "asgi"),
+        ("framework", False, "asgi"),
+        ("wsgi", False, "wsgi"),
+        ("of_aiohttp", False, "aiohttp"),
+        ("create_app", True, "asgi"),
+        ("partial", True, "asgi"),
+    ],
+)
+@pytest.mark.usefixtures("shop")
+def test_what_an_application_is_is_found_out(name: str, factory: bool, expected: str) -> None:
+    found = load_application(f"shop:{name}", factory)
+    made = found.make()
+    assert (found.interface, found.shared) == (expected, not factory)
+    assert (found.make() is made) is not factory
+
+
+@pytest.mark.parametrize(
+    ("path", "factory", "interface", "says"),
+    [
+        ("shop", False, "auto", "write it as package.module:name"),
+        ("shopp:app", False, "auto", "no module 'shopp' on the path: add its folder with --path"),
+        ("shop:ap", False, "auto", "shop has no 'ap'; did you mean app"),
+        ("shop:zzz", False, "auto", "shop has no 'zzz'; it has framework, wsgi"),
+        ("shop:create_app", False, "auto", "if it makes the application, add --factory"),
+        ("shop:framework", False, "aiohttp", "not an application for --interface aiohttp"),
+        ("shop:old", False, "auto", "as ASGI 2 did"),
+        ("shop:number", False, "auto", "an object of class int, which is no application"),
+        ("shop:number", True, "auto", "is not a function: leave --factory out"),
+        ("shop:app", False, "fcgi", "interface 'fcgi' is unknown; known: asgi, aiohttp, wsgi"),
+    ],
+)
+@pytest.mark.usefixtures("shop")
+def test_what_is_no_application_is_refused(
+    path: str, factory: bool, interface: str, says: str
+) -> None:
+    with pytest.raises(ApplicationError) as caught:
+        load_application(path, factory, interface)
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("import nothing_of_that_name", "'nothing_of_that_name', which is not installed"),
+        ("x = 1\n1 / 0", "cannot be imported: ZeroDivisionError: division by zero (broken.py, l"),
+        ("raise SystemExit(3)", "broken cannot be imported: SystemExit: 3"),
+        ("import socket\nsocket.create_server(('127.0.0.1', 8000))", "starts a server when"),
+        ("import socket\nsocket.socket().listen()", "starts a server when it is imported"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_named(shop: Path, code: str, says: str) -> None:
+    (shop / "broken.py").write_text(code)
+    with pytest.raises(ApplicationError) as caught:
+        load_application("broken:app", factory=False)
+    assert says in str(caught.value)
+    assert not {"listen", "bind"} & set(vars(__import__("socket").socket))
+
+
+# uvloop closes the sockets that it makes only after an OSError.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_a_server_that_an_import_runs_is_noticed_at_once(shop: Path, loop: str) -> None:
+    code = f"""
+        import asyncio
+        from workers.loops.registry import load_loop
+
+        async def serve():
+            server = await asyncio.get_running_loop().create_server(asyncio.Protocol, port=8_000)
+            await server.serve_forever()
+
+        with asyncio.Runner(loop_factory=load_loop({loop!r})) as runner:
+            runner.run(serve())
+    """
+    (shop / "broken.py").write_text(textwrap.dedent(code))
+    with pytest.raises(ApplicationError, match="broken starts a server when it is imported"):
+        load_application("broken:app", factory=False)
+    gc.collect()  # its sockets, in this test
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("failing", "the factory shop:failing failed: KeyError: 'DATABASE_URL' (shop.py, line "),
+        ("create_later", "the factory shop:create_later is async: give a plain function"),
+        ("print", "shop has no 'print'"),
+    ],
+)
+@pytest.mark.usefixtures("shop")
+def test_a_factory_that_fails_is_named(name: str, says: str) -> None:
+    with pytest.raises(ApplicationError) as caught:
+        load_application(f"shop:{name}", factory=True).make()
+    assert str(caught.value).startswith(says)
+
+
+def started(**parameters: Any) -> str:
+    """What setting up an application in this process says."""
+    app, worker, inbound = App(**parameters), Worker(0, 1, {}), Inbound("port", 1)
+    worker.inbound = "port", socket_of(inbound.descriptor(0))
+
+    async def session() -> int:
+        try:
+            async with asyncio.timeout(30):
+                await app.setup(worker)
+        finally:
+            await app.teardown(worker)
+        return 0
+
+    app.load()
+    with pytest.raises(ApplicationError) as caught:
+        runner_for("asyncio").run(session)
+    inbound._listening[0].detach()
+    inbound.close()
+    return str(caught.value)
+
+
+LIFESPAN = """
+    import errno
+    from starlette.applications import Starlette
+    from aiohttp import web
+
+    class Lifespan:
+        def __init__(self, app): pass
+        async def __aenter__(self): raise ConnectionRefusedError("no database at 5432")
+        async def __aexit__(self, *exc): pass
+
+    class Taken(Lifespan):
+        async def __aenter__(self): raise OSError(errno.EADDRINUSE, "Address already in use")
+
+    starlette, taken = Starlette(lifespan=Lifespan), Starlette(lifespan=Taken)
+
+    async def raw(scope, receive, send):
+        raise ConnectionRefusedError("no database at 5432")
+
+    async def connect(app):
+        raise ConnectionRefusedError("no database at 5432")
+
+    of_aiohttp = web.Application()
+    of_aiohttp.on_startup.append(connect)
+
+    async def never(scope, receive, send):
+        if scope["type"] == "http":
+            await send({"type": "http.response.start", "status": 503, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "says"),
+    [
+        ("starlette", {}, "its lifespan failed: ConnectionRefusedError: no database at 5432"),
+        ("taken", {}, "Address already in use"),
+        ("raw", {"lifespan": "on"}, "failed: ConnectionRefusedError: no database at 5432 (br"),
+        ("of_aiohttp", {}, "did not start: ConnectionRefusedError: no database at 5432 (broken"),
+        ("never", {"health": "/ready"}, "not ready: /ready was answered with status 503"),
+    ],
+)
+def test_an_application_that_does_not_start_says_why(
+    shop: Path,
+    name: str,
+    parameters: dict[str, Any],
+    says: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(readiness, "READY_S", 0.1)
+    (shop / "broken.py").write_text(textwrap.dedent(LIFESPAN))
+    assert says in started(application=f"broken:{name}", **parameters)
+
+
+@pytest.mark.slow
+def test_a_run_without_an_application_fails_in_one_line() -> None:
+    done = finish({"workload": "app"})
+    assert done.code == 1
+    assert done.record.failure
+    assert "DriverError: a served workload needs a driver" in done.record.failure.error
