@@ -83,6 +83,7 @@ class Host:
             reports,
             failure=failure,
             finite=self._finite,
+            served=self._inbound is not None,
             instants_ns=self._instants_ns,
         )
 
@@ -148,6 +149,7 @@ class Host:
         instants_ns = schedule(opens_ns, self._cell.window_s, self._cell.ticks)
         if served:
             self._observer.phase("load", pids, instants_ns=instants_ns)
+            self._readback.collections_from(instants_ns[0])  # not those of the warm-up
         self._phase = "window"
         self._order({"do": "measure", "instants_ns": instants_ns})
         self._await("measured", self._cell.window_s + (self._cell.warmup_s if served else 0.0))

@@ -16,14 +16,16 @@ def record_of(
     *,
     failure: dict[str, Any] | None,
     finite: bool,
+    served: bool,
     instants_ns: dict[str, int],
 ) -> dict[str, Any]:
     """Assemble the record of a run; `reports` is empty when it failed.
 
-    `instants_ns` are the phases of the run, monotonic ns.
+    `instants_ns` are the phases of the run, monotonic ns. The record of a `served` run has each
+    collection of its window.
     """
     first: Message = reports[0] if reports else {}
-    process = readback.result(debug=any(report.get("debug") for report in reports))
+    process = readback.result(debug=any(report.get("debug") for report in reports), spans=served)
     if cell.model == "interpreters":  # one allocator for the whole process
         for report in reports:
             report["process"]["allocator"] = process["allocator"]

@@ -17,13 +17,25 @@ from workers.readback.allocator import allocator
 from workers.readback.gil import GilWatch, gil_enabled
 from workers.readback.switches import Switches, Value
 
+MOST_SPANS = 1_000  # of one process: a record stays small, and a window has rarely more
+
 
 class Collections:
-    """Counts runs of the cyclic garbage collector, and how long they held up their thread."""
+    """Runs of the cyclic garbage collector: how many, how long they held up their thread, when.
+
+    `spans` has the first `MOST_SPANS` of them: start (monotonic ns), ns, generation, one after the
+    other, because numbers are nothing that the collector would have to look through.
+    """
 
     def __init__(self) -> None:
+        self.begin(0)
+
+    def begin(self, from_ns: int) -> None:
+        """Count anew, only those that start at that time or later (monotonic ns)."""
         self.count = 0
         self.pause_ns = 0
+        self.spans: list[int] = []
+        self._from_ns = from_ns
         self._began_ns = 0
 
     def install(self) -> None:
@@ -32,13 +44,24 @@ class Collections:
 
     def _on_collection(self, phase: Literal["start", "stop"], info: dict[str, int]) -> None:
         # An interpreter runs one collection at a time, so one start time is enough.
-        del info
-        now_ns = time.perf_counter_ns()
+        now_ns = time.monotonic_ns()
         if phase == "start":
             self._began_ns = now_ns
-        else:
+        elif self._began_ns > self._from_ns:
+            pause_ns = now_ns - self._began_ns
             self.count += 1
-            self.pause_ns += now_ns - self._began_ns
+            self.pause_ns += pause_ns
+            if self.count <= MOST_SPANS:
+                self.spans += self._began_ns, pause_ns, info["generation"]
+
+    @property
+    def columns(self) -> dict[str, list[int]]:
+        """The spans, one list for each of their numbers."""
+        return {
+            "start_ns": self.spans[::3],
+            "pause_ns": self.spans[1::3],
+            "generation": self.spans[2::3],
+        }
 
 
 class Readback:
@@ -50,7 +73,9 @@ class Readback:
         self._switches = Switches({})
         self._is_set = False
         self._gil: dict[str, bool] = {"started": gil_enabled()}
-        self._opened = self._closed = (0, 0, 0)
+        self._opened_cpu_ns = self._cpu_ns = 0
+        self._spans: dict[str, list[int]] | None = None
+        self._collected: dict[str, Any] = {"gc_collections": 0, "gc_pause_ns": 0}
         self._os_threads: int | None = None
 
     def imported(
@@ -78,26 +103,32 @@ class Readback:
     def opened(self) -> None:
         """Note the state as the window opens."""
         self._gil["opened"] = gil_enabled()
-        self._opened = self._counters()
+        self.collections_from(0)
+        self._opened_cpu_ns = time.process_time_ns()
+
+    def collections_from(self, from_ns: int) -> None:
+        """Count collections from a later time on: the window opens only then (monotonic ns)."""
+        self._collections.begin(from_ns)
 
     def closed(self) -> None:
         """Note the state as the window closes."""
         self._gil["closed"] = gil_enabled()
-        self._closed = self._counters()
+        self._cpu_ns = time.process_time_ns() - self._opened_cpu_ns
+        found = self._collections
+        self._collected = {"gc_collections": found.count, "gc_pause_ns": found.pause_ns}
+        self._spans = found.columns
         self._os_threads = os_threads()
 
-    def _counters(self) -> tuple[int, int, int]:
-        return self._collections.count, self._collections.pause_ns, time.process_time_ns()
-
-    def result(self, *, debug: bool, whole_process: bool = True) -> dict[str, Any]:
+    def result(
+        self, *, debug: bool, whole_process: bool = True, spans: bool = False
+    ) -> dict[str, Any]:
         """Return everything noted, for the record; `debug` is whether the loop was in debug mode.
+
+        With `spans` each collection of the window is among it.
 
         For a sub-interpreter, which is not the `whole_process`, what belongs to the process is
         None: reading the allocator redirects standard error, which two must not do at once.
         """
-        collections, pause_ns, cpu_ns = (
-            closed - opened for opened, closed in zip(self._opened, self._closed, strict=True)
-        )
         return {
             "version": sys.version.split(maxsplit=1)[0],
             "free_threaded": "free-threading" in sys.version,  # `sysconfig` would cost memory
@@ -106,11 +137,11 @@ class Readback:
             "gc_enabled": gc.isenabled(),
             "gc_frozen": gc.get_freeze_count() > 0,
             "gc_threshold": gc.get_threshold()[0],
-            "gc_collections": collections,
-            "gc_pause_ns": pause_ns,
+            **self._collected,
+            "gc_spans": self._spans if spans else None,
             "switches": self._switches.read_back(),
             "hash_seed": _hash_seed(),
-            "cpu_ns": cpu_ns,
+            "cpu_ns": self._cpu_ns,
             "context_items": len(contextvars.copy_context()),
             "thread_inherit_context": getattr(sys.flags, "thread_inherit_context", None),
             "context_aware_warnings": getattr(sys.flags, "context_aware_warnings", None),

@@ -205,7 +205,11 @@ class Session:
     def _read_back(self, *, debug: bool) -> dict[str, Any] | None:
         if self._readback is None:
             return None
-        return self._readback.result(debug=debug, whole_process=self.cell.model != "interpreters")
+        return self._readback.result(
+            debug=debug,
+            whole_process=self.cell.model != "interpreters",
+            spans=self.workload.served,
+        )
 
 
 def _kind_of(workload: Workload) -> Message:

@@ -1,0 +1,139 @@
+"""One run over time: what its clients saw, how late its loops were, when the collector ran.
+
+A percentile does not say what made a request wait. Of each cell in an open loop the run with the
+longest P99 is followed through its window (the longest request decides where P99 is not known).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pandas as pd
+
+from scaling.analysis.arrays import Flags, Floats
+from scaling.analysis.lookup.latencies import counting_lines
+from scaling.analysis.served.open_loop import open_loop_runs
+from scaling.analysis.table.groups import CELL, Key
+from scaling.journal.record import Record, RunLine, Spans
+
+FEWEST_COLLECTIONS = 10  # with fewer, how they fall into a window is mostly chance
+FULL = 2  # the oldest generation
+
+S_PER_NS = 1e-9
+
+_parameters = msgspec.json.Encoder(order="sorted")
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """How late the ticks of one worker ran: when they were due, and by how much, in s."""
+
+    at_s: Floats
+    lag_s: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Collections:
+    """The collections of one process (of an interpreter, where these are the workers).
+
+    `is_full` marks those of the oldest generation, which look through the whole heap.
+    """
+
+    start_s: Floats
+    pause_s: Floats
+    is_full: Flags
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """One run. Times are s since the window opened, latencies s from the due time.
+
+    `median_s` and `longest_s` are those of the answers in each of the equal parts of the window,
+    NaN where there were none. `collections` is None in journals that do not have them.
+    """
+
+    block: int
+    window_s: float
+    p99_s: float
+    median_s: Floats
+    longest_s: Floats
+    lags: list[Lag]
+    collections: list[Collections] | None
+
+    @property
+    def collected(self) -> int:
+        """How many collections began in the window; 0 where that is not known."""
+        return sum(len(each.start_s) for each in self.collections or ())
+
+
+def courses(frame: pd.DataFrame, path: Path) -> dict[tuple[Key, int], Course]:
+    """One for each cell in an open loop, by key and N; the journal of the frame is at `path`."""
+    runs = open_loop_runs(frame)
+    if runs.empty:
+        return {}
+    by_tail = runs.sort_values(["latency_p99_s", "latency_max_s"], na_position="first")
+    longest = by_tail.drop_duplicates([*CELL], keep="last")
+    study = str(longest["study"].iloc[0])
+    p99s = {
+        (*map(str, key), int(n)): float(p99)
+        for *key, n, p99 in longest[[*CELL, "latency_p99_s"]].itertuples(index=False, name=None)
+    }
+    found = {}
+    for line in counting_lines(path, longest):
+        cell = line.cell
+        parameters = _parameters.encode(cell.parameters).decode()
+        place = cell.workload, parameters, cell.sizing, cell.loop, cell.arm, cell.model
+        key = Key(study, *place)
+        course = _course(line, p99s[study, *place, cell.workers])
+        if course is not None:
+            found[key, cell.workers] = course
+    return found
+
+
+def _course(run: RunLine, p99_s: float) -> Course | None:
+    """None without the instants of its window."""
+    if run.load is None or run.record is None:
+        return None
+    opened, closed = run.record.instants_ns.opened, run.record.instants_ns.closed
+    if opened is None or closed is None:
+        return None
+    parts = run.load.windows
+    return Course(
+        block=run.block,
+        window_s=(closed - opened) * S_PER_NS,
+        p99_s=p99_s,
+        median_s=_in_s([each.p50_ns for each in parts]),
+        longest_s=_in_s([each.max_ns for each in parts]),
+        lags=list(_lags(run.record, opened)),
+        collections=_collections(run.record, opened, closed),
+    )
+
+
+def _lags(record: Record, opened: int) -> Iterator[Lag]:
+    for worker in record.workers:
+        due = np.array(worker.ticks.instant_ns, np.int64)
+        late = np.array(worker.ticks.time_ns, np.int64) - due
+        yield Lag((due - opened) * S_PER_NS, np.maximum(late, 0) * S_PER_NS)
+
+
+def _collections(record: Record, opened: int, closed: int) -> list[Collections] | None:
+    """Of every process that held workers; of threads the host is that."""
+    own = [each.process for each in record.workers if each.process is not None]
+    spans = [each.gc_spans for each in own or [record.process] if each.gc_spans is not None]
+    return [_inside(each, opened, closed) for each in spans] or None
+
+
+def _inside(spans: Spans, opened: int, closed: int) -> Collections:
+    start, pause = np.array(spans.start_ns, np.int64), np.array(spans.pause_ns, np.int64)
+    inside = (start >= opened) & (start < closed)
+    return Collections(
+        (start[inside] - opened) * S_PER_NS,
+        pause[inside] * S_PER_NS,
+        np.array(spans.generation, np.int64)[inside] >= FULL,
+    )
+
+
+def _in_s(ns: list[int | None]) -> Floats:
+    return np.array([np.nan if each is None else each * S_PER_NS for each in ns], np.float64)

@@ -1,0 +1,137 @@
+"""One run over time: clients, loops and collections on one axis, and who had too few of these."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from scaling.analysis.results import StudyResults
+from scaling.journal.record import RunLine
+from scaling.report.files import tables_markdown
+from scaling.report.page.render import page
+from scaling.report.plots.draw import load_sheets, loads, named_sheets
+from scaling.report.plots.single import drawn
+from scaling.report.plots.style import RC
+from scaling.report.tables.few_collections import collections_text
+from tests.support.fabricate import with_
+from tests.support.html_outline import Outline
+from tests.support.served import Served, collecting, studied
+
+GARBAGE = {"garbage_per_request": 50}
+TWO = (("3.14t", "threads"), ("3.14", "processes"))
+MADE = Served(
+    configurations=TWO, workers=(2,), rates=(800.0,), blocks=3, window_s=4.0, parameters=GARBAGE
+)
+EVERY_S, PAUSE_S = 0.25, 0.06
+
+
+def with_collections(run: RunLine) -> RunLine:
+    """Threads are stopped sixteen times, processes never."""
+    if run.cell.model == "threads":
+        return collecting(run, EVERY_S, PAUSE_S)
+    return collecting(run, 100.0, 0.0)
+
+
+def counted(run: RunLine, collections: int) -> RunLine:
+    workers = [
+        with_(worker, process=with_(worker.process, gc_collections=0)) if worker.process else worker
+        for worker in (run.record.workers if run.record else [])
+    ]
+    return with_(run, record__process__gc_collections=collections, record__workers=workers)
+
+
+def results_of(folder: Path, made: Served = MADE) -> StudyResults:
+    return StudyResults.of(studied(folder, made, with_collections))
+
+
+def test_it_is_the_run_with_the_longest_tail(tmp_path: Path) -> None:
+    results = results_of(tmp_path)
+    frame = results.frame
+    assert len(results.courses) == len(TWO)
+    for (key, n), course in results.courses.items():
+        own = frame[(frame["arm"] == key.arm) & (frame["workers"] == n)]
+        longest = own.loc[own["latency_p99_s"].idxmax()]
+        assert (course.block, course.p99_s) == (longest["block"], longest["latency_p99_s"])
+
+
+def test_spans_lag_and_latency_share_their_time(tmp_path: Path) -> None:
+    results = results_of(tmp_path)
+    (course,) = [each for (key, _), each in results.courses.items() if key.model == "threads"]
+    assert course.window_s == pytest.approx(4.0)
+    assert course.collected == 16
+    assert course.collections
+    (process,) = course.collections
+    np.testing.assert_allclose(np.diff(process.start_s), EVERY_S)
+    np.testing.assert_allclose(process.pause_s, PAUSE_S)
+    assert process.is_full.all()
+    assert len(course.lags) == 2
+    for lag in course.lags:
+        inside = [any(s <= at < s + PAUSE_S for s in process.start_s) for at in lag.at_s]
+        assert (lag.lag_s[inside] <= PAUSE_S).all()
+        assert (lag.lag_s[~np.array(inside)] < PAUSE_S / 2).all()
+
+
+def test_three_rows_of_threads_beside_processes(tmp_path: Path) -> None:
+    with mpl.rc_context(RC):
+        sheets = dict(named_sheets(results_of(tmp_path)))
+    sheet = sheets["serve-weak-pauses"]
+    assert "at 800 requests/s, N = 2" in sheet.title
+    assert [len(row) for row in sheet.panels] == [2, 2, 2]
+    clients, lag, collector = sheet.panels
+    for row in sheet.panels:
+        assert len({axes.get_ylim() for axes in row}) == 1
+        assert {axes.get_xlim() for axes in row} == {(0.0, 4.0)}
+    assert [axes.get_title(loc="left").split(",")[0] for axes in clients] == [
+        "3.14t threads",
+        "3.14 processes",
+    ]
+    assert [axes.get_title(loc="left") for axes in lag] == ["lag of 2 loops"] * 2
+    heads = [axes.get_title(loc="left") for axes in collector]
+    assert heads == ["16 collections", "no collections"]
+    assert [len(axes.patches) for axes in collector] == [16, 0]
+    assert "the longest P99" in sheet.description.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_it_is_on_the_page_and_in_the_public_front(tmp_path: Path) -> None:
+    journal = studied(tmp_path, MADE, with_collections)
+    assert drawn(journal, "serve-weak-pauses").title
+    shown = Outline(page(StudyResults.of(journal))).root
+    (part,) = [each for each in shown.all("section") if each.attributes.get("id") == "load"]
+    assert "pauses over time" in part.words
+    assert "no collections" in part.words
+
+
+def test_without_a_collection_there_is_nothing_to_draw(tmp_path: Path) -> None:
+    (about,) = loads(StudyResults.of(studied(tmp_path, MADE))).values()
+    with mpl.rc_context(RC):
+        assert "pauses" not in [plot.name for plot, _ in load_sheets(about)]
+
+
+@pytest.mark.parametrize(
+    ("collections", "expected"),
+    [
+        (0, "no collections: 2 threads on 3.14t"),
+        (9, "fewer than 10 collections in a window: 2 threads on 3.14t"),
+        (10, ""),
+    ],
+)
+def test_too_few_collections_are_labelled(tmp_path: Path, collections: int, expected: str) -> None:
+    made = replace(MADE, configurations=TWO[:1], blocks=1)
+    results = StudyResults.of(studied(tmp_path, made, lambda run: counted(run, collections)))
+    (section,) = results.sections
+    assert collections_text(section, results) == expected
+    assert ("collections" in tables_markdown(results)) == bool(expected)
+
+
+def test_studies_without_garbage_have_no_such_label(tmp_path: Path) -> None:
+    made = replace(MADE, parameters={}, blocks=1)
+    results = StudyResults.of(studied(tmp_path, made, lambda run: counted(run, 0)))
+    assert [collections_text(each, results) for each in results.sections] == [""]
+
+
+def test_an_arm_without_a_collector_is_not_labelled(tmp_path: Path) -> None:
+    made = replace(MADE, configurations=(("3.14t+nogc", "threads"),), blocks=1)
+    results = StudyResults.of(studied(tmp_path, made, lambda run: counted(run, 0)))
+    assert [collections_text(each, results) for each in results.sections] == [""]
