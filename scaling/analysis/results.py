@@ -6,6 +6,7 @@ is computed on first access and kept, so nothing is computed twice and no two ou
 
 from collections.abc import Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Self
 
 import pandas as pd
@@ -17,6 +18,7 @@ from scaling.analysis.curves.sections import RunIssue, Section, run_issues, sect
 from scaling.analysis.curves.sweeps import Sweep, sweeps
 from scaling.analysis.served.at_rate import LatencyRatio, latency_ratios
 from scaling.analysis.served.capacity import Capacities, capacities
+from scaling.analysis.served.course import Course, courses
 from scaling.analysis.statistics.drift import Drift, drift
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.statistics.verdict import RatioVerdict
@@ -30,8 +32,8 @@ class StudyResults:
     """One study's runs (a frame of `scaling.load`), its first line, and what follows from them.
 
     `ceilings` are the most that the study's services could deliver, `notes` say what was skipped
-    when the journal was read. A frame of several studies has
-    sections, sweeps and run issues; every other property raises `UsageError` for it.
+    when the journal was read; without its `path` there are no `courses`. A frame of several studies
+    has sections, sweeps and run issues; every other property raises `UsageError` for it.
     """
 
     def __init__(
@@ -40,16 +42,18 @@ class StudyResults:
         study: StudyLine,
         ceilings: Sequence[CeilingLine] = (),
         notes: Sequence[str] = (),
+        path: Path | None = None,
     ) -> None:
         self.frame = frame
         self.study = study
         self.ceilings = ceilings
         self.notes = notes
+        self.path = path
 
     @classmethod
     def of(cls, journal: Journal) -> Self:
         """The results of a journal that was read."""
-        return cls(journal.frame, journal.study, journal.ceilings, journal.notes)
+        return cls(journal.frame, journal.study, journal.ceilings, journal.notes, journal.path)
 
     @cached_property
     def sections(self) -> list[Section]:
@@ -102,6 +106,11 @@ class StudyResults:
     def latency_ratios(self) -> list[LatencyRatio]:
         """P99 of threads over that of processes at each rate of an open loop."""
         return latency_ratios(self.frame, self.floor, primary=not self.objectives)
+
+    @cached_property
+    def courses(self) -> dict[tuple[Key, int], Course]:
+        """The run with the longest P99 of each cell in an open loop, over time, by key and N."""
+        return courses(self.frame, self.path) if self.path is not None else {}
 
     @cached_property
     def outcomes(self) -> list[ControlOutcome]:

@@ -7,6 +7,7 @@ scaling.latency("results/latency", {"workload": "serve", "arm": "3.14t", "worker
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -69,14 +70,22 @@ def timed_runs(journal: Journal, runs: pd.DataFrame) -> Iterator[TimedRun]:
 
     Runs whose operations were not timed are left out. Some are as many as lines of the journal.
     """
-    valid = runs[runs["valid"] & ~runs["twin"] & (runs["latencies"] > 0)]
+    for line in counting_lines(journal.path, runs[runs["latencies"] > 0]):
+        unfinished = line.load.unfinished if line.load is not None else Latency()
+        yield TimedRun(line.cell, line.block, histograms_of(line), unfinished)
+
+
+def counting_lines(path: Path, runs: pd.DataFrame) -> Iterator[RunLine]:
+    """Those of the runs (rows of a journal's frame) that count, as the journal at `path` has them:
+    valid, the last attempt, no A/A duplicate.
+    """
+    valid = runs[runs["valid"] & ~runs["twin"]]
     counting = dict(zip(_keys(valid), valid["attempt"].tolist(), strict=True))  # the last of each
-    for line in read_lines(journal.path, lambda _: None):
+    for line in read_lines(path, lambda _: None):
         if not isinstance(line, RunLine) or line.cell.twin:
             continue
         if counting.get(_key(line)) == line.attempt:
-            unfinished = line.load.unfinished if line.load is not None else Latency()
-            yield TimedRun(line.cell, line.block, histograms_of(line), unfinished)
+            yield line
 
 
 def _distribution(run: TimedRun) -> pd.DataFrame:

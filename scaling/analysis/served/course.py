@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.arrays import Flags, Floats
+from scaling.analysis.arrays import Flags, Floats, Integers
 from scaling.analysis.lookup.latencies import counting_lines
 from scaling.analysis.served.open_loop import open_loop_runs
 from scaling.analysis.table.groups import CELL, Key
@@ -115,7 +115,7 @@ def _lags(record: Record, opened: int) -> Iterator[Lag]:
     for worker in record.workers:
         due = np.array(worker.ticks.instant_ns, np.int64)
         late = np.array(worker.ticks.time_ns, np.int64) - due
-        yield Lag((due - opened) * S_PER_NS, np.maximum(late, 0) * S_PER_NS)
+        yield Lag(_in_s(due - opened), _in_s(np.maximum(late, 0)))
 
 
 def _collections(record: Record, opened: int, closed: int) -> list[Collections] | None:
@@ -129,11 +129,12 @@ def _inside(spans: Spans, opened: int, closed: int) -> Collections:
     start, pause = np.array(spans.start_ns, np.int64), np.array(spans.pause_ns, np.int64)
     inside = (start >= opened) & (start < closed)
     return Collections(
-        (start[inside] - opened) * S_PER_NS,
-        pause[inside] * S_PER_NS,
+        _in_s(start[inside] - opened),
+        _in_s(pause[inside]),
         np.array(spans.generation, np.int64)[inside] >= FULL,
     )
 
 
-def _in_s(ns: list[int | None]) -> Floats:
-    return np.array([np.nan if each is None else each * S_PER_NS for each in ns], np.float64)
+def _in_s(ns: Integers | list[int | None]) -> Floats:
+    """None becomes NaN."""
+    return np.array(ns, np.float64) * S_PER_NS

@@ -30,7 +30,8 @@ from scaling.report.tables.rated import AtRate, Line
 
 ROWS = 3
 LEAST_MS = 1.0  # that a row shows, so that microseconds do not look like pauses
-LONGEST, MEDIAN = {"lw": 1.3}, {"lw": 0.9, "alpha": 0.6}
+LONGEST: dict[str, Any] = {"lw": 1.3}
+MEDIAN: dict[str, Any] = {"lw": 0.9, "alpha": 0.6}
 NOTE = (
     "one run of each configuration, that with the longest P99, so no interval; latency of the "
     "answers in each part of the window; lag: how late each tick of a worker ran"
@@ -145,11 +146,8 @@ def _head(axes: Axes, text: str) -> None:
 
 
 def _key(shown: Sequence[Shown]) -> list[Line2D]:
-    styles: list[tuple[str, dict[str, Any]]] = [
-        ("longest request", LONGEST),
-        ("median request", MEDIAN),
-    ]
-    key = [Line2D([], [], color=QUIET, label=label, **style) for label, style in styles]
+    styles = {"longest request": LONGEST, "median request": MEDIAN}
+    key = [Line2D([], [], color=QUIET, label=label, **style) for label, style in styles.items()]
     if any((~each.is_full).any() for _, _, course in shown for each in course.collections or ()):
         key.append(Line2D([], [], color=FAINT, lw=4, label="young collection"))
     return key

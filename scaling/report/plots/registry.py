@@ -9,11 +9,12 @@ from scaling.report.plots import (
     latency,
     latency_by_workers,
     memory,
+    pauses,
     percentiles,
     throughput,
     trade,
 )
 
 PLOTS = (throughput.PLOT, efficiency.PLOT, memory.PLOT, ladder.PLOT, trade.PLOT)
-LOAD_PLOTS = (latency.PLOT, percentiles.PLOT, latency_by_workers.PLOT)
+LOAD_PLOTS = (latency.PLOT, percentiles.PLOT, latency_by_workers.PLOT, pauses.PLOT)
 BY_NAME = {plot.name: plot for plot in PLOTS}

@@ -4,6 +4,7 @@ from scaling.analysis.comparison.build_differences import build_differences
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.results import StudyResults
 from scaling.journal.record import StudyLine
+from scaling.report.tables.few_collections import collections_text
 from scaling.report.tables.findings import findings_table
 from scaling.report.tables.grid import Chapter, Grid
 from scaling.report.tables.margins import margins
@@ -25,10 +26,7 @@ def chapters(results: StudyResults, *, alone: bool = True) -> list[Chapter]:
     """
     study = results.study
     found = [_chapter(each, study) for each in free_running(results) if each.compares]
-    found += [
-        Chapter(f"{each.title} · under load", [], load_grids(each, results))
-        for each in rated(results)
-    ]
+    found += [_under_load(each, results) for each in rated(results)]
     shown = [chapter for chapter in found if chapter.grids]
     warnings = warnings_of(results) if alone else doubts(study)
     if not shown or not warnings:
@@ -80,3 +78,9 @@ def states(compared: Compared) -> list[str]:
 def _chapter(compared: Compared, study: StudyLine) -> Chapter:
     grids = [grid for question in QUESTIONS for grid in question.grids(compared, study)]
     return Chapter(compared.runs.title, [], [*answers(compared), *grids] if grids else [])
+
+
+def _under_load(each: Rated, results: StudyResults) -> Chapter:
+    text = collections_text(each.section, results)
+    words = [f"{text[0].upper()}{text[1:]}."] if text else []
+    return Chapter(f"{each.title} · under load", words, load_grids(each, results))
