@@ -184,7 +184,8 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Option(
             kinds.one_of(PRESETS, "preset"),
-            f"Number of blocks and length of the window: {_PRESETS}.",
+            f"Number of blocks and length of the window, unless the study says what the preset "
+            f"means: {_PRESETS}.",
             flag="--preset",
             group=EFFORT,
         ),
