@@ -16,9 +16,10 @@ from scaling.analysis.comparison.paired import Paired, pair
 from scaling.analysis.controls import ControlOutcome, Soundness, outcomes, soundness_of
 from scaling.analysis.curves.sections import RunIssue, Section, run_issues, sections
 from scaling.analysis.curves.sweeps import Sweep, sweeps
-from scaling.analysis.served.at_rate import LatencyRatio, latency_ratios
+from scaling.analysis.served.at_rate import P99, LatencyRatio, latency_ratios
 from scaling.analysis.served.capacity import Capacities, capacities
 from scaling.analysis.served.course import Course, courses
+from scaling.analysis.served.ship import AppAnswer, app_answer
 from scaling.analysis.statistics.drift import Drift, drift
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.statistics.verdict import RatioVerdict
@@ -111,6 +112,19 @@ class StudyResults:
     def courses(self) -> dict[tuple[Key, int], Course]:
         """The run with the longest P99 of each cell in an open loop, over time, by key and N."""
         return courses(self.frame, self.path) if self.path is not None else {}
+
+    @cached_property
+    def application(self) -> AppAnswer | None:
+        """What a study of `scaling app` says of the application; None for any other study."""
+        if "application" not in self.study.study:
+            return None
+
+        def latencies(column: str) -> list[LatencyRatio]:
+            if column == P99:
+                return self.latency_ratios
+            return latency_ratios(self.frame, self.floor, primary=False, column=column)
+
+        return app_answer(self.judged, latencies, self.capacities, self.frame)
 
     @cached_property
     def outcomes(self) -> list[ControlOutcome]:

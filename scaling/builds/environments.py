@@ -60,20 +60,22 @@ def ensure(
     *,
     group: str = "child",
     extra: Sequence[str] = (),
+    files: Sequence[str] = (),
     say: Say,
     uv: Uv = uv_tool.run,
 ) -> ChildEnvironment:
     """The environment of `interpreter` with the pins of `group`, made if it is not there yet.
 
-    `extra` are a user's own requirements, installed after the pinned ones and without hashes.
+    `extra` are a user's own requirements and `files` of them, installed after the pinned ones and
+    without hashes. What has no wheel is named, and built from its source.
 
     Raises:
         NoWheelError: a package has no wheel for this interpreter (groups outside `OF_CHILDREN`).
-        UsageError: `extra` cannot be installed.
+        UsageError: a user's own requirements cannot be installed.
         ScalingError: the packages cannot be downloaded.
     """
     pins = pins_file(group)
-    key = _key(interpreter, pins, extra)
+    key = _key(interpreter, pins, extra, files)
     destination = cache.folder() / "environments" / f"{interpreter.build}-{group}-{key}"
 
     def fill(temporary: Path) -> Path:
@@ -87,8 +89,8 @@ def ensure(
         for reason in left_out.values():
             say(f"  left out: {reason}")
         left_out |= _too_new_for(interpreter, pins.read_text(encoding="utf-8"))
-        if extra:
-            _must(uv([*install, "--", *extra]), " ".join(extra), UsageError)
+        if extra or files:
+            _install_own(uv, install, extra, files, interpreter.build, say)
         listed = _must(uv(["pip", "list", "--python", str(python), "--format=json"]), "the list")
         packages = {entry["name"]: entry["version"] for entry in json.loads(listed)}
         document = {"packages": packages, "left_out": left_out}
@@ -101,6 +103,11 @@ def ensure(
     cache.make_whole(destination, fill, say=say, whole=whole)
     document = json.loads((destination / "environment.json").read_text(encoding="utf-8"))
     return ChildEnvironment(_python(destination), key, document["packages"], document["left_out"])
+
+
+def existing(python: Path) -> ChildEnvironment:
+    """An environment of the user's own, as it is."""
+    return ChildEnvironment(python, str(python), {}, {})
 
 
 def ensure_any(
@@ -166,6 +173,34 @@ def _install_pins(
     return left_out
 
 
+def _install_own(
+    uv: Uv,
+    install: Sequence[str],
+    extra: Sequence[str],
+    files: Sequence[str],
+    build: str,
+    say: Say,
+) -> None:
+    """Install a user's own requirements; a package without a wheel is named before it is built."""
+    wanted = [*(word for file in files for word in ("-r", file)), "--", *extra]
+    answer = uv([*install, "--no-build", *wanted])
+    if answer.returncode == 0:
+        return
+    missing = _without_wheel(answer)
+    if missing:
+        say(f"  {missing} has no wheel for CPython {build}: it is built from its source")
+    built = uv([*install, *wanted])
+    if built.returncode == 0:
+        return
+    names = " ".join([*files, *extra])
+    if missing is None:
+        _must(built, names, UsageError)
+    raise UsageError(
+        f"{names}: {missing} has no wheel for CPython {build} and cannot be built here. "
+        f"Ask for a version that has one, or leave it out; {_reason(built)}"
+    )
+
+
 def _requirements(text: str) -> Iterator[tuple[str, str]]:
     """Name and whole text, hashes and marker included, of each requirement in a pins file."""
     for block in re.split(r"^(?=[A-Za-z0-9])", text, flags=re.MULTILINE):
@@ -208,18 +243,26 @@ def _must(
     """The output of a uv command, or `error` with uv's own reason, no address in it."""
     if answer.returncode == 0:
         return answer.stdout
+    raise error(f"{what} cannot be installed: {_reason(answer)}")
+
+
+def _reason(answer: subprocess.CompletedProcess[str]) -> str:
+    """Why a uv command failed, in its own words, with no address in it."""
     lines = [line.strip() for line in answer.stderr.splitlines() if "Using Python" not in line]
     reason = re.sub(r"`?\w+://[^\s`)]+`?", "(address)", " ".join(filter(None, lines)))
-    raise error(f"{what} cannot be installed: {reason or 'uv gives no reason'}")
+    return reason or "uv gives no reason"
 
 
-def _key(interpreter: Interpreter, pins: Path, extra: Sequence[str]) -> str:
+def _key(
+    interpreter: Interpreter, pins: Path, extra: Sequence[str], files: Sequence[str] = ()
+) -> str:
     # Where it was found does not matter: one binary has one environment.
     identity = asdict(replace(interpreter, origin=""))
     made_from = [
         {name: str(value) for name, value in identity.items()},
         pins.read_text(encoding="utf-8"),
         [_stamped(requirement) for requirement in extra],
+        *([[Path(file).read_text(encoding="utf-8") for file in files]] if files else []),
     ]
     return hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:16]
 

@@ -17,6 +17,7 @@ COMMANDS = (
     "study",
     "plan",
     "run",
+    "app",
     "show",
     "report",
     "plot",

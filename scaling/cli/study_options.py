@@ -6,7 +6,7 @@ typer one option for each flag.
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -47,11 +47,16 @@ class Asked:
         """
         from scaling.run.prepare import ChildNeeds
 
-        paths = [str(_folder(path)) for path in self.path]
+        paths = [str(folder(path)) for path in self.path]
         return ChildNeeds(paths=paths, requirements=self.requirements, pgo=self.pgo)
 
 
-def _folder(path: Path) -> Path:
+def folder(path: Path) -> Path:
+    """A folder that a child imports from, in full.
+
+    Raises:
+        UsageError: it is not there.
+    """
     if not path.is_dir():
         raise UsageError(f"--path {path}: there is no such folder")
     return path.resolve()
@@ -116,14 +121,36 @@ def asked_from(given: Mapping[str, Any]) -> Asked:
 
 def takes_asked(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command these options in place of its first parameter, before its own."""
+    return _with_options(command, list(_parameters()), asked_from)
+
+
+def takes_flags(*keys: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command some of the options of a study, by key, in place of its first parameter.
+
+    It gets a dict of what was given, as `scaling.study.options.Options` takes it.
+    """
+    shared = [_declared(OPTIONS[key], OPTIONS[key].flag) for key in keys]
+    return lambda command: _with_options(command, shared, dict, after=True)
+
+
+def _with_options(
+    command: Callable[..., None],
+    shared: Sequence[inspect.Parameter],
+    read: Callable[[dict[str, Any]], object],
+    *,
+    after: bool = False,
+) -> Callable[..., None]:
+    """The command with the shared options before (or after) its own; its first parameter has what
+    `read` makes of their values.
+    """
     _, *own = inspect.signature(command, eval_str=True).parameters.values()
-    shared = list(_parameters())
 
     @functools.wraps(command)
     def called(**given: Any) -> None:
-        command(asked_from({each.name: given.pop(each.name) for each in shared}), **given)
+        command(read({each.name: given.pop(each.name) for each in shared}), **given)
 
     keyword_only = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own]
-    signature = inspect.Signature([*shared, *keyword_only])
+    every = [*keyword_only, *shared] if after else [*shared, *keyword_only]
+    signature = inspect.Signature(every)
     called.__signature__ = signature  # type: ignore[attr-defined]  # what `inspect` looks for first
     return called

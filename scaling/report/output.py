@@ -12,21 +12,38 @@ from scaling.base.errors import ScalingError
 from scaling.report.files import TABLES, write_derived
 
 
-def finish(folder: Path, console: Console) -> None:
+def finish(
+    folder: Path,
+    console: Console,
+    *,
+    memory_bytes: float | None = None,
+    json_to: Console | None = None,
+) -> None:
     """End a run: write tables, plots and page beside the journal in `folder`, print the answer.
+
+    That of an application says how many workers fit into `memory_bytes`, and is printed as JSON
+    with `json_to`.
 
     Raises:
         UsageError: there is no journal that could be read.
         ScalingError: something cannot be written, or no run of the study is valid.
     """
+    from scaling.report.export.application import application_json
     from scaling.report.page.write import FILE_NAME, write_page
     from scaling.report.terminal.answer import print_answer
+    from scaling.report.terminal.app_answer import print_app_answer
 
     journal = read(folder, console)
     results = StudyResults.of(journal)
     write_derived(results, folder)
-    write_page(results, folder / FILE_NAME)
-    print_answer(results, folder, folder / FILE_NAME, console)
+    page = folder / FILE_NAME
+    write_page(results, page)
+    if "application" not in results.study.study:
+        print_answer(results, folder, page, console)
+    elif json_to is None:
+        print_app_answer(results, folder, page, console, memory_bytes)
+    else:
+        say(json_to, application_json(results))
     if not journal.frame["valid"].any():
         raise ScalingError(
             f"none of the {formats.plural(len(journal.frame), 'run')} is valid, so there is no "

@@ -68,13 +68,15 @@ class _Summary(msgspec.Struct, frozen=True):
 class GeneratorProgram:
     """How generators are started: the interpreter, its environment, how many processes.
 
-    With a `topology` they get CPUs that no worker has, where there are enough.
+    With a `topology` they get CPUs that no worker has, where there are enough. `requests` are sent
+    instead of those that the workload names.
     """
 
     python: str
     environment: Mapping[str, str]
     processes: int = 1
     topology: Topology | None = None
+    requests: Sequence[Mapping[str, Any]] = ()
 
 
 class Client(Protocol):
@@ -161,7 +163,7 @@ class Generator:
         Raises:
             LoadError: it ended, or a server was not reached.
         """
-        self._tell({"urls": list(urls), "requests": list(requests)})
+        self._tell({"urls": list(urls), "requests": list(self._program.requests or requests)})
         self._line(CONNECT_S)
         self._cpus_found = cpus_of(each.pid for each in self._tree())
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -51,7 +52,7 @@ class Prepared:
     """A study that can be run: its plan, and the arms it is run on.
 
     `pins` is the digest of the children's packages, `workers_source` that of the workloads' code,
-    a user's own included.
+    a user's own included. `requests` are a user's own, sent to what is served.
     """
 
     plan: Plan
@@ -59,6 +60,7 @@ class Prepared:
     topology: Topology
     pins: str
     workers_source: str
+    requests: Sequence[Mapping[str, Any]] = ()
 
 
 def running_build() -> str:
@@ -165,6 +167,7 @@ def generators_of(ready: Prepared, processes: int) -> GeneratorProgram:
         environment=environment,
         processes=processes,
         topology=ready.topology,
+        requests=ready.requests,
     )
 
 

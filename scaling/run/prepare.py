@@ -3,7 +3,8 @@
 import subprocess
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import msgspec
 
@@ -23,12 +24,19 @@ DESCRIBE_LIMIT_S = 120.0
 
 @dataclass(frozen=True)
 class ChildNeeds:
-    """What the children need: a group of pins, and a user's folders and requirements."""
+    """What the children need: a group of pins, and a user's folders and requirements.
+
+    `requirement_files` have one requirement a line. `variables` are added to the children's
+    environment. `pythons` are environments that exist, by build: nothing is installed into these.
+    """
 
     group: str = "child"
     paths: Sequence[str] = ()
     requirements: Sequence[str] = ()
+    requirement_files: Sequence[str] = ()
     pgo: bool = False
+    pythons: Mapping[str, Path] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 def prepare(
@@ -51,17 +59,25 @@ def prepare(
     pythons = [arm for arm in arms if arm.name not in RUNTIMES]
     if not pythons:
         raise UsageError(f"{', '.join(names)}: add a CPython arm as the baseline (--arm 3.14,…)")
-    found = interpreters.ensure([arm.build.name for arm in pythons], pgo=wanted.pgo, say=say)
-    made = {
-        build: environments.ensure(
-            interpreter, group=wanted.group, extra=tuple(wanted.requirements), say=say
+    given = wanted.pythons
+    missing = [arm.build.name for arm in pythons if arm.build.name not in given]
+    found = {build: interpreters.inspect(python, origin="yours") for build, python in given.items()}
+    made = {build: environments.existing(python) for build, python in given.items()}
+    if missing:
+        found |= interpreters.ensure(missing, pgo=wanted.pgo, say=say)
+    for build in dict.fromkeys(missing):
+        made[build] = environments.ensure(
+            found[build],
+            group=wanted.group,
+            extra=tuple(wanted.requirements),
+            files=tuple(wanted.requirement_files),
+            say=say,
         )
-        for build, interpreter in found.items()
-    }
 
     def ready(arm: Arm) -> PreparedArm:
         interpreter, environment = found[arm.build.name], made[arm.build.name]
-        variables = child_environment(arm, [workers_path, *wanted.paths])
+        path = [workers_path, *wanted.paths]
+        variables = {**child_environment(arm, path), **wanted.variables}
         python = str(environment.python)
         return PreparedArm(
             arm=arm,

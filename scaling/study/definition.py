@@ -11,6 +11,7 @@ import msgspec
 
 from scaling.base.vocabulary import MODELS, PRIMARY_QUESTIONS, QUESTIONS, SIZINGS
 from scaling.study import kinds
+from scaling.study.application_note import ApplicationNote
 from scaling.study.kinds import Kind
 from scaling.study.parameters import Override
 from scaling.study.presets import PRESETS
@@ -72,7 +73,8 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     `window_s` come from the default preset.
 
     `source` names the study file, for messages, and `overrides` are from `--set`; both are gone
-    once the study is settled.
+    once the study is settled. `application` is set in a study of `scaling app`
+    (`scaling.study.application`): what decides about its runs besides the parameters.
     """
 
     name: Annotated[
@@ -248,6 +250,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = 1
     workloads: tuple[WorkloadEntry, ...]
+    application: ApplicationNote | None = None
     source: str = ""
     overrides: tuple[Override, ...] = ()
 
@@ -256,8 +259,9 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
         """The study as the journal keeps it: plain values, without what is gone once settled."""
         document: dict[str, Any] = msgspec.to_builtins(self)
         del document["source"], document["overrides"]
-        if self.primary is None:  # journals from before there was the option are the same study
-            del document["primary"]
+        for later in ("primary", "application"):  # journals from before are the same study
+            if document[later] is None:
+                del document[later]
         return document
 
 

@@ -222,3 +222,39 @@ def test_one_whose_interpreter_was_removed_is_made_again() -> None:
 def test_a_group_without_pins_is_refused() -> None:
     with pytest.raises(UsageError, match=r"no pins for 'chidl'\. There are: child, study\."):
         made(uv(), group="chidl")
+
+
+NO_WHEEL = answer(
+    stderr="error: psycopg2==2.9 has no wheels with a matching Python ABI tag", code=1
+)
+NO_COMPILER = answer(stderr="error: pg_config executable not found", code=1)
+
+
+def own(pretended: Uv, said: list[str]) -> ChildEnvironment:
+    return ensure(
+        interpreter("3.14t"), group="child", extra=["psycopg2"], say=said.append, uv=pretended
+    )
+
+
+def test_a_requirement_without_a_wheel_is_named_and_built() -> None:
+    said: list[str] = []
+    own(uv(("--no-build -- psycopg2", NO_WHEEL)), said)
+    assert any("psycopg2 has no wheel for CPython 3.14t" in line for line in said)
+
+
+def test_a_requirement_that_cannot_be_built_says_what_to_do() -> None:
+    pretended = uv(("--no-build -- psycopg2", NO_WHEEL), (" -- psycopg2", NO_COMPILER))
+    with pytest.raises(UsageError, match=r"cannot be built here.*leave it out.*pg_config"):
+        own(pretended, [])
+
+
+def test_a_changed_file_of_requirements_gives_another_environment(tmp_path: Path) -> None:
+    file = tmp_path / "requirements.txt"
+    keys = set()
+    for text in ("flask\n", "flask\nredis\n"):
+        file.write_text(text)
+        pretended = uv()
+        found = ensure(interpreter("3.14"), files=[str(file)], say=say_nothing, uv=pretended)
+        keys.add(found.key)
+        assert any(f"-r {file} --" in command for command in pretended.commands)
+    assert len(keys) == 2

@@ -1,4 +1,7 @@
-"""Which cells of a study are to be checked."""
+"""Which cells of a study are to be checked.
+
+Those of an open loop never are: their throughput is that of the schedule.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -53,7 +56,7 @@ def every(sections: Iterable[Section]) -> list[CheckedCell]:
 
 def chosen(sections: Iterable[Section], wanted: Filter) -> list[CheckedCell]:
     """The cells that pass a filter, maybe none; controls only if they are named."""
-    curves = [(section, curve) for section in sections for curve in section.curves]
+    curves = [(section, curve) for section in _free(sections) for curve in section.curves]
     return [
         CheckedCell(section, curve, point)
         for section, curve in curves
@@ -68,7 +71,11 @@ def cells(sections: Sequence[Section], wanted: Filter) -> list[CheckedCell]:
     Raises:
         UsageError: a name or an N that no cell has, or nothing is left.
     """
-    curves = [curve for section in sections for curve in section.curves]
+    curves = [curve for section in _free(sections) for curve in section.curves]
+    if not curves:
+        raise UsageError(
+            "gate: this study has nothing but open loops, whose throughput is that of the schedule"
+        )
     for field, names in wanted.names.items():
         known = list(dict.fromkeys(str(getattr(curve.key, field)) for curve in curves))
         for name in names:
@@ -90,6 +97,11 @@ def cells(sections: Sequence[Section], wanted: Filter) -> list[CheckedCell]:
             "gate: no curve has an N above 1 with a core for each worker; choose an N with --at"
         )
     return found
+
+
+def _free(sections: Iterable[Section]) -> list[Section]:
+    """Those whose throughput is not set by a schedule."""
+    return [section for section in sections if section.rate_per_s is None]
 
 
 def _passes(curve: Curve, wanted: Filter) -> bool:

@@ -62,12 +62,15 @@ def middle(rates_per_s: Sequence[float]) -> float:
 
 
 def latency_ratios(
-    frame: pd.DataFrame, floor: NoiseFloor, *, primary: bool = True
+    frame: pd.DataFrame, floor: NoiseFloor, *, primary: bool = True, column: str = P99
 ) -> list[LatencyRatio]:
-    """Every ratio of a study; `primary` is whether it has primary hypotheses among them."""
+    """Every ratio of a study; `primary` is whether it has primary hypotheses among them.
+
+    `column` is that of another percentile, for runs with too few requests for P99.
+    """
     runs = open_loop_runs(frame)
     groups = runs.groupby("subject", sort=False) if len(runs) else ()
-    pairs = [pair for _, own in groups for pair in _of_subject(own)]
+    pairs = [pair for _, own in groups for pair in _of_subject(own, column)]
     verdicts = judge(
         [
             hypothesis(
@@ -86,28 +89,28 @@ def latency_ratios(
     ]
 
 
-def _of_subject(runs: pd.DataFrame) -> Iterator[_Pair]:
+def _of_subject(runs: pd.DataFrame, column: str) -> Iterator[_Pair]:
     subject: Subject = runs["subject"].iloc[0]
     rates = sorted(runs["rate"].unique().tolist())
     on_cores = runs.loc[runs["region"] == "cores", "workers"]
     headline = int((on_cores if len(on_cores) else runs["workers"]).max())
     for rate in rates:
-        at = _values(runs[runs["rate"] == rate])
+        at = _values(runs[runs["rate"] == rate], column)
         for of, over in _matches(at):
             primary = rate == middle(rates) and of.model == "threads" and of.workers == headline
             ratios, sides = _ratios(at[of], at[over])
             yield _Pair(subject, rate, of, over, ratios, sides, primary)
 
 
-def _values(runs: pd.DataFrame) -> dict[Configuration, _Values]:
-    """Those that have a P99, each with a place for every block."""
+def _values(runs: pd.DataFrame, column: str) -> dict[Configuration, _Values]:
+    """Those that have the percentile, each with a place for every block."""
     blocks = np.unique(runs["block"].to_numpy())
     found: dict[Configuration, _Values] = {}
     for _, own in runs.groupby("configuration", sort=True):
         values = np.full(len(blocks), np.nan)
         bounds = np.zeros(len(blocks), np.bool_)
         places = np.searchsorted(blocks, own["block"].to_numpy())
-        values[places] = own[P99].to_numpy(np.float64)
+        values[places] = own[column].to_numpy(np.float64)
         bounds[places] = ["saturated" in reasons for reasons in own["reasons"]]
         if np.isfinite(values).any():
             found[own["configuration"].iloc[0]] = _Values(values, bounds)

@@ -89,12 +89,12 @@ class Answer:
         lines += ratio_lines(found, others, width) if found or others else []
         lines += under_load
         lines += [] if len(lines) > 1 else [NO_LATENCY if has_open_loop(results) else NOTHING]
-        trust = _wrapped(results.soundness.text or "Controls hold.", width, 2)
-        trust += _wrapped(_few_cores(results), width, 1)
-        trust += _wrapped(scaled_to(results.study.study), width, 1)
-        trust += _wrapped(spread_text(results), width, 1)
-        trust += _wrapped(_left_out(results), width, 2)
-        trust += _wrapped(_loaded(results), width, min(2, self._most - len(lines) - len(trust)))
+        trust = wrapped(results.soundness.text or "Controls hold.", width, 2)
+        trust += wrapped(few_cores(results), width, 1)
+        trust += wrapped(scaled_to(results.study.study), width, 1)
+        trust += wrapped(spread_text(results), width, 1)
+        trust += wrapped(left_out(results), width, 2)
+        trust += wrapped(_loaded(results), width, min(2, self._most - len(lines) - len(trust)))
         curve = list(_curve(found[0], width)) if found else []
         room = self._most - len(lines) - len(trust)
         if len(curve) >= room:
@@ -103,11 +103,11 @@ class Answer:
         for texts in (_over_each_kind(found), [_memory(found)]):
             most = min(MOST_MEMORY, room - len(curve) - len(memory))
             fitting = (text for text in texts if len(wrap(text, width)) <= most)
-            memory += _wrapped(next(fitting, texts[-1]), width, most)
+            memory += wrapped(next(fitting, texts[-1]), width, most)
         return [*lines, *memory, *trust, *curve]
 
 
-def _wrapped(text: str, width: int, most: int) -> list[str]:
+def wrapped(text: str, width: int, most: int) -> list[str]:
     """The text in at most so many lines."""
     if most < 1:
         return []
@@ -125,13 +125,13 @@ def _loaded(results: StudyResults) -> str:
     return f"Load of {formats.listed(names)}: {', '.join(shared)}."
 
 
-def _few_cores(results: StudyResults) -> str:
+def few_cores(results: StudyResults) -> str:
     """`Shared cores: N workers gain at most ×1.4 at N = 2.`; empty where there are enough."""
     text = bound_text(bounds(results.frame, results.sections))
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
-def _left_out(results: StudyResults) -> str:
+def left_out(results: StudyResults) -> str:
     """`Left out, invalid: 3 of 87 runs, crashed. Disturbed by other load: 5.`; empty for none."""
     reasons = Counter[str]()
     disturbed = 0

@@ -1,0 +1,244 @@
+"""`scaling app`: your own application as N event loops in threads, or as N processes."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from scaling.base.console import new_console, say
+from scaling.base.errors import UsageError
+from scaling.cli import program
+from scaling.cli.program import Texts
+from scaling.cli.study_options import folder, takes_flags
+
+if TYPE_CHECKING:
+    from scaling.builds.interpreters import Interpreter
+
+YOURS, LOAD, SHOWN = "The application", "How it is loaded", "What is shown"
+EFFORT = ("workers", "slo", "preset", "blocks", "window_s", "precision", "max_blocks", "seed")
+
+# Variables of these names are the study's own.
+RESERVED = "SCALING_"
+
+
+def _option(*flags: str, said: str, metavar: str | None = None, group: str = YOURS) -> Any:
+    return typer.Option(*flags, help=said, metavar=metavar, rich_help_panel=group)
+
+
+@program.app.command()
+@takes_flags(*EFFORT)
+def app(
+    flags: dict[str, Any],
+    application: Annotated[
+        str, typer.Argument(metavar="MODULE:NAME", help="The application: shop.main:app.")
+    ],
+    factory: Annotated[
+        bool,
+        _option("--factory", said="NAME is a function that makes the application, for each loop."),
+    ] = False,
+    path: Annotated[
+        Path, _option("--path", metavar="DIR", said="Folder that the application is imported from.")
+    ] = Path(),
+    with_: Annotated[
+        Texts, _option("--with", metavar="REQUIREMENT", said="What it needs, as for pip.")
+    ] = None,
+    with_requirements: Annotated[
+        list[Path] | None,
+        _option("--with-requirements", metavar="FILE", said="A file of what it needs."),
+    ] = None,
+    python_gil: Annotated[
+        Path | None,
+        _option("--python-gil", metavar="PYTHON", said="Python of an environment with the GIL."),
+    ] = None,
+    python_ft: Annotated[
+        Path | None,
+        _option("--python-ft", metavar="PYTHON", said="Python of a free-threaded environment."),
+    ] = None,
+    env: Annotated[
+        Texts, _option("--env", metavar="NAME=VALUE", said="A variable that it reads.")
+    ] = None,
+    interface: Annotated[
+        str, _option("--interface", metavar="NAME", said="auto, asgi, aiohttp or wsgi.")
+    ] = "auto",
+    lifespan: Annotated[
+        str, _option("--lifespan", metavar="on|off", said="Whether ASGI lifespans are run.")
+    ] = "auto",
+    health: Annotated[
+        str, _option("--health", metavar="/PATH", said="A path that answers once it is ready.")
+    ] = "",
+    budget: Annotated[
+        Texts,
+        _option(
+            "--budget",
+            metavar="NAME=N",
+            said="A limit to divide among workers: db=20 (SCALING_BUDGET_DB).",
+        ),
+    ] = None,
+    requests: Annotated[
+        Path | None,
+        _option("--requests", metavar="FILE", said="Requests, one JSON object a line.", group=LOAD),
+    ] = None,
+    rate: Annotated[
+        Texts,
+        _option(
+            "--rate",
+            metavar="N,…",
+            said="Rates besides the peak: requests/s, 50% of the peak (the default), or grid.",
+            group=LOAD,
+        ),
+    ] = None,
+    connections: Annotated[
+        int | None,
+        _option("--connections", metavar="N", said="Connections per worker.", group=LOAD),
+    ] = None,
+    command: Annotated[
+        str,
+        _option(
+            "--command",
+            metavar="TEXT",
+            said="Also measure this command, with {port} and {workers} in it.",
+            group=LOAD,
+        ),
+    ] = "",
+    full: Annotated[
+        bool,
+        _option("--full", said="Add the grid of rates, the ladder and asyncio.", group=LOAD),
+    ] = False,
+    memory: Annotated[
+        str | None,
+        _option(
+            "--memory", metavar="AMOUNT", said="How many workers fit into it: 2GiB.", group=SHOWN
+        ),
+    ] = None,
+    json: Annotated[
+        bool, _option("--json", said="Print the answer as one JSON object.", group=SHOWN)
+    ] = False,
+    output: Annotated[
+        Path | None,
+        _option(
+            "--output",
+            metavar="DIR",
+            said="Folder for journal, tables, plots and page.",
+            group=SHOWN,
+        ),
+    ] = None,
+) -> None:
+    """Measure your own application: threads without the GIL, or processes? About ten minutes."""
+    from scaling.base.amounts import bytes_in
+    from scaling.base.typed import values_in
+    from scaling.report.output import finish
+    from scaling.run.application_trial import try_application
+    from scaling.run.measure import measure, prepared
+    from scaling.run.prepare import ChildNeeds
+    from scaling.run.progress import display
+    from scaling.run.requests_file import read_requests_file
+    from scaling.study.application import AppAsked, application_study
+    from scaling.study.application_note import ApplicationNote
+    from scaling.study.options import Options
+    from scaling.study.plan.view import one_line, reservations
+
+    memory_bytes = bytes_in(memory, "--memory") if memory else None
+    variables = _variables(env or ())
+    sent, sent_note = read_requests_file(requests) if requests else ([], None)
+    pythons = _pythons(python_gil, python_ft)
+    asked = AppAsked(
+        application=application,
+        factory=factory,
+        interface=interface,
+        lifespan=lifespan,
+        health=health,
+        budgets=values_in(budget or (), "--budget"),
+        connections=connections,
+        rates=values_in(rate or (), "--rate"),
+        command=command,
+        full=full,
+        note=ApplicationNote(
+            requests=sent_note,
+            environment=tuple(sorted(variables)),
+            environment_digest=_digest(variables),
+        ),
+    )
+    if pythons:
+        asked = replace(asked, builds=(pythons[0].build, pythons[1].build))
+    study = application_study(asked)
+    wanted = ChildNeeds(
+        paths=[str(folder(path))],
+        requirements=tuple(with_ or ()),
+        requirement_files=tuple(str(_file(each)) for each in with_requirements or ()),
+        pythons=_by_build(pythons, python_gil, python_ft),
+        variables=variables,
+    )
+    options = Options(study=study.values["name"], **flags)
+    errors = new_console(stderr=True)
+    console = errors if json else new_console()
+    with prepared(options, wanted, lambda text: say(errors, text), lambda _: study) as made:
+        ready = replace(made, requests=sent)
+        for line in (one_line(ready.plan), *reservations(ready.plan)):
+            say(console, line)
+        try_application(ready)
+        measured = measure(ready, output, display(console))
+    finish(measured, console, memory_bytes=memory_bytes, json_to=new_console() if json else None)
+
+
+def _variables(texts: Sequence[str]) -> dict[str, str]:
+    """The variables of `--env`, by name."""
+    from scaling.builds.arms import SCRUBBED_PREFIXES
+
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (equals and name.isidentifier()):
+            raise UsageError(f"--env {name}: expected NAME=VALUE")
+        if name.upper().startswith((*SCRUBBED_PREFIXES, RESERVED)):
+            raise UsageError(f"--env {name}: variables of this name decide what is compared")
+        found[name] = value
+    return found
+
+
+def _digest(variables: dict[str, str]) -> str:
+    """Eight digits that change with the values, and do not give them away."""
+    text = "\0".join(f"{name}={value}" for name, value in sorted(variables.items()))
+    return hashlib.sha256(text.encode()).hexdigest()[:8] if variables else ""
+
+
+def _file(path: Path) -> Path:
+    if not path.is_file():
+        raise UsageError(f"--with-requirements {path}: there is no such file")
+    return path.resolve()
+
+
+def _pythons(gil: Path | None, free: Path | None) -> "tuple[Interpreter, Interpreter] | None":
+    """What the given interpreters are; None where none are given."""
+    from scaling.base.errors import ScalingError
+    from scaling.builds.interpreters import inspect
+
+    if gil is None and free is None:
+        return None
+    if gil is None or free is None:
+        raise UsageError("--python-gil and --python-ft: give both, or neither")
+    try:
+        found = inspect(gil), inspect(free)
+    except ScalingError as error:
+        raise UsageError(str(error)) from None
+    if found[0].free_threaded:
+        raise UsageError(f"--python-gil {gil}: this Python is free-threaded ({found[0].build})")
+    if not found[1].free_threaded:
+        raise UsageError(f"--python-ft {free}: this Python has the GIL ({found[1].build})")
+    if found[0].version != found[1].version:
+        raise UsageError(
+            f"--python-gil is {found[0].version} and --python-ft is {found[1].version}: the ratio "
+            f"of two versions is not that of two builds. Give the same version of both"
+        )
+    return found
+
+
+def _by_build(
+    found: "tuple[Interpreter, Interpreter] | None", gil: Path | None, free: Path | None
+) -> dict[str, Path]:
+    if not (found and gil and free):
+        return {}
+    # Not the file behind the link: a link is what makes an environment one.
+    return {found[0].build: gil.absolute(), found[1].build: free.absolute()}

@@ -1,0 +1,100 @@
+"""The answer of `scaling app` as one JSON object: `configurations` and `ship`."""
+
+import json
+import math
+from typing import Any
+
+from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.results import StudyResults
+from scaling.analysis.served.ship import Factors, Figures, Shipped
+from scaling.analysis.statistics.estimate import Estimate
+
+# Keys of a configuration; each has its bounds beside it, as `…_low` and `…_high`.
+MEASURES = {
+    "throughput_per_s": "throughput_per_s",
+    "p50_ms": "p50_ms",
+    "p99_ms": "p99_ms",
+    "cpu_ms_per_request": "cpu_ms_per_request",
+    "memory_mib": "memory_mib",
+    "memory_mib_per_extra_worker": "extra_mib",
+    "throughput_per_s_per_core": "per_core",
+    "throughput_per_s_per_gib": "per_gib",
+    "start_s": "start_s",
+}
+
+
+def application_json(results: StudyResults) -> str:
+    """The object; without a valid run, both of its lists are empty."""
+    found = results.application
+    document: dict[str, Any] = {"study": results.study.name, "configurations": [], "ship": {}}
+    if found is not None:
+        document["workers"] = found.workers
+        document["rate_per_s"] = _number(found.rate_per_s)
+        document["configurations"] = [_configuration(each) for each in found.figures]
+        document["ship"] = {_aim(each): _shipped(each) for each in found.shipped}
+        document["factors"] = {each.measure: _factors(each) for each in found.factors}
+    return json.dumps(document, indent=2)
+
+
+def _aim(each: Shipped) -> str:
+    return each.measure if each.aim == "capacity" else each.aim
+
+
+def _configuration(each: Figures) -> dict[str, Any]:
+    arm, model, workers, _ = each.configuration
+    return {
+        "arm": arm,
+        "model": model,
+        "server": each.server,
+        "loop": each.loop,
+        "workers": workers,
+        **{
+            key: value
+            for name, attribute in MEASURES.items()
+            for key, value in _with_bounds(name, getattr(each, attribute)).items()
+        },
+        "errors": each.errors,
+    }
+
+
+def _shipped(each: Shipped) -> dict[str, Any]:
+    chosen = each.configuration
+    return {
+        "configuration": _named(chosen) if chosen else None,
+        "measure": each.measure,
+        "of": _named(each.of),
+        "over": _named(each.over),
+        "ratio": _number(each.ratio.point),
+        "interval": [_number(each.ratio.low), _number(each.ratio.high)],
+        "blocks": each.ratio.n,
+        "verdict": each.ratio.verdict.word,
+        "why": each.ratio.verdict.why,
+    }
+
+
+def _factors(each: Factors) -> dict[str, Any]:
+    return {
+        key: value
+        for name in ("whole", "build", "sharing")
+        for key, value in _with_bounds(name, getattr(each, name)).items()
+    }
+
+
+def _named(configuration: Configuration) -> dict[str, Any]:
+    return {
+        "arm": configuration.arm,
+        "model": configuration.model,
+        "workers": configuration.workers,
+    }
+
+
+def _with_bounds(name: str, value: Estimate) -> dict[str, float | None]:
+    return {
+        name: _number(value.point),
+        f"{name}_low": _number(value.low),
+        f"{name}_high": _number(value.high),
+    }
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

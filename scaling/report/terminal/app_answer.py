@@ -1,0 +1,191 @@
+"""The answer of `scaling app`, in at most 24 lines of 80 columns: what to ship, and why."""
+
+import math
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.results import StudyResults
+from scaling.analysis.served.ship import AppAnswer, Factors, Figures, Shipped
+from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.statistics.verdict import RatioVerdict
+from scaling.base import formats
+from scaling.base.console import say
+from scaling.base.vocabulary import WORKERS
+from scaling.report.tables.findings import bounds_heading, times
+from scaling.report.tables.margins import spread_text
+from scaling.report.terminal.answer import LINES, WIDTH, few_cores, left_out, wrapped
+from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
+
+NOTHING = "No answer: threads and processes are compared, and no run of one of them is valid."
+FACTOR_OF = {"throughput": "throughput", "cpu_s_per_op": "CPU per request"}
+GIB = 2.0**30
+
+
+def print_app_answer(
+    results: StudyResults, folder: Path, page: Path, console: Console, memory_bytes: float | None
+) -> None:
+    """Print the answer; `memory_bytes` is what workers are to fit into, else all of the machine's.
+
+    Paths and commands are there to be copied: they are printed whole, however long.
+    """
+    where = {
+        "page": str(page),
+        "tables": f"scaling show {shlex.quote(str(folder))}",
+        "next": _next(results, folder),
+    }
+    console.print(AppLines(results, memory_bytes, LINES - len(where)))
+    for name, text in where.items():
+        say(console, f"{name + ':':<8}{text}")
+
+
+def _next(results: StudyResults, folder: Path) -> str:
+    if int(results.frame["block"].nunique()) < FEWEST_FOR_INTERVAL:
+        needed = f"a verdict needs {FEWEST_FOR_INTERVAL} blocks"
+        return f"the same with --preset {DEFAULT_PRESET} ({needed})"
+    return f"scaling gate {shlex.quote(str(folder))} --min-efficiency 0.8 (in CI)"
+
+
+class AppLines:
+    """The lines of the answer, printed by rich in at most so many `lines`."""
+
+    def __init__(
+        self, results: StudyResults, memory_bytes: float | None = None, lines: int = LINES
+    ) -> None:
+        self._results = results
+        self._memory_bytes = memory_bytes or results.study.machine.memory_bytes
+        self._most = lines
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """What to ship, the two factors, the figures of each configuration, the noise."""
+        del console
+        width = min(WIDTH, options.max_width)
+        for line in self._lines(width)[: self._most]:
+            yield Text(line, no_wrap=True, overflow="ellipsis")
+
+    def _lines(self, width: int) -> list[str]:
+        results, found = self._results, self._results.application
+        title = f"THE ANSWER of {results.study.name}"
+        if found is None:
+            return [title, NOTHING, *wrapped(left_out(results), width, 2)]
+        lines = [f"{title}, N = {found.workers}", *ship_lines(found, width)]
+        for factors in found.factors:
+            lines += wrapped(factors_text(factors), width, 2)
+        lines += figure_lines(found, width)
+        lines += wrapped(self._fitting(found), width, 2)
+        room = self._most - len(lines)
+        trust = [few_cores(results), left_out(results), spread_text(results)]
+        return [*lines, *wrapped(" ".join(filter(None, trust)), width, max(1, room))]
+
+    def _fitting(self, found: AppAnswer) -> str:
+        """`Into 2 GiB fit: 3.14t threads 900, 3.14 forked 60 …`."""
+        if not self._memory_bytes:
+            return ""
+        counts = {
+            name_of(each.configuration): each.fitting(self._memory_bytes) for each in found.at_n
+        }
+        known = [f"{name} {count:,}" for name, count in counts.items() if count is not None]
+        return f"Workers that fit into {formats.number(self._memory_bytes / GIB)} GiB: " + (
+            f"{', '.join(known)}." if known else "not known."
+        )
+
+
+def name_of(configuration: Configuration) -> str:
+    """`3.14t threads`."""
+    return f"{configuration.arm} {configuration.model}"
+
+
+def ship_lines(found: AppAnswer, width: int) -> Iterator[str]:
+    """For each aim: what to ship, the ratio of threads to processes, the verdict."""
+    if not found.shipped:
+        yield NOTHING
+        return
+    kind = bounds_heading(each.ratio for each in found.shipped)
+    yield f"Ship for … (ratio of threads to the best processes, {kind})"
+    measures = max(cell_len(each.measure) for each in found.shipped)
+    ships = max(cell_len(_ship(each)) for each in found.shipped)
+    for each in found.shipped:
+        line = f"  {each.measure:<{measures}}  {_ship(each):<{ships}}  {_ratio(each.ratio)}"
+        over = f" (over {name_of(each.over)})"
+        yield line + over if cell_len(line + over) <= width else line
+
+
+def _ship(each: Shipped) -> str:
+    configuration = each.configuration
+    return name_of(configuration) if configuration else "not decided"
+
+
+def _ratio(value: RatioVerdict) -> str:
+    bounds = f" ({value.bounds})" if value.bounds else ""
+    return f"{times(value)}{bounds} {value.verdict.word}"
+
+
+def factors_text(each: Factors) -> str:
+    """`Throughput 1.2× = 0.92× (the build, one loop) · 1.3× (sharing one process, N = 2)`."""
+    what = FACTOR_OF[each.measure]
+    parts = (each.whole, each.build, each.sharing)
+    whole, build, sharing = (
+        f"{times(value)}{f' ({value.bounds})' if value.bounds else ''}" for value in parts
+    )
+    of, over = WORKERS[each.of.model], WORKERS[each.over.model]
+    return (
+        f"{what[0].upper()}{what[1:]} of {of} over {over} {whole} = build, one loop {build} "
+        f"· sharing a process {sharing}"
+    )
+
+
+def figure_lines(found: AppAnswer, width: int) -> list[str]:
+    """A table with a row for each configuration at N; columns without a value are left out."""
+    rows = found.at_n
+    names = [_row_name(each, rows) for each in rows]
+    columns = [
+        (heading, [_short(value) for value in values])
+        for heading, values in _columns(rows)
+        if any(isinstance(value, int) or value.n for value in values)
+    ]
+    left = max(map(cell_len, names), default=0)
+    widths = [max(cell_len(heading), *map(cell_len, texts)) for heading, texts in columns]
+    while columns and left + sum(widths) + len(widths) > width:  # the last ones say least
+        columns.pop()
+        widths.pop()
+    rate = f" at {formats.number(found.rate_per_s)}/s" if not math.isnan(found.rate_per_s) else ""
+    head = " ".join(f"{h:>{w}}" for (h, _), w in zip(columns, widths, strict=True))
+    lines = [f"{'':<{left}} {head}"]
+    for place, name in enumerate(names):
+        cells = (f"{texts[place]:>{w}}" for (_, texts), w in zip(columns, widths, strict=True))
+        lines.append(f"{name:<{left}} {' '.join(cells)}")
+    return [f"At the peak; latencies in ms{rate}; memory in MiB; start in s:", *lines]
+
+
+def _row_name(each: Figures, rows: Sequence[Figures]) -> str:
+    varying = [
+        getattr(each, attribute)
+        for attribute in ("loop", "server")
+        if len({getattr(row, attribute) for row in rows}) > 1
+    ]
+    return " ".join([name_of(each.configuration), *varying])
+
+
+def _columns(rows: Sequence[Figures]) -> Iterable[tuple[str, list[Estimate | int]]]:
+    yield "req/s", [each.throughput_per_s for each in rows]
+    yield "P50", [each.p50_ms for each in rows]
+    yield "P99", [each.p99_ms for each in rows]
+    yield "CPU ms", [each.cpu_ms_per_request for each in rows]
+    yield "memory", [each.memory_mib for each in rows]
+    yield "+worker", [each.extra_mib for each in rows]
+    yield "start", [each.start_s for each in rows]
+    if any(each.errors for each in rows):
+        yield "errors", [each.errors for each in rows]
+    yield "/core", [each.per_core for each in rows]
+    yield "/GiB", [each.per_gib for each in rows]
+
+
+def _short(value: Estimate | int) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return formats.number(value.point) if value.n else formats.BLANK

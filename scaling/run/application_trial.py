@@ -1,0 +1,104 @@
+"""A user's application is tried on each build before anything is measured.
+
+One short run each shows most of what can be wrong: a module that cannot be imported, an application
+that does not start or answers with errors, a package that turns the GIL on. A study would report
+the same in every run, ten minutes later.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from scaling.base.errors import UsageError
+from scaling.base.formats import percent
+from scaling.builds.arms import parse_arm
+from scaling.journal.record import Cell, GilStates, RunLine
+from scaling.run.execute import Executor
+from scaling.run.measure import Prepared, generators_of, services_of
+from scaling.run.wording import figure_of
+from scaling.study.load import CLOSED, RATE
+from scaling.study.plan.order import PlannedRun
+
+WINDOW_S, WARMUP_S = 0.3, 0.1
+MOST_ERRORS = 0.5  # a larger share of requests that fail: no figure would mean anything
+
+# What can be used instead of packages that are known to turn the GIL on, by their first module.
+INSTEAD = {
+    "psycopg2": "psycopg 3 in pure Python, or asyncpg",
+    "orjson": "msgspec, or the json of the standard library",
+    "lxml": "html.parser or selectolax",
+    "brotli": "leave it out: aiohttp imports it where it is installed",
+    "_brotli": "leave brotli out: aiohttp imports it where it is installed",
+    "hdrh": "a histogram in Python",
+    "duckdb": "sqlite3",
+}
+
+
+def try_application(ready: Prepared) -> None:
+    """Run the application once on each build, for a third of a second.
+
+    Raises:
+        UsageError: it cannot be measured; says why, and what to do.
+    """
+    study = msgspec.structs.replace(ready.plan.study, window_s=WINDOW_S, warmup_s=WARMUP_S)
+    plan = replace(ready.plan, study=study)
+    with services_of(ready) as services:
+        execute = Executor(plan, ready.arms, services, generators_of(ready, 1))
+        for cell in trial_cells(plan.cells):
+            line, _ = execute(PlannedRun(0, 0, cell), 1)
+            if problem := problem_of(line):
+                raise UsageError(f"{cell.parameters['application']} on {cell.arm}: {problem}")
+
+
+def trial_cells(cells: Sequence[Cell]) -> Iterator[Cell]:
+    """One in a closed loop for each build and server: with two workers where there are."""
+    tried = set()
+    for cell in sorted(cells, key=lambda each: (each.workers == 1, each.workers)):
+        what = parse_arm(cell.arm).build, cell.model == "threads", cell.parameters.get("server")
+        if cell.parameters.get(RATE) == CLOSED and what not in tried:
+            tried.add(what)
+            yield cell
+
+
+def problem_of(line: RunLine) -> str:
+    """Why such a run could not be measured, in one or two lines; empty where it could."""
+    if line.outcome != "measured" or line.record is None:
+        failure = line.record.failure if line.record else None
+        if failure is None:
+            return _with_last_words(figure_of(line, "requests"), line)
+        kind, _, words = failure.error.partition(": ")
+        return words if kind == "ApplicationError" else _with_last_words(failure.error, line)
+    if found := _gil_turned_on(line):
+        return found
+    load = line.load
+    errors = sum(load.errors.values()) if load else 0
+    if load and errors > MOST_ERRORS * max(load.completed + errors, 1):
+        share = errors / (load.completed + errors)
+        kinds = ", ".join(sorted(load.errors, key=lambda kind: -load.errors[kind]))
+        said = f"{percent(share)} of the requests failed ({kinds}). --requests says what is sent"
+        return _with_last_words(said, line)
+    return ""
+
+
+def _gil_turned_on(line: RunLine) -> str:
+    """Which import turned the GIL on in a build without it, and what could be done."""
+    assert line.record
+    gil: GilStates = line.record.process.gil
+    free = parse_arm(line.cell.arm).expected.gil_enabled is False
+    if not (free and gil.seen and gil.seen[-1]):
+        return ""
+    name = gil.enabled_by or "an import"
+    instead = INSTEAD.get(name.partition(".")[0])
+    remedy = f"use {instead}" if instead else "look for a version of it that supports this build"
+    return (
+        f"importing {name} turns the GIL on, so that threads take turns. In place of that "
+        f"package, {remedy}"
+    )
+
+
+def _with_last_words(what: str, line: RunLine) -> str:
+    """With the last line of the application's own output, where there is one."""
+    lines = [text.strip() for text in line.stderr.splitlines() if text.strip()]
+    last = lines[-1] if lines else ""
+    return f"{what}\nits last words: {last}" if last and last not in what else what

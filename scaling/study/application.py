@@ -1,0 +1,150 @@
+"""The study of a user's own application: threads and processes, at its peak and at stated rates.
+
+`scaling app` makes it from what the command line says of the application. From there on it is a
+study like any other: planned, measured, resumed and shown in the same way.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from scaling.base.errors import UsageError
+from scaling.base.suggest import unknown
+from scaling.study.application_note import ApplicationNote
+from scaling.study.definition import WorkloadEntry
+from scaling.study.file import PresetTable, StudyFile
+from scaling.study.load import CLOSED
+from scaling.study.presets import PRESETS
+from scaling.study.rates import EXPECTED, GRID, checked_rate
+
+WORKLOAD = "app"  # the one that serves the application (workers/workloads/app.py)
+INTERFACES = ("auto", "asgi", "aiohttp", "wsgi")
+LIFESPANS = ("auto", "on", "off")
+FREE, GIL = "3.14t", "3.14"  # the builds that are compared unless others are given
+
+# Half of the baseline's peak: busy, and not so busy that latency is all queueing.
+DEFAULT_RATE = "50%"
+
+# Twenty cells and an A/A pair in six blocks are 126 runs of 3.4 s: seven minutes, and a minute for
+# the environments, the trial and the calibration. A verdict needs six blocks.
+EFFORT = {
+    "smoke": PresetTable({"blocks": 2, "window_s": 0.7}),
+    "default": PresetTable({"blocks": 6, "window_s": 2.0}),
+    "rigorous": PresetTable({"blocks": 14, "window_s": 4.0}),
+}
+assert EFFORT.keys() == PRESETS.keys()
+
+
+@dataclass(frozen=True, kw_only=True)
+class AppAsked:
+    """What is asked of `scaling app`: the application and how it is loaded.
+
+    `rates` are texts: requests/s of all workers together, a share of the peak, or `grid`.
+    `command` is one that serves the application, with `{port}` and `{workers}` in it. `builds` are
+    the one with the GIL and the one without.
+    """
+
+    application: str
+    factory: bool = False
+    interface: str = "auto"
+    lifespan: str = "auto"
+    health: str = ""
+    budgets: Sequence[str] = ()
+    connections: int | None = None
+    rates: Sequence[str] = ()
+    command: str = ""
+    full: bool = False
+    builds: tuple[str, str] = (GIL, FREE)
+    note: ApplicationNote = field(default_factory=ApplicationNote)
+
+
+def application_study(asked: AppAsked) -> StudyFile:
+    """What a study file would say that asks for this.
+
+    Raises:
+        UsageError: the application has no `package.module:name`, or a value cannot be.
+    """
+    gil, free = asked.builds
+    with_gil = (gil, f"{gil}+mimalloc")
+    for flag, value, known in (
+        ("interface", asked.interface, INTERFACES),
+        ("lifespan", asked.lifespan, LIFESPANS),
+    ):
+        if value not in known:
+            raise unknown(flag, value, known, where=f"--{flag}")
+    shared = _parameters(asked)
+    entries = [
+        _entry(shared, arms=(free,), models=("threads",)),
+        _entry(shared, arms=with_gil, models=("processes", "forked")),
+    ]
+    if asked.full:  # the ladder: what the allocator, the build and the GIL do to threads
+        entries.append(_entry(shared, arms=(*with_gil, f"{free}+gil"), models=("threads",)))
+    if asked.command:
+        command = {**shared, "server": "command", "command": asked.command}
+        entries.append(_entry(command, arms=(gil, free), models=("processes",)))
+    values: dict[str, Any] = {
+        "name": study_name(asked.application),
+        "arms": (*with_gil, free),
+        "loops": ("uvloop", "asyncio") if asked.full else ("uvloop",),
+        "workers": (1, 2),
+        "controls": False,
+        "application": asked.note,
+    }
+    return StudyFile(values, tuple(entries), EFFORT)
+
+
+def study_name(application: str) -> str:
+    """`app-shop.main` of `shop.main:app`: the study's name, and that of its folder.
+
+    Raises:
+        UsageError: it is not `package.module:name`.
+    """
+    if re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*", application) is None:
+        raise UsageError(
+            f"{application}: expected package.module:name, as in shop.main:app (with --factory, "
+            f"the name of a function that makes the application)"
+        )
+    module = application.partition(":")[0]
+    return f"app-{re.sub(r'[^A-Za-z0-9._]', '_', module)}"
+
+
+def _entry(parameters: Mapping[str, Any], **lists: tuple[str, ...]) -> WorkloadEntry:
+    return WorkloadEntry(name=WORKLOAD, parameters=dict(parameters), **lists)  # type: ignore[arg-type]
+
+
+def _parameters(asked: AppAsked) -> dict[str, Any]:
+    """What all configurations have in common, as far as it differs from the workload's defaults."""
+    said = {
+        "application": asked.application,
+        "factory": asked.factory,
+        "interface": asked.interface,
+        "lifespan": asked.lifespan,
+        "health": asked.health,
+        "budgets": ",".join(map(_budget, asked.budgets)),
+        "server": "loops",  # also says which packages the children need
+        "rate_per_s": [CLOSED, *map(_rate, _rates(asked))],
+    }
+    return said if asked.connections is None else said | {"connections": asked.connections}
+
+
+def _rates(asked: AppAsked) -> list[str]:
+    given = list(asked.rates) or [DEFAULT_RATE]
+    return [*given, GRID] if asked.full and GRID not in given else given
+
+
+def _rate(text: str) -> float | str:
+    try:
+        rate = float(text)
+    except ValueError:
+        return checked_rate(text, "--rate")
+    if not 0 < rate < float("inf"):
+        raise UsageError(f"--rate: expected {EXPECTED}, got {text!r}")
+    return rate
+
+
+def _budget(text: str) -> str:
+    name, equals, amount = text.partition("=")
+    if not (equals and name.isidentifier() and amount.isdecimal() and int(amount) > 0):
+        raise UsageError(f"--budget {text}: expected a name and a number, as in db=20")
+    return text

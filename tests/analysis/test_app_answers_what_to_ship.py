@@ -1,0 +1,133 @@
+"""`scaling app` says what to ship for each aim, and why threads and processes differ."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from scaling.analysis.served.ship import AppAnswer
+from scaling.base.console import new_console
+from scaling.cli import main
+from scaling.report.export.application import application_json
+from scaling.report.output import finish
+from tests.support.applications import application_study, results_of
+
+FASTER = {("3.14t", "threads"): 1_600.0}
+
+
+@pytest.fixture(scope="module")
+def faster(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Threads answer 1.6 times as many requests as processes."""
+    return application_study(tmp_path_factory.mktemp("faster"), speeds=FASTER)
+
+
+def answer(path: Path) -> AppAnswer:
+    found = results_of(path).application
+    assert found
+    return found
+
+
+def test_threads_are_shipped_where_they_are_faster(faster: Path) -> None:
+    found = {each.aim: each for each in answer(faster).shipped}
+    throughput = found["throughput"]
+    assert throughput.ratio.verdict.word == "faster"
+    assert throughput.configuration == throughput.of
+    assert throughput.ratio.point == pytest.approx(1.6, rel=0.03)
+    assert found["latency"].measure == "P99 at 400/s"
+
+
+def test_processes_are_shipped_where_nothing_is_gained(tmp_path: Path) -> None:
+    path = application_study(tmp_path, noise=0.001, blocks=8)
+    (throughput,) = (each for each in answer(path).shipped if each.aim == "throughput")
+    assert throughput.ratio.verdict.word == "same"
+    assert throughput.configuration == throughput.over
+
+
+def test_nothing_is_shipped_on_too_few_blocks(tmp_path: Path) -> None:
+    path = application_study(tmp_path, speeds=FASTER, blocks=2)
+    found = answer(path).shipped
+    assert {each.ratio.verdict.word for each in found} == {"inconclusive"}
+    assert [each.configuration for each in found] == [None] * len(found)
+    document = json.loads(application_json(results_of(path)))
+    assert document["ship"]["throughput"]["configuration"] is None
+
+
+def test_the_two_factors_multiply_out_in_every_block(faster: Path) -> None:
+    found = answer(faster).factors
+    assert [each.measure for each in found] == ["throughput", "cpu_s_per_op"]
+    for each in found:
+        whole, build, sharing = each.blocks
+        assert len(whole) == 6
+        np.testing.assert_allclose(build * sharing, whole, rtol=1e-12)
+    assert found[0].build.point == pytest.approx(1.6, rel=0.03)
+    assert found[0].sharing.point == pytest.approx(1, rel=0.03)
+
+
+def test_a_percentile_with_enough_requests_replaces_p99(tmp_path: Path) -> None:
+    path = application_study(tmp_path, speeds=FASTER, window_s=2.0)  # 800 requests
+    (latency,) = (each for each in answer(path).shipped if each.aim == "latency")
+    assert latency.measure == "P95 at 400/s"
+    assert all(math.isnan(each.p99_ms.point) for each in answer(path).figures)
+
+
+def test_workers_that_fit_are_counted_from_one_and_the_slope(faster: Path) -> None:
+    each = next(each for each in answer(faster).at_n if each.configuration.model == "threads")
+    extra, first = each.extra_mib.point, each.first_mib
+    assert each.fitting((first + 2.5 * extra) * 2**20) == 3
+    assert each.fitting((first - 1) * 2**20) == 0
+
+
+@pytest.mark.parametrize("blocks", [2, 6])
+def test_the_answer_has_24_lines_of_80_columns(
+    blocks: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    application_study(Path("r"), speeds=FASTER, blocks=blocks)
+    finish(Path("r"), new_console(), memory_bytes=2 * 2**30)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    text = "\n".join(lines)
+    for said in ("THE ANSWER of app-shop, N = 2", "build, one loop", "fit into 2.00 GiB", "P99"):
+        assert said in text
+
+
+def test_json_has_every_configuration_with_bounds(faster: Path) -> None:
+    document = json.loads(application_json(results_of(faster)))
+    assert len(document["configurations"]) == 10
+    for each in document["configurations"]:
+        assert {"arm", "model", "server", "workers", "errors"} <= each.keys()
+        for name in ("throughput_per_s", "p50_ms", "p99_ms", "cpu_ms_per_request", "memory_mib"):
+            assert each[f"{name}_low"] <= each[name] <= each[f"{name}_high"]
+        assert each["start_s"] > 0
+    shipped = document["ship"]["throughput"]
+    assert shipped["configuration"] == {"arm": "3.14t", "model": "threads", "workers": 2}
+    assert shipped["verdict"] == "faster"
+    assert shipped["interval"][0] <= shipped["ratio"] <= shipped["interval"][1]
+
+
+def test_gate_works_on_the_journal(
+    faster: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slower = application_study(tmp_path)
+    bounds = ["--max-regression", "10%", "--min-efficiency", "0.5"]
+    for now, then, code in ((faster, slower, 0), (slower, faster, 1)):
+        command = ["scaling", "gate", str(now), "--against", str(then), *bounds]
+        monkeypatch.setattr("sys.argv", command)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == code
+
+
+def test_gate_has_nothing_to_say_of_a_schedule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = application_study(tmp_path, rates=(400.0,))
+    monkeypatch.setattr("sys.argv", ["scaling", "gate", str(path), "--min-efficiency", "0.5"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert "nothing but open loops" in capsys.readouterr().err

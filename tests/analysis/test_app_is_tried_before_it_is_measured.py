@@ -1,0 +1,99 @@
+"""An application that cannot be measured is found in a short trial on each build."""
+
+from typing import Any
+
+import pytest
+
+from scaling.journal.record import Cell, Failure, GilStates, RunLine
+from scaling.run.application_trial import problem_of, trial_cells
+from tests.support.fabricate import with_
+from tests.support.served import Served, journal
+
+
+@pytest.fixture(scope="module")
+def sound() -> RunLine:
+    served = Served(
+        configurations=(("3.14t", "threads"),), workers=(1,), rates=(0.0,), blocks=1, window_s=0.3
+    )
+    return next(line for line in journal(served) if isinstance(line, RunLine))
+
+
+def failed(sound: RunLine, error: str, **changes: Any) -> RunLine:
+    failure = Failure(phase="import", error=error)
+    return with_(
+        sound, outcome="failed", record__outcome="failed", record__failure=failure, **changes
+    )
+
+
+def test_a_sound_application_has_no_problem(sound: RunLine) -> None:
+    assert problem_of(sound) == ""
+
+
+def test_what_the_workload_says_is_said_as_it_is(sound: RunLine) -> None:
+    words = "shop has no 'ap'; did you mean app?"
+    assert problem_of(failed(sound, f"ApplicationError: {words}")) == words
+
+
+def test_any_other_failure_has_the_last_words_of_the_application(sound: RunLine) -> None:
+    stderr = "starting\nno database at db:5432\n"
+    said = problem_of(failed(sound, "RuntimeError: startup failed", stderr=stderr))
+    assert said.splitlines() == [
+        "RuntimeError: startup failed",
+        "its last words: no database at db:5432",
+    ]
+
+
+def test_a_crash_is_said_with_its_signal(sound: RunLine) -> None:
+    crashed = with_(sound, outcome="crashed", record=None, load=None, signal=11)
+    assert "ended by signal 11" in problem_of(crashed)
+
+
+@pytest.mark.parametrize(
+    ("package", "instead"), [("psycopg2._psycopg", "asyncpg"), ("other", "supports this build")]
+)
+def test_an_import_that_turns_the_gil_on_is_named(
+    package: str, instead: str, sound: RunLine
+) -> None:
+    gil = GilStates(started=False, imported=True, opened=True, closed=True, enabled_by=package)
+    said = problem_of(with_(sound, record__process__gil=gil))
+    assert f"importing {package} turns the GIL on" in said
+    assert instead in said
+
+
+def test_the_gil_belongs_to_a_build_that_has_it(sound: RunLine) -> None:
+    gil = GilStates(started=True, imported=True, opened=True, closed=True)
+    assert problem_of(with_(sound, cell__arm="3.14", record__process__gil=gil)) == ""
+
+
+def test_answers_that_are_errors_are_counted(sound: RunLine) -> None:
+    errors = with_(sound, load__completed=10, load__errors={"status 500": 90}, stderr="Oops\n")
+    assert problem_of(errors).startswith("90 % of the requests failed (status 500)")
+    assert problem_of(errors).endswith("Oops")
+    few = with_(sound, load__completed=90, load__errors={"status 500": 10})
+    assert problem_of(few) == ""  # the study counts them
+
+
+def test_each_build_is_tried_once_with_two_workers_where_there_are() -> None:
+    def cell(arm: str, model: str, workers: int, rate: float) -> Cell:
+        return Cell(
+            workload="app",
+            loop="uvloop",
+            arm=arm,
+            model=model,
+            workers=workers,
+            parameters={"rate_per_s": rate, "server": "loops"},
+        )
+
+    cells = [
+        cell(arm, model, workers, rate)
+        for arm, model in (
+            ("3.14t", "threads"),
+            ("3.14", "processes"),
+            ("3.14", "forked"),
+            ("3.14+mimalloc", "processes"),
+        )
+        for workers in (1, 2, 4)
+        for rate in (0.0, 400.0)
+    ]
+    tried = [(each.arm, each.model, each.workers) for each in trial_cells(cells)]
+    assert tried == [("3.14t", "threads", 2), ("3.14", "processes", 2)]

@@ -1,0 +1,116 @@
+"""`scaling app` makes a study of an application; what cannot be is said before anything is made."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scaling.base.errors import UsageError
+from scaling.cli import main
+from scaling.run.requests_file import read_requests_file
+from scaling.study.application import AppAsked, application_study
+from scaling.study.application_note import ApplicationNote
+from scaling.study.combine import study_from
+from scaling.study.definition import Study
+from scaling.study.options import Options
+
+WRONG = {
+    "application": (["shop.main"], "expected package.module:name"),
+    "path": (["shop:app", "--path", "nowhere"], "no such folder"),
+    "interface": (["shop:app", "--interface", "asgy"], "Did you mean 'asgi'?"),
+    "lifespan": (["shop:app", "--lifespan", "of"], "Did you mean 'off'?"),
+    "rate": (["shop:app", "--rate", "fast"], "expected a number"),
+    "no rate": (["shop:app", "--rate", "0"], "expected a number"),
+    "slo": (["shop:app", "--slo", "p99"], "--slo"),
+    "budget": (["shop:app", "--budget", "db"], "as in db=20"),
+    "memory": (["shop:app", "--memory", "much"], "such as 2GiB"),
+    "variable": (["shop:app", "--env", "NAME"], "expected NAME=VALUE"),
+    "own variable": (["shop:app", "--env", "PYTHONMALLOC=malloc"], "what is compared"),
+    "requests": (["shop:app", "--requests", "none.jsonl"], "none.jsonl: No such file"),
+    "request": (["shop:app", "--requests", "wrong.jsonl"], "wrong.jsonl, line 2: unknown key"),
+    "requirements": (["shop:app", "--with-requirements", "none.txt"], "there is no such file"),
+    "one python": (["shop:app", "--python-gil", sys.executable], "give both"),
+    "python": (["shop:app", "--python-gil", "no", "--python-ft", "no"], "does not run as Python"),
+    "same python": (
+        ["shop:app", "--python-gil", sys.executable, "--python-ft", sys.executable],
+        "this Python ",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_cannot_be_is_said_in_a_line_or_two(
+    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("wrong.jsonl").write_text('{"path": "/"}\n{"pth": "/"}\n')
+    arguments, told = WRONG[case]
+    monkeypatch.setattr(sys, "argv", ["scaling", "app", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr()
+    assert ended.value.code == 2
+    assert told in said.err
+    assert len(said.err.splitlines()) <= 2
+    assert said.out == ""
+
+
+def study(asked: AppAsked, **flags: Any) -> Study:
+    file = application_study(asked)
+    options = Options(study=file.values["name"], **flags)
+    return study_from(options, running_build="3.14", load_file=lambda _: file)
+
+
+def test_threads_are_compared_with_fresh_and_forked_processes() -> None:
+    made = study(AppAsked(application="shop.main:app"))
+    assert made.name == "app-shop.main"
+    assert [(each.arms, each.models) for each in made.workloads] == [
+        (("3.14t",), ("threads",)),
+        (("3.14", "3.14+mimalloc"), ("processes", "forked")),
+    ]
+    assert made.workloads[0].parameters["rate_per_s"] == [0.0, "50%"]
+    assert (made.blocks, made.workers, made.controls) == (6, (1, 2), False)
+
+
+def test_flags_win_and_presets_have_a_meaning_of_their_own() -> None:
+    asked = AppAsked(application="shop.main:app", rates=("400",))
+    assert study(asked, preset="smoke").blocks == 2
+    made = study(asked, preset="smoke", blocks="3", workers=["1,4"])
+    assert (made.blocks, made.workers) == (3, (1, 4))
+    assert made.workloads[0].parameters["rate_per_s"] == [0.0, 400.0]
+
+
+def test_full_adds_the_grid_the_ladder_and_asyncio() -> None:
+    made = study(AppAsked(application="shop.main:app", full=True))
+    assert made.workloads[0].parameters["rate_per_s"] == [0.0, "50%", "grid"]
+    assert made.loops == ("uvloop", "asyncio")
+    assert "3.14t+gil" in made.arms
+
+
+def test_requests_and_variables_are_part_of_what_is_asked(tmp_path: Path) -> None:
+    file = tmp_path / "requests.jsonl"
+    file.write_text('{"path": "/a"}\n\n{"path": "/b", "weight": 2}\n')
+    requests, sent = read_requests_file(file)
+    assert [each["path"] for each in requests] == ["/a", "/b"]
+    note = ApplicationNote(requests=sent, environment=("SECRET",), environment_digest="0123abcd")
+    document = study(AppAsked(application="shop:app", note=note)).document["application"]
+    assert document["requests"] == {"count": 2, "sha256": sent.sha256}
+    file.write_text('{"path": "/a"}\n')
+    assert read_requests_file(file)[1].sha256 != sent.sha256
+    assert json.loads(json.dumps(document)) == document | {"environment": ["SECRET"]}
+
+
+def test_a_study_of_anything_else_says_nothing_of_applications() -> None:
+    made = study(AppAsked(application="shop:app"))
+    other = Study(name="echo", arms=made.arms, preset="smoke", blocks=1, window_s=1.0, workloads=())
+    assert "application" not in other.document
+    assert made.document["application"] == {}
+
+
+def test_a_budget_is_a_name_and_a_number() -> None:
+    made = study(AppAsked(application="shop:app", budgets=("db=20", "cache=8")))
+    assert made.workloads[0].parameters["budgets"] == "db=20,cache=8"
+    with pytest.raises(UsageError, match="db=0"):
+        application_study(AppAsked(application="shop:app", budgets=("db=0",)))
