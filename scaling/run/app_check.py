@@ -1,14 +1,30 @@
 """Is an application safe on N loops? Its answers at N = 1 against those of N loops in threads."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from scaling.analysis.safety.finding import AppCheck
+from scaling.analysis.safety.findings import Seen, judge
 from scaling.base.errors import ScalingError
-from scaling.journal.record import ParameterValue
-from scaling.run.child import Child
+from scaling.journal.record import GilStates, ParameterValue, Record
+from scaling.run.app_checker import Checker
+from scaling.run.child import Child, run_child
 
+WORKLOAD = "workers.workloads.parts.watched:WatchedApp"
 THREADS = (2, 4)  # N to compare with N = 1
+ALONE = 2  # runs at N = 1: what differs between them is volatile
+ALONE_S, TOGETHER_S = 0.7, 2.0  # requests sent at once: at N = 1, and at more
+LIMIT_S = 60.0  # for a run that hangs
+NOTED = "noted "  # a fact with this before the kind of fault
+FIRST_ERROR = 400
+# Nothing is measured: all is sent before the window.
+SHORTEST = {"warmup_s": 0.0, "window_s": 0.05, "ticks": 2}
+
+
+class AppCheckError(ScalingError):
+    """The application does not work on one loop; the message says why."""
+
+    exit_code = 2
 
 
 def check_application(
@@ -30,10 +46,70 @@ def check_application(
     Raises:
         AppCheckError: the application does not work at N = 1; the message has its last lines.
     """
-    raise NotImplementedError
+
+    def run(model: str, count: int, together_s: float) -> Seen:
+        if say:
+            say(f"checking {len(requests)} requests at N = {count}")
+        cell = {"workload": WORKLOAD, "parameters": {**parameters}, "loop": loop, **SHORTEST}
+        return _run(child, {**cell, "model": model, "workers": count}, requests, together_s)
+
+    # In a process of its own: what an application may do in the main thread belongs to N = 1.
+    alone = [run("processes", 1, ALONE_S) for _ in range(ALONE)]
+    for each in alone:
+        _must_work(each, requests)
+    several = [run("threads", count, TOGETHER_S) for count in workers]
+    return judge([_name(each) for each in requests], alone, several)
 
 
-class AppCheckError(ScalingError):
-    """The application does not work alone; one or two lines say why."""
+def _run(
+    child: Child, cell: Mapping[str, Any], requests: Sequence[Mapping[str, Any]], together_s: float
+) -> Seen:
+    checker = Checker(requests, together_s)
+    ending = run_child(child, cell, limit_s=LIMIT_S, generator=checker)
+    record = ending.record
+    failure = record.failure if record else None
+    return Seen(
+        workers=cell["workers"],
+        outcome=ending.outcome,
+        answers=checker.answers,
+        failure=failure.error if failure else "",
+        text=ending.stderr + (failure.traceback if failure else ""),
+        samples=[words for each in record.workers for words in each.error_samples]
+        if record
+        else (),
+        noted=_noted(record.facts) if record else {},
+        gil=list(_gil(record)) if record else (),
+    )
 
-    exit_code = 2
+
+def _noted(facts: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name.removeprefix(NOTED): words for name, words in facts.items() if name.startswith(NOTED)
+    }
+
+
+def _gil(record: Record) -> Iterator[GilStates]:
+    yield record.process.gil
+    yield from (each.process.gil for each in record.workers if each.process)
+
+
+def _must_work(seen: Seen, requests: Sequence[Mapping[str, Any]]) -> None:
+    if seen.outcome != "measured":
+        lines = [line.strip() for line in seen.text.strip().splitlines()]
+        reason = seen.failure or (lines[-1] if lines else seen.outcome)
+        raise AppCheckError(f"the application does not start on one loop: {reason}")
+    for request, answers in zip(requests, seen.answers, strict=True):
+        for answer in answers:
+            if answer.failure:
+                raise AppCheckError(f"{_name(request)} on one loop: {answer.failure}")
+            right = request.get("status")
+            if answer.status != right if right else answer.status >= FIRST_ERROR:
+                words = next(iter(seen.exceptions()), answer.body[:200].decode(errors="replace"))
+                raise AppCheckError(
+                    f"{_name(request)} is answered with status {answer.status} on one loop: "
+                    f"{words}\nSet `status` in the request if that is right."
+                )
+
+
+def _name(request: Mapping[str, Any]) -> str:
+    return f"{request.get('method', 'GET')} {request.get('path') or '/'}"

@@ -1,0 +1,99 @@
+"""Why an application breaks on several loops, from the words of its exceptions: one entry each."""
+
+import re
+from dataclasses import dataclass
+
+from scaling.analysis.safety.finding import Kind
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A kind of fault: `words` are a pattern for exceptions that only it raises, if any are."""
+
+    kind: Kind
+    remedy: str
+    words: str | None = None
+
+
+# The first whose words match is the cause, so the more special ones come first.
+CAUSES = (
+    Cause(
+        "one-loop-only",
+        "give a function that makes one Application for each loop, with --factory",
+        r"one aiohttp Application|web\.Application instance initialized with different loop"
+        r"|Application.*different loop",
+    ),
+    Cause(
+        "signals-in-thread",
+        "leave signals to the server, or set handlers only in the main thread "
+        "(threading.current_thread() is threading.main_thread())",
+        r"only works in main thread|(from|in) the main thread",
+    ),
+    Cause(
+        "other-loop",
+        "make the pool, client, lock, queue or event inside the lifespan, one for each loop, and "
+        "keep it in the lifespan's state or in an application made by a factory (--factory)",
+        r"attached to a different loop|bound to a different event loop"
+        r"|on an event loop other than the current one"
+        r"|another operation is in progress",  # asyncpg's pool does not look at its loop
+    ),
+    Cause(
+        "state-overwritten",
+        "yield the value from the lifespan (request.state has it, one for each loop), or make an "
+        "application for each loop, with --factory",
+    ),
+    Cause(
+        "middleware-built-twice",
+        "make an application for each loop, with --factory, or keep the state outside the "
+        "middleware and guard it with a lock",
+    ),
+    Cause(
+        "one-thread-for-all",
+        "call sync_to_async with thread_sensitive=False, or run the code inside a "
+        "ThreadSensitiveContext for each request",
+    ),
+    Cause(
+        "mixed-up",
+        "keep what belongs to a request in a ContextVar or in request.state, never in a global; "
+        "what must be global needs a lock",
+    ),
+    Cause(
+        "gil-enabled",
+        "use a release of the package with free-threaded wheels, or replace it: until then "
+        "threads run one at a time",
+    ),
+    Cause(
+        "failed-to-start",
+        "start it as several loops in threads of one process, and see which line raises this",
+    ),
+    Cause(
+        "crashed",
+        "look for extension modules without support of free-threaded Python; the last lines are "
+        "on standard error of the run",
+    ),
+    Cause(
+        "no-answer",
+        "look for a lock that is held while another loop waits for it, and for an event or future "
+        "that is set from another loop without call_soon_threadsafe",
+    ),
+    Cause(
+        "error",
+        "look at what the code that raises this shares between threads: each loop needs its own, "
+        "or a lock",
+    ),
+    Cause(
+        "differs",
+        "look for state that belongs to one worker and is expected by all: keep it in a database, "
+        "or in one object with a lock",
+    ),
+)
+
+BY_KIND = {each.kind: each for each in CAUSES}
+
+
+def cause_of(words: str) -> Cause | None:
+    """The cause that an exception's words give; None if they could be of any."""
+    for each in CAUSES:
+        if each.words and re.search(each.words, words):
+            return each
+    return None

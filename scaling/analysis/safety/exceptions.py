@@ -1,0 +1,36 @@
+"""Exceptions in what a run wrote: their words, and the line of the user's code that they are from.
+
+Paths are shortened before (`scaling.run.path_redaction`): a library's file keeps its folder.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+
+PREFIX = re.compile(r"^[ |+-]*\| ?")  # of exceptions in a group
+PLACE = re.compile(r'^\s*File "([^"]+)", line (\d+)')
+OURS = ("on_aiohttp.py", "on_uvicorn.py")
+RAISED = re.compile(r"^[A-Za-z_][\w.]*(?::\s|$)")
+
+
+def raised(text: str) -> Iterator[str]:
+    """Each exception of the tracebacks in `text`, as in `ValueError: no (shop.py, line 12)`."""
+    place = ""
+    inside = False
+    for each in text.splitlines():
+        line = PREFIX.sub("", each)
+        if line.startswith("Traceback ("):
+            place, inside = "", True
+        elif not inside:
+            continue
+        elif found := PLACE.match(line):
+            if _is_the_users(found[1]):
+                place = f" ({found[1]}, line {found[2]})"
+        elif RAISED.match(line):
+            inside = False
+            yield f"{line.strip()}{place}"
+
+
+def _is_the_users(file: str) -> bool:
+    known = file.removesuffix(".py") in sys.stdlib_module_names or file in OURS
+    return "/" not in file and not known

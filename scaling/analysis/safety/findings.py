@@ -1,0 +1,136 @@
+"""From what an application did at N = 1 and at more to what is wrong with it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from scaling.analysis.safety.answers import Answer, Difference, Reference
+from scaling.analysis.safety.causes import BY_KIND, CAUSES, Cause, cause_of
+from scaling.analysis.safety.exceptions import raised
+from scaling.analysis.safety.finding import KINDS, AppCheck, Finding, Kind
+from scaling.journal.record import GilStates, Outcome
+
+FIRST_SERVER_ERROR = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What one run of the application showed.
+
+    `answers` are those of each request, in the order of the set. `failure` says why the run failed,
+    `text` is what it wrote, tracebacks among it; `samples` are words of exceptions without a place.
+    `noted` are faults that were seen inside the process, by kind. `gil` are the states of each of
+    its processes.
+    """
+
+    workers: int
+    outcome: Outcome = "measured"
+    answers: Sequence[Sequence[Answer]] = ()
+    failure: str = ""
+    text: str = ""
+    samples: Sequence[str] = ()
+    noted: dict[str, str] = field(default_factory=dict)
+    gil: Sequence[GilStates] = ()
+
+    def exceptions(self) -> list[str]:
+        """Words of all its exceptions, those with a place first, each once."""
+        return list(
+            dict.fromkeys([*raised(self.text), *filter(None, [self.failure]), *self.samples])
+        )
+
+
+def judge(requests: Sequence[str], alone: Sequence[Seen], several: Sequence[Seen]) -> AppCheck:
+    """Compare runs at N = 1 with runs of several loops; `requests` are the names of the set.
+
+    Of each kind the first finding is kept, and of those that an answer shows, the first of each
+    request.
+    """
+    references = [
+        Reference(answer for run in alone for answer in run.answers[place])
+        for place in range(len(requests))
+    ]
+    found: dict[tuple[Kind, str], Finding] = {}
+    for run in [*alone, *several]:
+        for finding in _of_the_run(run):
+            found.setdefault((finding.kind, ""), finding)
+    for run in several:
+        for finding in _of_the_answers(run, requests, references):
+            key = finding.kind, "" if BY_KIND[finding.kind].words else finding.request
+            known = found.get(key)
+            if known is None or not known.request:
+                found[key] = finding
+    findings = sorted(found.values(), key=lambda each: KINDS.index(each.kind))
+    return AppCheck(ok=not findings, findings=findings)
+
+
+def _of_the_run(run: Seen) -> Iterator[Finding]:
+    """What shows in the run as a whole."""
+    for kind, words in run.noted.items():
+        yield from (_finding(each, words) for each in CAUSES if each.kind == kind)
+    if words := _gil(run.gil):
+        yield _finding(BY_KIND["gil-enabled"], words)
+    for words in run.exceptions():
+        if cause := cause_of(words):
+            yield _finding(cause, f"{_at(run)}: {words}")
+    if run.outcome != "measured" and not any(map(cause_of, run.exceptions())):
+        yield _finding(BY_KIND[_ended(run)], f"{_at(run)}: {_last(run) or run.outcome}")
+
+
+def _of_the_answers(
+    run: Seen, requests: Sequence[str], references: Sequence[Reference]
+) -> Iterator[Finding]:
+    """What shows in the answers: of each request, the first of each kind."""
+    for place, answers in enumerate(run.answers):
+        kinds = set()
+        for answer in answers:
+            difference = references[place].difference(answer)
+            if difference is None:
+                continue
+            others = [each for each in references if each is not references[place]]
+            cause, words = _why(run, answer, difference, others)
+            if cause.kind not in kinds:
+                kinds.add(cause.kind)
+                yield _finding(cause, f"{_at(run)}: {words}", requests[place])
+
+
+def _why(
+    run: Seen, answer: Answer, difference: Difference, others: Iterable[Reference]
+) -> tuple[Cause, str]:
+    if answer.status >= FIRST_SERVER_ERROR or answer.failure:
+        exceptions = run.exceptions()
+        for words in exceptions:
+            if cause := cause_of(words):
+                return cause, words
+        if answer.failure:
+            return BY_KIND["no-answer"], answer.failure
+        return BY_KIND["error"], exceptions[-1] if exceptions else f"status {answer.status}"
+    words = f"{difference.words} at N = 1"
+    if difference.value is not None and any(each.allows(difference) for each in others):
+        return BY_KIND["mixed-up"], f"the answer is that of another request: {words}"
+    return BY_KIND["differs"], words
+
+
+def _gil(states: Iterable[GilStates]) -> str:
+    for each in states:
+        if each.started is False and any(each.seen):
+            by = each.enabled_by or "an import"
+            return f"{by} turns the GIL on: threads run one at a time, and are no faster than one"
+    return ""
+
+
+def _ended(run: Seen) -> Kind:
+    ends: dict[str, Kind] = {"failed": "failed-to-start", "timed-out": "no-answer"}
+    return ends.get(run.outcome, "crashed")
+
+
+def _last(run: Seen) -> str:
+    exceptions = run.exceptions()
+    lines = run.text.strip().splitlines()
+    return exceptions[0] if exceptions else lines[-1] if lines else ""
+
+
+def _at(run: Seen) -> str:
+    return f"{run.workers} loops in threads" if run.workers > 1 else "one loop"
+
+
+def _finding(cause: Cause, message: str, request: str = "") -> Finding:
+    return Finding(kind=cause.kind, request=request, message=message, remedy=cause.remedy)

@@ -1,0 +1,139 @@
+"""An answer differs by status, header or a value of its body; what varies at N = 1 says nothing."""
+
+import json
+
+import pytest
+
+from scaling.analysis.safety.answers import Answer, Reference
+from scaling.analysis.safety.exceptions import raised
+from scaling.analysis.safety.finding import AppCheck
+from scaling.analysis.safety.findings import Seen, judge
+from scaling.journal.record import GilStates
+
+TEXT = ("content-type", "text/html")
+
+
+def answer(document: object, *headers: tuple[str, str], status: int = 200) -> Answer:
+    return Answer(status=status, headers=headers, body=json.dumps(document).encode())
+
+
+def differs(known: list[Answer], found: Answer) -> str | None:
+    difference = Reference(known).difference(found)
+    return difference.field if difference else None
+
+
+def test_json_is_compared_by_value() -> None:
+    known = Answer(status=200, body=b'{"a": 1, "b": [1, 2]}')
+    assert differs([known], Answer(status=200, body=b'{"b":[1,2],"a":1}')) is None
+    assert differs([known], Answer(status=200, body=b'{"b":[1,3],"a":1}')) == "body/b/1"
+    assert differs([known], Answer(status=200, body=b'{"b":[1,2]}')) == "body/#"
+
+
+@pytest.mark.parametrize("found", [{"id": 9, "name": "tea"}, {"id": 2, "name": "tea"}])
+def test_fields_that_vary_at_one_loop_may_be_anything(found: object) -> None:
+    known = [answer({"id": 1, "name": "tea"}), answer({"id": 2, "name": "tea"})]
+    assert differs(known, answer(found)) is None
+
+
+def test_other_fields_may_not() -> None:
+    known = [answer({"id": 1, "name": "tea"}), answer({"id": 2, "name": "tea"})]
+    assert differs(known, answer({"id": 3, "name": "milk"})) == "body/name"
+
+
+def test_lists_that_grow_at_one_loop_may_be_longer() -> None:
+    known = [answer({"items": [{"n": 1}]}), answer({"items": [{"n": 1}, {"n": 2}]})]
+    assert differs(known, answer({"items": [{"n": 1}, {"n": 2}, {"n": 3}]})) is None
+
+
+def test_headers_of_the_transport_do_not_count() -> None:
+    known = [Answer(status=200, headers=(TEXT, ("date", "Mon"), ("server", "uvicorn")))]
+    assert differs(known, Answer(status=200, headers=(TEXT, ("date", "Tue")))) is None
+    assert differs(known, Answer(status=200)) == "header content-type"
+    twice = Answer(status=200, headers=(TEXT, TEXT))
+    assert differs(known, twice) == "header content-type"
+
+
+def test_text_is_compared_by_line() -> None:
+    known = [Answer(status=200, body=f"<p>{n}</p>\n<h1>Tea</h1>".encode()) for n in (1, 2)]
+    assert differs(known, Answer(status=200, body=b"<p>7</p>\n<h1>Tea</h1>")) is None
+    assert differs(known, Answer(status=200, body=b"<p>7</p>\n<h1>Milk</h1>")) == "body/1"
+
+
+def test_bytes_are_compared_too() -> None:
+    assert (
+        differs([Answer(status=200, body=b"\xff\x00")], Answer(status=200, body=b"\xff")) == "body"
+    )
+
+
+# What is wrong.
+
+TEA, MILK = answer({"name": "tea"}), answer({"name": "milk"})
+ALONE = [Seen(workers=1, answers=[[TEA], [MILK]])] * 2
+NAMES = ["GET /tea", "GET /milk"]
+
+
+def judged(**seen: object) -> AppCheck:
+    several = Seen(**{"workers": 2, "answers": [[TEA], [MILK]], **seen})  # type: ignore[arg-type]
+    return judge(NAMES, ALONE, [several])
+
+
+def kinds(found: AppCheck) -> list[tuple[str, str]]:
+    return [(each.kind, each.request) for each in found.findings]
+
+
+def test_equal_answers_are_sound() -> None:
+    assert judged() == AppCheck(ok=True, findings=[])
+
+
+def test_answer_of_another_request_is_mixed_up() -> None:
+    assert kinds(judged(answers=[[TEA, MILK], [MILK]])) == [("mixed-up", "GET /tea")]
+
+
+def test_answer_of_no_request_differs() -> None:
+    beer = answer({"name": "beer"})
+    assert kinds(judged(answers=[[TEA], [MILK, beer]])) == [("differs", "GET /milk")]
+
+
+def test_missing_answer_is_a_finding() -> None:
+    none = Answer(failure="no answer within 4 s")
+    assert kinds(judged(answers=[[none], [MILK]])) == [("no-answer", "GET /tea")]
+
+
+def test_error_has_the_words_of_its_exception() -> None:
+    text = 'Traceback (most recent call last):\n  File "shop.py", line 12, in f\nKeyError: 3\n'
+    (found,) = judged(answers=[[answer({}, status=500)], [MILK]], text=text).findings
+    assert found.kind == "error"
+    assert "KeyError: 3 (shop.py, line 12)" in found.message
+
+
+@pytest.mark.parametrize(
+    ("outcome", "kind"),
+    [("failed", "failed-to-start"), ("crashed", "crashed"), ("timed-out", "no-answer")],
+)
+def test_run_that_ends_badly_is_a_finding(outcome: str, kind: str) -> None:
+    found = judged(outcome=outcome, answers=[[], []], text="Segmentation fault")
+    assert kinds(found) == [(kind, "")]
+    assert "Segmentation fault" in found.findings[0].message
+
+
+def test_gil_that_an_import_enables_is_a_finding_and_that_of_the_arm_is_none() -> None:
+    flipped = GilStates(started=False, imported=True, enabled_by="brotli")
+    (found,) = judged(gil=[flipped]).findings
+    assert (found.kind, "brotli" in found.message) == ("gil-enabled", True)
+    assert judged(gil=[GilStates(started=True, imported=True)]).ok
+
+
+def test_exceptions_of_a_group_are_read() -> None:
+    text = """\
+  + Exception Group Traceback (most recent call last):
+  |   File "asyncio/base.py", line 3, in run
+  | ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception)
+  +-+---------------- 1 ----------------
+    | Traceback (most recent call last):
+    |   File "shop.py", line 9, in pay
+    |   File "asyncio/locks.py", line 30, in acquire
+    | RuntimeError: <Lock> is bound to a different event loop
+"""
+    assert list(raised(text)) == [
+        "RuntimeError: <Lock> is bound to a different event loop (shop.py, line 9)"
+    ]

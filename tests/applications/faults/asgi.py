@@ -1,0 +1,24 @@
+"""What small ASGI applications need."""
+
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+type Message = MutableMapping[str, Any]
+type Receive = Callable[[], Awaitable[Message]]
+type Send = Callable[[Message], Awaitable[None]]
+
+JSON = (b"content-type", b"application/json")
+
+
+async def no_lifespan(receive: Receive, send: Send) -> None:
+    """Start and end without doing anything."""
+    for _ in ("startup", "shutdown"):
+        event = (await receive())["type"]
+        await send({"type": f"{event}.complete"})
+
+
+async def respond(send: Send, document: object) -> None:
+    """Answer with JSON."""
+    await send({"type": "http.response.start", "status": 200, "headers": [JSON]})
+    await send({"type": "http.response.body", "body": json.dumps(document).encode()})

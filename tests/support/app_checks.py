@@ -1,0 +1,31 @@
+"""Checks applications of `tests/applications` by the interpreter that runs the tests."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scaling.analysis.safety.finding import AppCheck
+from scaling.run import app_check
+from scaling.run.child import Child
+from tests.support.children import ROOT, environment
+
+APPLICATIONS = ROOT / "tests" / "applications"
+
+
+def check(
+    application: str,
+    requests: Sequence[Mapping[str, Any]] = ({"path": "/stock"},),
+    *folders: Path,
+    workers: Sequence[int] = (2,),
+    **parameters: Any,
+) -> AppCheck:
+    """Check an application; requests are sent at once for less long than for a user."""
+    child = Child(sys.executable, environment(APPLICATIONS, *folders))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(app_check, "ALONE_S", 0.2)
+        patch.setattr(app_check, "TOGETHER_S", 1.0)
+        asked = {"application": application, **parameters}
+        return app_check.check_application(child, asked, requests, workers=workers)

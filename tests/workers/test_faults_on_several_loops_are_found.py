@@ -1,0 +1,55 @@
+"""`check_application` finds each fault that only several loops have, and none in a sound one."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scaling.run.app_check import AppCheckError
+from tests.support.app_checks import check
+from tests.support.children import FREE_THREADED
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not FREE_THREADED, reason="loops in threads are for free-threaded builds"),
+]
+
+USERS = [{"path": "/ada"}, {"path": "/bob"}]
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "words"),
+    [
+        ("lock", "other-loop", r"RuntimeError: .* different event loop \(lock.py, line \d+\)"),
+        ("pool", "other-loop", r"<Queue at .* different event loop \(pool.py, line \d+\)"),
+        ("client", "other-loop", r"attached to a different loop \(client.py, line \d+\)"),
+        ("state", "state-overwritten", r"app.state.cache is set by the lifespan of each loop"),
+        ("middleware", "middleware-built-twice", r"several RateLimit with their own requests"),
+        ("one_loop_only", "one-loop-only", r"Application"),
+        ("one_thread", "one-thread-for-all", r"sync_to_async runs .* in one thread"),
+        ("mixed_up", "mixed-up", r"hello bob,.* hello ada|hello ada,.* hello bob"),
+        ("gil", "gil-enabled", r"fontTools.cu2qu.* turns the GIL on"),
+        ("signals", "signals-in-thread", r"signal only works in main thread"),
+    ],
+)
+def test_each_fault_is_found_and_no_other(fault: str, kind: str, words: str) -> None:
+    users = fault in ("lock", "pool", "client", "one_thread", "mixed_up", "gil")
+    found = check(f"faults.{fault}:application", USERS if users else [{"path": "/stock"}])
+    assert not found.ok
+    assert {each.kind for each in found.findings} == {kind}, found
+    for each in found.findings:
+        assert re.search(words, each.message.replace('"', "")), each
+        assert each.remedy
+
+
+def test_sound_application_passes() -> None:
+    requests = [{"path": "/items/tea"}, {"path": "/items/milk"}]
+    assert check("faults.sound:application", requests, workers=(2, 4)).findings == []
+
+
+def test_application_that_is_wrong_on_one_loop_is_no_finding(tmp_path: Path) -> None:
+    with pytest.raises(AppCheckError, match=r"GET /none is answered with status 404 on one loop"):
+        check("faults.sound:application", [{"path": "/none"}])
+    (tmp_path / "broken.py").write_text("raise OSError('no database')")
+    with pytest.raises(AppCheckError, match="no database"):
+        check("broken:application", [{}], tmp_path)

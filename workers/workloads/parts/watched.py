@@ -1,0 +1,206 @@
+"""The workload `app` for a check, not for a measurement: what no answer shows is watched inside.
+
+Loops that share an application, or a process-wide part of a library, are noted by kind of fault.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from workers import Worker
+from workers.workloads.app import App
+from workers.workloads.parts.applications import Application
+from workers.workloads.parts.interleaving import interleave
+from workers.workloads.parts.wsgi import OnAsgi
+
+NOTED = "noted "  # a fact with this before the kind of fault
+ANOTHER_S = 0.5  # how long the first loop to build a middleware stack waits for another
+PLAIN = (str, bytes, int, float, bool, type(None), tuple, frozenset)
+CONTAINERS = (dict, list, set, bytearray, deque)
+WITHOUT_STATE = ("starlette", "fastapi")  # their own middleware
+DEPTH = 20  # of applications inside applications
+
+_lock = threading.Lock()
+_making = threading.Lock()
+_wsgi: dict[str, OnAsgi] = {}  # by the path of the application
+_noted: dict[str, str] = {}
+_watched: list[object] = []
+_starting: set[int] = set()  # threads whose application has not started yet
+
+
+class WatchedApp(App):
+    """The workload `app`, with a note of each fault as a fact."""
+
+    def load(self) -> None:
+        """Import the application, and have each one that is made watched."""
+        super().load()
+        if self._application:
+            self._application = _Watching(**vars(self._application))
+
+    def facts(self) -> dict[str, str]:
+        """The facts of `app`, and the words of each fault noted in this process."""
+        return super().facts() | {f"{NOTED}{kind}": words for kind, words in _noted.items()}
+
+    async def setup(self, worker: Worker) -> None:
+        """Start the application, watched."""
+        _starting.add(threading.get_ident())
+        _Stack.loops = worker.workers
+        if worker.workers > 1:
+            interleave()
+        try:
+            await super().setup(worker)
+        finally:
+            _starting.discard(threading.get_ident())
+        _watch_asgiref()
+
+
+class _Watching(Application):
+    def make(self) -> Any:
+        with _making:
+            made: Any = _wsgi.get(self.path) or super().make()
+            if self.interface == "wsgi":  # one object, which N threads call
+                made = _wsgi[self.path] = OnAsgi(made)
+            if isinstance(made, OnAsgi):
+                self.interface = "asgi"
+        for each in _inside(made):
+            _watch(each)
+        return made
+
+
+def _note(kind: str, words: str) -> None:
+    _noted.setdefault(kind, words)
+
+
+def _watch(application: Any) -> None:
+    """Watch an application, once."""
+    with _lock:
+        if any(each is application for each in _watched):
+            return
+        _watched.append(application)
+        if callable(getattr(application, "build_middleware_stack", None)):
+            application.build_middleware_stack = _Stack(application)
+        state = getattr(application, "state", None)
+        values = getattr(state, "_state", None)
+        if isinstance(values, dict):
+            object.__setattr__(state, "_state", _State(values))
+
+
+class _State(dict[str, Any]):
+    """What `app.state` holds: a loop that replaces at its start what another one set is noted."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        super().__init__(values)
+        self._setters: dict[str, int] = {}
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        thread = threading.get_ident()
+        if thread in _starting:
+            with _lock:
+                setter = self._setters.setdefault(name, thread)
+                other = setter != thread and not _equal(self.get(name), value)
+            if other:
+                _note(
+                    "state-overwritten",
+                    f"app.state.{name} is set by the lifespan of each loop, and all loops use the "
+                    f"last one ({type(value).__name__})",
+                )
+        super().__setitem__(name, value)
+
+
+class _Stack:
+    """Builds a middleware stack; when loops race to build it, each is given time to.
+
+    Stacks without state of their own are interchangeable.
+    """
+
+    loops = 1  # of this process
+
+    def __init__(self, application: Any) -> None:
+        self._build: Callable[[], Any] = application.build_middleware_stack
+        self._given = _arguments(application)
+        self._count = 0
+        self._again = threading.Event()
+
+    def __call__(self) -> Any:
+        stack = self._build()
+        with _lock:
+            self._count += 1
+            first = self._count == 1
+        if first and self.loops > 1:
+            self._again.wait(ANOTHER_S)
+        elif not first:
+            self._again.set()
+            for name in self._with_state(stack):
+                _note(
+                    "middleware-built-twice",
+                    f"the middleware stack is built by each loop that comes first: there are "
+                    f"several {name}, and only one of them is used from then on",
+                )
+        return stack
+
+    def _with_state(self, stack: Any) -> Iterator[str]:
+        """Middleware with a container or a lock of its own, which another instance has not."""
+        for each in _inside(stack):
+            kind = type(each)
+            if kind.__module__.partition(".")[0] in WITHOUT_STATE or callable(
+                getattr(each, "build_middleware_stack", None)
+            ):
+                continue
+            for name, value in getattr(each, "__dict__", {}).items():
+                if id(value) not in self._given and _is_state(value):
+                    yield f"{kind.__name__} with their own {name}"
+
+
+def _arguments(application: Any) -> set[int]:
+    """What the middleware of an application gets from outside: the same for each instance."""
+    found = set()
+    for each in getattr(application, "user_middleware", ()):
+        given = (*getattr(each, "args", ()), *getattr(each, "kwargs", {}).values())
+        found |= {id(value) for value in given}
+    return found
+
+
+def _is_state(value: object) -> bool:
+    module = type(value).__module__.partition(".")[0]
+    return isinstance(value, CONTAINERS) or module in ("threading", "_thread", "asyncio", "queue")
+
+
+def _inside(application: Any) -> Iterator[Any]:
+    """An application and those that it wraps, from the outermost."""
+    for _ in range(DEPTH):
+        if application is None:
+            return
+        yield application
+        application = getattr(application, "app", None)
+
+
+def _equal(one: object, other: object) -> bool:
+    return one is other or (isinstance(one, PLAIN) and type(one) is type(other) and one == other)
+
+
+def _watch_asgiref() -> None:
+    """Note it when more than one loop uses the one thread of asgiref's sensitive code."""
+    asgiref = sys.modules.get("asgiref.sync")
+    if asgiref is None:
+        return
+    executor = asgiref.SyncToAsync.single_thread_executor
+    with _lock:
+        if any(each is executor for each in _watched):
+            return
+        _watched.append(executor)
+        submit, loops = executor.submit, set()
+
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            loops.add(threading.get_ident())
+            if len(loops) > 1:
+                _note(
+                    "one-thread-for-all",
+                    "sync_to_async runs the synchronous code of all loops in one thread",
+                )
+            return submit(*args, **kwargs)
+
+        executor.submit = noted
