@@ -39,8 +39,9 @@ def test_it_is_measured_with_what_the_server_speaks(server: str) -> None:
     assert mbytes_per_s == pytest.approx(per_s * 256 / 1e6, abs=0.1)
 
 
-def test_a_connection_for_each_request_is_dearer() -> None:
-    parameters: dict[str, ParameterValue] = {"server": "asgi", "response_bytes": 2_000}
+@pytest.mark.parametrize("server", ["tcp", "asgi"])
+def test_a_connection_for_each_request_is_dearer(server: str) -> None:
+    parameters: dict[str, ParameterValue] = {"server": server, "response_bytes": 2_000}
     kept, mbytes_per_s = ceiling(**parameters, keep_alive=True)
     assert mbytes_per_s == pytest.approx(kept * 2_000 / 1e6, abs=0.1)
     each, _ = ceiling(**parameters, keep_alive=False)
@@ -55,9 +56,9 @@ def test_a_message_of_several_pieces_is_one_request() -> None:
 def test_one_that_cannot_be_measured_says_why() -> None:
     with (
         Services(sys.executable, environment()) as services,
-        pytest.raises(ServiceError, match=r"'load generator' could not be measured .*for http://"),
+        pytest.raises(ServiceError, match=r"'load generator' could not be measured .*got '0'"),
     ):
-        services.ceiling(LOAD_GENERATOR, {"server": "tcp", "keep_alive": False}, seconds=0.2)
+        services.ceiling(LOAD_GENERATOR, {"server": "tcp", "connections": 0}, seconds=0.2)
 
 
 def test_the_null_server_gives_every_request_the_same_answer() -> None:

@@ -39,7 +39,6 @@ def in_two_lines(code: object, out: str, said: str) -> str:
         ([HERE, "--rate=1", "--connections=2", "--processes=3"], "cannot share 2 connections"),
         ([HERE, HERE, "--rate=1", "--connections=1"], "at least as many connections"),
         ([HERE, "tcp://127.0.0.1:9", "--rate=1"], "cannot be mixed"),
-        (["tcp://127.0.0.1:9", "--rate=1", "--no-keepalive"], "--no-keepalive is for http"),
         (["-", "--rate=1"], "- stands alone, and with --instants"),
         (["-", HERE, "--rate=1", "--instants"], "- stands alone, and with --instants"),
         ([HERE, "--rate=1", "--requests=/nowhere/list"], "/nowhere/list: No such file"),

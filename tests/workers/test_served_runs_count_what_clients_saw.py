@@ -25,10 +25,6 @@ from workers.workloads.serve import Serve
 pytestmark = pytest.mark.slow
 
 SERVERS = ["tcp", "aiohttp", "asgi", "fastapi"]
-# The generator keeps connections of TCP.
-LOADED = [(server, ()) for server in SERVERS] + [
-    (server, ("--no-keepalive",)) for server in SERVERS if server != "tcp"
-]
 POLICIES = ["port", "acceptor", "shared", "reuseport"]
 CONNECTIONS = 6
 
@@ -47,7 +43,8 @@ async def load(url: str, requests: Path, *options: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("policy", ["port", "acceptor"])
-@pytest.mark.parametrize(("server", "options"), LOADED)
+@pytest.mark.parametrize("options", [(), ("--no-keepalive",)], ids=["kept", "closed"])
+@pytest.mark.parametrize("server", SERVERS)
 def test_every_answer_is_counted_once(
     server: str, options: tuple[str, ...], policy: str, tmp_path: Path
 ) -> None:

@@ -69,9 +69,7 @@ class Serve(Workload):
         return self._kind.requests(self.response_bytes)
 
     def refuses(self, model: str, loop: str) -> str | None:
-        """The load generator keeps TCP connections; rloop 0.5 takes none that others accepted."""
-        if self.server == "tcp" and not self.keep_alive:
-            return "keep_alive=false is for servers of HTTP, not for tcp"
+        """Refuse an acceptor with rloop: rloop 0.5 takes no connection that others accepted."""
         if self.accept == "acceptor" and loop == "rloop":
             return "rloop cannot take a connection that another thread has accepted"
         return super().refuses(model, loop)

@@ -130,8 +130,6 @@ def with_targets(options: Options, urls: Sequence[str], requests: Sequence[Reque
     targets = [parse_target(url, remote=options.remote) for url in urls]
     if len({target.scheme for target in targets}) > 1:
         raise BadInputError("http:// and tcp:// cannot be mixed")
-    if targets[0].scheme == "tcp" and not options.keepalive:
-        raise BadInputError("--no-keepalive is for http://")
     return replace(options, targets=targets, requests=requests)
 
 
