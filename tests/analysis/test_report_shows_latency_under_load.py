@@ -1,6 +1,7 @@
 """What was measured under load is on the page, in the tables and at the end of a run."""
 
 import io
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,12 +11,14 @@ from rich.console import Console
 
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
+from scaling.journal.record import RunLine
 from scaling.report.files import tables_markdown
 from scaling.report.page.render import page
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_view import Comparison
 from scaling.report.tables.findings import times
 from scaling.report.terminal.answer import LINES, NO_LATENCY, WIDTH, print_answer
+from scaling.run.wording import figure_of
 from tests.support.fabricate import with_, write
 from tests.support.html_outline import Outline
 from tests.support.served import Served, journal, studied
@@ -183,3 +186,15 @@ def by_accept(folder: Path, made: Served) -> StudyResults:
     runs = [line for lines in studies for line in lines[1:]]
     folder.mkdir()
     return StudyResults.of(read_journal(write([studies[0][0], *runs], folder / "journal.jsonl")))
+
+
+def test_the_line_of_a_run_has_its_latency_in_an_open_loop() -> None:
+    def words(made: Served) -> set[str]:
+        runs = [line for line in journal(made) if isinstance(line, RunLine)]
+        return {re.sub(r"[\d.,]+ ms|^[\d.,]+", "…", figure_of(run, "requests")) for run in runs}
+
+    every = {f"P99 … at {rate} requests/s" for rate in ("500", "800", "1,280")}
+    assert words(replace(OPEN, window_s=5.0)) == every
+    few = replace(OPEN, rates=(500.0,), window_s=1.0)
+    assert words(few) == {"P50 … at 500 requests/s"}
+    assert words(CLOSED) == {"… requests/s"}
