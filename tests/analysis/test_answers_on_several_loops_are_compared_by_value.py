@@ -101,7 +101,9 @@ def test_missing_answer_is_a_finding() -> None:
 
 def test_error_has_the_words_of_its_exception() -> None:
     text = 'Traceback (most recent call last):\n  File "shop.py", line 12, in f\nKeyError: 3\n'
-    (found,) = judged(answers=[[answer({}, status=500)], [MILK]], text=text).findings
+    samples = ["answered with status 401", "KeyError: 3"]
+    broken = [[answer({}, status=500)], [MILK]]
+    (found,) = judged(answers=broken, text=text, samples=samples).findings
     assert found.kind == "error"
     assert "KeyError: 3 (shop.py, line 12)" in found.message
 

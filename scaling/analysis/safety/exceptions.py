@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 PREFIX = re.compile(r"^[ |+-]*\| ?")  # of exceptions in a group
 PLACE = re.compile(r'^\s*File "([^"]+)", line (\d+)')
-OURS = ("on_aiohttp.py", "on_uvicorn.py")
+OURS = ("on_aiohttp.py", "on_uvicorn.py", "wsgi_on_loop.py")
 RAISED = re.compile(r"^[A-Za-z_][\w.]*(?::\s|$)")
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from scaling.analysis.safety.answers import Answer, Difference, Reference
 from scaling.analysis.safety.causes import BY_KIND, CAUSES, Cause, cause_of
-from scaling.analysis.safety.exceptions import raised
+from scaling.analysis.safety.exceptions import RAISED, raised
 from scaling.analysis.safety.finding import KINDS, AppCheck, Finding, Kind
 from scaling.journal.record import GilStates, Outcome
 
@@ -33,9 +33,8 @@ class Seen:
 
     def exceptions(self) -> list[str]:
         """Words of all its exceptions, those with a place first, each once."""
-        return list(
-            dict.fromkeys([*raised(self.text), *filter(None, [self.failure]), *self.samples])
-        )
+        samples = filter(RAISED.match, self.samples)  # a status of 400 or more is there, too
+        return list(dict.fromkeys([*raised(self.text), *filter(None, [self.failure]), *samples]))
 
 
 def judge(requests: Sequence[str], alone: Sequence[Seen], several: Sequence[Seen]) -> AppCheck:
@@ -102,7 +101,7 @@ def _why(
                 return cause, words
         if answer.failure:
             return BY_KIND["no-answer"], answer.failure
-        return BY_KIND["error"], exceptions[-1] if exceptions else f"status {answer.status}"
+        return BY_KIND["error"], exceptions[0] if exceptions else f"status {answer.status}"
     words = f"{difference.words} at N = 1"
     if difference.value is not None and any(each.allows(difference) for each in others):
         return BY_KIND["mixed-up"], f"the answer is that of another request: {words}"

@@ -15,7 +15,7 @@ from workers import Worker
 from workers.workloads.app import App
 from workers.workloads.parts.applications import Application
 from workers.workloads.parts.interleaving import interleave
-from workers.workloads.parts.wsgi import OnAsgi
+from workers.workloads.parts.wsgi_on_loop import OnAsgi
 
 NOTED = "noted "  # a fact with this before the kind of fault
 ANOTHER_S = 0.5  # how long the first loop to build a middleware stack waits for another
@@ -62,8 +62,8 @@ class _Watching(Application):
     def make(self) -> Any:
         with _making:
             made: Any = _wsgi.get(self.path) or super().make()
-            if self.interface == "wsgi":  # one object, which N threads call
-                made = _wsgi[self.path] = OnAsgi(made)
+            if self.interface == "wsgi" and not isinstance(made, OnAsgi):
+                made = _wsgi[self.path] = OnAsgi(made)  # one object, which N threads call
             if isinstance(made, OnAsgi):
                 self.interface = "asgi"
         for each in _inside(made):

@@ -1,0 +1,1 @@
+"""A shop's API: FastAPI with Pydantic models, dependencies and validation."""

@@ -1,0 +1,1 @@
+"""A ledger: Flask (WSGI) with a blueprint, a hook before each request, JSON and templates."""

@@ -1,0 +1,1 @@
+"""A shop's pages: Starlette with Jinja templates, sessions and middleware."""
