@@ -145,10 +145,10 @@ def test_two_studies_stand_side_by_side(tmp_path: Path) -> None:
     assert [change.workers for change in found.changes] == [1, 2]
     assert (found.only_then, found.only_now) == (1, 2)
     for change in found.changes:
-        assert change.throughput.point == pytest.approx(1.2, rel=0.03)
-        assert change.throughput.coverage is not None
-        assert "unpaired" in change.throughput.method
-        assert change.throughput.verdict.word == "faster"
+        assert change.ratio.point == pytest.approx(1.2, rel=0.03)
+        assert change.ratio.coverage is not None
+        assert "unpaired" in change.ratio.method
+        assert change.ratio.verdict.word == "faster"
         assert change.memory.verdict.word == "same"
         assert change.memory.point == pytest.approx(1, rel=0.02)
     console = Console(file=io.StringIO(), width=80, color_system=None)
@@ -160,7 +160,7 @@ def test_two_studies_stand_side_by_side(tmp_path: Path) -> None:
     assert text.startswith("now over then")
     assert "ratios are unpaired" in text
     assert "Left out: 1 cell only in the earlier, 2 cells only in the later." in text
-    assert found.changes[0].throughput.bounds in text
+    assert found.changes[0].ratio.bounds in text
     assert (tmp_path / "out" / "now" / "plots" / "echo-weak-throughput.svg").exists()
     assert "now over then" in (tmp_path / "out" / "comparison.md").read_text()
 

@@ -54,7 +54,7 @@ def test_the_margin_of_the_verdicts_is_reported(tmp_path: Path) -> None:
         compared(many, many)
     )
     noisy = studied(tmp_path / "j.jsonl", Made(blocks=8, noise=0.2, aa_pairs=True))
-    margin = compared(many, noisy).changes[0].throughput.verdict.margin
+    margin = compared(many, noisy).changes[0].ratio.verdict.margin
     assert margin > 0.02
     assert f"a margin of ±{formats.percent(margin)} in throughput" in text_of(compared(many, noisy))
 
@@ -72,7 +72,7 @@ def test_no_figure_is_cut_at_80_columns(tmp_path: Path) -> None:
     assert max(map(len, text.splitlines())) <= 80
     assert len(found.changes) == 4
     for change in found.changes:
-        for value in (change.then.throughput, change.throughput, change.memory):
+        for value in (change.then.throughput, change.ratio, change.memory):
             assert {formats.number(value.point), value.bounds} <= set(text.split())
 
 

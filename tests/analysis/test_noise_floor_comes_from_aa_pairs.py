@@ -171,7 +171,7 @@ def test_verdicts_use_it(tmp_path: Path) -> None:
 
         now = studied(tmp_path / f"{name}.jsonl", made, change)
         found = across((then.frame, then.study), (now.frame, now.study))
-        words[name] = {each.throughput.verdict.word for each in found.changes}
+        words[name] = {each.ratio.verdict.word for each in found.changes}
     assert words == {"quiet": {"faster"}, "noisy": {"same"}, "useless": {"inconclusive"}}
 
 

@@ -1,12 +1,12 @@
 """The same cells in two studies: yesterday's and today's, side by side.
 
 Their runs were not made in the same blocks, so nothing pairs them, and whatever else changed is
-shown beside the figures.
+shown beside the figures. In an open loop throughput is the schedule's, and P99 is compared.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -14,10 +14,12 @@ import pandas as pd
 from scaling.analysis.arrays import Floats
 from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.curves.sections import Section, sections
+from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.statistics.pending import Pending, judge_together
 from scaling.analysis.statistics.verdict import (
     COST,
+    LATENCY,
     RATE,
     Direction,
     Hypothesis,
@@ -27,6 +29,8 @@ from scaling.analysis.statistics.verdict import (
 from scaling.analysis.table.groups import Key
 from scaling.journal.identity import Identity, identity_of
 from scaling.journal.record import StudyLine
+
+MS_PER_S = 1e3
 
 type Study = tuple[pd.DataFrame, StudyLine]
 
@@ -43,16 +47,18 @@ HARMLESS = frozenset(
 class Change:
     """One cell, `then` and `now`; ratios are now over then, unpaired.
 
-    `memory` is blank where one study has PSS and the other RSS, as `memory_kinds` says. All
-    verdicts on two studies are exploratory; their margin is the larger noise floor of the two,
-    which says nothing of what changed on the machine in between.
+    `ratio` is of the `measure`; runs of which P99 is only a lower bound have no value. `memory` is
+    blank where one study has PSS and the other RSS, as `memory_kinds` says. All verdicts on two
+    studies are exploratory; their margin is the larger noise floor of the two, which says nothing
+    of what changed on the machine in between.
     """
 
     section: Section
     curve: Curve
     then: Point
     now: Point
-    throughput: RatioVerdict
+    measure: Literal["throughput", "latency_p99_s"]
+    ratio: RatioVerdict
     memory: RatioVerdict
     memory_kinds: tuple[str, str]
 
@@ -60,6 +66,14 @@ class Change:
     def workers(self) -> int:
         """N, the same in both."""
         return self.now.workers
+
+    @property
+    def values(self) -> tuple[Estimate, Estimate]:
+        """What the ratio is of, then and now: operations/s, or P99 in ms."""
+        if self.measure == "throughput":
+            return self.then.throughput, self.now.throughput
+        then, now = (point.figures[self.measure] for point in (self.then, self.now))
+        return then.scaled(MS_PER_S, "ms"), now.scaled(MS_PER_S, "ms")
 
     @property
     def name(self) -> str:
@@ -164,14 +178,21 @@ def _change(then: Place, now: Place, floors: list[NoiseFloor]) -> Pending[Change
     memory_kinds = then[1].memory_kind, curve.memory_kind
 
     def complete(verdicts: Iterator[RatioVerdict]) -> Change:
-        return Change(section, curve, then[2], point, next(verdicts), next(verdicts), memory_kinds)
+        ratio, memory = next(verdicts), next(verdicts)
+        return Change(
+            section, curve, then[2], point, _measure(section), ratio, memory, memory_kinds
+        )
 
     return Pending(list(_hypotheses(then, now, floors)), complete)
 
 
 def _hypotheses(then: Place, now: Place, floors: list[NoiseFloor]) -> Iterator[Hypothesis]:
-    """Throughput, and memory if both studies have the same kind."""
-    directions: dict[str, Direction] = {"throughput": RATE, "memory": COST}
+    """Throughput (P99 in an open loop), and memory if both studies have the same kind."""
+    pace = _measure(now[0])
+    directions: dict[str, Direction] = {
+        pace: RATE if pace == "throughput" else LATENCY,
+        "memory": COST,
+    }
     for measure, direction in directions.items():
         alike = measure != "memory" or then[1].memory_kind == now[1].memory_kind
         ours, theirs = (_runs(place, measure, alike) for place in (now, then))
@@ -182,5 +203,13 @@ def _hypotheses(then: Place, now: Place, floors: list[NoiseFloor]) -> Iterator[H
 def _runs(place: Place, measure: str, alike: bool) -> Floats:
     """The values of a cell's runs, shape (blocks,); none where they cannot be compared."""
     _, curve, point = place
-    values = curve.values[measure][:, curve.workers.index(point.workers)]
-    return values if alike else np.empty(0)
+    if not alike:
+        return np.empty(0)
+    own = curve.workers.index(point.workers)
+    values = curve.values[measure][:, own]
+    behind = curve.values["behind"][:, own] == 1
+    return np.where(behind, np.nan, values) if measure == "latency_p99_s" else values
+
+
+def _measure(section: Section) -> Literal["throughput", "latency_p99_s"]:
+    return "throughput" if section.rate_per_s is None else "latency_p99_s"

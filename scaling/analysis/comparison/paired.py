@@ -18,7 +18,7 @@ from scaling.analysis.curves.sections import Section, sections
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.families import Family
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
-from scaling.analysis.table.groups import originals, require_one_study
+from scaling.analysis.table.groups import fell_behind, originals, require_one_study
 from scaling.base.vocabulary import PRIMARY_QUESTIONS
 from scaling.journal.record import StudyLine
 
@@ -26,7 +26,6 @@ type Measure = Literal["throughput", "cpu_s_per_op", "PSS", "RSS", "latency_p99_
 
 SUBJECT = ["workload", "parameters", "sizing", "loop"]
 CONFIGURATION = ["arm", "model", "workers"]
-SATURATED = "saturated"  # the reason of runs whose latencies are lower bounds
 
 
 class Configuration(NamedTuple):
@@ -200,12 +199,11 @@ def _paired(
         grid[row, column] = values
         return grid
 
-    behind = np.array([SATURATED in words for words in valid["reasons"]], np.bool_)
     values: dict[Measure, Floats] = {
         "throughput": table(valid["throughput_per_s"].to_numpy(np.float64)),
         "cpu_s_per_op": table(valid["cpu_s_per_op"].to_numpy(np.float64)),
         "PSS": table(valid["pss_bytes"].to_numpy(np.float64) / MIB),
         "RSS": table(valid["rss_bytes"].to_numpy(np.float64) / MIB),
-        "latency_p99_s": table(np.where(behind, np.nan, valid["latency_p99_s"])),
+        "latency_p99_s": table(np.where(fell_behind(valid), np.nan, valid["latency_p99_s"])),
     }
     return Paired(section, loop, members, columns, values, blocks, floor)

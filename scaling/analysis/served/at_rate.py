@@ -22,6 +22,7 @@ from scaling.analysis.comparison.version_arms import version_arms
 from scaling.analysis.served.open_loop import Subject, open_loop_runs
 from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.analysis.statistics.verdict import LATENCY, RatioVerdict, hypothesis, judge
+from scaling.analysis.table.groups import fell_behind
 from scaling.base.vocabulary import PROCESSES
 
 P99 = "latency_p99_s"
@@ -111,7 +112,7 @@ def _values(runs: pd.DataFrame, column: str) -> dict[Configuration, _Values]:
         bounds = np.zeros(len(blocks), np.bool_)
         places = np.searchsorted(blocks, own["block"].to_numpy())
         values[places] = own[column].to_numpy(np.float64)
-        bounds[places] = ["saturated" in reasons for reasons in own["reasons"]]
+        bounds[places] = fell_behind(own)
         if np.isfinite(values).any():
             found[own["configuration"].iloc[0]] = _Values(values, bounds)
     return found

@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.arrays import Flags, Floats
+from scaling.analysis.arrays import Floats
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.comparison.version_arms import version_arms
 from scaling.analysis.curves.memory import MIB
@@ -31,7 +31,7 @@ from scaling.analysis.served.open_loop import Subject, open_loop_runs
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.analysis.statistics.verdict import RATE, Hypothesis, RatioVerdict, hypothesis, judge
-from scaling.analysis.table.groups import require_one_study
+from scaling.analysis.table.groups import fell_behind, require_one_study
 from scaling.base.formats import number
 from scaling.base.vocabulary import PROCESSES
 from scaling.study.objective import Objective
@@ -136,7 +136,7 @@ def _capacity(runs: pd.DataFrame, objective: Objective) -> Capacity | None:
     known = runs[runs[column] > 0].sort_values("rate")
     blocks, crossings, memory = [], [], []
     for block, at in known.groupby("block", sort=True):
-        sound = ~(at["load_errors"].to_numpy() > 0) & ~_saturated(at)
+        sound = ~(at["load_errors"].to_numpy() > 0) & ~fell_behind(at)
         rates = at["rate"].to_numpy(np.float64)
         found = crossing(rates, at[column].to_numpy(np.float64), sound, objective.limit_s)
         blocks.append(int(str(block)))
@@ -161,10 +161,6 @@ def _capacity(runs: pd.DataFrame, objective: Objective) -> Capacity | None:
         per_core=estimate.scaled(1 / configuration.workers, f"{UNIT} per core"),
         per_gib=median(per_gib, f"{UNIT} per GiB"),
     )
-
-
-def _saturated(runs: pd.DataFrame) -> Flags:
-    return np.array(["saturated" in words for words in runs["reasons"]], np.bool_)
 
 
 def _memory_mib(runs: pd.DataFrame, rate_per_s: float) -> float:

@@ -46,6 +46,11 @@ def require_one_study(frame: pd.DataFrame) -> None:
         )
 
 
+def fell_behind(frame: pd.DataFrame) -> Flags:
+    """In which runs the server fell behind, so that their latencies are lower bounds."""
+    return np.array(["saturated" in reasons for reasons in frame["reasons"]], np.bool_)
+
+
 def in_open_loop(frame: pd.DataFrame) -> Flags:
     """Which runs a load generator loaded at a rate, so that their throughput is the schedule's."""
     if "offered_per_s" not in frame:  # one of an earlier version, or a part of one

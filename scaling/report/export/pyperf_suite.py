@@ -2,7 +2,8 @@
 
 One benchmark for each cell, one of pyperf's runs for each of ours that counts: seconds per
 operation, of all workers together, so that N workers which do N times as much take an Nth. The
-format is version 1.0 of pyperf's JSON (pyperf/_bench.py). pyperf knows no blocks: it takes means
+format is version 1.0 of pyperf's JSON (pyperf/_bench.py). Cells in an open loop are left out: how
+much they do is what was asked of them. pyperf knows no blocks: it takes means
 and pairs nothing, and its verdicts can be others than ours.
 """
 
@@ -12,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from scaling.analysis.table.groups import CELL, CURVE, originals
+from scaling.analysis.table.groups import CELL, CURVE, in_open_loop, originals
 from scaling.analysis.table.labels import Variant, labels
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import ScalingError
@@ -26,7 +27,7 @@ def write_suite(journal: Journal, file: Path) -> None:
     """Write the suite as JSON.
 
     Raises:
-        ScalingError: no run is valid, and pyperf reads no empty suite.
+        ScalingError: no run is valid, or all are in an open loop; pyperf reads no empty suite.
         OSError: as any writing does.
     """
     file.write_text(json.dumps(suite(journal), indent=1, allow_nan=False) + "\n", encoding="ascii")
@@ -39,10 +40,16 @@ def suite(journal: Journal) -> dict[str, Any]:
     several: by their names pyperf pairs the benchmarks of two studies, each of an arm of its own.
 
     Raises:
-        ScalingError: no run is valid.
+        ScalingError: no run is valid, or all are in an open loop.
     """
     runs = originals(journal.frame)
     runs = runs[runs["valid"] & (runs["throughput_per_s"] > 0)]
+    if len(runs) and in_open_loop(runs).all():
+        raise ScalingError(
+            f"{journal.path}: requests came at given rates, so throughput is what was asked for: "
+            "nothing for pyperf. `scaling export --to hdr` has the latencies"
+        )
+    runs = runs[~in_open_loop(runs)]
     runs = runs.drop_duplicates([*CELL, "block"], keep="last")
     if runs.empty:
         raise ScalingError(f"{journal.path}: holds no valid run, and so nothing for pyperf")

@@ -21,7 +21,7 @@ def changed(found: Across) -> list[str]:
         lines.append(f"Not the same in both: {'; '.join(found.differences)}.")
     lines.append("The studies were not run side by side: ratios are unpaired.")
     if found.changes:
-        figures = [(c.then.throughput, c.now.throughput, c.throughput) for c in found.changes]
+        figures = [(*c.values, c.ratio) for c in found.changes]
         lines.append(ratios_note([value for row in figures for value in row], "ratios unpaired"))
     alone = [
         f"{formats.plural(count, 'cell')} only in the {which}"

@@ -4,6 +4,7 @@ from itertools import groupby
 
 from scaling.analysis.comparison.between_studies import Across, Change
 from scaling.analysis.results import StudyResults
+from scaling.base import formats
 from scaling.report.tables.across_sentences import changed, doubted
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.grid import Cell, Chapter, Grid
@@ -26,7 +27,8 @@ def across_chapters(found: Across, then: str, now: str) -> list[Chapter]:
     for heading, group in groupby(found.changes, title):
         members = list(group)
         rows: list[list[Cell]] = [[_curve(c), str(c.workers), *_figures(c)] for c in members]
-        unit = f"{members[0].section.operation}/s"
+        is_rate = members[0].measure == "throughput"
+        unit = f"{members[0].section.operation}/s" if is_rate else "P99 ms"
         headings = ["curve", "N", f"{unit} then", "now", "ratio", "memory"]
         grid = Grid("", headings, rows, 2, _across_note(members))
         lines.append(Chapter(heading, margins_across(members), [grid]))
@@ -38,6 +40,11 @@ def _across_note(changes: list[Change]) -> str:
     lines = ["Runs: earlier study, later study."]
     if any(point.suspect for c in changes for point in (c.then, c.now)):
         lines.append(f"{SUSPECT} some of them are suspect: see above.")
+    if any(c.measure == "latency_p99_s" and not c.ratio.n for c in changes):
+        lines.append(
+            f"{formats.BLANK} no ratio: too few requests for P99, or a server fell behind, and its "
+            "P99 is a lower bound."
+        )
     if any(len(set(c.memory_kinds)) > 1 for c in changes):
         lines.append("Memory is blank where one study has PSS and the other RSS.")
     return " ".join(lines)
@@ -50,5 +57,5 @@ def _curve(change: Change) -> str:
 
 
 def _figures(change: Change) -> list[Cell]:
-    then, now = change.then.throughput, change.now.throughput
-    return [then, now, change.throughput, change.memory]
+    ratio: Cell = change.ratio if change.ratio.n else formats.BLANK
+    return [*change.values, ratio, change.memory]

@@ -38,11 +38,12 @@ def margins(compared: Compared) -> list[str]:
 
 def margins_across(changes: Iterable[Change]) -> list[str]:
     """The margins of a section of two studies, which are those of the study with more noise."""
-    judged = [each for each in changes if each.throughput.coverage is not None]
+    judged = [each for each in changes if each.ratio.coverage is not None]
     if not judged:
         return []
     first = judged[0]
-    used = [f"±{formats.percent(first.throughput.verdict.margin)} in throughput"]
+    what = "throughput" if first.measure == "throughput" else "P99"
+    used = [f"±{formats.percent(first.ratio.verdict.margin)} in {what}"]
     if any(each.memory.n for each in judged):
         used.append(f"±{formats.percent(first.memory.verdict.margin)} in memory")
     why = f"the larger A/A spread of the two studies, and at least {formats.percent(MARGIN)}"

@@ -17,7 +17,7 @@ from scaling.analysis.curves.sweeps import Sweep
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.at_rate import LatencyRatio, middle
 from scaling.analysis.served.capacity import Capacity
-from scaling.analysis.table.groups import CURVE, Key, originals
+from scaling.analysis.table.groups import CURVE, Key, fell_behind, originals
 from scaling.analysis.table.labels import short_labels
 from scaling.journal.record import StudyLine
 from scaling.study.load import RATE, open_loop_rate
@@ -30,7 +30,6 @@ PERCENTILES = {
     "latency_p99_s": ("P99", 0.99),
     "latency_p999_s": ("P99.9", 0.999),
 }
-SATURATED = "saturated"  # the reason of runs in which the server fell behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +199,7 @@ def _behind(results: StudyResults) -> frozenset[_Cell]:
     """The cells of which half of the runs or more fell behind: their medians are lower bounds."""
     runs = originals(results.frame)
     used = runs[runs["valid"]]
-    fell = used.assign(fell=[SATURATED in reasons for reasons in used["reasons"]])
+    fell = used.assign(fell=fell_behind(used))
     shares = fell.groupby([*CURVE, "workers"], observed=True, sort=False)["fell"].mean()
     most = shares[shares >= 0.5].reset_index()[[*CURVE, "workers"]]
     return frozenset(

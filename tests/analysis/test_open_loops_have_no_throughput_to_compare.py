@@ -1,0 +1,76 @@
+"""In an open loop throughput is what was asked for: no output takes it for a rate of the server."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scaling.analysis.comparison.between_studies import Across, across
+from scaling.analysis.gate.cells import cells, chosen
+from scaling.analysis.gate.request import Filter
+from scaling.analysis.results import StudyResults
+from scaling.analysis.table.load import Journal
+from scaling.base.errors import ScalingError, UsageError
+from scaling.base.formats import BLANK
+from scaling.report.export.pyperf_suite import suite
+from scaling.report.tables.across_view import across_chapters
+from scaling.report.tables.comparison_view import comparison_markdown
+from tests.support.served import Served, studied
+
+ONE = (("3.14t", "threads"),)
+OPEN = Served(configurations=ONE, workers=(1, 2), rates=(500.0,), blocks=6, window_s=5.0)
+BOTH = replace(OPEN, rates=(0.0, 500.0))
+
+
+def two_studies(folder: Path, now: Served) -> tuple[Journal, Journal]:
+    return studied(folder / "then", OPEN), studied(folder / "now", now)
+
+
+def compared(then: Journal, now: Journal) -> Across:
+    return across((then.frame, then.study), (now.frame, now.study))
+
+
+def test_studies_are_compared_by_p99(tmp_path: Path) -> None:
+    found = compared(*two_studies(tmp_path, replace(OPEN, speeds={ONE[0]: 1_400.0}, seed=2)))
+    assert [change.measure for change in found.changes] == ["latency_p99_s"] * 2
+    for change in found.changes:
+        then, now = change.values
+        assert change.ratio.point == pytest.approx(now.point / then.point, rel=0.05)
+        assert change.ratio.point < 1
+        assert change.ratio.verdict.word == "faster"
+    text = comparison_markdown(across_chapters(found, "then", "now"))
+    assert "P99 ms then" in text
+    assert "in P99 and" in text
+    assert "requests/s then" not in text
+
+
+def test_lower_bounds_have_no_ratio(tmp_path: Path) -> None:
+    found = compared(*two_studies(tmp_path, replace(OPEN, speeds={ONE[0]: 300.0})))
+    one, two = found.changes
+    assert (one.ratio.n, two.ratio.n) == (0, 6)
+    text = comparison_markdown(across_chapters(found, "then", "now"))
+    assert f"{BLANK} no ratio:" in text
+
+
+def test_the_gate_checks_closed_loops_only(tmp_path: Path) -> None:
+    results = StudyResults.of(studied(tmp_path, BOTH))
+    assert {each.section.rate_per_s for each in chosen(results.sections, Filter())} == {None}
+
+
+def test_the_gate_says_why_there_is_nothing_to_check(tmp_path: Path) -> None:
+    results = StudyResults.of(studied(tmp_path, OPEN))
+    with pytest.raises(UsageError, match="open loops"):
+        cells(results.sections, Filter())
+
+
+def test_pyperf_gets_closed_loops_only(tmp_path: Path) -> None:
+    names = [
+        each["metadata"]["parameters"] for each in suite(studied(tmp_path, BOTH))["benchmarks"]
+    ]
+    assert len(names) == 2
+    assert all('"rate_per_s":0.0' in name for name in names)
+
+
+def test_pyperf_gets_nothing_of_an_open_loop(tmp_path: Path) -> None:
+    with pytest.raises(ScalingError, match="--to hdr"):
+        suite(studied(tmp_path, OPEN))
