@@ -144,7 +144,7 @@ def precision_rule_of(study: Study, first: StudyLine) -> Rule | None:
         return None
 
     def ratios(runs: Sequence[RunLine]) -> Mapping[str, Estimate]:
-        from scaling.analysis.comparison.precision import headline_precision
+        from scaling.analysis.precision import headline_precision
         from scaling.analysis.table.frame import live_frame
 
         return headline_precision(live_frame(runs, first), first)

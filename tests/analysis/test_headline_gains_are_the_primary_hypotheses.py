@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from scaling.analysis.comparison.precision import headline_precision
+from scaling.analysis.precision import headline_precision
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.journal.record import Line, RunLine

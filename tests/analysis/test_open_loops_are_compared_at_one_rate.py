@@ -10,7 +10,7 @@ import pytest
 
 from scaling.analysis.comparison.at_rate import RateRatio
 from scaling.analysis.comparison.compare import Compared
-from scaling.analysis.comparison.precision import headline_precision
+from scaling.analysis.precision import headline_precision
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.drift import drift
 from scaling.journal.record import RunLine
@@ -151,6 +151,19 @@ def test_noise_of_latency_is_that_of_pairs(results: StudyResults) -> None:
 def test_blocks_are_added_for_the_primary_ratio_alone(results: StudyResults) -> None:
     (name,) = headline_precision(results.frame, results.study)
     assert name.endswith("P99 of 3.14t threads over 3.14+mimalloc processes, N = 2")
+
+
+def test_with_an_objective_blocks_are_added_for_capacity(results: StudyResults) -> None:
+    stated = with_(results.study, study={**results.study.study, "slo": ["p99<6ms"]})
+    found = headline_precision(results.frame, stated)
+    (primary,) = [
+        each.ratio
+        for each in StudyResults(results.frame, stated).capacities.ratios
+        if each.ratio.verdict.family == "primary"
+    ]
+    ((name, ratio),) = found.items()
+    assert "capacity at p99<6ms of 3.14t threads over 3.14+mimalloc processes, N = 2" in name
+    assert (ratio.point, ratio.low, ratio.high) == (primary.point, primary.low, primary.high)
 
 
 def test_a_machine_that_slows_down_is_found_by_cpu_time(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import msgspec
 import pandas as pd
 import pytest
 
-from scaling.analysis.comparison.precision import headline_precision
+from scaling.analysis.precision import headline_precision
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.table.frame import live_frame
 from scaling.analysis.table.load import load

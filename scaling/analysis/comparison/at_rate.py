@@ -21,12 +21,10 @@ import numpy as np
 from scaling.analysis.comparison.contrast import setting_pairs
 from scaling.analysis.comparison.paired import Configuration, Measure, Paired
 from scaling.analysis.comparison.version_arms import VersionArms, version_arms
-from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.pending import Pending
 from scaling.analysis.statistics.verdict import (
     COST,
     LATENCY,
-    RATIO,
     Direction,
     Hypothesis,
     RatioVerdict,
@@ -75,20 +73,6 @@ def rate_ratios(runs: Paired) -> Pending[list[RateRatio]]:
         ]
 
     return Pending([tested for each in asked for tested in _hypotheses(runs, *each)], complete)
-
-
-def headline_p99(runs: Paired) -> dict[str, Estimate]:
-    """P99 of threads over processes at the headline N, by name; none but at the middle rate."""
-    return {
-        f"P99 of {of.arm} {of.model} over {over.arm} {over.model}, N = {of.workers}": median(
-            runs.ratios(of, over, "latency_p99_s"), RATIO
-        )
-        for question, of, over in _asked(runs)
-        if runs.section.is_middle_rate
-        and question == OVER_PROCESSES
-        and of.model == "threads"
-        and of.workers == runs.headline_n
-    }
 
 
 def _hypotheses(

@@ -10,12 +10,18 @@ tests/analysis/test_precision_costs_little_coverage.py).
 
 import pandas as pd
 
-from scaling.analysis.comparison.at_rate import headline_p99
 from scaling.analysis.comparison.baseline import baseline_ratios
 from scaling.analysis.comparison.ladder import ladders
 from scaling.analysis.comparison.paired import Configuration, Paired, paired
+from scaling.analysis.served.at_rate import latency_ratios
+from scaling.analysis.served.capacity import capacities
+from scaling.analysis.served.open_loop import Subject
 from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.statistics.noise import noise_floor
+from scaling.analysis.statistics.verdict import RatioVerdict
+from scaling.analysis.table.labels import short_labels
 from scaling.journal.record import StudyLine
+from scaling.study.objective import parse_objective
 
 
 def headline_precision(frame: pd.DataFrame, study: StudyLine) -> dict[str, Estimate]:
@@ -23,17 +29,19 @@ def headline_precision(frame: pd.DataFrame, study: StudyLine) -> dict[str, Estim
 
     These are the speed-up of each curve at its own headline N and, where there are arms or models
     to compare, the whole ladder's and threads (or interpreters) over processes at the headline N of
-    their section and loop; of an open loop only P99 of threads over processes at the middle rate.
-    Ratios without a single value are left out: more blocks would not give them one.
+    their section and loop. Of an open loop they are the primary ratios alone: capacity at each
+    objective, or P99 at the middle rate where the study states none. Ratios without a single value
+    are left out: more blocks would not give them one.
 
     Raises:
         UsageError: the frame holds several studies.
     """
     found: dict[str, Estimate] = {}
     for runs in paired(frame, study):
-        ratios = _of(runs) if runs.section.rate_per_s is None else headline_p99(runs)
-        found |= {f"{runs.title}: {name}": ratio for name, ratio in ratios.items() if ratio.n}
-    return found
+        if runs.section.rate_per_s is None:
+            found |= {f"{runs.title}: {name}": ratio for name, ratio in _of(runs).items()}
+    found |= _under_load(frame, study)
+    return {name: ratio for name, ratio in found.items() if ratio.n}
 
 
 def _of(runs: Paired) -> dict[str, Estimate]:
@@ -52,6 +60,33 @@ def _of(runs: Paired) -> dict[str, Estimate]:
             name = f"{_named(each.ours)} over {_named(each.theirs)}, N = {n}"
             found[name] = each.throughput
     return found
+
+
+def _under_load(frame: pd.DataFrame, study: StudyLine) -> dict[str, Estimate]:
+    floor = noise_floor(frame, study)
+    objectives = [parse_objective(text) for text in study.study.get("slo") or ()]
+    found: list[tuple[Subject, str, Configuration, Configuration, RatioVerdict]] = [
+        (
+            each.of.subject,
+            f"capacity at {each.of.objective.text}",
+            each.of.configuration,
+            each.over.configuration,
+            each.ratio,
+        )
+        for each in capacities(frame, objectives, floor).ratios
+    ]
+    if not objectives:
+        found = [
+            (each.subject, "P99", each.of, each.over, each.ratio)
+            for each in latency_ratios(frame, floor)
+        ]
+    names = short_labels((subject.workload, subject.parameters) for subject, *_ in found)
+    return {
+        f"{names[who.workload, who.parameters]} · {who.sizing} sizing · {who.loop}: {what} of "
+        f"{_named(of)} over {_named(over)}, N = {of.workers}": ratio
+        for who, what, of, over, ratio in found
+        if ratio.verdict.family == "primary"
+    }
 
 
 def _named(configuration: Configuration) -> str:
