@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -54,18 +55,24 @@ def test_every_answer_is_counted_once(
             listed.write_text("\n".join(json.dumps(each) for each in made.serve.client_requests()))
             host, port = made.address
             url = f"{made.serve.client_scheme()}://{host}:{port}"
-            seen = await load(url, listed, "--rate=300", "--seconds=0.4", *options)
+            seen: Counter[str] = Counter()
+            rounds = 0
+            while not seen["completed"]:  # a busy machine may answer nothing for a while
+                found = await load(url, listed, "--rate=300", "--seconds=0.4", *options)
+                assert found["errors"] == {}
+                rounds += 1
+                seen.update({name: found[name] for name in ("completed", "censored", "offered")})
             made.worker.stop()
             await made.serve.run(made.worker)
             counted, errors, body_bytes = made.counted
-            assert (seen["errors"], errors) == ({}, 0)
-            assert 0 < seen["completed"] <= counted <= seen["completed"] + seen["censored"]
+            assert errors == 0
+            assert seen["completed"] <= counted <= seen["completed"] + seen["censored"]
             assert body_bytes == 500 * counted
             connections = made.worker.figures["connections_total"]
             if options:
                 assert counted <= connections <= seen["offered"]
             else:
-                assert connections <= CONNECTIONS
+                assert connections <= CONNECTIONS * rounds
 
     asyncio.run(test())
 
