@@ -10,7 +10,8 @@ from scaling.journal.file import JournalFile
 from scaling.journal.identity import canonical
 from scaling.journal.record import ParameterValue
 from scaling.run.service_process import ServiceError
-from scaling.run.services import Services
+from scaling.run.services import Parameters, Services
+from scaling.run.session import InterruptedStudyError
 from scaling.study.plan.cells import Plan
 from scaling.study.services import LOAD_GENERATOR, WITH_CEILING
 
@@ -30,16 +31,33 @@ def measure_ceilings(
     Raises:
         UsageError: a workload needs a service that does not exist.
         ServiceError: a service cannot be started.
+        InterruptedStudyError: the user stopped it.
     """
-    for service, parameters in _missing(plan, journal):
-        if service != LOAD_GENERATOR:
-            services.need(service, parameters)  # without it no run of the workload can be measured
-        try:
-            journal.append(services.ceiling(service, parameters))
-        except ServiceError as error:  # costs the figure, not the study
-            note(str(error))
-        if service == LOAD_GENERATOR:
-            services.end(service)
+    try:
+        for service, parameters in _missing(plan, journal):
+            _measure(service, parameters, journal, services, note)
+    except KeyboardInterrupt:
+        raise InterruptedStudyError(
+            f"interrupted while ceilings were measured: {journal.path} has those before. "
+            "The same command goes on from there"
+        ) from None
+
+
+def _measure(
+    service: str,
+    parameters: Parameters,
+    journal: JournalFile,
+    services: Services,
+    note: Callable[[str], None],
+) -> None:
+    if service != LOAD_GENERATOR:
+        services.need(service, parameters)  # without it no run of the workload can be measured
+    try:
+        journal.append(services.ceiling(service, parameters))
+    except ServiceError as error:  # costs the figure, not the study
+        note(str(error))
+    if service == LOAD_GENERATOR:
+        services.end(service)
 
 
 def _missing(plan: Plan, journal: JournalFile) -> Iterator[Loaded]:

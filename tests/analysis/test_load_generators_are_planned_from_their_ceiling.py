@@ -17,6 +17,7 @@ from scaling.report.plots.draw import subjects
 from scaling.run.ceilings import measure_ceilings
 from scaling.run.generator_count import PROCESSES_MOST, generator_processes
 from scaling.run.services import Services
+from scaling.run.session import InterruptedStudyError
 from scaling.study.combine import study_from
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
@@ -160,6 +161,24 @@ def test_it_is_measured_once_for_each_set_of_parameters_that_it_depends_on(tmp_p
     ]
     assert first.ended == [LOAD_GENERATOR] * 2  # no null server runs beside the study
     assert measured(tmp_path, plan).asked == []
+
+
+def test_a_study_stopped_meanwhile_keeps_those_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = planned(connections="1,16")
+    measure = Null.ceiling
+
+    def stop(self: Null, name: str, parameters: Mapping[str, ParameterValue]) -> CeilingLine:
+        if self.asked:
+            raise KeyboardInterrupt
+        return measure(self, name, parameters)
+
+    monkeypatch.setattr(Null, "ceiling", stop)
+    with pytest.raises(InterruptedStudyError, match="The same command goes on from there"):
+        measured(tmp_path, plan)
+    monkeypatch.undo()
+    assert [asked["connections"] for _, asked in measured(tmp_path, plan).asked] == [16]
 
 
 def test_a_workload_with_a_service_that_does_not_exist_is_refused_in_the_plan() -> None:
