@@ -4,6 +4,8 @@
 document; whatever a workload prints goes to standard error.
 """
 
+from __future__ import annotations
+
 import time
 
 STARTED_NS = time.monotonic_ns()  # before the other imports, which are part of the start-up time
@@ -14,7 +16,10 @@ import os  # noqa: E402
 import signal  # noqa: E402
 import sys  # noqa: E402
 import threading  # noqa: E402
-from typing import Any  # noqa: E402
+from typing import TYPE_CHECKING, Any  # noqa: E402
+
+if TYPE_CHECKING:
+    from workers.cell import Cell
 
 USAGE = (
     "usage: python -m workers < cell.json\n"
@@ -43,10 +48,9 @@ def main(arguments: list[str]) -> int:
             return 2
         else:
             from workers.cell import read_cell
-            from workers.host.hosting import measure
 
             try:
-                document = measure(read_cell(json.load(sys.stdin)), STARTED_NS)
+                document = _measured(read_cell(json.load(sys.stdin)))
             except (ValueError, RecursionError) as error:  # not text, not JSON, or not a cell
                 print(f"python -m workers: {error}", file=sys.stderr)
                 return 2
@@ -56,6 +60,16 @@ def main(arguments: list[str]) -> int:
         json.dump(document, out)
         out.write("\n")
     return 0 if document.get("outcome", "measured") == "measured" else 1
+
+
+def _measured(cell: Cell) -> dict[str, Any]:
+    if cell.outside:
+        from workers.outside.hosting import measure as measure_outside
+
+        return measure_outside(cell)
+    from workers.host.hosting import measure
+
+    return measure(cell, STARTED_NS)
 
 
 def _named_workloads(arguments: list[str]) -> list[str]:

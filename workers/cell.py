@@ -60,6 +60,11 @@ class Cell:
     observer_fd: int | None = None
     schema: int = SCHEMA
 
+    @property
+    def outside(self) -> bool:
+        """Whether its workers belong to a command, which is measured from outside."""
+        return self.workload == "app" and self.parameters.get("server", "loops") != "loops"
+
     def share(self, index: int) -> int | None:
         """Work in flight of one worker: an even share; the first workers get the remainder."""
         if self.in_flight is None:

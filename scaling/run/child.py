@@ -141,8 +141,11 @@ class _LoadOfRun:
             except LoadError as error:
                 self._failure = error
 
-    def on_phase(self, phase: str, facts: Mapping[str, Any]) -> None:
+    def on_phase(self, phase: str, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Connect when the workers answer, send when there are instants, collect at the end.
+
+        At the end it returns how many answers there were in each part of the window: a child that
+        measures a command from outside cannot count them.
 
         Raises:
             LoadError: one of these failed.
@@ -160,6 +163,8 @@ class _LoadOfRun:
             result = self._generator.result()
             found = cpus_of(facts["pids"]) if self._apart else None
             self.result = msgspec.structs.replace(result, worker_cpus=found)
+            return {"answered": [each.answered for each in result.windows]}
+        return {}
 
     def cpu_s(self) -> float:
         """CPU seconds of the generator so far."""

@@ -23,7 +23,7 @@ from scaling.machine.disturbance import MachineTimes
 from scaling.run.own_memory import full_memory
 from scaling.run.process_tree import runs
 
-type OnPhase = Callable[[str, dict[str, Any]], None]
+type OnPhase = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 SAMPLE_EVERY_S = 0.25  # a reading takes about 20 µs per process
 
@@ -51,7 +51,8 @@ class Probe:
         """Listen at `observed`; `services_cpu_s` returns the CPU seconds of the services so far.
 
         `on_phase` is called with each phase, after the readings that belong to it, before the child
-        goes on. A `ScalingError` that it raises is reported to the child, whose run then fails.
+        goes on, and returns what to reply. A `ScalingError` that it raises is reported to the
+        child, whose run then fails.
         """
         self._socket = observed
         self._services_cpu_s = services_cpu_s
@@ -123,14 +124,14 @@ class Probe:
                 with contextlib.suppress(OSError):  # it is gone; the next `recv` reports that
                     self._socket.sendall(json.dumps(answer).encode() + b"\n")
 
-    def _answer(self, text: bytes) -> dict[str, str]:
+    def _answer(self, text: bytes) -> dict[str, Any]:
         """Do what belongs to a phase. The child waits, so this never raises."""
         try:
             message = json.loads(text)
             with contextlib.suppress(Exception):  # a failed reading stays blank
                 self._phase(message["phase"], message["pids"])
             if self._on_phase:
-                self._on_phase(message["phase"], message)
+                return self._on_phase(message["phase"], message)
         except (ScalingError, OSError) as error:
             return {"failed": str(error)}
         except Exception as error:

@@ -1,9 +1,5 @@
 """The GIL is checked, not assumed, and the import that enabled it is named."""
 
-import os
-import shutil
-import subprocess
-import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,17 +7,10 @@ import pytest
 
 from scaling.journal.record import GilStates
 from tests.support.children import FREE_THREADED, finish, measured
+from tests.support.flips import compile_flips
 
 pytestmark = pytest.mark.slow
 
-# An extension that says nothing about the GIL, as most do: a free-threaded build turns it on.
-SILENT = """
-#include <Python.h>
-static PyModuleDef_Slot slots[] = {{0, NULL}};
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "flips", NULL, 0, NULL, slots, NULL, NULL, NULL};
-PyMODINIT_FUNC PyInit_flips(void) { return PyModuleDef_Init(&definition); }
-"""
 ALWAYS_ON = GilStates(started=True, imported=True, opened=True, closed=True)
 ALWAYS_OFF = GilStates(started=False, imported=False, opened=False, closed=False)
 FLIPPED = GilStates(started=False, imported=True, opened=True, closed=True, enabled_by="flips")
@@ -30,18 +19,7 @@ FLIPPED = GilStates(started=False, imported=True, opened=True, closed=True, enab
 @pytest.fixture(scope="module")
 def flips(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the extension `flips` in it, compiled for the running build."""
-    folder = tmp_path_factory.mktemp("extension")
-    (folder / "flips.c").write_text(SILENT)
-    compiler = shutil.which(os.environ.get("CC", "cc"))
-    assert compiler, "these tests need a C compiler"
-    suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    headers = sysconfig.get_path("include")
-    subprocess.run(
-        [compiler, "-shared", "-fPIC", f"-I{headers}", "flips.c", "-o", f"flips{suffix}"],
-        check=True,
-        cwd=folder,
-    )
-    return folder
+    return compile_flips(tmp_path_factory.mktemp("extension"))
 
 
 @pytest.fixture

@@ -281,9 +281,9 @@ def test_what_a_phase_asks_of_the_driver_is_done_whatever_goes_wrong_with_a_read
     def broken() -> float:
         raise ZeroDivisionError("a reading")
 
-    def do(phase: str, message: dict[str, Any]) -> None:
+    def do(phase: str, message: dict[str, Any]) -> dict[str, Any]:
         done.append(phase)
-        message["nowhere"]
+        return {"never": message["nowhere"]}
 
     ours, theirs = socket.socketpair()
     probe = Probe(ours, services_cpu_s=broken, on_phase=do)

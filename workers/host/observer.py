@@ -8,7 +8,7 @@ read.
 import socket
 from typing import Any
 
-from workers.host.channel import Channel
+from workers.host.channel import Channel, Message
 
 
 class DriverError(RuntimeError):
@@ -22,20 +22,22 @@ class Observer:
         self.descriptor = descriptor
         self._channel = None if descriptor is None else Channel(socket.socket(fileno=descriptor))
 
-    def phase(self, name: str, pids: list[int], **facts: Any) -> None:
+    def phase(self, name: str, pids: list[int], **facts: Any) -> Message:
         """Announce a phase, the process ids of the run and what else the driver needs to know.
 
-        Returns when the driver has replied.
+        Returns what the driver has replied: usually nothing but that.
 
         Raises:
             ChannelClosedError: the driver is gone.
             DriverError: the driver could not do its part; the message says why.
         """
-        if self._channel is not None:
-            self._channel.send({"phase": name, "pids": pids, **facts})
-            reply = self._channel.receive()
-            if "failed" in reply:
-                raise DriverError(reply["failed"])
+        if self._channel is None:
+            return {}
+        self._channel.send({"phase": name, "pids": pids, **facts})
+        reply = self._channel.receive()
+        if "failed" in reply:
+            raise DriverError(reply["failed"])
+        return reply
 
     def close(self) -> None:
         """Close the channel: the run is over."""

@@ -80,6 +80,10 @@ class App(Workload):
         """Sub-interpreters load neither httptools nor most of what applications import."""
         if model == "interpreters":
             return "applications run in threads or in processes"
+        if self.server != "loops":
+            from workers.outside.commands import refusal  # costs the others memory
+
+            return refusal(self, model, loop)
         if self.accept == "acceptor" and loop == "rloop":
             return "rloop cannot take a connection that another thread has accepted"
         return super().refuses(model, loop)
@@ -93,7 +97,12 @@ class App(Workload):
         """Import the application and its server; without an application, nothing."""
         self._application: Application | None = None
         self._budgets = read_budgets(self.budgets)
-        if self.application:
+        if self.server != "loops":
+            from workers.outside.commands import missing
+
+            if package := missing(self.server):
+                raise ModuleNotFoundError(f"{package} is not installed: add it with --with")
+        elif self.application:
             with ENVIRONMENT, environment(self._at_import):
                 self._application = load_application(self.application, self.factory, self.interface)
             preload(self._application.interface)

@@ -33,14 +33,14 @@ def _idle(stack: Stack) -> Floats:
 
 FAIRNESS = {
     "fairness": Column(
-        read=from_ticks(lambda stack: jain(stack.rates, stack.rated)),
+        read=from_ticks(lambda stack: jain(stack.rates, stack.rated), inside=True),
         definition="Jain's index of the workers' rates (operations ÷ own time, who only serves "
         "left out): 1 equal, 1/N one has all",
         better="more",
         shown=Shown(heading="fairness", name="fairness", place=140, extra=True),
     ),
     "fairness_min_max": Column(
-        read=from_ticks(_slowest_over_fastest),
+        read=from_ticks(_slowest_over_fastest, inside=True),
         definition="slowest worker's rate ÷ fastest worker's",
         better="more",
     ),

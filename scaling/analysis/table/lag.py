@@ -25,7 +25,7 @@ def _in_order(stack: Stack) -> Floats:
 
 LAG = {
     "lag_p50_s": Column(
-        read=from_ticks(lambda stack: np.median(_lag_s(stack), axis=1), of="windowed"),
+        read=from_ticks(lambda stack: np.median(_lag_s(stack), axis=1), of="windowed", inside=True),
         unit="s",
         definition="loop lag: how late a tick ran, median of all ticks; not of finite runs",
         words="loop lag",
@@ -33,7 +33,7 @@ LAG = {
         shown=Shown(heading="lag ms", name="lag_p50_ms", factor=1e3, place=120, extra=True),
     ),
     "lag_max_s": Column(
-        read=from_ticks(lambda stack: _lag_s(stack).max(axis=1), of="windowed"),
+        read=from_ticks(lambda stack: _lag_s(stack).max(axis=1), of="windowed", inside=True),
         unit="s",
         definition="loop lag: the latest tick of any worker; not of finite runs",
         words="worst loop lag",

@@ -29,6 +29,7 @@ class Shape(NamedTuple):
     ticks: int
     cpu_known: bool
     faults_known: bool
+    outside: bool = False
 
 
 class Readings(NamedTuple):
@@ -57,6 +58,11 @@ class Stack:
     def part(self, chosen: Flags) -> "Stack":
         """The chosen runs alone; shape of `chosen`: (runs,)."""
         return Stack(self.shape, list(compress(self.rows, chosen)), self._numbers[chosen])
+
+    @property
+    def outside(self) -> bool:
+        """Whether these are runs of a command: one worker stands for all that it has."""
+        return self.shape.outside
 
     @property
     def instant(self) -> Integers:
@@ -196,9 +202,8 @@ def readings(record: Record | None) -> Readings | None:
         return _pack(record, shape)
     except struct.error:  # None at a tick between the ends, or a number beyond 64 bits
         try:
-            return _pack(
-                record, Shape(*shape[:3], cpu_known=False, faults_known=shape.faults_known)
-            )
+            faults, outside = shape.faults_known, shape.outside
+            return _pack(record, Shape(*shape[:3], False, faults, outside))
         except struct.error:
             return None
 
@@ -222,7 +227,8 @@ def _shape(record: Record) -> Shape | None:
             return None
         cpu_known = cpu_known and _known(its.cpu_ns, count)
         faults_known = faults_known and _known(its.minor_faults, count)
-    return Shape(record.finite, len(workers), count, cpu_known, faults_known)
+    outside = record.outside is not None
+    return Shape(record.finite, len(workers), count, cpu_known, faults_known, outside)
 
 
 def _known(readings: list[int | None] | None, ticks: int) -> bool:

@@ -5,7 +5,7 @@ others is part of the result: its throughput is that of all until the last is do
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -14,16 +14,27 @@ from scaling.analysis.table.column import Column, Read, Shown
 from scaling.analysis.table.stacks import NS_PER_S, Stack, over_window, readings, stacks
 from scaling.journal.record import Record
 
+if TYPE_CHECKING:
+    from scaling.analysis.table.rows import Rows
+
 type Figure = Callable[[Stack], Floats | None]
 
 
-def from_ticks(figure: Figure, of: Literal["windowed", "finite"] | None = None) -> Read:
+def from_ticks(
+    figure: Figure, of: Literal["windowed", "finite"] | None = None, *, inside: bool = False
+) -> Read:
     """Read a figure of the runs' ticks; of runs with a window only, or of finite ones only.
 
-    `figure` has one value for each run of a stack, or is None where the readings are missing. NaN
-    is the value of runs of the other kind, without a record, or with ticks that do not fit.
+    `inside`: only the workers themselves know it, so commands that were measured from outside have
+    none. `figure` has one value for each run of a stack, or is None where the readings are missing.
+    NaN is the value of runs of the other kind, without a record, or with ticks that do not fit.
     """
-    return lambda rows: _read(figure, rows.stacks, len(rows.runs), of)
+
+    def read(rows: "Rows") -> Floats:
+        known = [each for each in rows.stacks if not (inside and each.outside)]
+        return _read(figure, known, len(rows.runs), of)
+
+    return read
 
 
 def throughputs(records: Sequence[Record | None]) -> Floats:
@@ -111,7 +122,7 @@ COUNTED = {
         better="less",
     ),
     "bytes_per_s": Column(
-        read=from_ticks(lambda stack: (stack.bytes / stack.counted_s).sum(axis=1)),
+        read=from_ticks(lambda stack: (stack.bytes / stack.counted_s).sum(axis=1), inside=True),
         unit="B/s",
         definition="payload moved inside the window ÷ time, all workers",
         better="more",
@@ -124,7 +135,8 @@ COUNTED = {
     "cpu_s_per_op": Column(
         read=from_ticks(_cpu_per_operation),
         unit="s",
-        definition="CPU time of the workers' threads ÷ operations",
+        definition="CPU time of the workers' threads (of a command: of all its processes) ÷ "
+        "operations",
         words="CPU time per operation",
         better="less",
         noise="cpu_s_per_op",

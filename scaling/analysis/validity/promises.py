@@ -17,6 +17,8 @@ from scaling.journal.record import (
 from scaling.study.plan.in_flight import in_flight
 from scaling.study.plan.order import hash_seed
 
+NO_LOOP = "none"  # a command without an event loop, or with one that asyncio does not run
+
 type Fault = Callable[[ProcessFacts, Expectation], str | None]
 
 
@@ -124,6 +126,11 @@ def _other_workers(run: RunLine) -> str | None:
     if run.record is None:
         return None
     workers, cell = run.record.workers, run.cell
+    if run.record.outside:
+        seen = run.record.outside.workers
+        if seen not in (None, cell.workers):
+            return f"workers: the command made {seen} event loops, the cell asks for {cell.workers}"
+        return None
     if [worker.index for worker in workers] != list(range(cell.workers)):
         return f"workers: {len(workers)} in the record, the cell asks for {cell.workers}"
     for worker in workers:
@@ -198,6 +205,8 @@ def _other_loop(run: RunLine, required: ReadBack) -> str | None:
     """
     if run.record is None or run.record.loop is None or run.record.loop.class_ is None:
         return "loop: its class was not read back"
+    if run.record.outside and run.record.loop.class_ == NO_LOOP:
+        return None
     for found in [run.record.loop.class_, *[each.loop_class for each in run.record.workers]]:
         if found is not None and not _is_loop(found, run.cell.loop, required.loop_class):
             return f"loop: {found}, the cell asks for {run.cell.loop}"

@@ -167,12 +167,28 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     traceback: str = ""
 
 
+class Outside(msgspec.Struct, frozen=True, kw_only=True):
+    """What was seen of a command that was measured from outside.
+
+    `workers` are the event loops that it made (None: it has none, or they are not known),
+    `processes` all its processes. The record has one worker in place of them all: operations are
+    the answers that the load generator counted, CPU time is that of all processes.
+    """
+
+    workers: int | None = None
+    processes: int | None = None
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """What `python -m workers` prints: one run as its workers saw it."""
+    """What `python -m workers` prints: one run as its workers saw it.
+
+    `outside` is None unless the workers belong to a command.
+    """
 
     schema: int
     outcome: Literal["measured", "failed"]
     finite: bool = False
+    outside: Outside | None = None
     failure: Failure | None = None
     process: ProcessFacts = ProcessFacts()
     loop: LoopFacts | None = None

@@ -1,0 +1,77 @@
+"""A command measured from outside has throughput and CPU time, and nothing of its workers' own."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scaling.journal.record import Outside, RunLine, Ticks
+from tests.support.fabricate import with_
+from tests.support.served import Served, studied
+
+ONE = Served(configurations=(("3.14", "processes"),), workers=(2,), rates=(0.0,), blocks=2)
+INSIDE = ("fairness", "fairness_min_max", "lag_p50_s", "lag_max_s", "bytes_per_s")
+
+
+def from_outside(run: RunLine, loop: str = "asyncio.unix_events.Loop", **seen: Any) -> RunLine:
+    """The run as if its workers had belonged to a command."""
+    assert run.record
+    assert run.record.loop
+    assert run.load
+    ticks = [worker.ticks for worker in run.record.workers]
+    cpu_ns = np.sum([each.cpu_ns for each in ticks], axis=0).tolist()
+    (instants,) = {tuple(each.instant_ns) for each in ticks}
+    answered = np.linspace(0, run.load.completed, len(instants)).round().astype(int).tolist()
+    whole = Ticks(
+        instant_ns=list(instants),
+        time_ns=list(instants),
+        operations=answered,
+        errors=[0] * len(instants),
+        bytes=[0] * len(instants),
+        cpu_ns=cpu_ns,
+    )
+    first = run.record.workers[0]
+    one = with_(first, ticks=whole, process=None, in_flight=None, loop_class=loop, figures={})
+    facts = with_(run.record.loop, class_=loop)
+    outside = Outside(**{"workers": 2, "processes": 3, **seen})
+    return with_(run, record__outside=outside, record__workers=[one], record__loop=facts)
+
+
+def frame(folder: Path, **seen: Any) -> Any:
+    return studied(folder, ONE, lambda run: from_outside(run, **seen)).frame
+
+
+def test_throughput_is_what_the_load_generator_counted(tmp_path: Path) -> None:
+    runs = frame(tmp_path)
+    assert set(runs["validity"]) == {"valid"}, runs["reasons"].tolist()
+    assert runs["throughput_per_s"].tolist() == pytest.approx(runs["achieved_per_s"], rel=1e-6)
+    assert (runs["cpu_s_per_op"] > 0).all()
+
+
+def test_what_only_workers_know_is_blank(tmp_path: Path) -> None:
+    runs = frame(tmp_path)
+    for name in INSIDE:
+        assert all(math.isnan(value) for value in runs[name]), name
+    inside = studied(tmp_path / "inside", ONE).frame
+    assert inside[list(INSIDE)].notna().all(axis=None)
+
+
+@pytest.mark.parametrize(
+    ("seen", "says"),
+    [
+        ({"workers": 1}, "workers: the command made 1 event loops, the cell asks for 2"),
+        ({"loop": "uvloop.Loop"}, "loop: uvloop.Loop, the cell asks for asyncio"),
+        ({"workers": None, "loop": "none"}, None),
+    ],
+)
+def test_workers_and_loops_are_compared_where_they_are_seen(
+    tmp_path: Path, seen: dict[str, Any], says: str | None
+) -> None:
+    runs = frame(tmp_path, **seen)
+    if says is None:
+        assert set(runs["validity"]) == {"valid"}
+    else:
+        assert set(runs["validity"]) == {"invalid"}
+        assert all(says in str(details) for details in runs["details"])

@@ -1,0 +1,133 @@
+"""The commands that serve an application: one entry for each server that people deploy with."""
+
+import importlib.util
+import os
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workers.readback.gil import gil_enabled
+
+if TYPE_CHECKING:
+    from workers.workloads.app import App
+
+HOST = "127.0.0.1"
+PYTHON = "python"  # in a command: the interpreter of the run
+LOOPS = ("asyncio", "uvloop")
+IDLE_S = 75  # how long an idle connection is kept: as this project's own servers do
+
+type Arguments = Callable[["App", int, str], str]  # application, workers, loop
+
+
+@dataclass(frozen=True)
+class Server:
+    """How a server is started. `models` says what its workers are; `loops` on which it can run.
+
+    A server without loops runs in the cells of `asyncio`. `interfaces` are those that it serves.
+    """
+
+    arguments: Arguments
+    models: Callable[[], tuple[str, ...]]
+    loops: tuple[str, ...] = LOOPS
+    has_loops: bool = True
+    interfaces: tuple[str, ...] = ("asgi", "wsgi")
+
+
+def _uvicorn(app: "App", workers: int, loop: str) -> str:
+    options = f"--host {HOST} --port {{port}} --workers {workers} --loop {loop} --http httptools"
+    quiet = "--ws none --no-access-log --log-level warning"
+    kind = "wsgi" if app.interface == "wsgi" else "auto"
+    more = f"--interface {kind} --lifespan {app.lifespan} --timeout-keep-alive {IDLE_S}"
+    factory = " --factory" if app.factory else ""
+    return f"{PYTHON} -m uvicorn {app.application} {options} {quiet} {more}{factory}"
+
+
+def _granian(app: "App", workers: int, loop: str) -> str:
+    kind = "wsgi" if app.interface == "wsgi" else "asgi"
+    if kind == "asgi" and app.lifespan == "off":
+        kind = "asginl"
+    options = f"--host {HOST} --port {{port}} --workers {workers} --loop {loop}"
+    more = f"--interface {kind} --http 1 --no-ws --log-level warning"
+    factory = " --factory" if app.factory else ""
+    return f"{PYTHON} -m granian {app.application} {options} {more}{factory}"
+
+
+def _gunicorn(workers: str) -> Arguments:
+    def arguments(app: "App", count: int, _loop: str) -> str:
+        called = f"{app.application}()" if app.factory else app.application
+        options = f"--bind {HOST}:{{port}} --worker-class gthread {workers.format(count)}"
+        more = f"--keep-alive {IDLE_S} --no-control-socket --log-level warning"
+        return f"{PYTHON} -m gunicorn {shlex.quote(called)} {options} {more}"
+
+    return arguments
+
+
+def _own(app: "App", workers: int, _loop: str) -> str:
+    return app.command.replace("{workers}", str(workers))
+
+
+SERVERS: Mapping[str, Server] = {
+    "uvicorn": Server(_uvicorn, lambda: ("processes",)),
+    # Its workers are threads where there is no GIL, and processes where there is one.
+    "granian": Server(_granian, lambda: ("processes" if gil_enabled() else "threads",)),
+    "gunicorn": Server(
+        _gunicorn("--workers {} --threads 1"),
+        lambda: ("processes",),
+        loops=("asyncio",),
+        has_loops=False,
+        interfaces=("wsgi",),
+    ),
+    "gunicorn-gthread": Server(
+        _gunicorn("--workers 1 --threads {}"),
+        lambda: ("threads",),
+        loops=("asyncio",),
+        has_loops=False,
+        interfaces=("wsgi",),
+    ),
+    "command": Server(_own, lambda: ("threads", "processes"), has_loops=False),
+}
+
+
+def refusal(app: "App", model: str, loop: str) -> str | None:
+    """Why an application cannot be served that way by its `server`; None if it can."""
+    server = SERVERS[app.server]
+    if not sys.platform.startswith("linux"):
+        return "a command is measured from outside on Linux only"
+    if model not in server.models():
+        return f"workers of {app.server} are {' or '.join(server.models())} here"
+    if loop not in server.loops:
+        known = " or ".join(server.loops)
+        return f"{app.server} is run with the loop {known} only"
+    if app.interface not in ("auto", *server.interfaces):
+        return f"{app.server} does not serve an application of {app.interface} here"
+    return None
+
+
+def missing(server: str) -> str | None:
+    """What has to be installed for a server; None if it is there."""
+    package = server.partition("-")[0]
+    if server == "command" or importlib.util.find_spec(package):
+        return None
+    return package
+
+
+def command_line(app: "App", workers: int, loop: str) -> str:
+    """The command as text, for people and for the record; `{port}` is still in it."""
+    return SERVERS[app.server].arguments(app, workers, loop)
+
+
+def arguments_of(line: str, port: int) -> list[str]:
+    """The command as arguments; programs of the interpreter's environment are found there.
+
+    Raises:
+        ValueError: a quotation in it is not closed.
+    """
+    first, *others = shlex.split(line.replace("{port}", str(port)))
+    beside = os.path.join(os.path.dirname(sys.executable), first)
+    if first == PYTHON:
+        first = sys.executable
+    elif os.path.exists(beside):
+        first = beside
+    return [first, *others]

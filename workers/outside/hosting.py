@@ -1,0 +1,310 @@
+"""Measures one command, once: starts it, has it loaded, reads its CPU time, ends it."""
+
+import ctypes
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any, cast
+
+from workers.cell import SCHEMA, Cell
+from workers.host.hosting import LOAD_LEAD_S
+from workers.host.observer import DriverError, Observer
+from workers.host.open_files import raise_limit
+from workers.host.schedule import schedule
+from workers.outside.commands import HOST, SERVERS, arguments_of, command_line
+from workers.outside.noted import Noted
+from workers.outside.readiness import (
+    READY_S,
+    Answer,
+    NotReadyError,
+    free_port,
+    settle_s,
+    wait_for_answer,
+)
+from workers.outside.tree import CpuClock, end, family
+from workers.worker.registry import load_workload
+from workers.worker.session import RefusedError, failure_of
+from workers.worker.workload import build, reason_against
+from workers.workloads.app import App
+from workers.workloads.parts.applications import read_budgets, share_variables
+
+HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hook")
+WORDS_KEPT = 4_000  # bytes of what the command printed, from the end
+LINE_MOST = 300  # letters of a line in a message
+LOOK_S = 0.02
+NO_LOOP = "none"
+PR_SET_PDEATHSIG = 1
+
+
+class CommandError(RuntimeError):
+    """The command ended or did not do its part; the message is one line with its last words."""
+
+
+class OutsideHost:
+    """Measures one cell whose workers belong to a command."""
+
+    def __init__(self, cell: Cell, folder: str) -> None:
+        self._cell = cell
+        self._folder = folder
+        self._observer = Observer(cell.observer_fd)
+        self._noted = Noted(folder)
+        self._cpu = CpuClock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._pids: list[int] = []
+        self._phase = "import"
+        self._facts: dict[str, str] = {}
+        self._instants_ns: dict[str, int] = {"started": time.monotonic_ns()}
+        self._worker: dict[str, Any] | None = None
+        self._printed = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `measure`
+
+    def measure(self) -> dict[str, Any]:
+        """Run the cell and return the record; a failure is an outcome, not an exception.
+
+        Raises:
+            BrokenPipeError: the driver is gone.
+        """
+        failure = None
+        try:
+            self._run()
+        except BrokenPipeError:
+            raise
+        except Exception as error:
+            failure = failure_of(error, self._phase, None)
+            sys.stderr.write(self._words())
+        finally:
+            if self._process:
+                end(self._process, self._pids)
+            self._printed.close()
+            self._observer.close()
+        return self._record(failure)
+
+    def _run(self) -> None:
+        cell = self._cell
+        app = cast(App, build(load_workload(cell.workload), cell.parameters))
+        if self._observer.descriptor is None:
+            raise DriverError("a served workload needs a driver that loads it: scaling run")
+        reason = reason_against(app, cell.model, cell.loop)
+        if reason is None and cell.pinning is not None:
+            reason = "workers of a command are its own: they cannot be pinned"
+        if reason is not None:
+            raise RefusedError(reason)
+        self._phase = "setup"
+        port = free_port()
+        self._start(app, port)
+        self._be_ready(app, port)
+        self._observer.phase("imported", self._pids)
+        self._phase = "load"
+        self._observer.phase(
+            "serving",
+            self._pids,
+            urls=[f"http://{HOST}:{port}"],
+            requests=app.client_requests(),
+        )
+        opens_ns = time.monotonic_ns() + round((LOAD_LEAD_S + cell.warmup_s) * 1e9)
+        instants_ns = schedule(opens_ns, cell.window_s, cell.ticks)
+        self._observer.phase("load", self._pids, instants_ns=instants_ns)
+        self._phase = "window"
+        self._instants_ns |= {"opened": instants_ns[0], "closed": instants_ns[-1]}
+        busy_from_ns = time.monotonic_ns()
+        readings = self._watch(instants_ns)
+        self._instants_ns["measured"] = time.monotonic_ns()
+        reply = self._observer.phase("closed", self._pids)
+        self._worker = _as_worker(instants_ns, readings, reply.get("answered"))
+        self._worker |= {"busy_from_ns": busy_from_ns, "busy_until_ns": time.monotonic_ns()}
+        self._phase = "stop"
+        self._instants_ns["report"] = time.monotonic_ns()
+
+    def _start(self, app: App, port: int) -> None:
+        cell = self._cell
+        line = command_line(app, cell.workers, cell.loop)
+        self._facts |= {"server": app.server, "command": line}
+        asked = {"folder": self._folder, "gc": cell.gc, "gc_threshold": cell.gc_threshold}
+        copies = cell.workers if cell.model == "processes" else 1
+        path = os.pathsep.join(filter(None, [HOOK, os.environ.get("PYTHONPATH")]))
+        told = share_variables(cell.workers, None, read_budgets(app.budgets), copies)
+        try:
+            self._instants_ns["started"] = time.monotonic_ns()
+            self._process = subprocess.Popen(
+                arguments_of(line, port),
+                stdin=subprocess.DEVNULL,
+                stdout=self._printed,
+                stderr=self._printed,
+                env={
+                    **os.environ,
+                    **told,
+                    "PYTHONPATH": path,
+                    "SCALING_HOOK": json.dumps({**asked, "switches": cell.switches}),
+                },
+                preexec_fn=_end_with_parent(),  # noqa: PLW1509 - this process has one thread
+            )
+        except (OSError, ValueError) as error:
+            raise CommandError(f"the command cannot be started: {error}: {line}") from None
+
+    def _be_ready(self, app: App, port: int) -> None:
+        """Wait until it answers, with as many loops as there are workers.
+
+        Raises:
+            CommandError: it ended before, or is not ready in time.
+        """
+        try:
+            answer = wait_for_answer(port, app.health, self._check)
+        except NotReadyError as error:
+            raise CommandError(f"{error}{self._last_line()}") from None
+        answered_ns = time.monotonic_ns()
+        if SERVERS[app.server].has_loops:
+            deadline = time.monotonic() + READY_S
+            while len(self._noted.loops()) < self._cell.workers and time.monotonic() < deadline:
+                self._pause(LOOK_S)
+            made_ns = [at_ns for at_ns, _ in self._noted.loops()]
+            self._pause(settle_s(made_ns, answered_ns))
+        self._pids = family(self._root.pid)
+        now_ns = time.monotonic_ns()
+        self._instants_ns |= {"imported": now_ns, "ready": now_ns}
+        self._noted.moment("imported")
+        self._facts |= _facts_of(answer)
+
+    @property
+    def _root(self) -> "subprocess.Popen[bytes]":
+        assert self._process
+        return self._process
+
+    def _watch(self, instants_ns: list[int]) -> list[tuple[int, int]]:
+        """Read the CPU time at each instant: when it was read, and how much it was, ns."""
+        readings = []
+        for instant_ns in instants_ns:
+            self._pause((instant_ns - time.monotonic_ns()) / 1e9)
+            cpu_ns = self._cpu.read_ns(self._pids)
+            readings.append((time.monotonic_ns(), cpu_ns))
+            if instant_ns == instants_ns[0]:
+                self._noted.moment("opened")
+        self._noted.moment("closed")
+        self._check()
+        self._pids = sorted({*self._pids, *family(self._root.pid)})
+        return readings
+
+    def _check(self) -> None:
+        code = self._root.poll()
+        if code is not None:
+            how = f"signal {-code}" if code < 0 else f"exit code {code}"
+            raise CommandError(f"the command ended with {how}{self._last_line()}")
+
+    def _pause(self, seconds: float) -> None:
+        """Sleep unless the driver goes.
+
+        Raises:
+            BrokenPipeError: the driver is gone.
+        """
+        assert self._observer.descriptor is not None
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._observer.descriptor, selectors.EVENT_READ)
+            if selector.select(max(0.0, seconds)):
+                raise BrokenPipeError("the driver is gone")
+
+    def _words(self) -> str:
+        size = self._printed.seek(0, os.SEEK_END)
+        self._printed.seek(max(0, size - WORDS_KEPT))
+        return self._printed.read().decode(errors="replace")
+
+    def _last_line(self) -> str:
+        """What it printed last, as the end of a message: of a traceback, the error."""
+        lines = [line.strip() for line in self._words().splitlines() if line.strip()]
+        errors = [line for line in lines if "Error" in line.split(":")[0]]
+        found = (errors or lines)[-1:]
+        return f": {found[0][:LINE_MOST]}" if found else ", and printed nothing"
+
+    def _record(self, failure: dict[str, Any] | None) -> dict[str, Any]:
+        cell = self._cell
+        kinds = sorted({kind for _, kind in self._noted.loops()})
+        server = SERVERS.get(str(cell.parameters.get("server")))
+        has_loops = server is not None and server.has_loops
+        found = " and ".join(kinds) or (None if has_loops else NO_LOOP)
+        workers = [] if self._worker is None or failure else [self._worker]
+        return {
+            "schema": SCHEMA,
+            "outcome": "failed" if failure else "measured",
+            "finite": False,
+            "outside": {
+                "workers": len(self._noted.loops()) if has_loops else None,
+                "processes": len(self._pids),
+            },
+            "failure": failure,
+            "process": self._noted.process(),
+            "loop": {"name": cell.loop, "class": found, "version": None},
+            "facts": self._facts,
+            "instants_ns": self._instants_ns,
+            "workers": [{"loop_class": found, **each} for each in workers],
+        }
+
+
+def _as_worker(
+    instants_ns: list[int], readings: list[tuple[int, int]], answered: list[int] | None
+) -> dict[str, Any]:
+    """The whole command as the one worker of a record.
+
+    Operations are the answers that the load generator counted between two instants. CPU time was
+    read a little after each; it is brought to the instants, between the readings around them.
+
+    Raises:
+        DriverError: the driver does not say how many answers there were.
+    """
+    if answered is None or len(answered) != len(instants_ns) - 1:
+        raise DriverError("the driver did not say how many requests were answered")
+    operations = [0]
+    for count in answered:
+        operations.append(operations[-1] + count)
+    zeros = [0] * len(instants_ns)
+    return {
+        "index": 0,
+        "ticks": {
+            "instant_ns": instants_ns,
+            "time_ns": instants_ns,
+            "operations": operations,
+            "errors": zeros,
+            "bytes": zeros,
+            "cpu_ns": _at(instants_ns, readings),
+            "minor_faults": None,
+        },
+    }
+
+
+def _at(instants_ns: list[int], readings: list[tuple[int, int]]) -> list[int]:
+    """CPU time at the instants, on straight lines through the readings."""
+    found = []
+    for k, instant_ns in enumerate(instants_ns):
+        first = min(max(k - 1, 0), len(readings) - 2)
+        (from_ns, before), (until_ns, after) = readings[first], readings[first + 1]
+        pace = (after - before) / max(until_ns - from_ns, 1)
+        found.append(round(before + pace * (instant_ns - from_ns)))
+    return found
+
+
+def _facts_of(answer: Answer) -> dict[str, str]:
+    said = {"server_header": answer.says} if answer.says else {}
+    return {"date_header": "on" if answer.date else "off", **said}
+
+
+def _end_with_parent() -> Callable[[], None]:
+    """What makes the kernel end the command when this process does, whatever ends it."""
+    prctl, sig = ctypes.CDLL(None).prctl, int(signal.SIGKILL)
+
+    def ask() -> None:
+        prctl(PR_SET_PDEATHSIG, sig)
+
+    return ask
+
+
+def measure(cell: Cell) -> dict[str, Any]:
+    """Measure one cell whose server is a command.
+
+    Raises:
+        BrokenPipeError: the driver is gone.
+    """
+    raise_limit()  # what the command has is inherited: the plan relies on it
+    with tempfile.TemporaryDirectory(prefix="scaling-") as folder:
+        return OutsideHost(cell, folder).measure()

@@ -1,0 +1,90 @@
+"""Waits until a command answers: its health path, or anything at all over HTTP."""
+
+import http.client
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from workers.outside.commands import HOST
+
+READY_S = 30.0  # limit
+AGAIN_S = 0.02  # between two tries
+ANSWER_S = 5.0  # limit for one answer
+FIRST_ERROR = 400
+# Workers that share a port cannot be asked one by one. Each is taken to need half as long again as
+# the first one that answered, from the moment its loop was made.
+SLOWER = 0.5
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back. `status` is 0 where nothing did; `says` is the Server header."""
+
+    status: int = 0
+    says: str = ""
+    date: bool = False
+
+
+class NotReadyError(RuntimeError):
+    """The command does not answer; the message says what it did instead."""
+
+
+def free_port() -> int:
+    """A port on which nothing listens."""
+    with socket.socket() as listening:
+        listening.bind((HOST, 0))
+        port: int = listening.getsockname()[1]
+        return port
+
+
+def wait_for_answer(port: int, health: str, check: Callable[[], None]) -> Answer:
+    """Ask until there is an answer, with a `health` path a good one; `check` may end it.
+
+    Raises:
+        NotReadyError: there is none in time.
+    """
+    deadline = time.monotonic() + READY_S
+    while True:
+        check()
+        answer = ask(port, health or "/")
+        if answer.status and (not health or answer.status < FIRST_ERROR):
+            return answer
+        if time.monotonic() > deadline:
+            raise NotReadyError(_silence(answer, health))
+        time.sleep(AGAIN_S)
+
+
+def _silence(answer: Answer, health: str) -> str:
+    if not answer.status:
+        return f"nothing answers on its port after {READY_S:.0f} s: does the command use {{port}}?"
+    return (
+        f"not ready: {health} was answered with status {answer.status} for {READY_S:.0f} s; "
+        "is --health the right path?"
+    )
+
+
+def ask(port: int, path: str) -> Answer:
+    """One request over a connection of its own."""
+    connection = http.client.HTTPConnection(HOST, port, timeout=ANSWER_S)
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        response.read()
+    except (OSError, http.client.HTTPException):
+        return Answer()
+    finally:
+        connection.close()
+    return Answer(response.status, response.headers.get("server", ""), "date" in response.headers)
+
+
+def settle_s(loops_ns: Sequence[int], answered_ns: int) -> float:
+    """How much longer to wait after the first answer, so that the last worker is ready, too.
+
+    `loops_ns` are when the workers' loops were made, in order.
+    """
+    if len(loops_ns) < 2:
+        return 0.0
+    needed_ns = answered_ns - loops_ns[0]
+    last_ns = loops_ns[-1] + (1 + SLOWER) * needed_ns
+    return max(0.0, last_ns - answered_ns) / 1e9
