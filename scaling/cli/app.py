@@ -107,6 +107,15 @@ def app(
         bool,
         _option("--full", said="Add the grid of rates, the ladder and asyncio.", group=LOAD),
     ] = False,
+    check: Annotated[
+        bool | None,
+        _option(
+            "--check/--no-check",
+            said="Only check that it is safe on several loops (exit code 1 if not), or measure it "
+            "unchecked. By default it is checked, then measured.",
+            group=LOAD,
+        ),
+    ] = None,
     memory: Annotated[
         str | None,
         _option(
@@ -127,10 +136,13 @@ def app(
     ] = None,
 ) -> None:
     """Measure your own application: threads without the GIL, or processes? About ten minutes."""
+    import msgspec
+
     from scaling.base.amounts import bytes_in
     from scaling.base.typed import values_in
     from scaling.report.output import finish
-    from scaling.run.application_trial import try_application
+    from scaling.report.terminal.app_findings import finding_lines
+    from scaling.run.application_trial import check_of, try_application
     from scaling.run.measure import measure, prepared
     from scaling.run.prepare import ChildNeeds
     from scaling.run.progress import display
@@ -155,6 +167,7 @@ def app(
         rates=values_in(rate or (), "--rate"),
         command=command,
         full=full,
+        threads_only=bool(check),
         note=ApplicationNote(
             requests=sent_note,
             environment=tuple(sorted(variables)),
@@ -176,9 +189,18 @@ def app(
     console = errors if json else new_console()
     with prepared(options, wanted, lambda text: say(errors, text), lambda _: study) as made:
         ready = replace(made, requests=sent)
-        for line in (one_line(ready.plan), *reservations(ready.plan)):
-            say(console, line)
+        if not check:
+            for line in (one_line(ready.plan), *reservations(ready.plan)):
+                say(console, line)
         try_application(ready)
+        if check is not False:
+            found = check_of(ready, lambda text: say(errors, text))
+            for line in () if json and check else finding_lines(found):
+                say(console, line)
+            if check:
+                if json:
+                    say(new_console(), msgspec.json.encode(found).decode())
+                raise SystemExit(0 if found.ok else 1)
         measured = measure(ready, output, display(console))
     finish(measured, console, memory_bytes=memory_bytes, json_to=new_console() if json else None)
 

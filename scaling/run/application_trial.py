@@ -10,10 +10,14 @@ from dataclasses import replace
 
 import msgspec
 
+from scaling.analysis.safety.finding import AppCheck
 from scaling.base.errors import UsageError
 from scaling.base.formats import percent
 from scaling.builds.arms import parse_arm
+from scaling.builds.cache import Say
 from scaling.journal.record import Cell, GilStates, RunLine
+from scaling.run.app_check import check_application
+from scaling.run.child import Child
 from scaling.run.execute import Executor
 from scaling.run.measure import Prepared, generators_of, services_of
 from scaling.run.wording import figure_of
@@ -51,10 +55,29 @@ def try_application(ready: Prepared) -> None:
                 raise UsageError(f"{cell.parameters['application']} on {cell.arm}: {problem}")
 
 
+def check_of(ready: Prepared, say: Say) -> AppCheck:
+    """What goes wrong where the application runs on several loops in threads.
+
+    Raises:
+        AppCheckError: it does not work on one loop.
+    """
+    cell = next(each for each in ready.plan.cells if each.model == "threads")
+    arm = ready.arms[cell.arm]
+    return check_application(
+        Child(arm.program, arm.environment, arm.arguments),
+        cell.parameters,
+        ready.requests or [{"path": "/"}],
+        loop=cell.loop,
+        say=say,
+    )
+
+
 def trial_cells(cells: Sequence[Cell]) -> Iterator[Cell]:
-    """One in a closed loop for each build and server: with two workers where there are."""
+    """One in a closed loop for each build and server, with the fewest workers: what goes wrong
+    with more is what the check is for.
+    """
     tried = set()
-    for cell in sorted(cells, key=lambda each: (each.workers == 1, each.workers)):
+    for cell in sorted(cells, key=lambda each: each.workers):
         what = parse_arm(cell.arm).build, cell.model == "threads", cell.parameters.get("server")
         if cell.parameters.get(RATE) == CLOSED and what not in tried:
             tried.add(what)
@@ -66,7 +89,8 @@ def problem_of(line: RunLine) -> str:
     if line.outcome != "measured" or line.record is None:
         failure = line.record.failure if line.record else None
         if failure is None:
-            return _with_last_words(figure_of(line, "requests"), line)
+            said = figure_of(line, "requests")
+            return said if line.signal else _with_last_words(said, line)
         kind, _, words = failure.error.partition(": ")
         return words if kind == "ApplicationError" else _with_last_words(failure.error, line)
     if found := _gil_turned_on(line):
@@ -75,10 +99,19 @@ def problem_of(line: RunLine) -> str:
     errors = sum(load.errors.values()) if load else 0
     if load and errors > MOST_ERRORS * max(load.completed + errors, 1):
         share = errors / (load.completed + errors)
-        kinds = ", ".join(sorted(load.errors, key=lambda kind: -load.errors[kind]))
+        kinds = ", ".join(_error_words(line))
         said = f"{percent(share)} of the requests failed ({kinds}). --requests says what is sent"
         return _with_last_words(said, line)
     return ""
+
+
+def _error_words(line: RunLine) -> list[str]:
+    """The kinds of errors, the most frequent first; what the workers saw says more of a status."""
+    counts = line.load.errors if line.load else {}
+    workers = line.record.workers if line.record else []
+    kinds = sorted(counts, key=lambda kind: -counts[kind])
+    seen = dict.fromkeys(words for each in workers for words in each.error_samples)
+    return [next(iter(seen), kind) if kind == "status" else kind for kind in kinds]
 
 
 def _gil_turned_on(line: RunLine) -> str:

@@ -42,7 +42,8 @@ class AppAsked:
 
     `rates` are texts: requests/s of all workers together, a share of the peak, or `grid`.
     `command` is one that serves the application, with `{port}` and `{workers}` in it. `builds` are
-    the one with the GIL and the one without.
+    the one with the GIL and the one without. `threads_only` leaves processes out: a check of the
+    application needs none.
     """
 
     application: str
@@ -55,6 +56,7 @@ class AppAsked:
     rates: Sequence[str] = ()
     command: str = ""
     full: bool = False
+    threads_only: bool = False
     builds: tuple[str, str] = (GIL, FREE)
     note: ApplicationNote = field(default_factory=ApplicationNote)
 
@@ -74,10 +76,9 @@ def application_study(asked: AppAsked) -> StudyFile:
         if value not in known:
             raise unknown(flag, value, known, where=f"--{flag}")
     shared = _parameters(asked)
-    entries = [
-        _entry(shared, arms=(free,), models=("threads",)),
-        _entry(shared, arms=with_gil, models=("processes", "forked")),
-    ]
+    entries = [_entry(shared, arms=(free,), models=("threads",))]
+    if not asked.threads_only:
+        entries.append(_entry(shared, arms=with_gil, models=("processes", "forked")))
     if asked.full:  # the ladder: what the allocator, the build and the GIL do to threads
         entries.append(_entry(shared, arms=(*with_gil, f"{free}+gil"), models=("threads",)))
     if asked.command:
@@ -85,7 +86,7 @@ def application_study(asked: AppAsked) -> StudyFile:
         entries.append(_entry(command, arms=(gil, free), models=("processes",)))
     values: dict[str, Any] = {
         "name": study_name(asked.application),
-        "arms": (*with_gil, free),
+        "arms": (free,) if asked.threads_only else (*with_gil, free),
         "loops": ("uvloop", "asyncio") if asked.full else ("uvloop",),
         "workers": (1, 2),
         "controls": False,

@@ -12,6 +12,7 @@ from scaling.base.console import new_console
 from scaling.cli import main
 from scaling.report.export.application import application_json
 from scaling.report.output import finish
+from scaling.report.page.render import page
 from tests.support.applications import application_study, results_of
 
 FASTER = {("3.14t", "threads"): 1_600.0}
@@ -92,6 +93,18 @@ def test_the_answer_has_24_lines_of_80_columns(
     assert max(map(len, lines)) <= 80
     text = "\n".join(lines)
     for said in ("THE ANSWER of app-shop, N = 2", "build, one loop", "fit into 2.00 GiB", "P99"):
+        assert said in text
+
+
+def test_the_page_has_the_answer_in_full(faster: Path) -> None:
+    text = page(results_of(faster))
+    for said in (
+        "What to ship, N = 2",
+        "P99 at 400/s",
+        "what the build costs one loop",
+        "what sharing one process costs at N = 2",
+        "MiB per extra worker",
+    ):
         assert said in text
 
 

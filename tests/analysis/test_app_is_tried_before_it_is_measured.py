@@ -66,14 +66,23 @@ def test_the_gil_belongs_to_a_build_that_has_it(sound: RunLine) -> None:
 
 
 def test_answers_that_are_errors_are_counted(sound: RunLine) -> None:
-    errors = with_(sound, load__completed=10, load__errors={"status 500": 90}, stderr="Oops\n")
-    assert problem_of(errors).startswith("90 % of the requests failed (status 500)")
+    samples = ["answered with status 500"]
+    assert sound.record
+    workers = [with_(each, error_samples=samples) for each in sound.record.workers]
+    errors = with_(
+        sound,
+        load__completed=10,
+        load__errors={"status": 90},
+        record__workers=workers,
+        stderr="Oops\n",
+    )
+    assert problem_of(errors).startswith("90 % of the requests failed (answered with status 500)")
     assert problem_of(errors).endswith("Oops")
-    few = with_(sound, load__completed=90, load__errors={"status 500": 10})
+    few = with_(sound, load__completed=90, load__errors={"status": 10})
     assert problem_of(few) == ""  # the study counts them
 
 
-def test_each_build_is_tried_once_with_two_workers_where_there_are() -> None:
+def test_each_build_is_tried_once_with_one_worker() -> None:
     def cell(arm: str, model: str, workers: int, rate: float) -> Cell:
         return Cell(
             workload="app",
@@ -96,4 +105,4 @@ def test_each_build_is_tried_once_with_two_workers_where_there_are() -> None:
         for rate in (0.0, 400.0)
     ]
     tried = [(each.arm, each.model, each.workers) for each in trial_cells(cells)]
-    assert tried == [("3.14t", "threads", 2), ("3.14", "processes", 2)]
+    assert tried == [("3.14t", "threads", 1), ("3.14", "processes", 1)]

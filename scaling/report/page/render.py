@@ -18,6 +18,7 @@ from scaling.base.vocabulary import MODELS
 from scaling.journal.record import StudyLine
 from scaling.report.page.again import again_block
 from scaling.report.page.answer import answer_block, loop_blocks, question_blocks
+from scaling.report.page.application import application_block
 from scaling.report.page.facts import machine_block, question_block
 from scaling.report.page.figures import figure_parts
 from scaling.report.page.load import load_blocks
@@ -38,6 +39,10 @@ ALWAYS = ("answer", "question")  # also where they are empty
 VERDICTS = (
     "For each workload and loop, at the largest N with a core for each worker. A question that was "
     "not named before the study is marked exploratory."
+)
+SHIP = (
+    "For each aim, threads without the GIL are compared with the processes that are best at it. Of "
+    "two that are the same, processes are named: nothing has to be changed for these."
 )
 LOOPS = "Each loop over asyncio with the same arm, model and N; other runtimes over Python."
 SWEEPS = "How the figures change with a parameter that was varied."
@@ -62,6 +67,7 @@ def page(results: StudyResults) -> str:
     about = list(subjects(results).values())
     parts = [
         PageSection("answer", "The answer", [answer_block(results)]),
+        PageSection("application", "Your application", [application_block(results)], SHIP),
         PageSection("verdicts", "Question by question", question_blocks(results), VERDICTS),
         PageSection(
             "load", "Latency under load", load_blocks(loads(results).values(), results), LOAD

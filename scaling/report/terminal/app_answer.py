@@ -11,12 +11,13 @@ from rich.text import Text
 
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.ship import AppAnswer, Factors, Figures, Shipped
+from scaling.analysis.served.ship import AppAnswer, Factors, Figures
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.vocabulary import WORKERS
+from scaling.report.tables.application import shipped_text
 from scaling.report.tables.findings import bounds_heading, times
 from scaling.report.tables.margins import spread_text
 from scaling.report.terminal.answer import LINES, WIDTH, few_cores, left_out, wrapped
@@ -108,16 +109,11 @@ def ship_lines(found: AppAnswer, width: int) -> Iterator[str]:
     kind = bounds_heading(each.ratio for each in found.shipped)
     yield f"Ship for … (ratio of threads to the best processes, {kind})"
     measures = max(cell_len(each.measure) for each in found.shipped)
-    ships = max(cell_len(_ship(each)) for each in found.shipped)
+    ships = max(cell_len(shipped_text(each)) for each in found.shipped)
     for each in found.shipped:
-        line = f"  {each.measure:<{measures}}  {_ship(each):<{ships}}  {_ratio(each.ratio)}"
+        line = f"  {each.measure:<{measures}}  {shipped_text(each):<{ships}}  {_ratio(each.ratio)}"
         over = f" (over {name_of(each.over)})"
         yield line + over if cell_len(line + over) <= width else line
-
-
-def _ship(each: Shipped) -> str:
-    configuration = each.configuration
-    return name_of(configuration) if configuration else "not decided"
 
 
 def _ratio(value: RatioVerdict) -> str:

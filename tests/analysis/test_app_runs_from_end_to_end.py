@@ -1,0 +1,57 @@
+"""`scaling app` on real builds: an application is checked, measured and answered for."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.children import ROOT
+from tests.support.cli import scaling
+
+pytestmark = pytest.mark.slow
+
+APPLICATION = """
+async def app(scope, receive, send):
+    if scope["type"] == "http":
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": scope["path"].encode()})
+"""
+
+
+def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    return scaling(
+        *("app", "shop:app", "--path", str(folder), "--lifespan", "off"),
+        *options,
+        state=folder,
+    )
+
+
+def test_it_is_measured_and_answered_for(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(APPLICATION)
+    (tmp_path / "requests.jsonl").write_text('{"path": "/a"}\n{"path": "/b"}\n')
+    options = [
+        *("--requests", str(tmp_path / "requests.jsonl"), "--rate", "200", "--workers", "1"),
+        *("--blocks", "1", "--seconds", "0.5", "--no-check", "--json"),
+        *("--output", str(tmp_path / "out")),
+    ]
+    done = run(tmp_path, *options)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert len(document["configurations"]) == 5
+    assert document["ship"]["throughput"]["verdict"] == "inconclusive"
+    assert "10 cells" in done.stderr
+    head = json.loads((tmp_path / "out" / "journal.jsonl").read_text().splitlines()[0])
+    assert head["study"]["application"]["requests"]["count"] == 2
+
+
+def test_a_fault_ends_the_check_with_exit_code_1(tmp_path: Path) -> None:
+    done = scaling(
+        *("app", "faults.lock:application", "--check", "--json"),
+        *("--path", str(ROOT / "tests" / "applications")),
+        state=tmp_path,
+    )
+    assert done.returncode == 1, done.stderr
+    found = json.loads(done.stdout)
+    assert not found["ok"]
+    assert {"kind", "request", "message", "remedy"} == set(found["findings"][0])
