@@ -31,6 +31,7 @@ from tests.support.servers import (
 )
 from workers.services.load.coordinator import GeneratorError, _start, generate, part_of
 from workers.services.load.options import parser, read_options
+from workers.services.load.requests_list import draw
 
 pytestmark = pytest.mark.slow
 
@@ -118,6 +119,15 @@ class Recording(asyncio.Protocol):
             status = "404 Not Found" if "/missing" in first else "200 OK"
             body = "" if first.startswith("HEAD") else "hi"
             self._transport.write(f"HTTP/1.1 {status}\r\nContent-Length: 2\r\n\r\n{body}".encode())
+
+
+def test_a_long_list_of_requests_is_drawn_from_at_once() -> None:
+    """It is prepared when the instants are already known; adding up anew took minutes."""
+    weights = [1.0, 0.0, 2.0, *[0.001] * 200_000]
+    pick = draw(weights, "seed")
+    drawn = Counter(min(pick(), 3) for _ in range(2_000))
+    assert drawn[1] == 0
+    assert drawn[3] > drawn[2] > 0
 
 
 def test_requests_are_drawn_by_weight_and_wrong_ones_counted(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ A line is an object with `method`, `path`, `headers`, `body`, `weight` and `stat
 is right; without it 200 to 399 are). All are optional.
 """
 
+import itertools
 import json
 import math
 import random
@@ -61,7 +62,7 @@ def draw(weights: Sequence[float], seed: str) -> Callable[[], int]:
     if len(weights) == 1:
         return lambda: 0
     choices, positions = random.Random(seed).choices, range(len(weights))
-    totals = [math.fsum(weights[: place + 1]) for place in positions]
+    totals = list(itertools.accumulate(weights))
     return lambda: choices(positions, cum_weights=totals)[0]
 
 
