@@ -67,10 +67,11 @@ def _run(
     checker = Checker(requests, together_s)
     ending = run_child(child, cell, limit_s=LIMIT_S, generator=checker)
     record = ending.record
-    failure = record.failure if record else None
+    ended_by_us = checker.given_up and ending.outcome == "failed"
+    failure = record.failure if record and not ended_by_us else None
     return Seen(
         workers=cell["workers"],
-        outcome=ending.outcome,
+        outcome="measured" if ended_by_us else ending.outcome,
         answers=checker.answers,
         failure=failure.error if failure else "",
         text=ending.stderr + (failure.traceback if failure else ""),

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from scaling.analysis.safety.answers import Answer
 from scaling.journal.record import Load
+from scaling.run.load import LoadError
 
 PASSES = 2  # of each request, one by one, at every worker
 ALONE_S = 2.0  # limit for passes after the first
@@ -24,13 +25,14 @@ KEPT = 2_000  # different answers of a request
 
 
 class Checker:
-    """The client of one run. `answers` are the different ones of each request."""
+    """The client of one run. `given_up`: a request had no answer."""
 
     def __init__(self, requests: Sequence[Mapping[str, Any]], together_s: float) -> None:
         """`together_s` is how long requests are sent at once."""
         self._requests = requests
         self._together_s = together_s
-        self._given_up = False
+        self.given_up = False
+        self._killed = False
         self._answers: list[dict[Answer, None]] = [{} for _ in requests]
 
     @property
@@ -42,7 +44,11 @@ class Checker:
         """Nothing to start."""
 
     def connect(self, urls: Sequence[str], requests: Sequence[Mapping[str, Any]]) -> None:
-        """Send everything; the workload's own `requests` are not used."""
+        """Send everything; the workload's own `requests` are not used.
+
+        Raises:
+            LoadError: a request had no answer, so the servers may hang: the run is of no more use.
+        """
         del requests
         each = max(CONNECTIONS, AT_LEAST // len(urls))
         connections = [_connection(url) for url in urls for _ in range(each)]
@@ -52,6 +58,8 @@ class Checker:
         finally:
             for connection in connections:
                 connection.close()
+        if self.given_up:
+            raise LoadError("a request was not answered")
 
     def begin(self, instants_ns: Sequence[int]) -> None:
         """Nothing is sent in the window."""
@@ -66,7 +74,7 @@ class Checker:
 
     def kill(self) -> None:
         """Send no more."""
-        self._given_up = True
+        self._killed = True
 
     def close(self) -> None:
         """Its connections are closed already."""
@@ -98,7 +106,7 @@ class Checker:
 
     def _over(self, until: float | None) -> bool:
         late = until is not None and time.monotonic() > until
-        return late or self._given_up
+        return late or self.given_up or self._killed
 
     def _answer(
         self, connection: http.client.HTTPConnection, place: int, deadline: float
@@ -136,7 +144,7 @@ class Checker:
         )
 
     def _keep(self, place: int, answer: Answer) -> None:
-        self._given_up |= bool(answer.failure)
+        self.given_up |= bool(answer.failure)
         kept = self._answers[place]
         if answer in kept or len(kept) < KEPT:
             kept[answer] = None

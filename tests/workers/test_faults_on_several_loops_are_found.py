@@ -30,16 +30,26 @@ USERS = [{"path": "/ada"}, {"path": "/bob"}]
         ("mixed_up", "mixed-up", r"hello bob,.* hello ada|hello ada,.* hello bob"),
         ("gil", "gil-enabled", r"fontTools.cu2qu.* turns the GIL on"),
         ("signals", "signals-in-thread", r"signal only works in main thread"),
+        ("deadlock", "no-answer", r"no answer within"),
+        ("crash", "crashed", r"Segmentation fault \(crash.py, line \d+\)"),
+        ("race", "error", r"IndexError: .* \(race.py, line \d+\)"),
     ],
 )
 def test_each_fault_is_found_and_no_other(fault: str, kind: str, words: str) -> None:
-    users = fault in ("lock", "pool", "client", "one_thread", "mixed_up", "gil")
-    found = check(f"faults.{fault}:application", USERS if users else [{"path": "/stock"}])
+    stock = fault in ("state", "middleware", "one_loop_only", "signals")
+    found = check(f"faults.{fault}:application", [{"path": "/stock"}] if stock else USERS)
     assert not found.ok
     assert {each.kind for each in found.findings} == {kind}, found
     for each in found.findings:
         assert re.search(words, each.message.replace('"', "")), each
         assert each.remedy
+
+
+def test_data_of_one_worker_is_a_difference() -> None:
+    requests = [{"method": "PUT", "path": "/ada"}, {"path": "/names"}]
+    (found,) = check("faults.own_data:create_app", requests, factory=True).findings
+    assert (found.kind, found.request) == ("differs", "GET /names")
+    assert "body has length 0, and length 1 at N = 1" in found.message
 
 
 def test_sound_application_passes() -> None:

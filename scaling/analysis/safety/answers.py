@@ -63,10 +63,10 @@ class Reference:
             known = self._values.get(name)
             if known is None:
                 if not self._varies_above(name):
-                    return Difference(name, value, f"{name} is {_short(value)}, and not there")
+                    return Difference(name, value, f"{_shown(name, value)}, and not there")
             elif value not in known and not self.is_volatile(name):
                 before = _short(next(iter(known)))
-                return Difference(name, value, f"{name} is {_short(value)}, and {before}")
+                return Difference(name, value, f"{_shown(name, value)}, and {before}")
         for name in self._values:
             if name in self._always and name not in found and not self._varies_above(name):
                 before = _short(next(iter(self._values[name])))
@@ -116,15 +116,19 @@ def _decoded(body: bytes) -> Any:
 
 def _fields_of_body(name: str, value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
-        yield f"{name}/#", ", ".join(sorted(value))
+        yield f"{name}/#", f"keys {', '.join(sorted(value))}"
         for key, each in value.items():
             yield from _fields_of_body(f"{name}/{key}", each)
     elif isinstance(value, list):
-        yield f"{name}/#", str(len(value))
+        yield f"{name}/#", f"length {len(value)}"
         for place, each in enumerate(value):
             yield from _fields_of_body(f"{name}/{place}", each)
     else:
         yield name, json.dumps(value, ensure_ascii=False)
+
+
+def _shown(name: str, value: str) -> str:
+    return f"{name.removesuffix('/#')} {'has' if name.endswith('/#') else 'is'} {_short(value)}"
 
 
 def _short(value: str) -> str:

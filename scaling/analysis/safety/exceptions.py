@@ -10,6 +10,7 @@ from collections.abc import Iterator
 PREFIX = re.compile(r"^[ |+-]*\| ?")  # of exceptions in a group
 PLACE = re.compile(r'^\s*File "([^"]+)", line (\d+)')
 OURS = ("on_aiohttp.py", "on_uvicorn.py", "wsgi_on_loop.py")
+FATAL = "Fatal Python error: "
 RAISED = re.compile(r"^[A-Za-z_][\w.]*(?::\s|$)")
 
 
@@ -24,11 +25,25 @@ def raised(text: str) -> Iterator[str]:
         elif not inside:
             continue
         elif found := PLACE.match(line):
-            if _is_the_users(found[1]):
-                place = f" ({found[1]}, line {found[2]})"
+            place = _in_words(found) or place
         elif RAISED.match(line):
             inside = False
             yield f"{line.strip()}{place}"
+
+
+def fatal(text: str) -> str:
+    """What `faulthandler` wrote when the process crashed; empty if it did not."""
+    _, found, after = text.partition(FATAL)
+    if not found:
+        return ""
+    words, *stack = after.splitlines()
+    places = (_in_words(place) for place in map(PLACE.match, stack) if place)
+    return f"{words}{next(filter(None, places), '')}"
+
+
+def _in_words(found: re.Match[str]) -> str:
+    """The place of a line of a stack, if it is in the user's code."""
+    return f" ({found[1]}, line {found[2]})" if _is_the_users(found[1]) else ""
 
 
 def _is_the_users(file: str) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from scaling.analysis.safety.answers import Answer, Difference, Reference
 from scaling.analysis.safety.causes import BY_KIND, CAUSES, Cause, cause_of
-from scaling.analysis.safety.exceptions import RAISED, raised
+from scaling.analysis.safety.exceptions import RAISED, fatal, raised
 from scaling.analysis.safety.finding import KINDS, AppCheck, Finding, Kind
 from scaling.journal.record import GilStates, Outcome
 
@@ -82,7 +82,8 @@ def _of_the_answers(
         kinds = set()
         for answer in answers:
             difference = references[place].difference(answer)
-            if difference is None:
+            ended = answer.failure and run.outcome != "measured"  # which has its own finding
+            if difference is None or ended:
                 continue
             others = [each for each in references if each is not references[place]]
             cause, words = _why(run, answer, difference, others)
@@ -122,7 +123,7 @@ def _ended(run: Seen) -> Kind:
 
 
 def _last(run: Seen) -> str:
-    exceptions = run.exceptions()
+    exceptions = [*filter(None, [fatal(run.text)]), *run.exceptions()]
     lines = run.text.strip().splitlines()
     return exceptions[0] if exceptions else lines[-1] if lines else ""
 

@@ -98,17 +98,16 @@ class _State(dict[str, Any]):
 
     def __setitem__(self, name: str, value: Any) -> None:
         thread = threading.get_ident()
-        if thread in _starting:
-            with _lock:
+        with _lock:
+            if thread in _starting:
                 setter = self._setters.setdefault(name, thread)
-                other = setter != thread and not _equal(self.get(name), value)
-            if other:
-                _note(
-                    "state-overwritten",
-                    f"app.state.{name} is set by the lifespan of each loop, and all loops use the "
-                    f"last one ({type(value).__name__})",
-                )
-        super().__setitem__(name, value)
+                if setter != thread and not _equal(self.get(name), value):
+                    _note(
+                        "state-overwritten",
+                        f"app.state.{name} is set by the lifespan of each loop, and all loops use "
+                        f"the last one ({type(value).__name__})",
+                    )
+            super().__setitem__(name, value)
 
 
 class _Stack:

@@ -1,0 +1,26 @@
+"""An extension that crashes when two threads are inside it, which the GIL has prevented so far."""
+
+import ctypes
+
+from .asgi import Message, Receive, Send, no_lifespan, respond
+
+inside: list[str] = []
+
+
+def extension() -> None:
+    """Stand in for C code."""
+    inside.append("")
+    for _ in range(1_000):
+        pass
+    if len(inside) > 1:
+        ctypes.string_at(0)
+    inside.pop()
+
+
+async def application(scope: Message, receive: Receive, send: Send) -> None:
+    """Call the extension, then answer."""
+    if scope["type"] == "lifespan":
+        await no_lifespan(receive, send)
+        return
+    extension()
+    await respond(send, {"path": scope["path"]})
