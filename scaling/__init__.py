@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from scaling.analysis.results import StudyResults as StudyResults
     from scaling.analysis.served.capacity_table import capacity as capacity
     from scaling.analysis.statistics.verdict import COST as COST
+    from scaling.analysis.statistics.verdict import LATENCY as LATENCY
     from scaling.analysis.statistics.verdict import RATE as RATE
     from scaling.analysis.statistics.verdict import hypothesis as hypothesis
     from scaling.analysis.statistics.verdict import judge as judge
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "COST": "scaling.analysis.statistics.verdict:COST",
+    "LATENCY": "scaling.analysis.statistics.verdict:LATENCY",
     "RATE": "scaling.analysis.statistics.verdict:RATE",
     "StudyResults": "scaling.analysis.results:StudyResults",
     "capacity": "scaling.analysis.served.capacity_table:capacity",
@@ -58,6 +60,7 @@ _HOMES = {
 
 __all__ = [
     "COST",
+    "LATENCY",
     "RATE",
     "StudyResults",
     "__version__",

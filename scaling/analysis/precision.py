@@ -73,12 +73,12 @@ def _under_load(frame: pd.DataFrame, study: StudyLine) -> dict[str, Estimate]:
             each.over.configuration,
             each.ratio,
         )
-        for each in capacities(frame, objectives, floor).ratios
+        for each in capacities(frame, objectives, floor).judged().ratios
     ]
     if not objectives:
         found = [
             (each.subject, "P99", each.of, each.over, each.ratio)
-            for each in latency_ratios(frame, floor)
+            for each in latency_ratios(frame, floor).judged()
         ]
     names = short_labels((subject.workload, subject.parameters) for subject, *_ in found)
     return {

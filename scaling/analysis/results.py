@@ -7,7 +7,7 @@ is computed on first access and kept, so nothing is computed twice and no two ou
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 import pandas as pd
 
@@ -22,11 +22,18 @@ from scaling.analysis.served.course import Course, courses
 from scaling.analysis.served.ship import AppAnswer, app_answer
 from scaling.analysis.statistics.drift import Drift, drift
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
+from scaling.analysis.statistics.pending import combined
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.analysis.table.groups import Key
 from scaling.analysis.table.load import Journal
 from scaling.journal.record import CeilingLine, StudyLine
 from scaling.study.objective import Objective, parse_objective
+
+
+class _Judged(NamedTuple):
+    compared: list[Compared]
+    capacities: Capacities
+    latency_ratios: list[LatencyRatio]
 
 
 class StudyResults:
@@ -77,9 +84,19 @@ class StudyResults:
         return pair(self.frame, self.study, self.sections, self.floor)
 
     @cached_property
+    def _judged(self) -> _Judged:
+        """All verdicts: each family of hypotheses is corrected over the whole study."""
+        return combined(
+            _Judged,
+            compared=compare(self.paired),
+            capacities=capacities(self.frame, self.objectives, self.floor),
+            latency_ratios=latency_ratios(self.frame, self.floor, primary=not self.objectives),
+        ).judged()
+
+    @property
     def judged(self) -> list[Compared]:
         """Every ratio that has a verdict, section by section: gains and comparisons."""
-        return compare(self.paired)
+        return self._judged.compared
 
     @property
     def compared(self) -> list[Compared]:
@@ -98,15 +115,15 @@ class StudyResults:
         """The latency objectives that the study states."""
         return [parse_objective(text) for text in self.study.study.get("slo") or ()]
 
-    @cached_property
+    @property
     def capacities(self) -> Capacities:
         """Capacity at each objective that the study states; empty without any."""
-        return capacities(self.frame, self.objectives, self.floor)
+        return self._judged.capacities
 
-    @cached_property
+    @property
     def latency_ratios(self) -> list[LatencyRatio]:
         """P99 of threads over that of processes at each rate of an open loop."""
-        return latency_ratios(self.frame, self.floor, primary=not self.objectives)
+        return self._judged.latency_ratios
 
     @cached_property
     def courses(self) -> dict[tuple[Key, int], Course]:
@@ -122,7 +139,7 @@ class StudyResults:
         def latencies(column: str) -> list[LatencyRatio]:
             if column == P99:
                 return self.latency_ratios
-            return latency_ratios(self.frame, self.floor, primary=False, column=column)
+            return latency_ratios(self.frame, self.floor, primary=False, column=column).judged()
 
         return app_answer(self.judged, latencies, self.capacities, self.frame)
 

@@ -35,7 +35,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
 
 @pytest.fixture(scope="module")
 def found(results: StudyResults) -> Capacities:
-    return capacities(results.frame, [SLO], results.floor)
+    return capacities(results.frame, [SLO], results.floor).judged()
 
 
 def of(found: Capacities, configuration: tuple[str, str], workers: int) -> Capacity:
@@ -83,7 +83,7 @@ def test_two_workers_have_the_capacity_of_two(found: Capacities) -> None:
 def test_outside_the_rates_it_is_a_bound(tmp_path: Path) -> None:
     fast = replace(STUDY, speeds={FREE: 5_000.0, USUAL: 250.0}, workers=(1,))
     results = StudyResults.of(studied(tmp_path, replace(fast, configurations=[FREE, USUAL])))
-    found = capacities(results.frame, [SLO], results.floor)
+    found = capacities(results.frame, [SLO], results.floor).judged()
     assert of(found, FREE, 1).text == "≥ 2,330/s"
     assert of(found, USUAL, 1).text == "< 200/s"
     ratio = found.over(of(found, FREE, 1), "over processes")
@@ -96,7 +96,7 @@ def test_a_ratio_of_bounds_to_the_same_side_is_not_known(tmp_path: Path) -> None
         STUDY, configurations=[FREE, USUAL], speeds={FREE: 5_000.0, USUAL: 9_000.0}, workers=(1,)
     )
     results = StudyResults.of(studied(tmp_path, both))
-    (ratio,) = capacities(results.frame, [SLO], results.floor).ratios
+    (ratio,) = capacities(results.frame, [SLO], results.floor).judged().ratios
     assert ratio.ratio.n == 0
     assert ratio.ratio.verdict.word == "inconclusive"
 
@@ -112,7 +112,7 @@ def test_a_bound_proves_nothing_about_the_other_side(tmp_path: Path) -> None:
         noise=0.02,
     )
     results = StudyResults.of(studied(tmp_path, close))
-    (ratio,) = capacities(results.frame, [SLO], results.floor).ratios
+    (ratio,) = capacities(results.frame, [SLO], results.floor).judged().ratios
     assert ratio.ratio.verdict.word == "inconclusive"
 
 
@@ -124,7 +124,7 @@ def test_errors_end_the_capacity(tmp_path: Path) -> None:
 
     one = replace(STUDY, configurations=[FREE], workers=(1,))
     results = StudyResults.of(studied(tmp_path, one, fails))
-    (found,) = capacities(results.frame, [SLO], results.floor).every
+    (found,) = capacities(results.frame, [SLO], results.floor).judged().every
     assert found.estimate.point == GRID[2]
 
 
@@ -155,7 +155,8 @@ def test_the_front_gives_a_table(results: StudyResults) -> None:
 
 
 def test_several_objectives_are_several_rows(results: StudyResults) -> None:
-    table = scaling.capacity(results, ["p99<20ms", "p50<5ms"])
+    stated = with_(results.study, study={**results.study.study, "slo": ["p99<20ms", "p50<5ms"]})
+    table = scaling.capacity(StudyResults(results.frame, stated))
     assert set(table["slo"]) == {"p99<20ms", "p50<5ms"}
     families = table.query("workers == 2 and arm == '3.14t'")["family"]
     assert families.tolist() == ["primary", "primary"]
@@ -165,7 +166,7 @@ def test_results_have_those_of_the_studys_own_objectives(results: StudyResults) 
     stated = with_(results.study, study={**results.study.study, "slo": ["p99<20ms"]})
     found = StudyResults(results.frame, stated).capacities
     assert [each.text for each in found.every] == [
-        each.text for each in capacities(results.frame, [SLO], results.floor).every
+        each.text for each in capacities(results.frame, [SLO], results.floor).judged().every
     ]
     assert results.capacities.every == []
 

@@ -13,6 +13,7 @@ from scaling.analysis.arrays import Floats
 from scaling.analysis.statistics.estimate import median
 from scaling.analysis.statistics.verdict import (
     COST,
+    LATENCY,
     RATE,
     WIDEST_SAME,
     hypothesis,
@@ -147,9 +148,11 @@ def test_words_for_costs_are_others() -> None:
     up, down = np.linspace(1.4, 1.5, 8), np.linspace(0.6, 0.7, 8)
     rates = judge([hypothesis(each, MARGIN, RATE) for each in (up, down)])
     costs = judge([hypothesis(each, MARGIN, COST) for each in (up, down)])
+    latencies = judge([hypothesis(each, MARGIN, LATENCY) for each in (up, down)])
     assert [each.verdict.word for each in rates] == ["faster", "slower"]
+    assert [each.verdict.word for each in latencies] == ["slower", "faster"]
     assert [each.verdict.word for each in costs] == ["more", "less"]
-    assert [each.verdict.side for each in (*rates, *costs)] == [1, -1, 1, -1]
+    assert [each.verdict.side for each in (*rates, *costs, *latencies)] == [1, -1] * 3
 
 
 @pytest.mark.parametrize("blocks", [0, 1, 3, 5])

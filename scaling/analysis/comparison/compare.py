@@ -14,7 +14,7 @@ from scaling.analysis.comparison.gain import Gain, gains
 from scaling.analysis.comparison.ladder import Ladder, ladders
 from scaling.analysis.comparison.loops import loops, runtimes, together
 from scaling.analysis.comparison.paired import Configuration, Paired
-from scaling.analysis.statistics.pending import Pending, combined, judge_together
+from scaling.analysis.statistics.pending import Pending, combined
 from scaling.analysis.statistics.verdict import RatioVerdict, Verdict
 
 
@@ -127,11 +127,11 @@ class Compared:
         return point.allocator_state if point else None
 
 
-def compare(every: Iterable[Paired]) -> list[Compared]:
-    """All verdicts of a study, from all of its runs: one entry for each section and loop, and
-    after those of a section one across its loops where there is something to compare.
+def compare(every: Iterable[Paired]) -> Pending[list[Compared]]:
+    """The ratios of a study, from all of its runs: one entry for each section and loop, and after
+    those of a section one across its loops where there is something to compare.
 
-    They are judged together, so that each family of hypotheses is that of the whole study
+    They wait for all other hypotheses of the study, since a family is that of the whole study
     (`scaling.analysis.statistics.verdict`).
     """
     pending: list[Pending[Compared]] = []
@@ -140,8 +140,12 @@ def compare(every: Iterable[Paired]) -> list[Compared]:
         pending += map(_on_one_loop, parts)
         if len(parts) > 1 and parts[0].section.rate_per_s is None:
             pending.append(_across_loops(together(parts)))
-    found = judge_together(pending)
-    return [each for each in found if each.runs.loop or each.loops or each.runtimes]
+
+    def complete(verdicts: Iterator[RatioVerdict]) -> list[Compared]:
+        found = [each.complete(verdicts) for each in pending]
+        return [each for each in found if each.runs.loop or each.loops or each.runtimes]
+
+    return Pending([tested for each in pending for tested in each.hypotheses], complete)
 
 
 def _on_one_loop(runs: Paired) -> Pending[Compared]:

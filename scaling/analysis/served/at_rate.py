@@ -21,7 +21,8 @@ from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.comparison.version_arms import version_arms
 from scaling.analysis.served.open_loop import Subject, open_loop_runs
 from scaling.analysis.statistics.noise import NoiseFloor
-from scaling.analysis.statistics.verdict import LATENCY, RatioVerdict, hypothesis, judge
+from scaling.analysis.statistics.pending import Pending
+from scaling.analysis.statistics.verdict import LATENCY, RatioVerdict, hypothesis
 from scaling.analysis.table.groups import fell_behind
 from scaling.base.vocabulary import PROCESSES
 
@@ -64,7 +65,7 @@ def middle(rates_per_s: Sequence[float]) -> float:
 
 def latency_ratios(
     frame: pd.DataFrame, floor: NoiseFloor, *, primary: bool = True, column: str = P99
-) -> list[LatencyRatio]:
+) -> Pending[list[LatencyRatio]]:
     """Every ratio of a study; `primary` is whether it has primary hypotheses among them.
 
     `column` is that of another percentile, for runs with too few requests for P99.
@@ -72,22 +73,21 @@ def latency_ratios(
     runs = open_loop_runs(frame)
     groups = runs.groupby("subject", sort=False) if len(runs) else ()
     pairs = [pair for _, own in groups for pair in _of_subject(own, column)]
-    verdicts = judge(
-        [
-            hypothesis(
-                pair.ratios,
-                floor.margin(pair.subject.workload, P99),
-                LATENCY,
-                "primary" if primary and pair.primary else "exploratory",
-            )
-            for pair in pairs
-        ]
-    )
-    return [
-        LatencyRatio(*pair[:4], _honest(verdict, pair.sides))
-        for pair, verdict in zip(pairs, verdicts, strict=True)
-        if verdict.n
+    hypotheses = [
+        hypothesis(
+            pair.ratios,
+            floor.margin(pair.subject.workload, P99),
+            LATENCY,
+            "primary" if primary and pair.primary else "exploratory",
+        )
+        for pair in pairs
     ]
+
+    def complete(verdicts: Iterator[RatioVerdict]) -> list[LatencyRatio]:
+        found = [LatencyRatio(*pair[:4], _honest(next(verdicts), pair.sides)) for pair in pairs]
+        return [each for each in found if each.ratio.n]
+
+    return Pending(hypotheses, complete)
 
 
 def _of_subject(runs: pd.DataFrame, column: str) -> Iterator[_Pair]:

@@ -30,7 +30,8 @@ from scaling.analysis.served.crossing import Crossing, crossing
 from scaling.analysis.served.open_loop import Subject, open_loop_runs
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.noise import NoiseFloor
-from scaling.analysis.statistics.verdict import RATE, Hypothesis, RatioVerdict, hypothesis, judge
+from scaling.analysis.statistics.pending import Pending
+from scaling.analysis.statistics.verdict import RATE, RatioVerdict, hypothesis
 from scaling.analysis.table.groups import fell_behind, require_one_study
 from scaling.base.formats import number
 from scaling.base.vocabulary import PROCESSES
@@ -103,9 +104,15 @@ class Capacities:
 
 
 def capacities(
-    frame: pd.DataFrame, objectives: Sequence[Objective], floor: NoiseFloor
-) -> Capacities:
+    frame: pd.DataFrame,
+    objectives: Sequence[Objective],
+    floor: NoiseFloor,
+    *,
+    primary: bool = True,
+) -> Pending[Capacities]:
     """The capacities of one study's configurations; empty without rates of an open loop.
+
+    `primary` is whether the study has named these objectives, and so its primary hypotheses.
 
     Raises:
         UsageError: the frame holds several studies.
@@ -120,7 +127,7 @@ def capacities(
         )
         for found in _of_subject(of_subject, objective)
     ]
-    return Capacities(every, _judged(every, floor))
+    return _judged(every, floor, primary=primary)
 
 
 def _of_subject(runs: pd.DataFrame, objective: Objective) -> Iterator[Capacity]:
@@ -190,20 +197,28 @@ class _Pair(NamedTuple):
     primary: bool
 
 
-def _judged(every: Sequence[Capacity], floor: NoiseFloor) -> list[CapacityRatio]:
+def _judged(every: list[Capacity], floor: NoiseFloor, *, primary: bool) -> Pending[Capacities]:
     alike = groupby(every, key=lambda each: (each.subject, each.objective))
     pairs = [pair for _, group in alike for pair in _pairs(list(group))]
     ratios = [_ratios(pair.of, pair.over) for pair in pairs]
-    verdicts = judge([_hypothesis(*each, floor) for each in zip(pairs, ratios, strict=True)])
-    return [
-        CapacityRatio(pair.question, pair.of, pair.over, _honest(verdict, sides))
-        for pair, verdict, (_, sides) in zip(pairs, verdicts, ratios, strict=True)
+    hypotheses = [
+        hypothesis(
+            values,
+            floor.margin(pair.of.subject.workload, "cpu_s_per_op"),
+            RATE,
+            "primary" if primary and pair.primary else "exploratory",
+        )
+        for pair, (values, _) in zip(pairs, ratios, strict=True)
     ]
 
+    def complete(verdicts: Iterator[RatioVerdict]) -> Capacities:
+        found = [
+            CapacityRatio(pair.question, pair.of, pair.over, _honest(next(verdicts), sides))
+            for pair, (_, sides) in zip(pairs, ratios, strict=True)
+        ]
+        return Capacities(every, found)
 
-def _hypothesis(pair: _Pair, ratios: tuple[Floats, set[int]], floor: NoiseFloor) -> Hypothesis:
-    margin = floor.margin(pair.of.subject.workload, "cpu_s_per_op")
-    return hypothesis(ratios[0], margin, RATE, "primary" if pair.primary else "exploratory")
+    return Pending(hypotheses, complete)
 
 
 def _pairs(every: Sequence[Capacity]) -> Iterator[_Pair]:

@@ -27,12 +27,16 @@ class Measured(Protocol):
     def floor(self) -> NoiseFloor:
         """The noise floor."""
 
+    @property
+    def capacities(self) -> Capacities:
+        """Those at the objectives that the study states."""
+
 
 def capacity(results: Measured, slo: str | Sequence[str] | None = None) -> pd.DataFrame:
     """Capacity at each objective, from `StudyResults`: requests/s of all workers together.
 
     A row for each configuration and objective. `slo` are objectives such as `"p99<20ms"`; None is
-    for those that the study states. Columns:
+    for those that the study states; all ratios at others are exploratory. Columns:
     `workload`, `parameters` (JSON, without the rate), `sizing`, `loop`, `arm`, `model`, `workers`,
     `slo`; `capacity_per_s` with `_low` and `_high` (95 % interval, or range below six blocks), `n`
     blocks, `outside` of which lie outside the rates; `bound`: `≥` or `<` where the capacity itself
@@ -43,13 +47,17 @@ def capacity(results: Measured, slo: str | Sequence[str] | None = None) -> pd.Da
     Raises:
         UsageError: no objective, one that cannot be read, or no run of an open loop.
     """
-    texts = results.study.study.get("slo") or () if slo is None else slo
-    objectives = [parse_objective(each) for each in ([texts] if isinstance(texts, str) else texts)]
+    stated = list(map(parse_objective, results.study.study.get("slo") or ()))
+    texts = [slo] if isinstance(slo, str) else slo
+    objectives = stated if texts is None else list(map(parse_objective, texts))
     if not objectives:
         raise UsageError(
             f"the study {results.study.name} states no objective; name one, such as slo='p99<20ms'"
         )
-    found = capacities(results.frame, objectives, results.floor)
+    if objectives == stated:
+        found = results.capacities
+    else:  # not named before the study
+        found = capacities(results.frame, objectives, results.floor, primary=False).judged()
     if not found.every:
         raise UsageError(
             f"the study {results.study.name} has no valid run at a rate (an open loop) with enough "

@@ -55,6 +55,7 @@ LATENCY = Direction("faster", "slower")
 class Verdict:
     """One word for a ratio, what it rests on, and `why` it is `inconclusive` where it is.
 
+    `direction` has the words for both sides of 1: of a latency, `faster` is below.
     `p_differs` is the chance of such a ratio, or one farther off, if it were inside 1 ± `margin`
     (twice that of the side on which the median is); `p_same` that of one as near to 1 if it were
     outside. Both are corrected for the other hypotheses of the `family`; NaN where nothing was
@@ -67,11 +68,12 @@ class Verdict:
     p_same: float = math.nan
     why: str = ""
     family: Family = "primary"
+    direction: Direction = RATE
 
     @property
     def side(self) -> int:
         """1 where the ratio is proven to be above the margin, -1 where below, else 0."""
-        return {RATE.above: 1, COST.above: 1, RATE.below: -1, COST.below: -1}.get(self.word, 0)
+        return {self.direction.above: 1, self.direction.below: -1}.get(self.word, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +161,7 @@ def _verdict(tested: Hypothesis, p_differs: float, p_same: float) -> RatioVerdic
         why = f"within the noise of ±{percent(margin)}"
     else:
         why = f"its interval overlaps the noise of ±{percent(margin)}"
-    verdict = Verdict(word, margin, p_differs, p_same, why, tested.family)
+    verdict = Verdict(word, margin, p_differs, p_same, why, tested.family, tested.direction)
     return RatioVerdict(*astuple(value), verdict=verdict)
 
 
