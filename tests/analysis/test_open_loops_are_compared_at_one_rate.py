@@ -106,6 +106,19 @@ def test_forked_processes_are_processes(tmp_path: Path) -> None:
     assert over_processes(found, 2).over[:2] == FORKED
 
 
+def test_all_figures_are_over_the_same_processes(tmp_path: Path) -> None:
+    """Also where all fell behind in some of the blocks, and the weakest kept the best of theirs."""
+    speeds = {FREE: 1_500.0, USUAL: 1_000.0, MIMALLOC: 920.0}
+    made = replace(STUDY, speeds=speeds, workers=(1,), rates=(900.0,), noise=0.08)
+    found = StudyResults.of(studied(tmp_path, replace(made, window_s=4.0, aa_pairs=False)))
+    behind = found.frame[["saturated" in reasons for reasons in found.frame["reasons"]]]
+    assert set(behind["arm"]) == {USUAL[0], MIMALLOC[0]}
+    (compared,) = found.judged
+    (p99,) = found.latency_ratios
+    assert over_processes(compared, 1).over == p99.over
+    assert p99.over[:2] == USUAL
+
+
 def test_the_middle_rate_is_the_primary_hypothesis(results: StudyResults) -> None:
     """Of four rates the second; at the headline N."""
     assert primary(results) == []

@@ -1,11 +1,13 @@
 """One run over time: clients, loops and collections on one axis, and who had too few of these."""
 
+import io
 from dataclasses import replace
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 import pytest
+from rich.console import Console
 
 from scaling.analysis.results import StudyResults
 from scaling.journal.record import RunLine
@@ -15,6 +17,7 @@ from scaling.report.plots.draw import load_sheets, loads, named_sheets
 from scaling.report.plots.single import drawn
 from scaling.report.plots.style import RC
 from scaling.report.tables.few_collections import collections_text
+from scaling.report.terminal.answer import print_answer
 from tests.support.fabricate import with_
 from tests.support.html_outline import Outline
 from tests.support.served import Served, collecting, studied
@@ -123,6 +126,9 @@ def test_too_few_collections_are_labelled(tmp_path: Path, collections: int, expe
     (section,) = results.sections
     assert collections_text(section, results) == expected
     assert ("collections" in tables_markdown(results)) == bool(expected)
+    file = io.StringIO()
+    print_answer(results, Path("x"), Path("x.html"), Console(file=file, width=200))
+    assert ("ollections" in file.getvalue()) == bool(expected)
 
 
 def test_studies_without_garbage_have_no_such_label(tmp_path: Path) -> None:

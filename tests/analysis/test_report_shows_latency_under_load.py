@@ -96,7 +96,7 @@ def test_every_configuration_is_in_the_tables(open_loop: StudyResults) -> None:
     for shown in (text, file.getvalue()):
         for words in ("N = 1", "N = 2", "P99 latency ms", "max latency ms", "errors"):
             assert words in shown
-        assert "≥1,280" in shown  # threads with the GIL cannot answer as many
+        assert "1,280†" in shown  # threads with the GIL cannot answer as many
     assert all(cell_len(line) <= WIDTH for line in file.getvalue().splitlines())
 
 

@@ -114,11 +114,21 @@ def _processes(runs: Paired, version: VersionArms, of: Configuration) -> list[Co
 
 
 def _soonest(runs: Paired, among: Iterable[Configuration]) -> Configuration | None:
-    """That with the lowest median P99, or CPU time where P99 is not known."""
-    measures: tuple[Measure, ...] = ("latency_p99_s", "cpu_s_per_op")
+    """That with the lowest median P99, or CPU time where P99 is not known.
+
+    One whose server fell behind in fewer blocks comes first. `scaling.analysis.served.at_rate` has
+    the same rule, so that all figures at a rate are over the same processes.
+    """
     every = list(among)
-    for measure in measures:
-        known = [each for each in every if np.isfinite(runs.of(each, measure)).any()]
-        if known:
-            return min(known, key=lambda each: float(np.nanmedian(runs.of(each, measure))))
-    return None
+
+    def tail(each: Configuration) -> tuple[float, float]:
+        p99_s = runs.of(each, "p99_or_bound_s")
+        is_bound = np.isfinite(p99_s) & np.isnan(runs.of(each, "latency_p99_s"))
+        return float(is_bound.mean()), float(np.nanmedian(p99_s))
+
+    known = [each for each in every if np.isfinite(runs.of(each, "p99_or_bound_s")).any()]
+    if known:
+        return min(known, key=tail)
+    known = [each for each in every if np.isfinite(runs.of(each, "cpu_s_per_op")).any()]
+    costs = {each: float(np.nanmedian(runs.of(each, "cpu_s_per_op"))) for each in known}
+    return min(known, key=costs.__getitem__, default=None)

@@ -22,7 +22,9 @@ from scaling.analysis.table.groups import fell_behind, originals, require_one_st
 from scaling.base.vocabulary import PRIMARY_QUESTIONS
 from scaling.journal.record import StudyLine
 
-type Measure = Literal["throughput", "cpu_s_per_op", "PSS", "RSS", "latency_p99_s"]
+type Measure = Literal[
+    "throughput", "cpu_s_per_op", "PSS", "RSS", "latency_p99_s", "p99_or_bound_s"
+]
 
 SUBJECT = ["workload", "parameters", "sizing", "loop"]
 CONFIGURATION = ["arm", "model", "workers"]
@@ -45,12 +47,12 @@ class Paired:
     """The runs of one section on one loop.
 
     `values` are arrays (blocks × configurations), NaN for no value: throughput in operations/s, CPU
-    time in s per operation, memory (PSS and RSS) in MiB, P99 of latency in s (none of runs whose
-    server fell behind). `columns` has the place of each configuration, `blocks` the block of each
-    row, ascending; `curves` are the same runs as curves, in the section's order. `floor` is the
-    noise floor of the study. `loop` is empty where it is all of the section's loops
-    (`scaling.analysis.comparison.loops`). `primary` are the questions that the study names as its
-    primary ones.
+    time in s per operation, memory (PSS and RSS) in MiB, P99 of latency in s: `latency_p99_s` has
+    none of runs whose server fell behind, `p99_or_bound_s` their lower bounds. `columns` has the
+    place of each configuration, `blocks` the block of each row, ascending; `curves` are the same
+    runs as curves, in the section's order. `floor` is the noise floor of the study. `loop` is empty
+    where it is all of the section's loops (`scaling.analysis.comparison.loops`). `primary` are the
+    questions that the study names as its primary ones.
     """
 
     section: Section
@@ -204,6 +206,7 @@ def _paired(
         "cpu_s_per_op": table(valid["cpu_s_per_op"].to_numpy(np.float64)),
         "PSS": table(valid["pss_bytes"].to_numpy(np.float64) / MIB),
         "RSS": table(valid["rss_bytes"].to_numpy(np.float64) / MIB),
+        "p99_or_bound_s": table(valid["latency_p99_s"].to_numpy(np.float64)),
         "latency_p99_s": table(np.where(fell_behind(valid), np.nan, valid["latency_p99_s"])),
     }
     return Paired(section, loop, members, columns, values, blocks, floor)

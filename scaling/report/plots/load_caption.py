@@ -7,7 +7,6 @@ from scaling.analysis.curves.sections import Section
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.base import formats
-from scaling.report.tables.few_collections import collections_text
 from scaling.report.tables.few_cores import bound_text, bounds
 from scaling.report.tables.rated import is_served
 
@@ -22,7 +21,7 @@ ACCEPTED = {
 
 
 def load_text(section: Section, results: StudyResults) -> list[str]:
-    """Server, connections, window, cores and collections, a part each; empty if not served."""
+    """Server, connections, window, cores, a part each; empty for what is not served."""
     key = section.curves[0].key
     if not is_served(section, results.study):
         return []
@@ -40,7 +39,6 @@ def load_text(section: Section, results: StudyResults) -> list[str]:
                 "closed loop" if closed else "",
                 f"windows of {window_s:g} s" if isinstance(window_s, int | float) else "",
                 bound_text(bounds(results.frame, [section])),
-                collections_text(section, results),
             ],
         )
     )

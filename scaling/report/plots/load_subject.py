@@ -13,6 +13,7 @@ from scaling.analysis.table.groups import Key
 from scaling.report.plots.load_caption import load_text, noise_text
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.subject import Subject, subject
+from scaling.report.tables.few_collections import collections_text
 from scaling.report.tables.rated import Rated, rated
 
 
@@ -61,7 +62,11 @@ def load_subjects(results: StudyResults, warning: str) -> list[LoadSubject]:
                 results.study,
                 warning,
                 floor=results.floor,
-                load=[*load_text(each.section, results), noise_text(each.section, results.floor)],
+                load=[
+                    *load_text(each.section, results),
+                    collections_text(each.section, results),
+                    noise_text(each.section, results.floor),
+                ],
             ),
             objectives_s,
             results.courses,

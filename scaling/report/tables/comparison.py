@@ -4,7 +4,7 @@ from scaling.analysis.comparison.build_differences import build_differences
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.results import StudyResults
 from scaling.journal.record import StudyLine
-from scaling.report.tables.few_collections import collections_text
+from scaling.report.tables.few_collections import collections_sentence
 from scaling.report.tables.findings import findings_table
 from scaling.report.tables.grid import Chapter, Grid
 from scaling.report.tables.margins import margins
@@ -81,6 +81,5 @@ def _chapter(compared: Compared, study: StudyLine) -> Chapter:
 
 
 def _under_load(each: Rated, results: StudyResults) -> Chapter:
-    text = collections_text(each.section, results)
-    words = [f"{text[0].upper()}{text[1:]}."] if text else []
-    return Chapter(f"{each.title} · under load", words, load_grids(each, results))
+    words = filter(None, [collections_sentence(each.section, results)])
+    return Chapter(f"{each.title} · under load", [*words], load_grids(each, results))

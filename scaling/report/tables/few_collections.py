@@ -42,6 +42,12 @@ def collections_text(section: Section, results: StudyResults) -> str:
     return "; ".join(f"{words}: {formats.listed(found[words])}" for words in sorted(found))
 
 
+def collections_sentence(section: Section, results: StudyResults) -> str:
+    """The same as a sentence."""
+    text = collections_text(section, results)
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
 def _of(section: Section) -> str:
     return section.curves[0].key.workload
 

@@ -61,7 +61,7 @@ def spread_text(results: StudyResults) -> str:
     spreads = {_pair_name(each, results.study): _spread(each, results) for each in pairs}
     known = [f"±{formats.percent(s)} ({name})" for name, s in spreads.items() if math.isfinite(s)]
     if not known:
-        return "Noise: no A/A pair has a valid run."
+        return "Noise: no A/A pair says how much runs differ (none valid, or too few requests)."
     return f"Noise: A/A pairs, equal cells run twice, differ by {formats.listed(known)}."
 
 

@@ -19,13 +19,14 @@ from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.vocabulary import WORKERS
 from scaling.report.plots.load_caption import load_text
+from scaling.report.tables.few_collections import collections_sentence
 from scaling.report.tables.few_cores import bound_text, bounds
 from scaling.report.tables.findings import times
 from scaling.report.tables.headline import NOTHING, Headline, headlines, other_ratios
 from scaling.report.tables.margins import spread_text
 from scaling.report.tables.measures import curve_name
 from scaling.report.tables.phrases import worker_noun
-from scaling.report.tables.rated import has_open_loop, is_served
+from scaling.report.tables.rated import has_open_loop, is_served, rated
 from scaling.report.terminal.answer_rows import ratio_lines
 from scaling.report.terminal.bars import bar
 from scaling.report.terminal.load_rows import load_lines
@@ -94,6 +95,7 @@ class Answer:
         trust += wrapped(scaled_to(results.study.study), width, 1)
         trust += wrapped(spread_text(results), width, 1)
         trust += wrapped(left_out(results), width, 2)
+        trust += wrapped(_collected(results), width, min(1, self._most - len(lines) - len(trust)))
         trust += wrapped(_loaded(results), width, min(2, self._most - len(lines) - len(trust)))
         curve = list(_curve(found[0], width)) if found else []
         room = self._most - len(lines) - len(trust)
@@ -112,6 +114,12 @@ def wrapped(text: str, width: int, most: int) -> list[str]:
     if most < 1:
         return []
     return wrap(text, width, max_lines=most, placeholder=" …", break_on_hyphens=False)
+
+
+def _collected(results: StudyResults) -> str:
+    """`No collections: 2 processes on 3.14.`; empty where the collector ran often enough."""
+    every = (collections_sentence(each.section, results) for each in rated(results))
+    return next(filter(None, every), "")
 
 
 def _loaded(results: StudyResults) -> str:

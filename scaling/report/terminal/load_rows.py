@@ -1,6 +1,6 @@
 """What clients saw, as lines: capacity at each objective, and latency at the middle rate."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -20,6 +20,7 @@ MOST_ROWS = 10
 COLUMNS = ("latency_p99_s", "latency_p90_s", "latency_p50_s")  # the first that is known
 MS_PER_S, US_PER_S = 1e3, 1e6
 CPU = "cpu_s_per_op"
+BEYOND = "≥, <: outside the rates that were measured"
 
 
 class Row(NamedTuple):
@@ -87,13 +88,14 @@ def _capacity_row(one: Capacity, each: Rated, found: Capacities) -> Row:
     return Row(_configuration(one.configuration, one.subject.loop, each), one.text, beside)
 
 
-def _judged_over(found: Capacities, every: Iterable[Capacity]) -> list[str]:
+def _judged_over(found: Capacities, every: Sequence[Capacity]) -> list[str]:
     over = [
         ratio.over.configuration
         for one in every
         if (ratio := found.over(one, "over processes")) and ratio.ratio.n
     ]
-    return _over(over)
+    notes = [BEYOND] if any(one.bound for one in every) else []
+    return [*_over(over), *notes]
 
 
 def _latency(each: Rated, *, has_few_cores: bool) -> Iterator[Table]:

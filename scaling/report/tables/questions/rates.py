@@ -21,13 +21,13 @@ COLUMNS = (
     "load_errors",
     "cpu_s_per_op",
 )
-BOUND = "≥"
+BOUND, BEHIND = "≥", "†"
 RATIO = "P99 over processes"
 NOTE = (
     "Latency is that of all requests, from the time at which each was due; unfinished ones count "
     "with the latency so far."
 )
-BOUNDS_NOTE = f"{BOUND} The server fell behind: latencies there are lower bounds."
+BOUNDS_NOTE = f"{BEHIND} The server fell behind: latencies of this row are lower bounds."
 SUSPECT_NOTE = f"{SUSPECT} some of these runs are suspect; why is listed with the runs."
 BLANK_NOTE = (
     f"{formats.BLANK} Too few requests in a run: a percentile needs {BEYOND} beyond it, so P99 "
@@ -97,7 +97,7 @@ def _grid(title: str, rows: Sequence[tuple[Line, AtRate]], rated: Rated) -> Grid
 
 def _row(line: Line, at: AtRate, shown: dict[str, Shown]) -> list[Cell]:
     name = f"{line.key.arm}\n{line.key.model}"
-    rate = f"{BOUND if at.is_bound else ''}{formats.number(at.rate_per_s)}"
+    rate = f"{formats.number(at.rate_per_s)}{BEHIND if at.is_bound else ''}"
     runs = f"{at.point.runs}{SUSPECT if at.point.suspect else ''}"
     figures: list[Cell] = [
         at.point.figures[column].scaled(each.factor, each.heading)
