@@ -10,17 +10,19 @@ import pytest
 from rich.console import Console
 
 from scaling.analysis.results import StudyResults
+from scaling.analysis.served.course import course_of
 from scaling.journal.record import RunLine
 from scaling.report.files import tables_markdown
 from scaling.report.page.render import page
 from scaling.report.plots.draw import load_sheets, loads, named_sheets
+from scaling.report.plots.pauses import collected_text
 from scaling.report.plots.single import drawn
 from scaling.report.plots.style import RC
 from scaling.report.tables.few_collections import collections_text
 from scaling.report.terminal.answer import print_answer
 from tests.support.fabricate import with_
 from tests.support.html_outline import Outline
-from tests.support.served import Served, collecting, studied
+from tests.support.served import Served, collecting, journal, studied
 
 GARBAGE = {"garbage_per_request": 50}
 TWO = (("3.14t", "threads"), ("3.14", "processes"))
@@ -76,6 +78,36 @@ def test_spans_lag_and_latency_share_their_time(tmp_path: Path) -> None:
         assert (lag.lag_s[~np.array(inside)] < PAUSE_S / 2).all()
 
 
+@pytest.mark.parametrize(("free_threaded", "is_full"), [(True, True), (False, False)])
+def test_without_generations_every_collection_is_full(free_threaded: bool, is_full: bool) -> None:
+    def young(run: RunLine) -> RunLine:
+        changed = collecting(run, EVERY_S, PAUSE_S)
+        assert changed.record
+        spans = changed.record.process.gc_spans
+        assert spans
+        zeros = with_(spans, generation=[0] * 16)
+        process = with_(changed.record.process, free_threaded=free_threaded, gc_spans=zeros)
+        return with_(changed, record__process=process)
+
+    made = replace(MADE, configurations=TWO[:1], blocks=1)
+    runs = [line for line in journal(made, young) if isinstance(line, RunLine)]
+    (course,) = map(course_of, runs)
+    assert course
+    assert course.collections
+    assert {bool(each) for each in course.collections[0].is_full} == {is_full}
+
+
+def test_collections_beyond_the_listed_ones_count(tmp_path: Path) -> None:
+    def many(run: RunLine) -> RunLine:
+        changed = with_collections(run)
+        return counted(changed, 1_500) if run.cell.model == "threads" else changed
+
+    results = StudyResults.of(studied(tmp_path, replace(MADE, blocks=1), many))
+    (course,) = [each for (key, _), each in results.courses.items() if key.model == "threads"]
+    assert (course.collected, course.unlisted) == (1_500, 1_500 - 16)
+    assert collected_text(course) == "1,500 collections, the first 16 drawn"
+
+
 def test_three_rows_of_threads_beside_processes(tmp_path: Path) -> None:
     with mpl.rc_context(RC):
         sheets = dict(named_sheets(results_of(tmp_path)))
@@ -98,9 +130,9 @@ def test_three_rows_of_threads_beside_processes(tmp_path: Path) -> None:
 
 
 def test_it_is_on_the_page_and_in_the_public_front(tmp_path: Path) -> None:
-    journal = studied(tmp_path, MADE, with_collections)
-    assert drawn(journal, "serve-weak-pauses").title
-    shown = Outline(page(StudyResults.of(journal))).root
+    found = studied(tmp_path, MADE, with_collections)
+    assert drawn(found, "serve-weak-pauses").title
+    shown = Outline(page(StudyResults.of(found))).root
     (part,) = [each for each in shown.all("section") if each.attributes.get("id") == "load"]
     assert "pauses over time" in part.words
     assert "no collections" in part.words

@@ -274,11 +274,13 @@ def collecting(run: RunLine, every_s: float, pause_s: float) -> RunLine:
     def late(worker: WorkerRecord) -> WorkerRecord:
         times = worker.ticks.time_ns
         ends = [next((s + pause for s in starts if s <= at < s + pause), at) for at in times]
-        process = with_(worker.process, gc_spans=spans) if worker.process else None
+        process = worker.process and with_(
+            worker.process, gc_spans=spans, gc_collections=len(starts)
+        )
         return with_(worker, ticks__time_ns=ends, process=process)
 
     return with_(
         run,
-        record__process=with_(run.record.process, gc_spans=spans),
+        record__process=with_(run.record.process, gc_spans=spans, gc_collections=len(starts)),
         record__workers=[late(worker) for worker in run.record.workers],
     )

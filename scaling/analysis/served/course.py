@@ -4,6 +4,7 @@ A percentile does not say what made a request wait. Of each cell in an open loop
 longest P99 is followed through its window (the longest request decides where P99 is not known).
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from scaling.analysis.arrays import Flags, Floats, Integers
 from scaling.analysis.lookup.latencies import counting_lines
 from scaling.analysis.served.open_loop import open_loop_runs
 from scaling.analysis.table.groups import CELL, Key
-from scaling.journal.record import Record, RunLine, Spans
+from scaling.journal.record import ProcessFacts, Record, RunLine, Spans
 
 FEWEST_COLLECTIONS = 10  # with fewer, how they fall into a window is mostly chance
 FULL = 2  # the oldest generation
@@ -38,12 +39,15 @@ class Lag:
 class Collections:
     """The collections of one process (of an interpreter, where these are the workers).
 
-    `is_full` marks those of the oldest generation, which look through the whole heap.
+    `is_full` marks those that look through the whole heap: of the oldest generation, or any of the
+    free-threaded build, which has one generation (3.14 calls it 0). `unlisted` is how many more
+    there were: a process lists its first 1,000.
     """
 
     start_s: Floats
     pause_s: Floats
     is_full: Flags
+    unlisted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,12 @@ class Course:
     @property
     def collected(self) -> int:
         """How many collections began in the window; 0 where that is not known."""
-        return sum(len(each.start_s) for each in self.collections or ())
+        return self.unlisted + sum(len(each.start_s) for each in self.collections or ())
+
+    @property
+    def unlisted(self) -> int:
+        """How many of them have no span."""
+        return sum(each.unlisted for each in self.collections or ())
 
 
 def courses(frame: pd.DataFrame, path: Path) -> dict[tuple[Key, int], Course]:
@@ -86,14 +95,14 @@ def courses(frame: pd.DataFrame, path: Path) -> dict[tuple[Key, int], Course]:
         parameters = _parameters.encode(cell.parameters).decode()
         place = cell.workload, parameters, cell.sizing, cell.loop, cell.arm, cell.model
         key = Key(study, *place)
-        course = _course(line, p99s[study, *place, cell.workers])
+        course = course_of(line, p99s[study, *place, cell.workers])
         if course is not None:
             found[key, cell.workers] = course
     return found
 
 
-def _course(run: RunLine, p99_s: float) -> Course | None:
-    """None without the instants of its window."""
+def course_of(run: RunLine, p99_s: float = math.nan) -> Course | None:
+    """A run over time; None where it was not loaded, or the instants of its window are missing."""
     if run.load is None or run.record is None:
         return None
     opened, closed = run.record.instants_ns.opened, run.record.instants_ns.closed
@@ -121,17 +130,20 @@ def _lags(record: Record, opened: int) -> Iterator[Lag]:
 def _collections(record: Record, opened: int, closed: int) -> list[Collections] | None:
     """Of every process that held workers; of threads the host is that."""
     own = [each.process for each in record.workers if each.process is not None]
-    spans = [each.gc_spans for each in own or [record.process] if each.gc_spans is not None]
-    return [_inside(each, opened, closed) for each in spans] or None
+    every = own or [record.process]
+    return [
+        _inside(each, each.gc_spans, opened, closed) for each in every if each.gc_spans is not None
+    ] or None
 
 
-def _inside(spans: Spans, opened: int, closed: int) -> Collections:
+def _inside(process: ProcessFacts, spans: Spans, opened: int, closed: int) -> Collections:
     start, pause = np.array(spans.start_ns, np.int64), np.array(spans.pause_ns, np.int64)
     inside = (start >= opened) & (start < closed)
     return Collections(
         _in_s(start[inside] - opened),
         _in_s(pause[inside]),
-        np.array(spans.generation, np.int64)[inside] >= FULL,
+        np.array(spans.generation, np.int64)[inside] >= (0 if process.free_threaded else FULL),
+        unlisted=max(0, (process.gc_collections or 0) - len(start)),
     )
 
 

@@ -91,7 +91,8 @@ def collected_text(course: Course) -> str:
     if not count:
         return "no collections"
     few = f", fewer than {FEWEST_COLLECTIONS}" if count < FEWEST_COLLECTIONS else ""
-    return f"{formats.plural(count, 'collection')}{few}"
+    first = f", the first {count - course.unlisted:,} drawn" if course.unlisted else ""
+    return f"{formats.plural(count, 'collection')}{few}{first}"
 
 
 def _shown(subject: LoadSubject) -> list[Shown]:
@@ -201,7 +202,7 @@ def _row(line: Line, course: Course) -> list[Cell]:
         *(formats.number(value) if np.isfinite(value) else formats.BLANK for value in known),
         str(course.collected) if course.collections is not None else formats.BLANK,
         formats.number(_longest_ms(pauses)) if course.collected else formats.BLANK,
-        formats.number(spent_ms) if course.collected else formats.BLANK,
+        formats.number(spent_ms) if course.collected and not course.unlisted else formats.BLANK,
     ]
 
 
