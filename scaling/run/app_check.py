@@ -50,7 +50,8 @@ def check_application(
     def run(model: str, count: int, together_s: float) -> Seen:
         if say:
             say(f"checking {len(requests)} requests at N = {count}")
-        cell = {"workload": WORKLOAD, "parameters": {**parameters}, "loop": loop, **SHORTEST}
+        on_loops = {**parameters, "server": "loops"}
+        cell = {"workload": WORKLOAD, "parameters": on_loops, "loop": loop, **SHORTEST}
         return _run(child, {**cell, "model": model, "workers": count}, requests, together_s)
 
     # In a process of its own: what an application may do in the main thread belongs to N = 1.
@@ -108,7 +109,7 @@ def _must_work(seen: Seen, requests: Sequence[Mapping[str, Any]]) -> None:
                 words = next(iter(seen.exceptions()), answer.body[:200].decode(errors="replace"))
                 raise AppCheckError(
                     f"{_name(request)} is answered with status {answer.status} on one loop: "
-                    f"{words}\nSet `status` in the request if that is right."
+                    f"{words}\nSay with --requests what is sent, and with `status` what is right."
                 )
 
 

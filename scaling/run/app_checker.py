@@ -21,7 +21,8 @@ CONNECTIONS = 4  # to each worker, and at least as many for all as the next says
 AT_LEAST = 8
 ANSWER_S = 4.0  # limit for answers to requests sent at once; after a missing one it gives up
 SHORTEST_S = 0.05  # for an answer that is there when the deadline has passed
-KEPT = 2_000  # different answers of a request
+KEPT = 2_000  # different answers of a request,
+KEPT_BYTES = 64 * 2**20  # and bytes of all
 
 
 class Checker:
@@ -33,6 +34,7 @@ class Checker:
         self._together_s = together_s
         self.given_up = False
         self._killed = False
+        self._kept_bytes = 0
         self._answers: list[dict[Answer, None]] = [{} for _ in requests]
 
     @property
@@ -146,8 +148,9 @@ class Checker:
     def _keep(self, place: int, answer: Answer) -> None:
         self.given_up |= bool(answer.failure)
         kept = self._answers[place]
-        if answer in kept or len(kept) < KEPT:
+        if answer not in kept and len(kept) < KEPT and self._kept_bytes < KEPT_BYTES:
             kept[answer] = None
+            self._kept_bytes += len(answer.body)
 
 
 def _connection(url: str) -> http.client.HTTPConnection:

@@ -28,6 +28,7 @@ USERS = [{"path": "/ada"}, {"path": "/bob"}]
         ("one_loop_only", "one-loop-only", r"Application"),
         ("one_thread", "one-thread-for-all", r"sync_to_async runs .* in one thread"),
         ("mixed_up", "mixed-up", r"hello bob,.* hello ada|hello ada,.* hello bob"),
+        ("mixed_up_wsgi", "mixed-up", r"hello bob,.* hello ada|hello ada,.* hello bob"),
         ("gil", "gil-enabled", r"fontTools.cu2qu.* turns the GIL on"),
         ("signals", "signals-in-thread", r"signal only works in main thread"),
         ("deadlock", "no-answer", r"no answer within"),
@@ -43,6 +44,11 @@ def test_each_fault_is_found_and_no_other(fault: str, kind: str, words: str) -> 
     for each in found.findings:
         assert re.search(words, each.message.replace('"', "")), each
         assert each.remedy
+
+
+@pytest.mark.parametrize("fault", ["state", "middleware", "one_loop_only"])
+def test_a_factory_is_the_remedy(fault: str) -> None:
+    assert check(f"faults.{fault}:create_app", factory=True).findings == []
 
 
 def test_data_of_one_worker_is_a_difference() -> None:

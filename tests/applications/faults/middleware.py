@@ -27,4 +27,9 @@ async def stock(request: Request) -> JSONResponse:
     return JSONResponse({"tea": 3})
 
 
-application = Starlette(routes=[Route("/stock", stock)], middleware=[Middleware(RateLimit)])
+def create_app() -> Starlette:
+    """The remedy: an application for each loop."""
+    return Starlette(routes=[Route("/stock", stock)], middleware=[Middleware(RateLimit)])
+
+
+application = create_app()

@@ -8,5 +8,11 @@ async def stock(request: web.Request) -> web.Response:
     return web.json_response({"tea": 3})
 
 
-application = web.Application()
-application.router.add_get("/stock", stock)
+def create_app() -> web.Application:
+    """The remedy: an application for each loop."""
+    made = web.Application()
+    made.router.add_get("/stock", stock)
+    return made
+
+
+application = create_app()

@@ -28,4 +28,9 @@ async def stock(request: Request) -> JSONResponse:
     return JSONResponse(request.app.state.cache.stock)
 
 
-application = Starlette(routes=[Route("/stock", stock)], lifespan=lifespan)
+def create_app() -> Starlette:
+    """The remedy: an application for each loop."""
+    return Starlette(routes=[Route("/stock", stock)], lifespan=lifespan)
+
+
+application = create_app()
