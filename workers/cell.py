@@ -27,6 +27,9 @@ KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "schema": ((int,), "a whole number"),
 }
 
+# The workload that serves a user's application: its name, and its path, which the driver sends.
+APPLICATIONS = ("app", "workers.workloads.app:App")
+
 
 class CellError(ValueError):
     """The cell is not valid; the message names the key and what was expected."""
@@ -63,7 +66,7 @@ class Cell:
     @property
     def outside(self) -> bool:
         """Whether its workers belong to a command, which is measured from outside."""
-        return self.workload == "app" and self.parameters.get("server", "loops") != "loops"
+        return self.workload in APPLICATIONS and self.parameters.get("server", "loops") != "loops"
 
     def share(self, index: int) -> int | None:
         """Work in flight of one worker: an even share; the first workers get the remainder."""

@@ -19,7 +19,7 @@ from scaling.analysis.curves.sweeps import Sweep, sweeps
 from scaling.analysis.served.at_rate import P99, LatencyRatio, latency_ratios
 from scaling.analysis.served.capacity import Capacities, capacities
 from scaling.analysis.served.course import Course, courses
-from scaling.analysis.served.ship import AppAnswer, app_answer
+from scaling.analysis.served.ship import AppAnswer, app_answer, of_one_server
 from scaling.analysis.statistics.drift import Drift, drift
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.statistics.pending import combined
@@ -135,13 +135,15 @@ class StudyResults:
         """What a study of `scaling app` says of the application; None for any other study."""
         if "application" not in self.study.study:
             return None
+        frame = of_one_server(self.frame)
+        of = self if frame is self.frame else StudyResults(frame, self.study)
 
         def latencies(column: str) -> list[LatencyRatio]:
             if column == P99:
-                return self.latency_ratios
-            return latency_ratios(self.frame, self.floor, primary=False, column=column).judged()
+                return of.latency_ratios
+            return latency_ratios(frame, of.floor, primary=False, column=column).judged()
 
-        return app_answer(self.judged, latencies, self.capacities, self.frame)
+        return app_answer(of.judged, latencies, of.capacities, frame)
 
     @cached_property
     def outcomes(self) -> list[ControlOutcome]:

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -15,6 +15,7 @@ from scaling.cli.program import Texts
 from scaling.cli.study_options import folder, takes_flags
 
 if TYPE_CHECKING:
+    from scaling.analysis.safety.finding import AppCheck
     from scaling.builds.interpreters import Interpreter
 
 YOURS, LOAD, SHOWN = "The application", "How it is loaded", "What is shown"
@@ -136,23 +137,16 @@ def app(
     ] = None,
 ) -> None:
     """Measure your own application: threads without the GIL, or processes? About ten minutes."""
-    import msgspec
-
     from scaling.base.amounts import bytes_in
     from scaling.base.typed import values_in
+    from scaling.cli.app_steps import AppSteps
     from scaling.report.output import finish
-    from scaling.report.terminal.app_findings import finding_lines
-    from scaling.run.application_trial import check_of, try_application
-    from scaling.run.measure import measure, prepared
     from scaling.run.prepare import ChildNeeds
-    from scaling.run.progress import display
     from scaling.run.requests_file import read_requests_file
-    from scaling.study.application import AppAsked, application_study
+    from scaling.study.application import AppAsked
     from scaling.study.application_note import ApplicationNote
-    from scaling.study.options import Options
-    from scaling.study.plan.view import one_line, reservations
 
-    memory_bytes = bytes_in(memory, "--memory") if memory else None
+    bytes_ = bytes_in(memory, "--memory") if memory else None
     variables = _variables(env or ())
     sent, sent_note = read_requests_file(requests) if requests else ([], None)
     pythons = _pythons(python_gil, python_ft)
@@ -167,7 +161,6 @@ def app(
         rates=values_in(rate or (), "--rate"),
         command=command,
         full=full,
-        threads_only=bool(check),
         note=ApplicationNote(
             requests=sent_note,
             environment=tuple(sorted(variables)),
@@ -176,33 +169,37 @@ def app(
     )
     if pythons:
         asked = replace(asked, builds=(pythons[0].build, pythons[1].build))
-    study = application_study(asked)
-    wanted = ChildNeeds(
-        paths=[str(folder(path))],
-        requirements=tuple(with_ or ()),
-        requirement_files=tuple(str(_file(each)) for each in with_requirements or ()),
-        pythons=_by_build(pythons, python_gil, python_ft),
-        variables=variables,
-    )
-    options = Options(study=study.values["name"], **flags)
     errors = new_console(stderr=True)
-    console = errors if json else new_console()
-    with prepared(options, wanted, lambda text: say(errors, text), lambda _: study) as made:
-        ready = replace(made, requests=sent)
-        if not check:
-            for line in (one_line(ready.plan), *reservations(ready.plan)):
-                say(console, line)
-        try_application(ready)
-        if check is not False:
-            found = check_of(ready, lambda text: say(errors, text))
-            for line in () if json and check else finding_lines(found):
-                say(console, line)
-            if check:
-                if json:
-                    say(new_console(), msgspec.json.encode(found).decode())
-                raise SystemExit(0 if found.ok else 1)
-        measured = measure(ready, output, display(console))
-    finish(measured, console, memory_bytes=memory_bytes, json_to=new_console() if json else None)
+    steps = AppSteps(
+        asked=asked,
+        needs=ChildNeeds(
+            paths=[str(folder(path))],
+            requirements=tuple(with_ or ()),
+            requirement_files=tuple(str(_file(each)) for each in with_requirements or ()),
+            pythons=_by_build(pythons, python_gil, python_ft),
+            variables=variables,
+        ),
+        flags=flags,
+        requests=sent,
+        console=errors if json else new_console(),
+        errors=errors,
+    ).known()
+    if check:
+        _tell(steps.check(), as_json=json)
+    measured = steps.measure(output, checked=check is None)
+    finish(measured, steps.console, memory_bytes=bytes_, json_to=new_console() if json else None)
+
+
+def _tell(found: "AppCheck", *, as_json: bool) -> NoReturn:
+    """Print the result of a check, and exit."""
+    import msgspec
+
+    from scaling.report.terminal.app_findings import finding_lines
+
+    lines = [msgspec.json.encode(found).decode()] if as_json else finding_lines(found)
+    for line in lines:
+        say(new_console(), line)
+    raise SystemExit(0 if found.ok else 1)
 
 
 def _variables(texts: Sequence[str]) -> dict[str, str]:

@@ -5,6 +5,8 @@ that does not start or answers with errors, a package that turns the GIL on. A s
 the same in every run, ten minutes later.
 """
 
+import json
+import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -26,6 +28,16 @@ from scaling.study.plan.order import PlannedRun
 
 WINDOW_S, WARMUP_S = 0.3, 0.1
 MOST_ERRORS = 0.5  # a larger share of requests that fail: no figure would mean anything
+
+# Run in the child's environment; what is wrong with the application is found by the trial.
+FIND_OUT = """
+import json, sys
+from workers.workloads.parts.applications import load_application
+found = load_application(*json.loads(sys.argv[1]))
+found.make()
+print(found.interface)
+"""
+FIND_OUT_S = 60.0
 
 # What can be used instead of packages that are known to turn the GIL on, by their first module.
 INSTEAD = {
@@ -53,6 +65,23 @@ def try_application(ready: Prepared) -> None:
             line, _ = execute(PlannedRun(0, 0, cell), 1)
             if problem := problem_of(line):
                 raise UsageError(f"{cell.parameters['application']} on {cell.arm}: {problem}")
+
+
+def interface_of(ready: Prepared) -> str:
+    """What the application is, as its own environment finds it out; empty where it cannot."""
+    cell = ready.plan.cells[0]
+    arm = ready.arms[cell.arm]
+    names = ("application", "factory", "interface")
+    answer = subprocess.run(
+        [arm.program, "-c", FIND_OUT, json.dumps([cell.parameters[name] for name in names])],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=dict(arm.environment),
+        timeout=FIND_OUT_S,
+        check=False,
+    )
+    return answer.stdout.strip().rpartition("\n")[2] if answer.returncode == 0 else ""
 
 
 def check_of(ready: Prepared, say: Say) -> AppCheck:

@@ -21,6 +21,9 @@ from scaling.study.rates import EXPECTED, GRID, checked_rate
 WORKLOAD = "app"  # the one that serves the application (workers/workloads/app.py)
 INTERFACES = ("auto", "asgi", "aiohttp", "wsgi")
 LIFESPANS = ("auto", "on", "off")
+# Servers of ASGI that people deploy with, and what their workers are: threads without the GIL.
+DEPLOYED = {"uvicorn": ("processes",), "granian": ("processes", "threads")}
+OF_WSGI = ("gunicorn-gthread", "gunicorn")  # N threads in one process; N processes
 FREE, GIL = "3.14t", "3.14"  # the builds that are compared unless others are given
 
 # Half of the baseline's peak: busy, and not so busy that latency is all queueing.
@@ -41,9 +44,9 @@ class AppAsked:
     """What is asked of `scaling app`: the application and how it is loaded.
 
     `rates` are texts: requests/s of all workers together, a share of the peak, or `grid`.
-    `command` is one that serves the application, with `{port}` and `{workers}` in it. `builds` are
-    the one with the GIL and the one without. `threads_only` leaves processes out: a check of the
-    application needs none.
+    `command` is one that serves the application, with `{port}` and `{workers}` in it. `servers` are
+    those of `DEPLOYED` to measure, too. `builds` are the one with the GIL and the one without.
+    `threads_only` leaves processes out: a check of the application needs none.
     """
 
     application: str
@@ -56,6 +59,7 @@ class AppAsked:
     rates: Sequence[str] = ()
     command: str = ""
     full: bool = False
+    servers: Sequence[str] = ()
     threads_only: bool = False
     builds: tuple[str, str] = (GIL, FREE)
     note: ApplicationNote = field(default_factory=ApplicationNote)
@@ -67,20 +71,28 @@ def application_study(asked: AppAsked) -> StudyFile:
     Raises:
         UsageError: the application has no `package.module:name`, or a value cannot be.
     """
-    gil, free = asked.builds
-    with_gil = (gil, f"{gil}+mimalloc")
     for flag, value, known in (
         ("interface", asked.interface, INTERFACES),
         ("lifespan", asked.lifespan, LIFESPANS),
     ):
         if value not in known:
             raise unknown(flag, value, known, where=f"--{flag}")
+    gil, free = asked.builds
+    with_gil = (gil, f"{gil}+mimalloc")
+    if asked.interface == "wsgi":
+        return _of_wsgi(asked, with_gil, free)
     shared = _parameters(asked)
     entries = [_entry(shared, arms=(free,), models=("threads",))]
     if not asked.threads_only:
         entries.append(_entry(shared, arms=with_gil, models=("processes", "forked")))
     if asked.full:  # the ladder: what the allocator, the build and the GIL do to threads
         entries.append(_entry(shared, arms=(*with_gil, f"{free}+gil"), models=("threads",)))
+    for server in asked.servers:
+        served = {**shared, "server": server}
+        entries += [
+            _entry(served, arms=(free,) if model == "threads" else with_gil, models=(model,))
+            for model in DEPLOYED[server]
+        ]
     if asked.command:
         command = {**shared, "server": "command", "command": asked.command}
         entries.append(_entry(command, arms=(gil, free), models=("processes",)))
@@ -88,6 +100,25 @@ def application_study(asked: AppAsked) -> StudyFile:
         "name": study_name(asked.application),
         "arms": (free,) if asked.threads_only else (*with_gil, free),
         "loops": ("uvloop", "asyncio") if asked.full else ("uvloop",),
+        "workers": (1, 2),
+        "controls": False,
+        "application": asked.note,
+    }
+    return StudyFile(values, tuple(entries), EFFORT)
+
+
+def _of_wsgi(asked: AppAsked, with_gil: tuple[str, str], free: str) -> StudyFile:
+    """N threads without loops against N processes, both by gunicorn."""
+    shared = _parameters(asked)
+    threads, processes = ({**shared, "server": server} for server in OF_WSGI)
+    entries = [
+        _entry(threads, arms=(free, with_gil[0]), models=("threads",)),
+        _entry(processes, arms=with_gil, models=("processes",)),
+    ]
+    values: dict[str, Any] = {
+        "name": study_name(asked.application),
+        "arms": (*with_gil, free),
+        "loops": ("asyncio",),  # where servers without loops are run
         "workers": (1, 2),
         "controls": False,
         "application": asked.note,

@@ -13,7 +13,8 @@ little different gives mostly the same rates, and studies can be compared.
 What a request costs decides the peak, so each server, payload or amount of work has a calibration
 of its own. `SAME_RATES` are the parameters that are compared with each other at one rate. Their
 calibration is made with the largest number, which is the heaviest load, so that "50%" is at most
-that of any of them, and with the first of the words.
+that of any of them, and with the first of the words. The servers of one application are compared at
+one rate, too; that of the baseline is its own.
 """
 
 import math
@@ -48,6 +49,7 @@ SAME_RATES = (
     "heap_objects",
     "heap",
 )
+OF_ONE_APPLICATION = ("server", "command")  # parameters of the workload `app`
 EXPECTED = 'a number, "grid" or a share of the peak such as "50%"'
 
 type Name = str  # of a rate that is not known yet: "50%", or "grid 3 of 8"
@@ -165,7 +167,7 @@ def _with_rate(cell: Cell, rates: Mapping[Name, float]) -> Cell:
 
 def _deciding(cell: Cell) -> dict[str, ParameterValue]:
     """The parameters that the rates of a cell depend on."""
-    others = (RATE, *SAME_RATES)
+    others = (RATE, *SAME_RATES, *(OF_ONE_APPLICATION if cell.workload == "app" else ()))
     return {name: value for name, value in cell.parameters.items() if name not in others}
 
 
@@ -183,10 +185,18 @@ def _candidates(group: Sequence[Cell]) -> tuple[Cell, ...]:
     largest = [cell for cell in group if cell.workers == most]
     processes = [cell for cell in largest if cell.model == "processes"]
     usual = [cell for cell in processes if _is_baseline(cell.arm)]
-    parameters = {**group[0].parameters, **_heaviest(group), RATE: CLOSED}
+    among = usual or processes or largest
+    server = [among[0].parameters.get(name) for name in OF_ONE_APPLICATION]
+    heaviest = _heaviest(group)
     chosen = [
-        replace(cell, parameters=parameters, sizing=group[0].sizing, twin=False)
-        for cell in usual or processes or largest
+        replace(
+            cell,
+            parameters={**cell.parameters, **heaviest, RATE: CLOSED},
+            sizing=group[0].sizing,
+            twin=False,
+        )
+        for cell in among
+        if [cell.parameters.get(name) for name in OF_ONE_APPLICATION] == server
     ]
     return tuple({cell_key(each): each for each in chosen}.values())
 

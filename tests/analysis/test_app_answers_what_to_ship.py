@@ -73,6 +73,19 @@ def test_a_percentile_with_enough_requests_replaces_p99(tmp_path: Path) -> None:
     assert all(math.isnan(each.p99_ms.point) for each in answer(path).figures)
 
 
+def test_threads_of_wsgi_are_compared_with_processes_of_the_same_server(tmp_path: Path) -> None:
+    path = application_study(
+        tmp_path,
+        speeds=FASTER,
+        configurations=(("3.14", "threads"), ("3.14", "processes"), ("3.14t", "threads")),
+        servers={"threads": "gunicorn-gthread", "processes": "gunicorn"},
+    )
+    (throughput,) = (each for each in answer(path).shipped if each.aim == "throughput")
+    assert (throughput.of.arm, throughput.of.model) == ("3.14t", "threads")
+    assert (throughput.over.arm, throughput.over.model) == ("3.14", "processes")
+    assert throughput.ratio.verdict.word == "faster"
+
+
 def test_workers_that_fit_are_counted_from_one_and_the_slope(faster: Path) -> None:
     each = next(each for each in answer(faster).at_n if each.configuration.model == "threads")
     extra, first = each.extra_mib.point, each.first_mib

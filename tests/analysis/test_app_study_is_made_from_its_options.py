@@ -9,12 +9,14 @@ import pytest
 
 from scaling.base.errors import UsageError
 from scaling.cli import main
+from scaling.journal.record import Cell
 from scaling.run.requests_file import read_requests_file
 from scaling.study.application import AppAsked, application_study
 from scaling.study.application_note import ApplicationNote
 from scaling.study.combine import study_from
 from scaling.study.definition import Study
 from scaling.study.options import Options
+from scaling.study.rates import calibrations_for
 
 WRONG = {
     "application": (["shop.main"], "expected package.module:name"),
@@ -87,6 +89,53 @@ def test_full_adds_the_grid_the_ladder_and_asyncio() -> None:
     assert made.workloads[0].parameters["rate_per_s"] == [0.0, "50%", "grid"]
     assert made.loops == ("uvloop", "asyncio")
     assert "3.14t+gil" in made.arms
+
+
+def test_servers_that_people_deploy_with_are_measured_beside_ours() -> None:
+    made = study(AppAsked(application="shop:app", servers=("uvicorn", "granian")))
+    beside = [
+        (each.parameters["server"], each.arms, each.models)
+        for each in made.workloads
+        if each.parameters["server"] != "loops"
+    ]
+    with_gil = ("3.14", "3.14+mimalloc")
+    assert beside == [
+        ("uvicorn", with_gil, ("processes",)),
+        ("granian", with_gil, ("processes",)),
+        ("granian", ("3.14t",), ("threads",)),
+    ]
+
+
+def test_wsgi_is_served_by_threads_without_loops() -> None:
+    made = study(AppAsked(application="shop:app", interface="wsgi"))
+    assert made.loops == ("asyncio",)
+    assert [(each.parameters["server"], each.models, each.arms) for each in made.workloads] == [
+        ("gunicorn-gthread", ("threads",), ("3.14t", "3.14")),
+        ("gunicorn", ("processes",), ("3.14", "3.14+mimalloc")),
+    ]
+
+
+def test_all_servers_of_an_application_get_the_same_rates() -> None:
+    cells = [
+        Cell(
+            workload="app",
+            loop="asyncio",
+            arm=arm,
+            model=model,
+            workers=workers,
+            region="cores",
+            parameters={"server": server, "rate_per_s": "50%", "command": ""},
+        )
+        for arm, model, server in (
+            ("3.14t", "threads", "gunicorn-gthread"),
+            ("3.14", "processes", "gunicorn"),
+        )
+        for workers in (1, 2)
+    ]
+    (needed,) = calibrations_for(cells)
+    (baseline,) = needed.candidates
+    assert (baseline.arm, baseline.model, baseline.workers) == ("3.14", "processes", 2)
+    assert baseline.parameters == {"server": "gunicorn", "rate_per_s": 0.0, "command": ""}
 
 
 def test_requests_and_variables_are_part_of_what_is_asked(tmp_path: Path) -> None:

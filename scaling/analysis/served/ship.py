@@ -40,7 +40,7 @@ from scaling.analysis.statistics.verdict import (
     judge,
 )
 from scaling.base.formats import number
-from scaling.study.application import WORKLOAD
+from scaling.study.application import OF_WSGI, WORKLOAD
 
 type Aim = Literal["throughput", "capacity", "memory", "latency"]
 
@@ -175,6 +175,25 @@ def app_answer(
         factors=[] if over is None else factors(peak.runs, over.ours, over.theirs),
         figures=[figures for each in peaks for figures in _figures(each.runs, own, rate, frame)],
     )
+
+
+def of_one_server(frame: pd.DataFrame) -> pd.DataFrame:
+    """The runs with N threads and N processes of one WSGI server under one name.
+
+    They are two settings of it, and compared with each other.
+    """
+    texts = frame["parameters"].astype(str)
+    named = {text: _of_one_server(text) for text in texts.unique()}
+    if all(text == name for text, name in named.items()):
+        return frame
+    return frame.assign(parameters=texts.map(named).astype("category"))
+
+
+def _of_one_server(text: str) -> str:
+    parameters = json.loads(text)
+    if parameters.get("server") not in OF_WSGI:
+        return text
+    return json.dumps({**parameters, "server": OF_WSGI[-1]}, sort_keys=True)
 
 
 def server_of(runs: Paired) -> str:

@@ -23,6 +23,7 @@ from scaling.report.tables.margins import spread_text
 from scaling.report.terminal.answer import LINES, WIDTH, few_cores, left_out, wrapped
 from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
 
+ABOVE = 2  # lines above the rows of the table: what they are, and the headings
 NOTHING = "No answer: threads and processes are compared, and no run of one of them is valid."
 FACTOR_OF = {"throughput": "throughput", "cpu_s_per_op": "CPU per request"}
 GIB = 2.0**30
@@ -73,15 +74,15 @@ class AppLines:
         results, found = self._results, self._results.application
         title = f"THE ANSWER of {results.study.name}"
         if found is None:
-            return [title, NOTHING, *wrapped(left_out(results), width, 2)]
+            return [title, *wrapped(NOTHING, width, 2), *wrapped(left_out(results), width, 2)]
         lines = [f"{title}, N = {found.workers}", *ship_lines(found, width)]
         for factors in found.factors:
             lines += wrapped(factors_text(factors), width, 2)
-        lines += figure_lines(found, width)
-        lines += wrapped(self._fitting(found), width, 2)
-        room = self._most - len(lines)
+        fitting = wrapped(self._fitting(found), width, 2)
         trust = [few_cores(results), left_out(results), spread_text(results)]
-        return [*lines, *wrapped(" ".join(filter(None, trust)), width, max(1, room))]
+        noise = wrapped(" ".join(filter(None, trust)), width, 3)
+        room = self._most - len(lines) - len(fitting) - len(noise)
+        return [*lines, *figure_lines(found, width, room), *fitting, *noise]
 
     def _fitting(self, found: AppAnswer) -> str:
         """`Into 2 GiB fit: 3.14t threads 900, 3.14 forked 60 …`."""
@@ -104,7 +105,7 @@ def name_of(configuration: Configuration) -> str:
 def ship_lines(found: AppAnswer, width: int) -> Iterator[str]:
     """For each aim: what to ship, the ratio of threads to processes, the verdict."""
     if not found.shipped:
-        yield NOTHING
+        yield from wrapped(NOTHING, width, 2)
         return
     kind = bounds_heading(each.ratio for each in found.shipped)
     yield f"Ship for … (ratio of threads to the best processes, {kind})"
@@ -135,9 +136,12 @@ def factors_text(each: Factors) -> str:
     )
 
 
-def figure_lines(found: AppAnswer, width: int) -> list[str]:
-    """A table with a row for each configuration at N; columns without a value are left out."""
-    rows = found.at_n
+def figure_lines(found: AppAnswer, width: int, most: int) -> list[str]:
+    """A table with a row for each configuration at N, the first ones if there are too many;
+    columns without a value are left out.
+    """
+    rows = found.at_n[: max(1, most - ABOVE)]
+    more = len(found.at_n) - len(rows)
     names = [_row_name(each, rows) for each in rows]
     columns = [
         (heading, [_short(value) for value in values])
@@ -155,7 +159,9 @@ def figure_lines(found: AppAnswer, width: int) -> list[str]:
     for place, name in enumerate(names):
         cells = (f"{texts[place]:>{w}}" for (_, texts), w in zip(columns, widths, strict=True))
         lines.append(f"{name:<{left}} {' '.join(cells)}")
-    return [f"At the peak; latencies in ms{rate}; memory in MiB; start in s:", *lines]
+    left_over = f" ({more} more: page)" if more else ""
+    title = f"At the peak; latencies in ms{rate}; memory in MiB; start in s{left_over}:"
+    return [title, *lines]
 
 
 def _row_name(each: Figures, rows: Sequence[Figures]) -> str:

@@ -1,0 +1,87 @@
+"""The steps of `scaling app`: what the application is, tried, checked, measured."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from scaling.analysis.safety.finding import AppCheck
+from scaling.base.console import say
+from scaling.base.errors import UsageError
+from scaling.report.terminal.app_findings import finding_lines
+from scaling.run.application_trial import check_of, interface_of, try_application
+from scaling.run.measure import Prepared, measure, prepared
+from scaling.run.prepare import ChildNeeds
+from scaling.run.progress import display
+from scaling.study.application import DEPLOYED, AppAsked, application_study
+from scaling.study.options import Options
+from scaling.study.plan.view import one_line, reservations
+
+WSGI, WSGI_SERVER = "wsgi", "gunicorn"  # an interface, and the requirement that serves it
+
+
+@dataclass(frozen=True, kw_only=True)
+class AppSteps:
+    """What is asked of an application, and where it is told how that goes.
+
+    `flags` are those of a study, `requests` a user's own.
+    """
+
+    asked: AppAsked
+    needs: ChildNeeds
+    flags: Mapping[str, Any]
+    requests: Sequence[Mapping[str, Any]]
+    console: Console
+    errors: Console
+
+    def known(self) -> "AppSteps":
+        """The same with what only the environment can tell: whether the application is one of WSGI,
+        and of a `full` study which servers are installed.
+        """
+        application_study(self.asked)  # what cannot be asked is said before anything is made
+        if self.asked.interface == WSGI:
+            return self
+        with replace(self, asked=replace(self.asked, threads_only=True)).ready() as ready:
+            interface = interface_of(ready)
+            packages = next(iter(ready.arms.values())).description.packages
+        if interface == WSGI:
+            return replace(self, asked=replace(self.asked, interface=WSGI))
+        deployed = DEPLOYED if self.asked.full and interface == "asgi" else ()
+        servers = tuple(each for each in deployed if each in packages)
+        return replace(self, asked=replace(self.asked, servers=servers))
+
+    def check(self) -> AppCheck:
+        """Only check that it is safe on several loops."""
+        asked = replace(self.asked, threads_only=True)
+        if asked.interface == WSGI:
+            raise UsageError("--check is for applications on event loops: one of WSGI has none")
+        with replace(self, asked=asked).ready() as ready:
+            try_application(ready)
+            return check_of(ready, self._note)
+
+    def measure(self, output: Path | None, *, checked: bool) -> Path:
+        """Try it, check it if that is asked, measure it; the folder that the study is in."""
+        with self.ready() as ready:
+            for line in (one_line(ready.plan), *reservations(ready.plan)):
+                say(self.console, line)
+            try_application(ready)
+            if checked and self.asked.interface != WSGI:
+                for line in finding_lines(check_of(ready, self._note)):
+                    say(self.console, line)
+            return measure(ready, output, display(self.console))
+
+    def _note(self, text: str) -> None:
+        say(self.errors, text)
+
+    @contextmanager
+    def ready(self) -> Iterator[Prepared]:
+        """The study, prepared; it can be run inside the context."""
+        study, needs = application_study(self.asked), self.needs
+        if self.asked.interface == WSGI and not needs.pythons:
+            needs = replace(needs, requirements=[*needs.requirements, WSGI_SERVER])
+        options = Options(study=study.values["name"], **self.flags)
+        with prepared(options, needs, self._note, lambda _: study) as ready:
+            yield replace(ready, requests=self.requests)
