@@ -151,7 +151,16 @@ def test_rows_for_other_programs_have_them(results: StudyResults) -> None:
     rows = comparison_rows(results)
     assert set(rows["question"]) == {"over processes", "step"}
     assert set(rows["measure"]) == {"latency_p99_s", "cpu_s_per_op", "memory"}
-    assert rows["family"].eq("exploratory").all()
+    ((question, measure, n),) = rows.loc[
+        rows["family"] == "primary", ["question", "measure", "workers"]
+    ].itertuples(index=False, name=None)
+    assert (question, measure, n) == ("over processes", "latency_p99_s", 2)
+    stated = with_(results.study, study={**results.study.study, "slo": ["p99<6ms"]})
+    with_slo = comparison_rows(StudyResults(results.frame, stated))
+    primary = with_slo[with_slo["family"] == "primary"]
+    assert set(primary["measure"]) == {"capacity at p99<6ms"}
+    assert "rate_per_s" not in primary["parameters"].iloc[0]
+    assert primary["runs"].tolist() == [STUDY.blocks]
 
 
 def test_noise_of_latency_is_that_of_pairs(results: StudyResults) -> None:

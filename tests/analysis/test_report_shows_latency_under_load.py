@@ -111,6 +111,11 @@ def test_a_run_ends_with_latencies_at_the_middle_rate(open_loop: StudyResults) -
     assert not any("faster" in line or "slower" in line for line in lines)
 
 
+def test_one_block_has_no_range(tmp_path: Path) -> None:
+    lines = answer(results_of(tmp_path, replace(OPEN, blocks=1)))
+    assert "serve: P99 latency at 800 requests/s, N = 2 (single runs)" in lines
+
+
 def test_where_cores_are_few_it_ends_with_cpu_time(tmp_path: Path) -> None:
     made = replace(OPEN, cores=2, generator_cpu_s=0.5e-3, busy_fraction=0.4)
     lines = answer(results_of(tmp_path, made))

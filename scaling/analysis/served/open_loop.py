@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from scaling.analysis.comparison.paired import Configuration
-from scaling.analysis.table.groups import in_open_loop, originals
+from scaling.analysis.table.groups import Key, in_open_loop, originals
 from scaling.study.load import RATE, open_loop_rate
 
 
@@ -19,6 +19,11 @@ class Subject(NamedTuple):
     loop: str
 
 
+def subject_of(key: Key) -> Subject:
+    """The subject of a curve."""
+    return Subject(key.workload, _without_rate(key.parameters), key.sizing, key.loop)
+
+
 def open_loop_runs(frame: pd.DataFrame) -> pd.DataFrame:
     """The runs that count: valid, the last attempt, no A/A duplicate; in an open loop.
 
@@ -28,10 +33,7 @@ def open_loop_runs(frame: pd.DataFrame) -> pd.DataFrame:
     runs = runs[runs["valid"] & in_open_loop(runs)]
     read = {text: json.loads(text) for text in map(str, runs["parameters"].unique())}
     rates = {text: open_loop_rate(parameters) for text, parameters in read.items()}
-    rest = {
-        text: json.dumps({k: v for k, v in parameters.items() if k != RATE}, sort_keys=True)
-        for text, parameters in read.items()
-    }
+    rest = {text: _without_rate(text) for text in read}
     texts = runs["parameters"].astype(str)
     subjects = zip(runs["workload"], texts, runs["sizing"], runs["loop"], strict=True)
     who = zip(runs["arm"], runs["model"], runs["workers"], strict=True)
@@ -42,3 +44,8 @@ def open_loop_runs(frame: pd.DataFrame) -> pd.DataFrame:
     }
     runs = runs.assign(**{name: pd.Series(each, runs.index) for name, each in added.items()})
     return runs.drop_duplicates(["subject", "configuration", "rate", "block"], keep="last")
+
+
+def _without_rate(parameters: str) -> str:
+    others = {name: value for name, value in json.loads(parameters).items() if name != RATE}
+    return json.dumps(others, sort_keys=True)

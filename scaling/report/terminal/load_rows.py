@@ -8,6 +8,7 @@ from rich.cells import cell_len, set_cell_size
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.capacity import Capacities, Capacity
+from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.report.tables.few_cores import bounds
@@ -76,10 +77,15 @@ def _tables(each: Rated, results: StudyResults) -> Iterator[Table]:
             for one in each.capacities
             if one.objective == objective and one.configuration.workers == each.headline_n
         ]
-        kind = bounds_heading(one.estimate for one in at_n)
+        kind = _kind([one.estimate for one in at_n])
         heading = f"{each.label}: capacity at {objective.text}, N = {each.headline_n} ({kind})"
         rows = [_capacity_row(one, each, found) for one in at_n]
         yield Table(heading, rows, _judged_over(found, at_n))
+
+
+def _kind(values: Sequence[Estimate]) -> str:
+    """What stands beside the figures: `95 % interval`, `range`, or nothing."""
+    return bounds_heading(values) if any(value.n > 1 for value in values) else "single runs"
 
 
 def _capacity_row(one: Capacity, each: Rated, found: Capacities) -> Row:
@@ -106,7 +112,7 @@ def _latency(each: Rated, *, has_few_cores: bool) -> Iterator[Table]:
     if column is None:
         return
     name, _ = PERCENTILES[column]
-    kind = bounds_heading(at.point.figures[column] for _, at in rows)
+    kind = _kind([at.point.figures[column] for _, at in rows])
     asked = f"{formats.number(rate)} {each.section.operation}/s"
     heading = f"{each.label}: {name} latency at {asked}, N = {each.headline_n} ({kind})"
     ratios = [each.ratio(line, rate) if column == COLUMNS[0] else None for line, _ in rows]
