@@ -17,12 +17,12 @@ PAUSE_S = 50e-6
 NOT_THE_USERS = (
     "<",
     *(sysconfig.get_path(each) for each in ("stdlib", "purelib", "platlib")),
-    __file__.rpartition("/workloads/")[0],
+    f"{__file__.rpartition('/workloads/')[0]}/",
 )
 
 
 def interleave() -> None:
-    """Pause from now on, in all threads; once in a process."""
+    """Pause from now on, in all threads; call it in one thread at a time."""
     monitoring = sys.monitoring
     if monitoring.get_tool(TOOL) is not None:
         return

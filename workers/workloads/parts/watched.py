@@ -19,7 +19,6 @@ from workers.workloads.parts.wsgi_on_loop import OnAsgi
 
 NOTED = "noted "  # a fact with this before the kind of fault
 ANOTHER_S = 0.5  # how long the first loop to build a middleware stack waits for another
-PLAIN = (str, bytes, int, float, bool, type(None), tuple, frozenset)
 CONTAINERS = (dict, list, set, bytearray, deque)
 WITHOUT_STATE = ("starlette", "fastapi")  # their own middleware
 DEPTH = 20  # of applications inside applications
@@ -48,9 +47,10 @@ class WatchedApp(App):
     async def setup(self, worker: Worker) -> None:
         """Start the application, watched."""
         _starting.add(threading.get_ident())
-        _Stack.loops = worker.workers
-        if worker.workers > 1:
-            interleave()
+        with _lock:
+            _Stack.loops = worker.workers
+            if worker.workers > 1:
+                interleave()
         try:
             await super().setup(worker)
         finally:
@@ -178,7 +178,13 @@ def _inside(application: Any) -> Iterator[Any]:
 
 
 def _equal(one: object, other: object) -> bool:
-    return one is other or (isinstance(one, PLAIN) and type(one) is type(other) and one == other)
+    """Whether it does not matter which of them is kept: equal values that cannot change."""
+    if one is other:
+        return True
+    try:
+        return hash(one) == hash(other) and one == other
+    except Exception:  # what can change has no hash
+        return False
 
 
 def _watch_asgiref() -> None:
