@@ -6,14 +6,15 @@ sockets are not its own: `serve(sockets=[])` listens nowhere.
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, MutableMapping
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from typing import Any, Literal, cast
 
 import httptools
 import uvicorn
 import uvicorn.lifespan.off
 import uvicorn.lifespan.on  # uvicorn imports one of them when it starts: too late to be shared
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http import httptools_impl
 
 from workers import Worker
 from workers.workloads.parts.applications import ApplicationError, one_line
@@ -28,57 +29,96 @@ type Application = Callable[[Message, Receive, Send], Awaitable[None]]
 STARTING_S = 0.005  # between two looks at whether it has started
 
 
-class Counting:
-    """An ASGI application that counts each answer of another one once it is written."""
+class Lifespans:
+    """An application's lifespan, and why it did not start, in one line. It gets no requests."""
 
-    def __init__(self, application: Application, counted: BaseServer) -> None:
+    def __init__(self, application: Application) -> None:
         self._application = application
-        self._counted = counted
-        self.lifespan_failure = ""  # what it said when it did not start, in one line
+        self.failure = ""
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Call the application; what is no HTTP request is not counted."""
-        if scope["type"] != "http":
-            await self._not_http(scope, receive, send)
-            return
-        status = body_bytes = 0
+        """Call the application."""
 
         def noted(message: Message) -> Awaitable[None]:
-            nonlocal status, body_bytes
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            else:
-                body_bytes += len(message.get("body", b""))
-            return send(message)
-
-        try:
-            await self._application(scope, receive, noted)
-        except Exception as error:  # uvicorn answers with status 500
-            self._counted.worker.fail(f"{type(error).__name__}: {error}")
-            raise
-        self._counted.answered(status, body_bytes)
-
-    async def _not_http(self, scope: Message, receive: Receive, send: Send) -> None:
-        def noted(message: Message) -> Awaitable[None]:
-            if message["type"] == "lifespan.startup.failed" and not self.lifespan_failure:
+            if message["type"] == "lifespan.startup.failed" and not self.failure:
                 # Frameworks send a traceback, of which the last line is the error.
                 said = str(message.get("message", "")).strip().splitlines()
-                self.lifespan_failure = said[-1] if said else "it gave no reason"
+                self.failure = said[-1] if said else "it gave no reason"
             return send(message)
 
         try:
             await self._application(scope, receive, noted)
         except Exception as error:
-            self.lifespan_failure = one_line(error)
+            self.failure = one_line(error)
             raise
 
 
-class Connection(HttpToolsProtocol):
-    """A connection of uvicorn that notes if it had no request."""
+class Cycle(httptools_impl.RequestResponseCycle):
+    """A request and its answer, of which the connection learns status and length.
 
-    def __init__(self, server: uvicorn.Server, counted: BaseServer) -> None:
+    An application around the user's could do that, too, but cost each request more.
+    """
+
+    def send(self, message: Any) -> Coroutine[Any, Any, None]:
+        """Note a part of the answer, and send it."""
+        try:
+            connection = self.on_response.__self__  # type: ignore[attr-defined]
+        except AttributeError:  # the answer has ended
+            return super().send(message)
+        if message["type"] == "http.response.start":
+            connection.status = message["status"]
+        elif "body" in message:
+            connection.body_bytes += len(message["body"])
+        return super().send(message)
+
+
+httptools_impl.RequestResponseCycle = Cycle  # type: ignore[misc]  # what connections make
+
+
+class ErrorLog(logging.LoggerAdapter[logging.Logger]):
+    """uvicorn's log of a connection, which also counts what an application raised."""
+
+    def __init__(self, connection: "Connection") -> None:
+        super().__init__(connection.logger)
+        self._connection = connection
+
+    @property
+    def level(self) -> int:
+        """The level of the log itself, which connections ask for."""
+        return self.logger.level
+
+    def error(self, msg: object, *args: object, exc_info: Any = None, **kwargs: Any) -> None:
+        """Count an error of the application, and log it."""
+        if isinstance(exc_info, BaseException):
+            self._connection.raised(exc_info)
+        super().error(msg, *args, exc_info=exc_info, **kwargs)
+
+
+class Connection(httptools_impl.HttpToolsProtocol):
+    """A connection of uvicorn that counts each answer once it is written."""
+
+    # More attributes in its dictionary would slow uvicorn down: CPython shares 30 keys.
+    __slots__ = ("_counted", "_failed", "body_bytes", "status")
+
+    def __init__(self, server: uvicorn.Server, counted: "OnUvicorn") -> None:
         super().__init__(server.config, server.server_state, server.lifespan.state)
+        self.app = counted.answering
         self._counted = counted
+        self._failed = False  # the application raised, which was counted
+        self.status = self.body_bytes = 0
+        self.logger = cast(logging.Logger, ErrorLog(self))
+
+    def raised(self, error: BaseException) -> None:
+        """Count a request that the application did not answer; uvicorn does, with status 500."""
+        self._failed = True
+        self._counted.worker.fail(f"{type(error).__name__}: {error}")
+
+    def on_response_complete(self) -> None:
+        """Count an answer."""
+        if not self._failed:
+            self._counted.answered(self.status, self.body_bytes)
+        self._failed, self.body_bytes = False, 0
+        super().on_response_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Note a connection without a request."""
@@ -104,18 +144,21 @@ class OnUvicorn(BaseServer):
         super().__init__(worker)
         self._application = make()
         self._framework = framework
-        self._counting = Counting(self._application, self)
         config = uvicorn.Config(
-            self._counting,
-            http=HttpToolsProtocol,
+            self._application,
+            http=httptools_impl.HttpToolsProtocol,
             ws="none",
             lifespan=cast(Lifespan, lifespan),
             interface="asgi3",
             log_config=None,  # it would configure logging for the whole process
+            log_level="warning",  # as lines of lower levels are not shown, they are not made
             access_log=False,
             timeout_keep_alive=round(KEEP_ALIVE_S),
             timeout_graceful_shutdown=round(CLOSING_S),
         )
+        config.load()
+        self.answering = config.loaded_app  # as uvicorn calls it for a request
+        config.loaded_app = self._lifespans = Lifespans(self.answering)
         self._server = uvicorn.Server(config)
         self._serving: asyncio.Task[None] | None = None
 
@@ -157,7 +200,7 @@ class OnUvicorn(BaseServer):
         with contextlib.suppress(SystemExit):  # if the lifespan fails; it would end the whole loop
             await self._server.serve(sockets=[])
         if not self._server.started:
-            why = self._counting.lifespan_failure
+            why = self._lifespans.failure
             raise ApplicationError(
                 f"the application did not start: its lifespan failed: {why}. Start what it needs, "
                 "or leave it out with --lifespan off"
