@@ -4,6 +4,8 @@ This package runs inside every build under test. It imports the standard library
 workload itself needs, nothing else. Your own workload starts with::
 
     from workers import Worker, Workload, parameter
+
+Servers that people deploy with have workers of their own: `workers.outside` measures those.
 """
 
 from workers.worker.handle import Worker
