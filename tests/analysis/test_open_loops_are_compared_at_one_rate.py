@@ -124,8 +124,6 @@ def test_the_middle_rate_is_the_primary_hypothesis(results: StudyResults) -> Non
     assert primary(results) == []
     found = [each for each in results.latency_ratios if each.ratio.verdict.family == "primary"]
     assert [(each.rate_per_s, each.of.workers) for each in found] == [(400.0, 2)]
-    assert at_rate(results, 400.0).runs.section.is_middle_rate
-    assert not at_rate(results, 600.0).runs.section.is_middle_rate
 
 
 def test_with_an_objective_capacity_is_the_primary_one(results: StudyResults) -> None:

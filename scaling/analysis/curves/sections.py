@@ -5,9 +5,8 @@ readers is made here: workloads and arms as the study names them, parameters by 
 """
 
 import json
-from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 
 import pandas as pd
@@ -17,7 +16,7 @@ from scaling.analysis.curves.summarise import curves
 from scaling.analysis.table.labels import labels
 from scaling.base.vocabulary import MODELS, SIZINGS
 from scaling.journal.record import StudyLine
-from scaling.study.load import RATE, open_loop_rate
+from scaling.study.load import open_loop_rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +25,7 @@ class Section:
 
     `label` names the workload with those parameters that vary in the study; `operation` is the
     plural noun of what it counts. `rate_per_s` is the rate of an open loop, at which throughput is
-    the schedule's; None for all others. `is_middle_rate` says whether it is the middle one of the
-    sections that differ in their rate alone, which is chosen by its place: of an even number the
-    lower of two.
+    the schedule's; None for all others.
     """
 
     label: str
@@ -36,7 +33,6 @@ class Section:
     operation: str
     curves: list[Curve]
     rate_per_s: float | None = None
-    is_middle_rate: bool = False
 
     @property
     def title(self) -> str:
@@ -69,28 +65,7 @@ def sections(frame: pd.DataFrame, study: StudyLine) -> list[Section]:
         served = note is not None and note.served
         rate = open_loop_rate(json.loads(key.parameters)) if served else None
         found.append(Section(label, key.sizing, operation, members, rate))
-    return _with_middle_rates(found)
-
-
-def _with_middle_rates(found: list[Section]) -> list[Section]:
-    """The sections, the middle one of those that differ in their rate alone marked."""
-    rates: dict[tuple[str, ...], list[float]] = defaultdict(list)
-    for section in found:
-        if section.rate_per_s is not None:
-            rates[_but_for_its_rate(section)].append(section.rate_per_s)
-    middle = {each: sorted(of)[(len(of) - 1) // 2] for each, of in rates.items()}
-    return [
-        replace(section, is_middle_rate=section.rate_per_s == middle[_but_for_its_rate(section)])
-        if section.rate_per_s is not None
-        else section
-        for section in found
-    ]
-
-
-def _but_for_its_rate(section: Section) -> tuple[str, ...]:
-    key = section.curves[0].key
-    others = {name: value for name, value in json.loads(key.parameters).items() if name != RATE}
-    return key.workload, json.dumps(others, sort_keys=True), section.sizing
+    return found
 
 
 def _place(name: str, order: Iterable[str]) -> tuple[int, str]:
