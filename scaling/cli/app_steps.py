@@ -10,7 +10,6 @@ from rich.console import Console
 
 from scaling.analysis.safety.finding import AppCheck
 from scaling.base.console import say
-from scaling.base.errors import UsageError
 from scaling.report.terminal.app_findings import finding_lines
 from scaling.run.application_trial import check_of, interface_of, try_application
 from scaling.run.measure import Prepared, measure, prepared
@@ -54,12 +53,11 @@ class AppSteps:
         return replace(self, asked=replace(self.asked, servers=servers))
 
     def check(self) -> AppCheck:
-        """Only check that it is safe on several loops."""
-        asked = replace(self.asked, threads_only=True)
-        if asked.interface == WSGI:
-            raise UsageError("--check is for applications on event loops: one of WSGI has none")
-        with replace(self, asked=asked).ready() as ready:
-            try_application(ready)
+        """Only check that it is safe on several loops, or in several threads if it is of WSGI.
+
+        It is not tried before: what a trial refuses may be what the check explains.
+        """
+        with replace(self, asked=replace(self.asked, threads_only=True)).ready() as ready:
             return check_of(ready, self._note)
 
     def measure(self, output: Path | None, *, checked: bool) -> Path:
@@ -68,7 +66,8 @@ class AppSteps:
             for line in (one_line(ready.plan), *reservations(ready.plan)):
                 say(self.console, line)
             try_application(ready)
-            if checked and self.asked.interface != WSGI:
+            # The check serves WSGI on our own server, which a user's environment may not have.
+            if checked and not (self.asked.interface == WSGI and self.needs.pythons):
                 for line in finding_lines(check_of(ready, self._note)):
                     say(self.console, line)
             return measure(ready, output, display(self.console))

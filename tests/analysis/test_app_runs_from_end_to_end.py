@@ -46,12 +46,16 @@ def test_it_is_measured_and_answered_for(tmp_path: Path) -> None:
 
 
 def test_a_fault_ends_the_check_with_exit_code_1(tmp_path: Path) -> None:
+    requests = tmp_path / "requests.jsonl"
+    requests.write_text('{"path": "/stock"}')
     done = scaling(
-        *("app", "faults.lock:application", "--check", "--json"),
-        *("--path", str(ROOT / "tests" / "applications")),
+        *("app", "faults.signals:application", "--check", "--json"),
+        *("--path", str(ROOT / "tests" / "applications"), "--requests", str(requests)),
         state=tmp_path,
     )
     assert done.returncode == 1, done.stderr
     found = json.loads(done.stdout)
     assert not found["ok"]
-    assert {"kind", "request", "message", "remedy"} == set(found["findings"][0])
+    (finding,) = found["findings"]
+    assert {"kind", "request", "message", "remedy"} == set(finding)
+    assert finding["kind"] == "signals-in-thread"
