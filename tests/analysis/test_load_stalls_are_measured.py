@@ -1,24 +1,19 @@
 """A stopped server and a stopped generator, for real: the first is measured, the other reported."""
 
-import json
-import os
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 
 from tests.benchmarks.figure import Effort
 from tests.benchmarks.load_against_queueing import run
-from tests.support.servers import LIMIT_S, generator_command, ready, start
-from tests.support.waiting import wait_until
-from workers.services.load.distribution import Distribution
+from tests.benchmarks.load_stall import latencies, result, stop_for, under_way
+from tests.benchmarks.stalls import waiting_s
+from tests.support.servers import generator_command, ready, start
 
 pytestmark = pytest.mark.measures  # on one build: the generator runs with the GIL
 
@@ -48,30 +43,6 @@ def load(
     )
 
 
-def under_way(server: "subprocess.Popen[str]") -> None:
-    """Wait until requests have come for a second: a generator may take long to start."""
-    serving = psutil.Process(server.pid)
-    wait_until(lambda: len(serving.net_connections("tcp")) > 1)
-    time.sleep(1)
-
-
-def stop_for(pid: int, seconds: float) -> float:
-    """Stop a process; return for how long it really was."""
-    begun = time.monotonic()
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        time.sleep(seconds)
-    finally:
-        os.kill(pid, signal.SIGCONT)
-    return time.monotonic() - begun
-
-
-def result(generator: "subprocess.Popen[str]") -> dict[str, Any]:
-    out, _ = generator.communicate(timeout=LIMIT_S)
-    found: dict[str, Any] = json.loads(out)
-    return found
-
-
 def test_latency_is_what_the_server_logged_since_each_request_was_due() -> None:
     """Holds on a busy machine, too: whatever delays sending or serving is in both."""
     found = run(Effort(window_s=0.5), load=0.7, seed=1)
@@ -82,17 +53,14 @@ def test_latency_is_what_the_server_logged_since_each_request_was_due() -> None:
 def test_a_stopped_server_delays_a_known_fraction(
     server: "subprocess.Popen[str]",
 ) -> None:
-    """A fraction f = stopped / (1 − ρ) waits, evenly from 0 to the whole stop."""
     seconds = 5.0
     with load(server, seconds) as generator:
-        under_way(server)
+        under_way(server, 1.0)
         stopped_s = stop_for(server.pid, 0.5)
         summary = result(generator)
-    affected = stopped_s / seconds / (1 - RATE_PER_S * SERVICE_MS / 1_000)
-    windows = summary["windows"]
-    latency = Distribution(each[name] for each in windows for name in ("latency", "censored"))
+    latency = latencies(summary)
     for q in (0.95, 0.99):
-        expected_ms = 1_000 * stopped_s * (1 - (1 - q) / affected)
+        expected_ms = 1_000 * waiting_s(q, stopped_s, seconds, RATE_PER_S * SERVICE_MS / 1_000)
         assert latency.quantile_ms(q) == pytest.approx(expected_ms, abs=TOLERANCE_MS)
     median_ms = latency.quantile_ms(0.5)
     assert median_ms is not None
@@ -106,7 +74,7 @@ def test_a_stopped_generator_makes_the_result_invalid(
 ) -> None:
     seconds = 3
     with load(server, seconds) as generator:
-        under_way(server)
+        under_way(server, 1.0)
         (sending,) = psutil.Process(generator.pid).children()
         stopped_s = stop_for(sending.pid, 1.0)
         summary = result(generator)

@@ -17,7 +17,7 @@ from tests.support.published import PUBLISHED, alike, read
 pytestmark = pytest.mark.slow
 
 TEXTS = ("README.md", "results/README.md")
-PICTURE = re.compile(r"\]\((results/published/[^)\s]+)\.svg\)")
+PICTURE = re.compile(r"\]\((results/published/[^)\s]+/plots/[^)\s]+)\.svg\)")
 PICTURES = sorted(set(PICTURE.findall((ROOT / "README.md").read_text(encoding="utf-8"))))
 NAMES = re.compile(r'\bid="[^"]*"|href="#[^"]*"|url\(#[^)]*\)')  # made of digests of what they name
 POINTS = 0.1  # a hundredth of a letter's height is no other drawing

@@ -4,6 +4,8 @@ import argparse
 import platform
 import sys
 import sysconfig
+from dataclasses import replace
+from pathlib import Path
 
 from tests.benchmarks import (
     across_arms,
@@ -15,6 +17,7 @@ from tests.benchmarks import (
     laws,
     load_against_queueing,
     load_against_wrk,
+    load_stall,
     memory_of_host,
     precision,
     start_of_child,
@@ -35,6 +38,7 @@ BENCHMARKS = {
     "load": load_against_wrk,
     "queue": load_against_queueing,
     "app": app_against_uvicorn,
+    "stall": load_stall,
     "families": families,
     "variance": variance,
     "precision": precision,
@@ -45,12 +49,13 @@ def main() -> None:
     """Run what was asked for; the exit code says only whether something broke."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer and shorter runs")
+    parser.add_argument("--to", type=Path, metavar="FOLDER", help="for the picture of stall")
     parser.add_argument("names", nargs="*", metavar="name", help=", ".join(BENCHMARKS))
     asked = parser.parse_args()
     unknown = set(asked.names) - set(BENCHMARKS)
     if unknown:
         parser.error(f"no benchmark {min(unknown)!r}; there are: {', '.join(BENCHMARKS)}")
-    effort = Effort.quick() if asked.quick else Effort()
+    effort = replace(Effort.quick() if asked.quick else Effort(), folder=asked.to)
     free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
     kind = "free-threaded" if free_threaded else "with the GIL"
     print(f"CPython {platform.python_version()}, {kind}", file=sys.stderr)

@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Self
 
 from scaling.analysis.statistics import estimate
@@ -10,10 +11,14 @@ from scaling.analysis.statistics import estimate
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is run: pairs or repetitions, and seconds of a window."""
+    """How much is run: pairs or repetitions, and seconds of a window.
+
+    `folder` is for the data and the picture of a benchmark that has one.
+    """
 
     pairs: int = 10
     window_s: float = 1.0
+    folder: Path | None = None
 
     @property
     def is_quick(self) -> bool:

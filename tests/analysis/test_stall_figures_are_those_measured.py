@@ -1,0 +1,92 @@
+"""The picture and the figures of a stopped server are those of the histograms beside it."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from scaling.report.publish.privacy_check import names_in
+from tests.benchmarks.load_stall import TARGET
+from tests.benchmarks.stall_picture import PUBLISHED, SHARES, draw
+from tests.benchmarks.stalls import LOOPS, Stalls, measured_ms
+from tests.support.children import ROOT
+from tests.support.published import alike
+from workers.services.load.distribution import BEYOND
+
+RESULTS = (ROOT / "results" / "README.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+NAMES = re.compile(r'\bid="[^"]*"|href="#[^"]*"|url\(#[^)]*\)')  # made of digests of what they name
+POINTS = 0.1
+
+
+@pytest.fixture(scope="module")
+def stalls() -> Stalls:
+    return Stalls.read(PUBLISHED)
+
+
+def drawn(folder: Path) -> str:
+    (svg,) = draw(folder)
+    return NAMES.sub("", svg.read_text(encoding="utf-8"))
+
+
+def is_published(svg: str) -> bool:
+    there = NAMES.sub("", (PUBLISHED / "stall.svg").read_text(encoding="utf-8"))
+    return alike(svg, there, by=0.0, to=POINTS)
+
+
+def test_the_picture_is_drawn_from_the_histograms(stalls: Stalls, tmp_path: Path) -> None:
+    stalls.write(tmp_path)
+    assert (tmp_path / "stall.json").read_bytes() == (PUBLISHED / "stall.json").read_bytes()
+    assert is_published(drawn(tmp_path)), "`python -m tests.benchmarks.stall_picture` draws it"
+
+
+def test_other_histograms_are_another_picture(tmp_path: Path) -> None:
+    found = json.loads((PUBLISHED / "stall.json").read_text(encoding="utf-8"))
+    for run in found["open"]:
+        run["value_ns"] = [2 * each for each in run["value_ns"]]
+    (tmp_path / "stall.json").write_text(json.dumps(found), encoding="utf-8")
+    assert not is_published(drawn(tmp_path))
+
+
+def test_the_open_loop_is_what_was_predicted(stalls: Stalls) -> None:
+    for q in (0.95, 0.99):
+        found_ms = measured_ms(stalls.latency("open"), q)
+        assert found_ms == pytest.approx(stalls.predicted_ms(q), rel=TARGET)
+
+
+def test_the_tables_of_the_results_are_those_of_the_histograms(stalls: Stalls) -> None:
+    predicted = [printed(stalls.predicted_ms(q)) for q in SHARES.values()]
+    rows = {"predicted": predicted, "open loop": row(stalls, "open")}
+    rows["closed loop"] = row(stalls, "closed")
+    for name, cells in rows.items():
+        assert f"| {' | '.join([name, *cells])} |" in RESULTS
+    assert f"CPython {stalls.python}" in RESULTS
+    closed = stalls.latency("closed")
+    late = [run for run in stalls.closed for edge in run.value_ns if edge > 0.1e9]
+    assert late == list(stalls.closed)  # one request in each run
+    assert f"{len(stalls.closed)} of {closed.n:,} requests" in RESULTS
+
+
+def test_the_readme_has_p99_of_both_loops(stalls: Stalls) -> None:
+    open_ms, closed_ms = (row(stalls, loop)[list(SHARES).index("P99")] for loop in LOOPS)
+    predicted_ms = printed(stalls.predicted_ms(SHARES["P99"]))
+    assert f"P99 is {open_ms} ms; theory says {predicted_ms} ms" in README
+    assert f"P99 is {closed_ms} ms" in README
+
+
+def row(stalls: Stalls, loop: str) -> list[str]:
+    latency = stalls.latency(loop)
+    return [
+        printed(measured_ms(latency, q)) if latency.n * (1 - q) >= BEYOND - 1e-9 else "–"
+        for q in SHARES.values()
+    ]
+
+
+def printed(ms: float) -> str:
+    return f"{ms:.0f}" if ms >= 100 else f"{ms:.1f}"
+
+
+def test_nothing_names_a_machine() -> None:
+    for file in PUBLISHED.iterdir():
+        assert list(names_in(file.read_text(encoding="utf-8"))) == [], file.name
