@@ -126,6 +126,15 @@ def app(
     json: Annotated[
         bool, _option("--json", said="Print the answer as one JSON object.", group=SHOWN)
     ] = False,
+    write: Annotated[
+        Path | None,
+        _option(
+            "--write",
+            metavar="serve.py",
+            said="Also write a program that serves it as N loops in threads.",
+            group=SHOWN,
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         _option(
@@ -140,12 +149,15 @@ def app(
     from scaling.base.amounts import bytes_in
     from scaling.base.typed import values_in
     from scaling.cli.app_steps import AppSteps
+    from scaling.report.deploy.write import require_new, write_program
     from scaling.report.output import finish
     from scaling.run.prepare import ChildNeeds
     from scaling.run.requests_file import read_requests_file
     from scaling.study.application import AppAsked
     from scaling.study.application_note import ApplicationNote
 
+    if write:
+        require_new(write)
     bytes_ = bytes_in(memory, "--memory") if memory else None
     variables = _variables(env or ())
     sent, sent_note = read_requests_file(requests) if requests else ([], None)
@@ -184,6 +196,8 @@ def app(
         console=errors if json else new_console(),
         errors=errors,
     ).known()
+    if write:
+        write_program(write, steps.interface)
     if check:
         _tell(steps.check(), as_json=json)
     measured = steps.measure(output, checked=check is None)

@@ -26,7 +26,8 @@ WSGI, WSGI_SERVER = "wsgi", "gunicorn"  # an interface, and the requirement that
 class AppSteps:
     """What is asked of an application, and where it is told how that goes.
 
-    `flags` are those of a study, `requests` a user's own.
+    `flags` are those of a study, `requests` a user's own; `interface` is what the application was
+    found to be, once it is known.
     """
 
     asked: AppAsked
@@ -35,6 +36,7 @@ class AppSteps:
     requests: Sequence[Mapping[str, Any]]
     console: Console
     errors: Console
+    interface: str = ""
 
     def known(self) -> "AppSteps":
         """The same with what only the environment can tell: whether the application is one of WSGI,
@@ -42,15 +44,15 @@ class AppSteps:
         """
         application_study(self.asked)  # what cannot be asked is said before anything is made
         if self.asked.interface == WSGI:
-            return self
+            return replace(self, interface=WSGI)
         with replace(self, asked=replace(self.asked, threads_only=True)).ready() as ready:
             interface = interface_of(ready)
             packages = next(iter(ready.arms.values())).description.packages
         if interface == WSGI:
-            return replace(self, asked=replace(self.asked, interface=WSGI))
+            return replace(self, interface=WSGI, asked=replace(self.asked, interface=WSGI))
         deployed = DEPLOYED if self.asked.full and interface == "asgi" else ()
         servers = tuple(each for each in deployed if each in packages)
-        return replace(self, asked=replace(self.asked, servers=servers))
+        return replace(self, interface=interface, asked=replace(self.asked, servers=servers))
 
     def check(self) -> AppCheck:
         """Only check that it is safe on several loops, or in several threads if it is of WSGI.

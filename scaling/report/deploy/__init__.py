@@ -1,0 +1,1 @@
+"""How to deploy what won: the commands, and a program that serves N loops in threads."""

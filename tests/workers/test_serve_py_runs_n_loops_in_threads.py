@@ -1,0 +1,183 @@
+"""What `scaling app --write` writes: N loops in threads that start, serve and end well."""
+
+import contextlib
+import http.client
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scaling.report.deploy.write import write_program
+
+pytestmark = pytest.mark.slow
+
+LIMIT_S = 30.0
+APPLICATION = """
+import asyncio, os, pathlib, sys
+
+def make():
+    index = os.environ["SCALING_WORKER_INDEX"]
+
+    async def app(scope, receive, send):
+        if scope["type"] == "lifespan":
+            await receive()
+            if os.environ.get("REFUSES") == index:
+                await send({"type": "lifespan.startup.failed", "message": "no database"})
+                return
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            pathlib.Path(f"ended-{index}").touch()
+            await send({"type": "lifespan.shutdown.complete"})
+            return
+        if scope["path"] == "/crash":
+            asyncio.get_running_loop().call_soon(sys.exit, "crashed on purpose")
+        if scope["path"] == "/never":
+            await asyncio.sleep(3600)
+        await asyncio.sleep(0.002)
+        await send({"type": "http.response.start", "status": 200,
+                    "headers": [(b"content-length", b"1")]})
+        await send({"type": "http.response.body", "body": index.encode()})
+
+    return app
+"""
+
+
+class Running:
+    """The program in a process of its own, which listens on `port`."""
+
+    def __init__(self, folder: Path, workers: int, **variables: str) -> None:
+        (folder / "shop.py").write_text(APPLICATION)
+        write_program(folder / "serve.py", "asgi")
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self.folder = folder
+        options = ["--factory", "--workers", str(workers), "--port", str(self.port)]
+        self.process = subprocess.Popen(
+            [sys.executable, "serve.py", "shop:make", *options],
+            cwd=folder,
+            env=variables,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def until_ready(self) -> None:
+        """Wait until it answers."""
+        until = time.monotonic() + LIMIT_S
+        while time.monotonic() < until and self.process.poll() is None:
+            with contextlib.suppress(OSError), self.connection() as connection:
+                connection.connect()
+                return
+            time.sleep(0.02)
+        raise AssertionError(self.ended()[1])
+
+    @contextlib.contextmanager
+    def connection(self) -> Iterator[http.client.HTTPConnection]:
+        """A connection that is closed afterwards."""
+        made = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT_S)
+        with contextlib.closing(made):
+            yield made
+
+    def ask(self, path: str = "/") -> str:
+        """The body of an answer on a new connection."""
+        with self.connection() as connection:
+            connection.request("GET", path)
+            return connection.getresponse().read().decode()
+
+    def ended(self) -> tuple[int, str]:
+        """Its exit code and standard error."""
+        said = self.process.communicate(timeout=LIMIT_S)[1]
+        return self.process.returncode, said
+
+
+@contextlib.contextmanager
+def running(folder: Path, workers: int = 2, **variables: str) -> Iterator[Running]:
+    made = Running(folder, workers, **variables)
+    try:
+        yield made
+    finally:
+        made.process.kill()
+        made.process.communicate()
+
+
+def ask_on(server: Running, answered: list[str], lost: list[Exception]) -> None:
+    """Send one request after the other, on a connection as long as it may be, until refused."""
+    while True:
+        with server.connection() as connection:
+            try:
+                connection.connect()
+            except OSError:
+                return  # it listens no more
+            while True:
+                try:
+                    connection.request("GET", "/")
+                    answer = connection.getresponse()
+                    answered.append(answer.read().decode())
+                except (OSError, http.client.HTTPException) as error:
+                    lost.append(error)
+                    return
+                if answer.getheader("connection") == "close":
+                    break
+
+
+def test_all_loops_answer_and_end_with_their_lifespans(tmp_path: Path) -> None:
+    with running(tmp_path, workers=3) as server:
+        server.until_ready()
+        assert sorted(server.ask() for _ in range(6)) == [*"001122"]  # dealt evenly
+        server.process.terminate()
+        assert server.ended()[0] == 0
+    assert {each.name for each in tmp_path.glob("ended-*")} == {"ended-0", "ended-1", "ended-2"}
+
+
+def test_sigterm_under_load_loses_no_request(tmp_path: Path) -> None:
+    answered: list[str] = []
+    lost: list[Exception] = []
+    with running(tmp_path) as server:
+        server.until_ready()
+        clients = [threading.Thread(target=ask_on, args=(server, answered, lost)) for _ in range(8)]
+        for each in clients:
+            each.start()
+        while len(answered) < 200 and not lost:
+            time.sleep(0.01)
+        server.process.terminate()
+        for each in clients:
+            each.join(LIMIT_S)
+        code, said = server.ended()
+    assert lost == [], said
+    assert (code, set(answered)) == (0, {"0", "1"})
+
+
+def test_a_second_sigterm_ends_at_once(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        server.until_ready()
+        with server.connection() as connection:
+            connection.request("GET", "/never")
+            time.sleep(0.2)
+            server.process.terminate()
+            time.sleep(0.5)
+            assert server.process.poll() is None  # it waits for the request
+            server.process.terminate()
+            assert server.ended()[0] == -signal.SIGTERM
+
+
+def test_a_loop_that_crashes_ends_the_process_with_its_error(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        server.until_ready()
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            server.ask("/crash")
+        code, said = server.ended()
+    assert code == 1
+    assert "crashed on purpose" in said
+    assert len(list(tmp_path.glob("ended-*"))) == 1  # the other loop ended well
+
+
+def test_a_lifespan_that_fails_on_one_loop_ends_the_process(tmp_path: Path) -> None:
+    with running(tmp_path, REFUSES="1") as server:
+        code, said = server.ended()
+    assert code == 1
+    assert "no database" in said
