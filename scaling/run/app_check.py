@@ -6,6 +6,7 @@ from typing import Any
 from scaling.analysis.safety.finding import AppCheck
 from scaling.analysis.safety.findings import Seen, judge
 from scaling.base.errors import ScalingError
+from scaling.base.formats import plural
 from scaling.journal.record import GilStates, ParameterValue, Record
 from scaling.run.app_checker import Checker
 from scaling.run.child import Child, run_child
@@ -49,7 +50,7 @@ def check_application(
 
     def run(model: str, count: int, together_s: float) -> Seen:
         if say:
-            say(f"checking {len(requests)} requests at N = {count}")
+            say(f"checking {plural(len(requests), 'request')} at N = {count}")
         on_loops = {**parameters, "server": "loops"}
         cell = {"workload": WORKLOAD, "parameters": on_loops, "loop": loop, **SHORTEST}
         return _run(child, {**cell, "model": model, "workers": count}, requests, together_s)

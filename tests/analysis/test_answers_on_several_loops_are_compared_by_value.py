@@ -5,10 +5,12 @@ import json
 import pytest
 
 from scaling.analysis.safety.answers import Answer, Reference
-from scaling.analysis.safety.exceptions import raised
-from scaling.analysis.safety.finding import AppCheck
+from scaling.analysis.safety.causes import BY_KIND
+from scaling.analysis.safety.exceptions import fatal, raised
+from scaling.analysis.safety.finding import KINDS, AppCheck
 from scaling.analysis.safety.findings import Seen, judge
 from scaling.journal.record import GilStates
+from tests.support.children import ROOT
 
 TEXT = ("content-type", "text/html")
 
@@ -139,3 +141,22 @@ def test_exceptions_of_a_group_are_read() -> None:
     assert list(raised(text)) == [
         "RuntimeError: <Lock> is bound to a different event loop (shop.py, line 9)"
     ]
+
+
+def test_a_crash_has_its_place() -> None:
+    text = """\
+Fatal Python error: Segmentation fault
+
+Thread 0x0001 [worker-1] (most recent call first):
+  File "ctypes/__init__.py", line 521 in string_at
+  File "shop.py", line 17 in pay
+"""
+    assert fatal(text) == "Segmentation fault (shop.py, line 17)"
+    assert fatal("nothing") == ""
+
+
+def test_every_kind_has_a_remedy_and_is_explained() -> None:
+    text = (ROOT / "results" / "README.md").read_text()
+    for kind in KINDS:
+        assert BY_KIND[kind].remedy
+        assert f"`{kind}`" in text
