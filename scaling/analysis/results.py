@@ -143,7 +143,7 @@ class StudyResults:
                 return of.latency_ratios
             return latency_ratios(frame, of.floor, primary=False, column=column).judged()
 
-        return app_answer(of.judged, latencies, of.capacities, frame)
+        return app_answer(of.judged, latencies, of.capacities, frame, self.study)
 
     @cached_property
     def outcomes(self) -> list[ControlOutcome]:

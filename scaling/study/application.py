@@ -5,7 +5,7 @@ study like any other: planned, measured, resumed and shown in the same way.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,30 +81,39 @@ def application_study(asked: AppAsked) -> StudyFile:
     with_gil = (gil, f"{gil}+mimalloc")
     if asked.interface == "wsgi":
         return _of_wsgi(asked, with_gil, free)
-    shared = _parameters(asked)
-    entries = [_entry(shared, arms=(free,), models=("threads",))]
-    if not asked.threads_only:
-        entries.append(_entry(shared, arms=with_gil, models=("processes", "forked")))
-    if asked.full:  # the ladder: what the allocator, the build and the GIL do to threads
-        entries.append(_entry(shared, arms=(*with_gil, f"{free}+gil"), models=("threads",)))
-    for server in asked.servers:
-        served = {**shared, "server": server}
-        entries += [
-            _entry(served, arms=(free,) if model == "threads" else with_gil, models=(model,))
-            for model in DEPLOYED[server]
-        ]
-    if asked.command:
-        command = {**shared, "server": "command", "command": asked.command}
-        entries.append(_entry(command, arms=(gil, free), models=("processes",)))
     values: dict[str, Any] = {
         "name": study_name(asked.application),
         "arms": (free,) if asked.threads_only else (*with_gil, free),
-        "loops": ("uvloop", "asyncio") if asked.full else ("uvloop",),
+        "loops": ("uvloop",),
         "workers": (1, 2),
         "controls": False,
         "application": asked.note,
     }
-    return StudyFile(values, tuple(entries), EFFORT)
+    return StudyFile(values, tuple(_entries(asked, with_gil, free)), EFFORT)
+
+
+def _entries(asked: AppAsked, with_gil: tuple[str, str], free: str) -> Iterator[WorkloadEntry]:
+    """What could be shipped first: it alone is measured at the whole grid of rates."""
+    shared = _parameters(asked)
+    without_grid = [rate for rate in shared["rate_per_s"] if rate != GRID]
+    beside = {**shared, "rate_per_s": without_grid}
+    yield _entry(shared, arms=(free,), models=("threads",))
+    if asked.threads_only:
+        return
+    yield _entry(shared, arms=with_gil, models=("processes", "forked"))
+    if asked.full:
+        # The ladder: what the allocator, the build and the GIL do to threads. Then the other loop.
+        yield _entry(beside, arms=(*with_gil, f"{free}+gil"), models=("threads",))
+        yield _entry(beside, arms=(free,), models=("threads",), loops=("asyncio",))
+        models = ("processes", "forked")
+        yield _entry(beside, arms=with_gil, models=models, loops=("asyncio",))
+    for server in asked.servers:
+        served = {**beside, "server": server}
+        for model in DEPLOYED[server]:
+            yield _entry(served, arms=(free,) if model == "threads" else with_gil, models=(model,))
+    if asked.command:
+        command = {**beside, "server": "command", "command": asked.command}
+        yield _entry(command, arms=(with_gil[0], free), models=("processes",))
 
 
 def _of_wsgi(asked: AppAsked, with_gil: tuple[str, str], free: str) -> StudyFile:

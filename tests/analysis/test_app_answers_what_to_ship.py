@@ -7,13 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import AppAnswer
 from scaling.base.console import new_console
 from scaling.cli import main
+from scaling.journal.record import Calibration, Cell
 from scaling.report.export.application import application_json
 from scaling.report.output import finish
 from scaling.report.page.render import page
 from tests.support.applications import application_study, results_of
+from tests.support.fabricate import with_
 
 FASTER = {("3.14t", "threads"): 1_600.0}
 
@@ -64,6 +67,23 @@ def test_the_two_factors_multiply_out_in_every_block(faster: Path) -> None:
         np.testing.assert_allclose(build * sharing, whole, rtol=1e-12)
     assert found[0].build.point == pytest.approx(1.6, rel=0.03)
     assert found[0].sharing.point == pytest.approx(1, rel=0.03)
+
+
+def test_latencies_are_at_the_stated_rate_and_not_at_one_of_the_grid(tmp_path: Path) -> None:
+    results = results_of(application_study(tmp_path, rates=(0.0, 200.0, 400.0, 800.0)))
+    entry = {"name": "app", "parameters": {"rate_per_s": [0.0, "half", "grid"]}}
+    half = Calibration(
+        workload="app",
+        baseline=Cell(workload="app", loop="asyncio", arm="3.14", model="forked", workers=2),
+        peak_per_s=1_600.0,
+        rates={"half": 800.0, "grid 1 of 2": 200.0, "grid 2 of 2": 400.0},
+    )
+    study = with_(
+        results.study, study={**results.study.study, "workloads": [entry]}, calibrations=[half]
+    )
+    found = StudyResults(results.frame, study).application
+    assert found
+    assert found.rate_per_s == 800.0
 
 
 def test_a_percentile_with_enough_requests_replaces_p99(tmp_path: Path) -> None:

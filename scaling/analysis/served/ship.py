@@ -18,7 +18,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -27,9 +27,10 @@ from scaling.analysis.arrays import Floats
 from scaling.analysis.comparison.baseline import BaselineRatio
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.comparison.paired import Configuration, Measure, Paired
-from scaling.analysis.curves.curve import Point
+from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.served.at_rate import P99, LatencyRatio, middle
 from scaling.analysis.served.capacity import GIB_IN_MIB, Capacities
+from scaling.analysis.served.open_loop import Subject
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.verdict import (
     COST,
@@ -40,7 +41,10 @@ from scaling.analysis.statistics.verdict import (
     judge,
 )
 from scaling.base.formats import number
+from scaling.journal.record import StudyLine
 from scaling.study.application import OF_WSGI, WORKLOAD
+from scaling.study.load import RATE as RATE_PER_S
+from scaling.study.rates import GRID
 
 type Aim = Literal["throughput", "capacity", "memory", "latency"]
 
@@ -151,23 +155,31 @@ def app_answer(
     latencies: Callable[[str], list[LatencyRatio]],
     capacities: Capacities,
     frame: pd.DataFrame,
+    study: StudyLine,
 ) -> AppAnswer | None:
     """The answer of a study of `scaling app`; None where no run of the application is valid.
 
-    `latencies` returns the ratios of a percentile, by its column.
+    `latencies` returns the ratios of a percentile, by its column. What is compared is on the first
+    loop that the study names.
     """
     own = [each for each in judged if each.runs.curves[0].key.workload == WORKLOAD]
     peaks = [each for each in own if each.runs.section.rate_per_s is None and each.runs.loop]
     if not peaks:
         return None
-    ours = [each for each in peaks if server_of(each.runs) == SERVER] or peaks
-    peak = ours[0]
+    first_loop, *_ = study.study.get("loops") or [""]
+    peaks.sort(
+        key=lambda each: (server_of(each.runs.curves) != SERVER, each.runs.loop != first_loop)
+    )
+    peak = peaks[0]
     rates = sorted({each.runs.section.rate_per_s or 0.0 for each in own} - {0.0})
-    rate = middle(rates) if rates else math.nan
+    stated = [each for each in rates if each in stated_rates(study)]
+    rate = middle(stated or rates) if rates else math.nan
     n = peak.runs.headline_n
     over = next((e for e in peak.baseline_ratios if _is_headline(e, n)), None)
-    shipped = [] if over is None else [*_at_peak(peak.runs, over), *_latency(latencies, rate, n)]
-    shipped[1:1] = _capacity(capacities, n)
+    shipped = [] if over is None else list(_at_peak(peak.runs, over))
+    about = _About(peak.runs.loop, server_of(peak.runs.curves), n)
+    shipped[1:1] = _capacity(capacities, about)
+    shipped += _latency(latencies, rate, about)
     return AppAnswer(
         workers=n,
         rate_per_s=rate,
@@ -196,9 +208,39 @@ def _of_one_server(text: str) -> str:
     return json.dumps({**parameters, "server": OF_WSGI[-1]}, sort_keys=True)
 
 
-def server_of(runs: Paired) -> str:
+class _About(NamedTuple):
+    """What an answer is about."""
+
+    loop: str
+    server: str
+    workers: int
+
+    def has(self, subject: Subject, of: Configuration) -> bool:
+        """Whether a ratio is of N threads of it."""
+        server = _server(subject.parameters)
+        is_ours = (subject.loop, server, of.workers) == self
+        return is_ours and of.model == "threads"
+
+
+def stated_rates(study: StudyLine) -> set[float]:
+    """The rates in requests/s that the study names one by one, those of its grid left out."""
+    known = {name: rate for each in study.calibrations for name, rate in each.rates.items()}
+    named = {
+        known.get(value, math.nan) if isinstance(value, str) else float(value)
+        for entry in study.study.get("workloads") or ()
+        for value in entry.get("parameters", {}).get(RATE_PER_S, ())
+        if value != GRID
+    }
+    return {rate for rate in named if rate > 0}
+
+
+def server_of(curves: Sequence[Curve]) -> str:
     """What served the application in these runs."""
-    return str(json.loads(runs.curves[0].key.parameters).get("server", SERVER))
+    return _server(curves[0].key.parameters)
+
+
+def _server(parameters: str) -> str:
+    return str(json.loads(parameters).get("server", SERVER))
 
 
 def factors(runs: Paired, of: Configuration, over: Configuration) -> list[Factors]:
@@ -244,39 +286,40 @@ def _at_peak(runs: Paired, over: BaselineRatio) -> Iterator[Shipped]:
         yield Shipped("memory", "memory", over.ours, least.over.theirs, least.ratio)
 
 
-def _capacity(capacities: Capacities, n: int) -> Iterator[Shipped]:
+def _capacity(capacities: Capacities, about: _About) -> Iterator[Shipped]:
     for each in capacities.ratios:
         of = each.of.configuration
-        if each.question == "over processes" and of.model == "threads" and of.workers == n:
+        if each.question == "over processes" and about.has(each.of.subject, of):
             measure = f"capacity at {each.of.objective.text}"
             yield Shipped("capacity", measure, of, each.over.configuration, each.ratio)
 
 
 def _latency(
-    latencies: Callable[[str], list[LatencyRatio]], rate: float, n: int
+    latencies: Callable[[str], list[LatencyRatio]], rate: float, about: _About
 ) -> Iterator[Shipped]:
     """Of the highest percentile that runs have enough requests for."""
     for column, name in PERCENTILES.items():
         for each in latencies(column):
-            of = each.of
-            if of.model == "threads" and of.workers == n and each.rate_per_s == rate:
+            if each.rate_per_s == rate and about.has(each.subject, each.of):
                 measure = f"{name} at {number(rate)}/s"
-                yield Shipped("latency", measure, of, each.over, each.ratio)
+                yield Shipped("latency", measure, each.of, each.over, each.ratio)
                 return
 
 
 def _figures(
     runs: Paired, own: Sequence[Compared], rate: float, frame: pd.DataFrame
 ) -> Iterator[Figures]:
-    server = server_of(runs)
+    server = server_of(runs.curves)
     at_rate = [
         each.runs
         for each in own
         if each.runs.section.rate_per_s == rate
         and each.runs.loop == runs.loop
-        and server_of(each.runs) == server
+        and server_of(each.runs.curves) == server
     ]
-    of_loop = frame[(frame["workload"] == WORKLOAD) & (frame["loop"] == runs.loop)]
+    of_server = [_server(str(text)) == server for text in frame["parameters"]]
+    is_ours = (frame["workload"] == WORKLOAD) & (frame["loop"] == runs.loop)
+    of_loop = frame[is_ours & np.array(of_server, np.bool_)]
     for curve in runs.curves:
         first = next((each.memory.point for each in curve.points if each.workers == 1), math.nan)
         for point in curve.points:

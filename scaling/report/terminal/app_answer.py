@@ -159,8 +159,8 @@ def figure_lines(found: AppAnswer, width: int, most: int) -> list[str]:
     for place, name in enumerate(names):
         cells = (f"{texts[place]:>{w}}" for (_, texts), w in zip(columns, widths, strict=True))
         lines.append(f"{name:<{left}} {' '.join(cells)}")
-    left_over = f" ({more} more: page)" if more else ""
-    title = f"At the peak; latencies in ms{rate}; memory in MiB; start in s{left_over}:"
+    left_over = f" ({more} more on the page)" if more else ""
+    title = f"At the peak; P50, P99 in ms{rate}; MiB; start in s{left_over}:"
     return [title, *lines]
 
 
