@@ -14,7 +14,14 @@ from workers.loops.runners import runner_for
 from workers.services.load.requests_list import Request
 from workers.workloads.parts.per_request import PerRequest
 from workers.workloads.parts.servers import load_server
-from workers.workloads.parts.servers.on_uvicorn import Application, Message, Receive, Send
+from workers.workloads.parts.servers.asgi import application
+from workers.workloads.parts.servers.on_uvicorn import (
+    Application,
+    Message,
+    OnUvicorn,
+    Receive,
+    Send,
+)
 from workers.workloads.parts.servers.tcp import BODY_MOST, Connection
 
 pytestmark = pytest.mark.slow
@@ -328,3 +335,36 @@ async def settled(made: AtWork, operations: int) -> None:
     """Wait until the server has counted what its clients have already read."""
     while made.worker.operations < operations:  # noqa: ASYNC110 - it sets no event
         await asyncio.sleep(0.001)
+
+
+def test_requests_sent_at_once_are_counted_each_with_its_own_status() -> None:
+    both = b"".join(
+        Request(path=path).on_http("test", "/", keepalive=True) for path in ("/nothing", "/")
+    )
+
+    async def test() -> int:
+        async with at_work(server="asgi") as made:
+            await ask(made.address, both)
+            await settled(made, 1)
+            assert made.counted[:2] == (1, 1)
+            assert made.worker.error_samples == ["answered with status 404"]
+        return 0
+
+    on("asyncio", test)
+
+
+def test_counting_leaves_the_attributes_of_a_connection_quick() -> None:
+    """CPython finds up to 30 of an object by a shared layout; then each look-up is slower."""
+
+    async def test() -> int:
+        server = OnUvicorn(Worker(0, 1, {}), lambda: application(PerRequest(), 1))
+        await server.start()
+        connection = server.protocol()
+        whole = {*vars(connection), "answering", "url"}
+        assert len(whole) <= 30
+        assert type(connection).__dictoffset__ == type(connection).__mro__[1].__dictoffset__
+        assert type(connection).__basicsize__ == type(connection).__mro__[1].__basicsize__
+        await server.close()
+        return 0
+
+    on("asyncio", test)
