@@ -16,6 +16,7 @@ THREADS = (2, 4)  # N to compare with N = 1
 ALONE = 2  # runs at N = 1: what differs between them is volatile
 ALONE_S, TOGETHER_S = 0.7, 2.0  # requests sent at once: at N = 1, and at more
 LIMIT_S = 60.0  # for a run that hangs
+AUTO = "auto"  # what finds out whether an application has a lifespan
 NOTED = "noted "  # a fact with this before the kind of fault
 FIRST_ERROR = 400
 # Nothing is measured: all is sent before the window.
@@ -47,16 +48,24 @@ def check_application(
     Raises:
         AppCheckError: the application does not work at N = 1; the message has its last lines.
     """
+    on_loops = {**parameters, "server": "loops"}
 
     def run(model: str, count: int, together_s: float) -> Seen:
         if say:
             say(f"checking {plural(len(requests), 'request')} at N = {count}")
-        on_loops = {**parameters, "server": "loops"}
         cell = {"workload": WORKLOAD, "parameters": on_loops, "loop": loop, **SHORTEST}
         return _run(child, {**cell, "model": model, "workers": count}, requests, together_s)
 
     # In a process of its own: what an application may do in the main thread belongs to N = 1.
-    alone = [run("processes", 1, ALONE_S) for _ in range(ALONE)]
+    alone = []
+    if on_loops.get("lifespan", AUTO) == AUTO:
+        # With `auto`, a lifespan that fails on several loops would pass for none.
+        on_loops["lifespan"] = "on"
+        alone = [run("processes", 1, ALONE_S)]
+        if alone[0].outcome != "measured":
+            on_loops["lifespan"] = AUTO
+            alone = []
+    alone += [run("processes", 1, ALONE_S) for _ in range(ALONE - len(alone))]
     for each in alone:
         _must_work(each, requests)
     several = [run("threads", count, TOGETHER_S) for count in workers]

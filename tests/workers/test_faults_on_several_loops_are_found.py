@@ -31,6 +31,7 @@ USERS = [{"path": "/ada"}, {"path": "/bob"}]
         ("mixed_up_wsgi", "mixed-up", r"hello bob,.* hello ada|hello ada,.* hello bob"),
         ("gil", "gil-enabled", r"fontTools.cu2qu.* turns the GIL on"),
         ("signals", "signals-in-thread", r"signal only works in main thread"),
+        ("lifespan", "signals-in-thread", r"main thread"),
         ("deadlock", "no-answer", r"no answer within"),
         ("crash", "crashed", r"Segmentation fault \(crash.py, line \d+\)"),
         ("race", "error", r"IndexError: .* \(race.py, line \d+\)"),
