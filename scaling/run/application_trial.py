@@ -39,16 +39,16 @@ print(found.interface)
 """
 FIND_OUT_S = 60.0
 
-# What can be used instead of packages that are known to turn the GIL on, by their first module.
-INSTEAD = {
-    "psycopg2": "psycopg 3 in pure Python, or asyncpg",
-    "orjson": "msgspec, or the json of the standard library",
-    "lxml": "html.parser or selectolax",
-    "brotli": "leave it out: aiohttp imports it where it is installed",
-    "_brotli": "leave brotli out: aiohttp imports it where it is installed",
-    "hdrh": "a histogram in Python",
-    "duckdb": "sqlite3",
+# What to do about packages that are known to turn the GIL on, by the module that does.
+REMEDIES = {
+    "psycopg2": "use psycopg 3 in pure Python, or asyncpg",
+    "orjson": "use msgspec, or the json of the standard library",
+    "lxml": "use html.parser or selectolax",
+    "_brotli": "leave brotli out (aiohttp imports it where it is installed)",
+    "hdrh": "count in a histogram in Python",
+    "duckdb": "use sqlite3",
 }
+OTHERWISE = "look for a version of that package that supports this build, or leave it out"
 
 
 def try_application(ready: Prepared) -> None:
@@ -151,12 +151,8 @@ def _gil_turned_on(line: RunLine) -> str:
     if not (free and gil.seen and gil.seen[-1]):
         return ""
     name = gil.enabled_by or "an import"
-    instead = INSTEAD.get(name.partition(".")[0])
-    remedy = f"use {instead}" if instead else "look for a version of it that supports this build"
-    return (
-        f"importing {name} turns the GIL on, so that threads take turns. In place of that "
-        f"package, {remedy}"
-    )
+    remedy = REMEDIES.get(name.partition(".")[0], OTHERWISE)
+    return f"importing {name} turns the GIL on, so that threads take turns: {remedy}"
 
 
 def _with_last_words(what: str, line: RunLine) -> str:
