@@ -108,7 +108,10 @@ def test_what_is_no_application_is_refused(
         ("x = 1\n1 / 0", "cannot be imported: ZeroDivisionError: division by zero (broken.py, l"),
         ("raise SystemExit(3)", "broken cannot be imported: SystemExit: 3"),
         ("import socket\nsocket.create_server(('127.0.0.1', 8000))", "starts a server when"),
-        ("import socket\nsocket.socket().listen()", "starts a server when it is imported"),
+        (
+            "import socket\nwith socket.socket() as it: it.listen()",
+            "starts a server when it is imported",
+        ),
     ],
 )
 def test_a_module_that_cannot_be_imported_is_named(shop: Path, code: str, says: str) -> None:
