@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from scaling.journal.record import Outside, RunLine, Ticks
+from scaling.report.plots.load_caption import COMMANDS, accepted
 from tests.support.fabricate import with_
 from tests.support.served import Served, studied
+from workers.outside.commands import SERVERS
 
 ONE = Served(configurations=(("3.14", "processes"),), workers=(2,), rates=(0.0,), blocks=2)
 INSIDE = ("fairness", "fairness_min_max", "lag_p50_s", "lag_max_s", "bytes_per_s")
@@ -75,3 +77,10 @@ def test_workers_and_loops_are_compared_where_they_are_seen(
     else:
         assert set(runs["validity"]) == {"invalid"}
         assert all(says in str(details) for details in runs["details"])
+
+
+def test_a_command_is_said_to_listen_itself() -> None:
+    assert set(SERVERS) == COMMANDS
+    for server in SERVERS:
+        assert "own listener" in accepted({"server": server, "accept": "port"})
+    assert accepted({"server": "loops", "accept": "port"}).endswith("(a port per worker)")

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Mapping
 
 from scaling.analysis.curves.sections import Section
 from scaling.analysis.results import StudyResults
@@ -19,6 +20,9 @@ ACCEPTED = {
     "reuseport": "connections dealt by the kernel (SO_REUSEPORT)",
 }
 
+# Commands listen themselves, whatever the parameter says (`workers.outside`).
+COMMANDS = {"uvicorn", "granian", "gunicorn", "gunicorn-gthread", "command"}
+
 
 def load_text(section: Section, results: StudyResults) -> list[str]:
     """Server, connections, window, cores, a part each; empty for what is not served."""
@@ -26,7 +30,7 @@ def load_text(section: Section, results: StudyResults) -> list[str]:
     if not is_served(section, results.study):
         return []
     parameters = json.loads(key.parameters)
-    policy, connections = parameters.get(ACCEPT), parameters.get(CONNECTIONS)
+    connections = parameters.get(CONNECTIONS)
     window_s = results.study.study.get("window_s")
     closed = parameters.get("rate_per_s") == 0
     return list(
@@ -35,13 +39,21 @@ def load_text(section: Section, results: StudyResults) -> list[str]:
             [
                 f"server {parameters[SERVER]}" if SERVER in parameters else "",
                 _connections(connections, section.sizing),
-                ACCEPTED.get(policy, f"accept={policy}") if policy else "",
+                accepted(parameters),
                 "closed loop" if closed else "",
                 f"windows of {window_s:g} s" if isinstance(window_s, int | float) else "",
                 bound_text(bounds(results.frame, [section])),
             ],
         )
     )
+
+
+def accepted(parameters: Mapping[str, object]) -> str:
+    """How connections reached the workers; empty where it is not known."""
+    if parameters.get(SERVER) in COMMANDS:
+        return "connections taken from the server's own listener"
+    policy = parameters.get(ACCEPT)
+    return ACCEPTED.get(str(policy), f"accept={policy}") if policy else ""
 
 
 def _connections(connections: object, sizing: str) -> str:
