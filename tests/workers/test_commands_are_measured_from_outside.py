@@ -1,6 +1,8 @@
 """Servers as people deploy them are started, measured and ended from outside."""
 
+import json
 import re
+import socket
 import subprocess
 import sys
 import textwrap
@@ -13,10 +15,11 @@ import pytest
 
 from scaling.run.child import Ending
 from scaling.run.load import Generator
-from tests.support.children import FREE_THREADED
+from tests.support.children import FREE_THREADED, ROOT
 from tests.support.flips import compile_flips
 from tests.support.servers import LIMIT_S, environment, gone
 from tests.support.serving import served
+from tests.support.waiting import wait_until
 from workers.outside import readiness
 
 pytestmark = [
@@ -259,3 +262,30 @@ def test_workers_that_began_later_are_given_their_time() -> None:
     assert readiness.settle_s([5], 9) == 0.0
     # Loops made at 1 s and 2 s, an answer at 3 s: the second may need until 2 + 1.5 · 2 s.
     assert readiness.settle_s([10**9, 2 * 10**9], 3 * 10**9) == pytest.approx(2.0)
+
+
+def test_a_command_that_is_not_ready_ends_when_the_driver_is_gone(shop: Path) -> None:
+    (shop / "slow.py").write_text("import time\ntime.sleep(60)\n")
+    ours, theirs = socket.socketpair()
+    cell = {
+        "workload": "app",
+        "model": "processes",
+        "parameters": {"application": "slow:app", "server": "uvicorn"},
+        "observer_fd": theirs.fileno(),
+    }
+    with subprocess.Popen(
+        [sys.executable, "-m", "workers"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=environment() | {"PYTHONPATH": f"{shop}:{ROOT}"},
+        pass_fds=(theirs.fileno(),),
+    ) as host:
+        theirs.close()
+        assert host.stdin
+        host.stdin.write(json.dumps(cell).encode())
+        host.stdin.close()
+        wait_until(lambda: len(psutil.Process(host.pid).children()) == 1)
+        (command,) = psutil.Process(host.pid).children()
+        ours.close()
+        assert host.wait(LIMIT_S) == 1
+    assert gone([command])

@@ -189,6 +189,7 @@ class OutsideHost:
         return readings
 
     def _check(self) -> None:
+        self._pause(0)  # is the driver still there?
         code = self._root.poll()
         if code is not None:
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
