@@ -33,7 +33,15 @@ ANALYSIS = ("3.14", "3.14t", "3.15", "3.13")
 FEWEST_TO_COMPARE = 2
 ON_EVERY_BUILD = ["tests/workers", "tests/analysis/test_scaling_works_on_every_build.py"]
 """The analysis is tested on one build; the other shows that it can be imported and used there."""
-TEST_FOLDERS = {"3.14": ["tests"], "3.14t": ON_EVERY_BUILD}
+ON_FREE_THREADED = [
+    "tests/workers/test_faults_on_several_loops_are_found.py",
+    "tests/workers/test_real_applications_pass_the_check.py",
+]
+"""Loops in threads are looked at on the build where they run at once."""
+TEST_FOLDERS = {
+    "3.14": ["tests", *(f"--ignore={each}" for each in ON_FREE_THREADED)],
+    "3.14t": ON_EVERY_BUILD,
+}
 # Two tests a core: most of them wait for a child half of the time.
 IN_PARALLEL = ("--numprocesses", str(2 * (os.cpu_count() or 1)), "--dist", "worksteal")
 TEST_PARTS = {

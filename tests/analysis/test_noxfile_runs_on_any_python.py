@@ -223,16 +223,24 @@ def test_tests_that_measure_run_after_all_others(monkeypatch: pytest.MonkeyPatch
     noxfile.run_tests(session, ["3.14", "3.14t"])  # type: ignore[arg-type]
     beside, beside_on_t, alone, alone_on_t = session.commands
     other = "python3.14t -m pytest " + " ".join(noxfile.ON_EVERY_BUILD)
-    assert beside.startswith("python3.14 -m pytest tests -m not measures --numprocesses ")
+    here = "python3.14 -m pytest " + " ".join(noxfile.TEST_FOLDERS["3.14"])
+    assert beside.startswith(f"{here} -m not measures --numprocesses ")
     assert beside_on_t.startswith(f"{other} -m not measures --numprocesses ")
-    assert alone == "python3.14 -m pytest tests -m measures"
+    assert alone == f"{here} -m measures"
     assert alone_on_t == f"{other} -m measures"
 
 
 def test_the_paths_of_the_tests_exist() -> None:
     named = [path for folders in noxfile.TEST_FOLDERS.values() for path in folders]
-    assert all((ROOT / path).exists() for path in named)
+    assert all((ROOT / path.removeprefix("--ignore=")).exists() for path in named)
     assert set(noxfile.TEST_FOLDERS) == set(noxfile.TESTED)
+
+
+def test_what_one_build_leaves_out_the_other_runs() -> None:
+    left_out = {path.removeprefix("--ignore=") for path in noxfile.TEST_FOLDERS["3.14"][1:]}
+    assert left_out == set(noxfile.ON_FREE_THREADED)
+    for path in left_out:
+        assert any(Path(path).is_relative_to(other) for other in noxfile.ON_EVERY_BUILD)
 
 
 def test_quick_leaves_out_what_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
