@@ -1,5 +1,6 @@
 """The steps of `scaling app`: what the application is, tried, checked, measured."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -8,9 +9,14 @@ from typing import Any
 
 from rich.console import Console
 
+from scaling.analysis.results import StudyResults
 from scaling.analysis.safety.finding import AppCheck
+from scaling.analysis.table.load import read_journal
 from scaling.base.console import say
+from scaling.journal.faults import write_faults
+from scaling.report.deploy.write import TEMPLATE
 from scaling.report.terminal.app_findings import finding_lines
+from scaling.run.app_faults import measure_faults
 from scaling.run.application_trial import check_of, interface_of, try_application
 from scaling.run.measure import Prepared, measure, prepared
 from scaling.run.prepare import ChildNeeds
@@ -72,7 +78,23 @@ class AppSteps:
             if checked and not (self.asked.interface == WSGI and self.needs.pythons):
                 for line in finding_lines(check_of(ready, self._note)):
                     say(self.console, line)
-            return measure(ready, output, display(self.console))
+            measured = measure(ready, output, display(self.console))
+            if self.asked.full and self.interface == "asgi":
+                self._faults(ready, measured)
+            return measured
+
+    def _faults(self, ready: Prepared, folder: Path) -> None:
+        """Measure what faults do, at the rate that was measured; the file is beside the journal."""
+        found = StudyResults.of(read_journal(folder)).application
+        if found is None or math.isnan(found.rate_per_s):
+            return
+        gil, free = self.asked.builds
+        arms = {"threads": ready.arms[free], "processes": ready.arms[gil]}
+        asked = self.asked.application, self.asked.factory
+        faults = measure_faults(
+            arms, asked, self.requests or [{"path": "/"}], found.rate_per_s, TEMPLATE, self._note
+        )
+        write_faults(folder, faults)
 
     def _note(self, text: str) -> None:
         say(self.errors, text)

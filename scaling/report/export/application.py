@@ -4,10 +4,13 @@ import json
 import math
 from typing import Any
 
+import msgspec
+
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import Factors, Figures, Shipped
 from scaling.analysis.statistics.estimate import Estimate
+from scaling.journal.faults import read_faults
 
 # Keys of a configuration; each has its bounds beside it, as `…_low` and `…_high`.
 MEASURES = {
@@ -33,6 +36,8 @@ def application_json(results: StudyResults) -> str:
         document["configurations"] = [_configuration(each) for each in found.figures]
         document["ship"] = {_aim(each): _shipped(each) for each in found.shipped}
         document["factors"] = {each.measure: _factors(each) for each in found.factors}
+    faults = read_faults(results.path.parent) if results.path else []
+    document["faults"] = msgspec.to_builtins(faults)
     return json.dumps(document, indent=2)
 
 
