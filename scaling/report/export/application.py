@@ -11,6 +11,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import Factors, Figures, Shipped
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.journal.faults import read_faults
+from scaling.report.deploy.commands import deploy_json
 
 # Keys of a configuration; each has its bounds beside it, as `…_low` and `…_high`.
 MEASURES = {
@@ -36,6 +37,7 @@ def application_json(results: StudyResults) -> str:
         document["configurations"] = [_configuration(each) for each in found.figures]
         document["ship"] = {_aim(each): _shipped(each) for each in found.shipped}
         document["factors"] = {each.measure: _factors(each) for each in found.factors}
+    document["deploy"] = deploy_json(results)
     faults = read_faults(results.path.parent) if results.path else []
     document["faults"] = msgspec.to_builtins(faults)
     return json.dumps(document, indent=2)

@@ -1,0 +1,55 @@
+"""Each configuration that may be shipped has the command that serves it."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.lookup.latencies import counting_lines
+from scaling.journal.record import RunLine
+from scaling.report.deploy import commands
+from scaling.report.deploy.commands import command, deploy_commands
+from scaling.report.export.application import application_json
+from scaling.report.page.render import page
+from tests.support.applications import application_study, results_of
+from tests.support.fabricate import with_
+
+COMMANDS = {
+    ("3.14t", "threads"): "python3.14t serve.py shop:make --factory --workers 2",
+    ("3.14", "processes"): "python3.14 -m uvicorn shop:make --factory --workers 2 --http httptools",
+    ("3.14+mimalloc", "forked"): (
+        "PYTHONMALLOC=mimalloc python3.14 -m gunicorn 'shop:make()' --preload --workers 2 "
+        "--worker-class uvicorn_worker.UvicornWorker"
+    ),
+}
+
+
+@pytest.mark.parametrize("configuration", COMMANDS)
+def test_models_and_settings_are_in_the_command(configuration: tuple[str, str]) -> None:
+    of = Configuration(*configuration, 2)
+    assert command(of, {"application": "shop:make", "factory": True}) == COMMANDS[configuration]
+
+
+def test_no_command_is_guessed_for_another_server(tmp_path: Path) -> None:
+    assert deploy_commands(results_of(application_study(tmp_path, blocks=2))) == {}
+
+
+def test_what_won_is_deployed_by_page_and_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = {"server": "uvicorn 0.54.0"}
+    asked = {"application": "shop:app", "server": "loops"}
+    read = counting_lines
+
+    def lines(path: Path, runs: pd.DataFrame) -> Iterator[RunLine]:
+        for line in read(path, runs):
+            yield with_(line, record__facts=facts, cell__parameters=asked)
+
+    monkeypatch.setattr(commands, "counting_lines", lines)
+    results = results_of(application_study(tmp_path, speeds={("3.14t", "threads"): 1_600.0}))
+    shown = json.loads(application_json(results))["deploy"]
+    assert "python3.14t serve.py shop:app --workers 2" in [each["command"] for each in shown]
+    assert "How to deploy it" in page(results)
