@@ -106,7 +106,7 @@ def app(
     ] = "",
     full: Annotated[
         bool,
-        _option("--full", said="Add the grid of rates, the ladder and asyncio.", group=LOAD),
+        _option("--full", said="Add the grid of rates, the ladder, asyncio, faults.", group=LOAD),
     ] = False,
     check: Annotated[
         bool | None,
