@@ -1,5 +1,6 @@
 """A measure that is declared as a column is in everything that shows or exports measures."""
 
+from collections import Counter
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -7,7 +8,14 @@ import pytest
 
 from scaling.analysis.lookup.figure import figure
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.columns import COLUMNS, EVERY, MEASURES, SHOWN, columns_markdown
+from scaling.analysis.table.columns import (
+    COLUMNS,
+    EVERY,
+    GROUPS,
+    MEASURES,
+    SHOWN,
+    columns_markdown,
+)
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.report.export.runs import write_csv, write_parquet
 from scaling.report.tables.export import markdown, summary
@@ -68,3 +76,9 @@ def test_no_two_measures_take_the_same_place_or_name() -> None:
     assert len({each.place for each in shown}) == len(shown)
     assert len({each.name for each in shown}) == len(shown)
     assert set(COLUMNS) <= set(EVERY)
+
+
+def test_no_column_is_declared_twice() -> None:
+    """The second would replace the first without a word."""
+    declared = Counter(name for group in GROUPS for name in group)
+    assert [name for name, times in declared.items() if times > 1] == []

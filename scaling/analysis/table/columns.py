@@ -19,24 +19,26 @@ from scaling.analysis.table.shared_cores import SHARED
 from scaling.analysis.table.steadiness import STEADINESS
 from scaling.analysis.table.ticks import COUNTED, FAULTS
 
-EVERY: dict[str, Column] = {
-    **REQUESTED,
-    **JUDGED,
-    **COUNTED,
-    **LAG,
-    **FAIRNESS,
-    **BUSY,
-    **STEADINESS,
-    **OWN_FIGURES,
-    **LATENCY,
-    **of_served(GENERATOR),
-    **of_served(SHARED),
-    **FAULTS,
-    **GIL_AND_ALLOCATOR,
-    **MEMORY,
-    **COLLECTOR_AND_THREADS,
-    **SURROUNDINGS,
-}
+# In the order of the columns.
+GROUPS = (
+    REQUESTED,
+    JUDGED,
+    COUNTED,
+    LAG,
+    FAIRNESS,
+    BUSY,
+    STEADINESS,
+    OWN_FIGURES,
+    LATENCY,
+    of_served(GENERATOR),
+    of_served(SHARED),
+    FAULTS,
+    GIL_AND_ALLOCATOR,
+    MEMORY,
+    COLLECTOR_AND_THREADS,
+    SURROUNDINGS,
+)
+EVERY: dict[str, Column] = {name: column for group in GROUPS for name, column in group.items()}
 
 COLUMNS = {name: column for name, column in EVERY.items() if column.in_frame}
 

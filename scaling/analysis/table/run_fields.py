@@ -10,7 +10,6 @@ from scaling.journal.record import RunLine
 if TYPE_CHECKING:
     from scaling.analysis.table.rows import Rows
 
-NS_PER_S = 1e9
 
 _parameters = msgspec.json.Encoder(order="sorted")
 
@@ -24,13 +23,6 @@ def _busiest(run: RunLine) -> float | None:
         return None
     busy = [use.busy_fraction for use in run.services.values() if use.busy_fraction is not None]
     return max(busy, default=None)
-
-
-def _start_s(run: RunLine) -> float | None:
-    if run.record is None:
-        return None
-    started, ready = run.record.instants_ns.started, run.record.instants_ns.ready
-    return None if started is None or ready is None else (ready - started) / NS_PER_S
 
 
 def _word(path: str, definition: str) -> Column:
@@ -142,13 +134,6 @@ MEMORY = {
 SURROUNDINGS = {
     "elapsed_s": Column(
         read=field("elapsed_s"), unit="s", definition="the whole run as the driver saw it"
-    ),
-    "start_s": Column(
-        read=lambda rows: list(map(_start_s, rows.runs)),
-        unit="s",
-        definition="from the start of the child until all its workers were ready; the warm-up of "
-        "a windowed workload included, unless it is a served one",
-        better="less",
     ),
     "steal_fraction": Column(
         read=field("disturbance.steal_fraction"),
