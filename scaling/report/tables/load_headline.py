@@ -38,12 +38,12 @@ def load_sentence(results: StudyResults) -> str:
             of, over = ratio.of, named(ratio.over.configuration)
             return (
                 f"{each.label}: {named(of.configuration)} keep {of.objective.text} up to "
-                f"{of.text}, {in_words(ratio.ratio)} the rate of {over}."
+                f"{of.text}. Over {over}: {in_words(ratio.ratio)}."
             )
         for p99 in _latencies(each):
             return (
-                f"{each.label}: {_asked(each)} P99 of {named(p99.of)} is {_p99(each, p99)}, "
-                f"{in_words(p99.ratio)} that of {named(p99.over)}."
+                f"{each.label}: {_asked(each)} P99 of {named(p99.of)} is {_p99(each, p99)}. "
+                f"Over {named(p99.over)}: {in_words(p99.ratio)}."
             )
     return ""
 
