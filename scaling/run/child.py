@@ -15,13 +15,22 @@ import msgspec
 
 from scaling.builds import cache
 from scaling.journal.reading import UNREADABLE
-from scaling.journal.record import Disturbance, Load, Memory, Outcome, Record, decode_record
+from scaling.journal.record import (
+    Disturbance,
+    Load,
+    Memory,
+    Outcome,
+    Record,
+    Waits,
+    decode_record,
+)
 from scaling.machine.disturbance import disturbance
 from scaling.machine.pinning import cpus_of
 from scaling.run.load import Client, LoadError
 from scaling.run.path_redaction import without_paths
 from scaling.run.probe import Probe
 from scaling.run.process_tree import ask_for_stacks, end_tree, ended_within
+from scaling.run.waits import RATE_PER_S, WaitSampler
 
 # Beyond warm-up and window: starting many workers, stopping loops that compete for the GIL. The
 # child's own limits per phase are shorter, so that it can report itself which phase hangs.
@@ -53,6 +62,7 @@ class Ending:
     memory: Memory = field(default_factory=Memory)
     disturbance: Disturbance = field(default_factory=Disturbance)
     load: Load | None = None
+    waits: Waits | None = None
 
 
 def run_child(
@@ -63,6 +73,7 @@ def run_child(
     services_cpu_s: Callable[[], float] = lambda: 0.0,
     generator: Client | None = None,
     cpus: Sequence[int] | None = None,
+    waits_per_s: float = RATE_PER_S,
 ) -> Ending:
     """Run one cell in a fresh process tree; never raises for what the child does.
 
@@ -70,16 +81,23 @@ def run_child(
     neither, and needs a limit.
     `services_cpu_s` returns the CPU seconds that the services have used so far: no disturbance.
     `generator` is that of a served workload. With `cpus`, the whole tree runs on these.
+    `waits_per_s` is how often its threads are sampled; 0: not at all.
     """
     if limit_s is None:
         limit_s = cell["warmup_s"] + cell["window_s"] + LIMIT_S
     started = time.monotonic()
     load = _LoadOfRun(generator, apart=cpus is not None)
+    sampler = WaitSampler(waits_per_s)
+
+    def on_phase(phase: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+        sampler.on_phase(phase, facts)
+        return load.on_phase(phase, facts)
+
     try:
         folders = _folders(child)
         ours, theirs = socket.socketpair()
         with ours, theirs, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            probe = Probe(ours, lambda: services_cpu_s() + load.cpu_s(), load.on_phase)
+            probe = Probe(ours, lambda: services_cpu_s() + load.cpu_s(), on_phase)
             load.start()
             process = _start(child, theirs, out, err)
             if cpus is not None:
@@ -94,6 +112,7 @@ def run_child(
                 end_tree(process, probe.processes)
                 load.kill()  # the probe may be waiting for it
                 probe.join()
+                sampler.end()
             elapsed_s = time.monotonic() - started
             printed, errors = _tail(out, None), _tail(err, STDERR_KEPT)
     except OSError as error:  # out of descriptors, disk or processes; no such interpreter
@@ -121,6 +140,7 @@ def run_child(
         ),
         disturbance=_disturbance(probe),
         load=load.result,
+        waits=sampler.waits(record),
     )
 
 

@@ -70,6 +70,7 @@ class Executor:
             disturbance=ending.disturbance,
             services=usage.use(),
             load=ending.load,
+            waits=ending.waits,
         )
         return line, ending.raw_record
 

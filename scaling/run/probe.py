@@ -26,6 +26,7 @@ from scaling.run.process_tree import runs
 type OnPhase = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 SAMPLE_EVERY_S = 0.25  # a reading takes about 20 µs per process
+READ_AT = ("imported", "closed")  # phases; at others the child must not wait for readings
 
 
 @dataclass
@@ -139,6 +140,8 @@ class Probe:
         return {}
 
     def _phase(self, phase: str, pids: list[int]) -> None:
+        if phase not in READ_AT:
+            return
         family = with_descendants(pids)
         used_s = cpu_s(family) + self._services_cpu_s()
         # Before memory is read, which takes CPU time.
@@ -146,7 +149,7 @@ class Probe:
         if phase == "imported":
             self.processes = family
             self._baseline_bytes = self._rss()
-        elif phase == "closed":
+        else:
             if family != self.processes:  # the samples lack processes started since
                 self._samples = []
             self.processes |= family

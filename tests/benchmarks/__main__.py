@@ -12,6 +12,7 @@ from tests.benchmarks import (
     against_bare_loop,
     against_plain_tasks,
     app_against_uvicorn,
+    attribution,
     families,
     large_journal,
     laws,
@@ -42,6 +43,7 @@ BENCHMARKS = {
     "families": families,
     "variance": variance,
     "precision": precision,
+    "attribution": attribution,
 }
 
 

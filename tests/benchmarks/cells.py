@@ -9,6 +9,7 @@ from typing import Any
 
 from scaling.journal.record import Record
 from scaling.run.child import Child, Ending, run_child
+from scaling.run.waits import RATE_PER_S
 from tests.benchmarks.bare_loop import WARMUP_S
 from tests.support.children import environment
 
@@ -61,12 +62,18 @@ class Run:
 
 
 def run(
-    workload: str, window_s: float, *, settings: Mapping[str, str] | None = None, **more: Any
+    workload: str,
+    window_s: float,
+    *,
+    settings: Mapping[str, str] | None = None,
+    waits_per_s: float = RATE_PER_S,
+    **more: Any,
 ) -> Run:
     """Measure a cell with these environment variables; all but a measured run is an error here."""
     asked_ns = time.monotonic_ns()
     cell = {"workload": workload, "warmup_s": WARMUP_S, "window_s": window_s, "ticks": 20, **more}
-    ending = run_child(Child(sys.executable, environment(**(settings or {}))), cell)
+    child = Child(sys.executable, environment(**(settings or {})))
+    ending = run_child(child, cell, waits_per_s=waits_per_s)
     if ending.outcome != "measured" or ending.record is None:
         raise SystemExit(f"{workload}: {ending.outcome}\n{ending.stderr}")
     return Run(ending, ending.record, asked_ns)

@@ -106,7 +106,8 @@ class Host:
         self._observer.phase("imported", pids)
         self._begin(workload["served"])
         self._phase = "setup"
-        self._await("ready", 0.0 if self._finite else cell.warmup_s)
+        ready = self._await("ready", 0.0 if self._finite else cell.warmup_s)
+        self._observer.phase("ready", pids, threads=[each["thread"] for each in ready])
         self._readback.opened()
         if self._finite:
             self._instants_ns |= self._release()

@@ -8,6 +8,7 @@ import contextvars
 import gc
 import os
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -19,6 +20,13 @@ from workers.readback.switches import Switches, Value
 
 MOST_SPANS = 1_000  # of one process: a record stays small, and a window has rarely more
 
+_of_thread = threading.local()
+
+
+def collector_ns() -> int:
+    """CPU time of the calling thread inside collections so far: each runs in one thread."""
+    return getattr(_of_thread, "collector_ns", 0)
+
 
 class Collections:
     """Runs of the cyclic garbage collector: how many, how long they held up their thread, when.
@@ -28,6 +36,7 @@ class Collections:
     """
 
     def __init__(self) -> None:
+        self._cpu_began_ns = 0
         self.begin(0)
 
     def begin(self, from_ns: int) -> None:
@@ -46,8 +55,10 @@ class Collections:
         # An interpreter runs one collection at a time, so one start time is enough.
         now_ns = time.monotonic_ns()
         if phase == "start":
-            self._began_ns = now_ns
-        elif self._began_ns > self._from_ns:
+            self._began_ns, self._cpu_began_ns = now_ns, time.thread_time_ns()
+            return
+        _of_thread.collector_ns = collector_ns() + time.thread_time_ns() - self._cpu_began_ns
+        if self._began_ns > self._from_ns:
             pause_ns = now_ns - self._began_ns
             self.count += 1
             self.pause_ns += pause_ns

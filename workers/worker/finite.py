@@ -55,7 +55,7 @@ async def measure_finite(session: Session, runner: Runner) -> Message:
 
     It runs in the session's task, as it would in a script. Raises whatever the workload raises.
     """
-    session.channel.send({"is": "ready"})
+    session.channel.send(session.ready)
     finite_run = FiniteRun(session, await runner.receive(session.channel))
     while (wait_s := finite_run.wait_s) > 0:  # again if a timer fires early, as uvloop's may
         await runner.sleep(wait_s)
@@ -68,7 +68,7 @@ async def measure_finite(session: Session, runner: Runner) -> Message:
 
 def measure_without_loop(session: Session) -> Message:
     """Measure a workload that makes its own loops, where none runs. Raises whatever it raises."""
-    session.channel.send({"is": "ready"})
+    session.channel.send(session.ready)
     finite_run = FiniteRun(session, session.channel.receive())
     while (wait_s := finite_run.wait_s) > 0:
         time.sleep(wait_s)

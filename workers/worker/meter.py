@@ -4,6 +4,7 @@ import time
 
 from workers.readback.process import Readback
 from workers.worker.handle import Worker
+from workers.worker.thread_use import ThreadUse, gained, thread_use
 
 try:
     from resource import RUSAGE_THREAD, getrusage
@@ -59,6 +60,8 @@ class Meter:
         self._worker = worker
         self._readback = readback
         self._ticks = Ticks()
+        self._opened: ThreadUse = {}
+        self.use: ThreadUse | None = None  # of the window, once it is closed
 
     @property
     def columns(self) -> dict[str, list[int | None]]:
@@ -69,6 +72,7 @@ class Meter:
         """Take the first tick; return when it was taken, monotonic ns."""
         if self._readback:
             self._readback.opened()
+        self._opened = thread_use()
         return self.tick(instant_ns)
 
     def tick(self, instant_ns: int | None) -> int:
@@ -78,6 +82,7 @@ class Meter:
     def close(self, instant_ns: int | None) -> int:
         """Take the last tick; return when it was taken."""
         taken_ns = self.tick(instant_ns)
+        self.use = gained(self._opened, thread_use())
         if self._readback:
             self._readback.closed()
         return taken_ns

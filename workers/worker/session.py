@@ -6,6 +6,7 @@ It is the same in a thread, a process or a sub-interpreter: orders and reports g
 import contextlib
 import os
 import socket
+import threading
 import traceback
 from typing import Any
 
@@ -185,6 +186,7 @@ class Session:
             "loop_version": loop_version(cell.loop),
             "facts": self.workload.facts(),
             "ticks": self.meter.columns,
+            "use": self.meter.use,
             "figures": worker.finite_figures(),
             "latency": worker.latencies(),
             "process": self._read_back(debug=loop["debug"]),
@@ -193,6 +195,11 @@ class Session:
             **times,
         }
         self.channel.send({"is": "report", "report": report})
+
+    @property
+    def ready(self) -> Message:
+        """The message that it can be measured, and by which thread: the driver samples that."""
+        return {"is": "ready", "thread": [os.getpid(), threading.get_native_id()]}
 
     def _in_flight(self) -> int | None:
         """How much work the workload really has in flight; None where it has no such parameter."""

@@ -27,7 +27,7 @@ async def measure_window(session: Session, runner: Runner, grace_s: float) -> Me
         session.phase = "warm-up"
         if not session.workload.served:  # the load generator warms that up, before the window
             await traffic.beside(runner.sleep(session.cell.warmup_s))
-        order = await _ask(session, runner, traffic, {"is": "ready"})
+        order = await _ask(session, runner, traffic, session.ready)
         session.phase = "window"
         await traffic.beside(_ticks(runner, order["instants_ns"], session.meter))
         await _ask(session, runner, traffic, {"is": "measured"})

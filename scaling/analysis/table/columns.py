@@ -18,6 +18,7 @@ from scaling.analysis.table.run_fields import MEMORY, REQUESTED, SURROUNDINGS
 from scaling.analysis.table.shared_cores import SHARED
 from scaling.analysis.table.steadiness import STEADINESS
 from scaling.analysis.table.ticks import COUNTED, FAULTS
+from scaling.analysis.table.time_terms import TIME_TERMS
 
 # In the order of the columns.
 GROUPS = (
@@ -36,6 +37,7 @@ GROUPS = (
     GIL_AND_ALLOCATOR,
     MEMORY,
     COLLECTOR_AND_THREADS,
+    TIME_TERMS,
     SURROUNDINGS,
 )
 EVERY: dict[str, Column] = {name: column for group in GROUPS for name, column in group.items()}

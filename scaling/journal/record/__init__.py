@@ -37,6 +37,7 @@ from scaling.journal.record.of_child import (
     Record,
     Spans,
     Switch,
+    ThreadUse,
     Ticks,
     WorkerRecord,
 )
@@ -49,6 +50,7 @@ from scaling.journal.record.of_run import (
     Region,
     RunLine,
     ServiceUse,
+    Waits,
 )
 from scaling.journal.record.of_study import (
     ArmRecord,
@@ -96,8 +98,10 @@ __all__ = [
     "StudyLine",
     "SubWindow",
     "Switch",
+    "ThreadUse",
     "Ticks",
     "Uneven",
+    "Waits",
     "WorkerRecord",
     "WorkloadFacts",
     "WorkloadNote",

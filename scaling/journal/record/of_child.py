@@ -25,6 +25,21 @@ class Ticks(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     minor_faults: list[int | None] | None = None
 
 
+class ThreadUse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What the thread of a worker's loop used between its first and its last tick, ns.
+
+    `user_ns` and `system_ns` are CPU time as the kernel divides it, which it samples at its own
+    ticks. `collector_ns` is CPU time inside collections that ran in this thread. `process_cpu_ns`
+    is the CPU time of all threads of its process. None where the system does not count it.
+    """
+
+    user_ns: int | None = None
+    system_ns: int | None = None
+    run_queue_ns: int | None = None
+    collector_ns: int | None = None
+    process_cpu_ns: int | None = None
+
+
 class GilStates(msgspec.Struct, frozen=True, kw_only=True):
     """`sys._is_gil_enabled()` at four moments, and the import that switched it on, if one did."""
 
@@ -134,12 +149,15 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True):
     had not closed down when the host stopped waiting for it. A worker that `serves` only answers
     others' operations. `figures` are the workload's own, with their units in their names.
 
+    `use` is None in older journals, and for other runtimes than CPython.
+
     In a finite run a worker is released, starts its first operation and finishes its last one at
     the recorded instants, and has two ticks: at its release and at its finish.
     """
 
     index: int
     ticks: Ticks = Ticks()
+    use: ThreadUse | None = None
     process: ProcessFacts | None = None
     in_flight: int | None = None
     serves: bool = False

@@ -71,8 +71,26 @@ class ServiceUse(msgspec.Struct, frozen=True, kw_only=True):
     busy_fraction: float | None = None
 
 
+class Waits(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What the thread of each worker's loop was found doing, sampled from outside in its window.
+
+    `calls` has the samples of each worker, in their order: how many by the name of the call that it
+    waited in, `running` where it waited in none. They were read from `source`, a file in
+    /proc/PID/task/TID, at `rate_per_s` for each worker. `cost_s` is the sampler's CPU time.
+    """
+
+    source: Literal["syscall", "wchan"]
+    rate_per_s: float
+    cost_s: float
+    calls: list[dict[str, int]] = []
+
+
 class RunLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="run"):
-    """One run: which cell, when, how it ended, what child, probe and load generator saw."""
+    """One run: which cell, when, how it ended, what child, probe and load generator saw.
+
+    `waits` is None where the system does not permit it, for commands that are measured from
+    outside, for other runtimes than CPython, and in older journals.
+    """
 
     cell: Cell
     outcome: Outcome
@@ -89,3 +107,4 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
     disturbance: Disturbance = Disturbance()
     services: dict[str, ServiceUse] = {}
     load: Load | None = None
+    waits: Waits | None = None

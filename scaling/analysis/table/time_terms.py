@@ -1,0 +1,234 @@
+"""Where the time of all workers went, per operation: eight terms that add up to it.
+
+For a worker over its own window, T = c + r + b + e + x: on CPU, in the run queue, blocked, idle in
+the loop's poll, the rest (`DESIGN.md`, What is lost, and what helps). T, c and r are measured, so
+the time off the CPU, T - c - r, is known exactly. Samples of what the thread waits in divide it:
+no more of it is waiting than the samples allow (Wilson's upper bound), the rest is the rest.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from scaling.analysis.arrays import Floats
+from scaling.analysis.table.column import OBJECT, Column
+from scaling.analysis.table.stacks import NS_PER_S, Stack, over_window
+from scaling.journal.record import Record, RunLine, ThreadUse
+
+if TYPE_CHECKING:
+    from scaling.analysis.table.rows import Rows
+
+# What the loops of Python wait in on Linux. A `poll` or `select` there is a call of the program.
+POLLS = frozenset({"epoll_wait", "epoll_pwait", "epoll_pwait2", "io_uring_enter"})
+NO_WAITS = frozenset({"running", "page fault"})
+
+ONE_PROCESS = ("threads", "interpreters")  # models: all workers in it
+Z_95 = 1.96  # of a two-sided 95 % interval
+
+TERMS = ("user", "system", "collector", "run_queue", "blocked", "idle", "imbalance", "rest")
+
+
+class _Readings(NamedTuple):
+    """What is read beside ticks: of each run and worker, s or samples; NaN where unknown."""
+
+    user_s: Floats
+    system_s: Floats
+    run_queue_s: Floats
+    collector_s: Floats
+    process_cpu_s: Floats
+    blocked: Floats
+    idle: Floats
+    samples: Floats
+
+
+def wilson_upper(share: Floats, samples: Floats) -> Floats:
+    """The upper end of the 95 % interval of a share of so many samples; 0 where none has it.
+
+    E. B. Wilson, Probable inference, J. Am. Stat. Assoc. 22 (1927). NaN without samples.
+    """
+    per_sample = Z_95**2 / samples
+    middle = share + per_sample / 2
+    half = np.sqrt(per_sample * (share * (1 - share) + per_sample / 4))
+    return np.where(share > 0, (middle + half) / (1 + per_sample), 0.0 * middle)
+
+
+def _terms(rows: "Rows") -> dict[str, Floats]:
+    """All columns that follow but `waits`, in s per operation."""
+    names = ("worker", *TERMS, "other_threads")
+    found = {name: np.full(len(rows.runs), np.nan) for name in names}
+    for stack in rows.stacks:
+        if stack.outside or stack.cpu is None:
+            continue
+        known = [place for place, row in enumerate(stack.rows) if _is_known(rows.records[row])]
+        if not known:
+            continue
+        chosen = np.zeros(len(stack.rows), np.bool_)
+        chosen[known] = True
+        part = stack.part(chosen)
+        runs = [rows.runs[row] for row in part.rows]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for name, values in _of_stack(part, runs).items():
+                found[name][part.rows] = values
+    return found
+
+
+def _is_known(record: Record | None) -> bool:
+    return record is not None and all(each.use is not None for each in record.workers)
+
+
+def _of_stack(stack: Stack, runs: list[RunLine]) -> dict[str, Floats]:
+    """The columns of some runs of one shape; each array has a value for each run."""
+    assert stack.cpu is not None
+    read = _readings(runs)
+    cpu_s = over_window(stack.cpu) / NS_PER_S
+    after_s = np.maximum(stack.counted_s - stack.own_s, 0)  # finite work: until all are done
+    off_s = stack.counted_s - after_s - cpu_s - read.run_queue_s
+    collector_s = np.minimum(read.collector_s, cpu_s)
+    both_s = read.user_s + read.system_s
+    user_s = cpu_s * np.where(both_s > 0, read.user_s / both_s, 1.0)
+    user_s = np.maximum(user_s - collector_s, 0)
+
+    waiting = read.blocked + read.idle
+    most_s = stack.window_s * wilson_upper(waiting / read.samples, read.samples)
+    waiting_s = np.maximum(np.minimum(off_s, most_s), 0)
+    blocked_s = waiting_s * np.where(waiting > 0, read.blocked / waiting, 0.0)
+    sampled = (read.samples > 0).all(axis=1)
+    idle_s = np.where(sampled[:, None], waiting_s - blocked_s, off_s)
+    least_idle_s = idle_s.min(axis=1) * stack.shape.workers
+
+    total = stack.counted_s.sum(axis=1)
+    terms = {
+        "user": user_s.sum(axis=1),
+        "system": (cpu_s - collector_s - user_s).sum(axis=1),
+        "collector": collector_s.sum(axis=1),
+        "run_queue": read.run_queue_s.sum(axis=1),
+        "blocked": np.where(sampled, blocked_s.sum(axis=1), np.nan),
+        "idle": least_idle_s,
+        "imbalance": idle_s.sum(axis=1) - least_idle_s + after_s.sum(axis=1),
+    }
+    rest = total - np.sum(list(terms.values()), axis=0)  # NaN where calls were not sampled
+    all_terms = {**terms, "rest": rest, "worker": total}
+    operations = stack.done.sum(axis=1)
+    operations[(operations <= 0) | np.isnan(terms["user"] + terms["run_queue"])] = np.nan
+    process_s = _process_cpu_s(stack, runs, read.process_cpu_s)
+    all_terms["other_threads"] = np.maximum(process_s - cpu_s.sum(axis=1), 0)
+    return {name: values / operations for name, values in all_terms.items()}
+
+
+def _process_cpu_s(stack: Stack, runs: list[RunLine], of_each: Floats) -> Floats:
+    """CPU s of all processes of each run. Workers of one process have all read the same counter."""
+    one = np.array([run.cell.model in ONE_PROCESS for run in runs])
+    same = of_each.max(axis=1) if stack.finite else of_each.mean(axis=1)
+    return np.where(one, same, of_each.sum(axis=1))
+
+
+def _readings(runs: list[RunLine]) -> _Readings:
+    used = [
+        [_used(worker.use or ThreadUse()) for worker in run.record.workers]
+        for run in runs
+        if run.record is not None
+    ]
+    samples = [_samples(run) for run in runs]
+    in_s = np.array(used, np.float64).transpose(2, 0, 1) / NS_PER_S
+    counted = np.array(samples, np.float64).transpose(2, 0, 1)
+    return _Readings(*in_s, *counted)
+
+
+def _used(use: ThreadUse) -> tuple[int | None, ...]:
+    """In the order of `_Readings`."""
+    return (
+        use.user_ns,
+        use.system_ns,
+        use.run_queue_ns,
+        use.collector_ns,
+        use.process_cpu_ns,
+    )
+
+
+def _samples(run: RunLine) -> list[tuple[int, int, int]]:
+    """Of each worker: how many samples were blocked, idle, and there at all."""
+    count = len(run.record.workers) if run.record is not None else 0
+    if run.waits is None or len(run.waits.calls) != count:
+        return [(0, 0, 0)] * count
+    return [_counts(calls) for calls in run.waits.calls]
+
+
+def _counts(calls: dict[str, int]) -> tuple[int, int, int]:
+    idle = sum(calls.get(name, 0) for name in POLLS)
+    neither = sum(calls.get(name, 0) for name in NO_WAITS)
+    taken = sum(calls.values())
+    return taken - idle - neither, idle, taken
+
+
+def _shares(run: RunLine) -> dict[str, float]:
+    """Which part of a run's samples, of all workers together, had which name."""
+    together: Counter[str] = Counter()
+    for calls in run.waits.calls if run.waits is not None else ():
+        together.update(calls)
+    return {name: count / together.total() for name, count in together.items()}
+
+
+def _term(name: str) -> Callable[["Rows"], Floats]:
+    return lambda rows: rows["time_terms"][name]
+
+
+def _column(name: str, definition: str) -> Column:
+    return Column(read=_term(name), unit="s", definition=definition, better="less")
+
+
+TIME_TERMS = {
+    "time_terms": Column(
+        read=_terms, dtype=OBJECT, definition="the ten that follow", in_frame=False
+    ),
+    "worker_s_per_op": _column(
+        "worker",
+        "time of all workers per operation, N · T / n; the eight that follow add up to it. Only of "
+        "CPython on Linux, as they are",
+    ),
+    "user_s_per_op": _column(
+        "user",
+        "user CPU time of the loops' threads, without the collector, per operation. User and "
+        "system are divided as the kernel does, which samples at its ticks (getrusage)",
+    ),
+    "system_s_per_op": _column(
+        "system", "system CPU time of the loops' threads, without the collector, per operation"
+    ),
+    "collector_s_per_op": _column(
+        "collector", "CPU time of the loops' threads inside collections, per operation"
+    ),
+    "run_queue_s_per_op": _column(
+        "run_queue", "waiting for a CPU, per operation (schedstat, second field)"
+    ),
+    "blocked_s_per_op": _column(
+        "blocked",
+        "waiting in any call but the loop's poll, per operation: futex, sleep, file, socket "
+        "(sampled from outside)",
+    ),
+    "idle_s_per_op": _column(
+        "idle",
+        "waiting in the loop's poll, N times the least idle worker's, per operation (sampled from "
+        "outside; where that is not permitted, blocked and rest are blank, and this is all three)",
+    ),
+    "imbalance_s_per_op": _column(
+        "imbalance",
+        "what other workers wait longer than that, per operation; finite: also from a worker's "
+        "finish to the last one's",
+    ),
+    "rest_s_per_op": _column(
+        "rest",
+        "everything else per operation: steal, interrupts, page faults that sleep; small and "
+        "below 0 where the clocks differ",
+    ),
+    "other_threads_s_per_op": _column(
+        "other_threads",
+        "CPU time of threads that run no loop (a thread pool), per operation; no part of the sum",
+    ),
+    "waits": Column(
+        read=lambda rows: list(map(_shares, rows.runs)),
+        dtype=OBJECT,
+        definition="what the loops' threads were found in, a dict: share of the samples by the "
+        "name of the call, and running",
+    ),
+}

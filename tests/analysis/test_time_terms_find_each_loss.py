@@ -1,0 +1,277 @@
+"""Each loss alone, made up in a run's readings, is in its own term, and the terms add up."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scaling.analysis.table.rows import Rows
+from scaling.analysis.table.time_terms import TERMS, TIME_TERMS, wilson_upper
+from scaling.journal.record import (
+    Cell,
+    Outside,
+    Record,
+    RunLine,
+    ThreadUse,
+    Ticks,
+    Waits,
+    WorkerRecord,
+)
+from tests.support.columns_of import MADE
+from tests.support.fabricate import study_line
+
+S = 1_000_000_000
+OPERATIONS = 1_000  # of each worker
+SAMPLES = 200
+US_PER_OP = 1e6 / OPERATIONS  # of one second of one worker, where all do as much
+BUSY = {"user_s": 0.8, "system_s": 0.2}
+
+
+def worker(
+    *,
+    user_s: float = 0.0,
+    system_s: float = 0.0,
+    collector_s: float = 0.0,
+    run_queue_s: float = 0.0,
+    others_s: float = 0.0,
+    window_s: float = 1.0,
+    use: bool = True,
+) -> WorkerRecord:
+    """A worker that did 1,000 operations in its window; `collector_s` is part of `user_s`."""
+    until, cpu_s = round(window_s * S), user_s + system_s
+    return WorkerRecord(
+        index=0,
+        ticks=Ticks(
+            instant_ns=[0, until],
+            time_ns=[0, until],
+            operations=[7, 7 + OPERATIONS],
+            errors=[0, 0],
+            bytes=[0, 0],
+            cpu_ns=[S, S + round(cpu_s * S)],
+        ),
+        use=ThreadUse(
+            user_ns=round(user_s * S),
+            system_ns=round(system_s * S),
+            collector_ns=round(collector_s * S),
+            run_queue_ns=round(run_queue_s * S),
+            process_cpu_ns=round((cpu_s + others_s) * S),
+        )
+        if use
+        else None,
+    )
+
+
+def terms_of(
+    *workers: WorkerRecord,
+    calls: list[dict[str, int]] | None = None,
+    model: str = "processes",
+    **more: Any,
+) -> dict[str, float]:
+    """The columns of a run, µs per operation; all samples find its workers running unless given."""
+    calls = [{"running": SAMPLES}] * len(workers) if calls is None else calls
+    run = RunLine(
+        cell=Cell(workload="echo", loop="uvloop", arm="3.14t", model=model, workers=len(workers)),
+        outcome="measured",
+        block=0,
+        position=0,
+        record=Record(schema=1, outcome="measured", workers=list(workers), **more),
+        waits=Waits(source="syscall", rate_per_s=200, cost_s=0, calls=calls) if calls else None,
+    )
+    rows = Rows([run], study_line(MADE))
+    numbers = [name for name in TIME_TERMS if name.endswith("_s_per_op")]
+    return {name.removesuffix("_s_per_op"): float(rows[name][0] * 1e6) for name in numbers}
+
+
+def found(name: str, waiting_s: float) -> dict[str, int]:
+    """Samples of a worker that spends that part of its second in that call."""
+    waits = round(SAMPLES * waiting_s)
+    return {name: waits, "running": SAMPLES - waits}
+
+
+def assert_only(terms: Mapping[str, float], **us: float) -> None:
+    """These terms are as stated, every other is 0, and all together are the workers' time."""
+    expected = dict.fromkeys(TERMS, 0.0) | us
+    assert {name: terms[name] for name in TERMS} == pytest.approx(expected, abs=1e-6)
+    assert sum(terms[name] for name in TERMS) == pytest.approx(terms["worker"], rel=1e-12)
+
+
+def test_the_ideal_has_cpu_time_alone() -> None:
+    terms = terms_of(worker(**BUSY), worker(**BUSY))
+    assert_only(terms, user=800, system=200)
+    assert terms["worker"] == pytest.approx(US_PER_OP)
+    assert terms["other_threads"] == 0
+
+
+def test_a_lock_is_blocked_time() -> None:
+    held = worker(user_s=0.7), worker(user_s=0.7)
+    terms = terms_of(*held, calls=[found("futex", 0.3)] * 2)
+    assert_only(terms, user=700, blocked=300)
+
+
+@pytest.mark.parametrize("call", ["clock_nanosleep", "read", "poll", "call 999", "mmap"])
+def test_any_call_that_is_not_the_poll_of_the_loop_is_blocked_time(call: str) -> None:
+    assert_only(terms_of(worker(user_s=0.7), calls=[found(call, 0.3)]), user=700, blocked=300)
+
+
+def test_a_busy_machine_is_time_in_the_run_queue() -> None:
+    assert_only(
+        terms_of(worker(user_s=0.6, run_queue_s=0.4), worker(user_s=0.6, run_queue_s=0.4)),
+        user=600,
+        run_queue=400,
+    )
+
+
+def test_the_collector_is_apart_from_the_program() -> None:
+    assert_only(terms_of(worker(user_s=1.0, collector_s=0.25)), user=750, collector=250)
+
+
+def test_a_collector_in_the_kernel_is_counted_once() -> None:
+    terms = terms_of(worker(user_s=0.1, system_s=0.9, collector_s=0.4))
+    assert_only(terms, user=0, system=600, collector=400)
+
+
+def test_the_kernel_is_system_time() -> None:
+    assert_only(terms_of(worker(user_s=0.5, system_s=0.5)), user=500, system=500)
+
+
+@pytest.mark.parametrize("call", ["epoll_wait", "epoll_pwait", "epoll_pwait2", "io_uring_enter"])
+def test_loops_with_nothing_to_do_are_idle(call: str) -> None:
+    terms = terms_of(worker(user_s=0.5), worker(user_s=0.5), calls=[found(call, 0.5)] * 2)
+    assert_only(terms, user=500, idle=500)
+
+
+def test_one_idle_worker_is_imbalance() -> None:
+    terms = terms_of(
+        worker(user_s=1.0),
+        worker(user_s=0.4),
+        calls=[{"running": SAMPLES}, found("epoll_wait", 0.6)],
+    )
+    assert_only(terms, user=700, imbalance=300)
+
+
+def test_idle_beyond_that_of_the_least_idle_is_imbalance() -> None:
+    calls = [found("epoll_wait", 0.2), found("epoll_wait", 0.6)]
+    terms = terms_of(worker(user_s=0.8), worker(user_s=0.4), calls=calls)
+    assert_only(terms, user=600, idle=200, imbalance=200)
+
+
+def test_what_a_hypervisor_takes_is_the_rest() -> None:
+    """Nobody waits, and yet the threads are on no CPU."""
+    assert_only(terms_of(worker(user_s=0.6), worker(user_s=0.6)), user=600, rest=400)
+
+
+def test_a_page_fault_that_sleeps_is_the_rest() -> None:
+    terms = terms_of(worker(user_s=0.6), calls=[found("page fault", 0.4)])
+    assert_only(terms, user=600, rest=400)
+
+
+def test_time_that_no_sample_explains_is_the_rest() -> None:
+    terms = terms_of(worker(user_s=0.4), calls=[found("futex", 0.1)])
+    most = float(wilson_upper(np.array(0.1), np.array(SAMPLES)))
+    assert_only(terms, user=400, blocked=1000 * most, rest=600 - 1000 * most)
+    assert 0.1 < most < 0.16
+
+
+def test_waits_of_both_kinds_share_the_time_off_the_cpu_as_the_samples_do() -> None:
+    calls = [{"futex": 20, "epoll_wait": 60, "running": 120}]
+    terms = terms_of(worker(user_s=0.6), calls=calls)
+    assert_only(terms, user=600, blocked=100, idle=300)
+
+
+def test_finite_work_that_ends_late_on_one_worker_is_imbalance() -> None:
+    terms = terms_of(worker(user_s=0.5, window_s=0.5), worker(user_s=1.0), finite=True)
+    assert_only(terms, user=750, imbalance=250)
+    assert terms["worker"] == pytest.approx(US_PER_OP)
+
+
+def test_threads_without_a_loop_stand_beside_the_sum() -> None:
+    pooled = worker(user_s=0.5, others_s=0.3)
+    samples = [found("epoll_wait", 0.5)]
+    terms = terms_of(pooled, pooled, calls=samples * 2)
+    assert terms["other_threads"] == pytest.approx(300)
+    assert_only(terms, user=500, idle=500)
+
+
+def test_threads_of_one_process_are_counted_once() -> None:
+    """Both workers have read the CPU time of the same process: 0.5 s each, and 0.2 s of others."""
+    one = worker(user_s=0.5, others_s=0.7)
+    calls = [found("epoll_wait", 0.5)] * 2
+    for model in ("threads", "interpreters"):
+        terms = terms_of(one, one, calls=calls, model=model)
+        assert terms["other_threads"] == pytest.approx(100)
+
+
+def test_where_calls_cannot_be_sampled_blocked_idle_and_rest_are_one_term() -> None:
+    terms = terms_of(worker(user_s=0.9), worker(user_s=0.5), calls=[])
+    assert math.isnan(terms["blocked"])
+    assert math.isnan(terms["rest"])
+    assert terms["idle"] == pytest.approx(100)
+    assert terms["imbalance"] == pytest.approx(200)
+    assert terms["worker"] == pytest.approx(terms["user"] + terms["idle"] + terms["imbalance"])
+
+
+def test_a_worker_without_a_sample_in_its_window_leaves_one_term() -> None:
+    terms = terms_of(worker(user_s=0.9), worker(user_s=0.5), calls=[found("futex", 0.1), {}])
+    assert math.isnan(terms["blocked"])
+    assert terms["idle"] == pytest.approx(100)
+
+
+def test_runs_that_lack_a_reading_have_no_terms() -> None:
+    """Those of older journals, of commands, of other runtimes, and without `schedstat`."""
+    whole = worker(user_s=1.0)
+    blank = WorkerRecord(index=0, ticks=whole.ticks, use=ThreadUse(user_ns=S, system_ns=0))
+    for terms in (
+        terms_of(whole, worker(user_s=1.0, use=False)),
+        terms_of(whole, outside=Outside()),
+        terms_of(whole, blank),
+    ):
+        assert all(math.isnan(value) for value in terms.values())
+
+
+PART = st.floats(0, 0.4)
+COUNT = st.integers(0, 90)
+
+
+@given(
+    st.lists(st.tuples(PART, PART, PART, PART, COUNT, COUNT, COUNT), min_size=1, max_size=4),
+    st.booleans(),
+)
+def test_the_terms_always_add_up(
+    drawn: list[tuple[float, float, float, float, int, int, int]], finite: bool
+) -> None:
+    workers, calls = [], []
+    for user_s, system_s, collector_s, run_queue_s, futex, polls, running in drawn:
+        workers.append(
+            worker(
+                user_s=user_s,
+                system_s=system_s,
+                collector_s=collector_s,
+                run_queue_s=run_queue_s,
+                window_s=1.0 + user_s,
+            )
+        )
+        calls.append({"futex": futex, "epoll_wait": polls, "running": running + 1})
+    terms = terms_of(*workers, calls=calls, finite=finite)
+    assert sum(terms[name] for name in TERMS) == pytest.approx(terms["worker"], rel=1e-9)
+    assert all(terms[name] >= 0 for name in TERMS if name != "rest")
+
+
+def test_what_threads_were_found_in_is_a_share_of_all_samples() -> None:
+    run = RunLine(
+        cell=Cell(workload="echo", loop="uvloop", arm="3.14t", model="threads", workers=2),
+        outcome="measured",
+        block=0,
+        position=0,
+        waits=Waits(
+            source="wchan",
+            rate_per_s=100,
+            cost_s=0,
+            calls=[{"futex": 30, "running": 20}, {"running": 50}],
+        ),
+    )
+    rows = Rows([run], study_line(MADE))
+    assert rows["waits"] == [{"futex": 0.3, "running": 0.7}]

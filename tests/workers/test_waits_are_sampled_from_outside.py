@@ -1,0 +1,220 @@
+"""What the loops' threads wait in is read by the driver, and a run never fails because of it."""
+
+import os
+import select
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scaling.analysis.table.rows import Rows
+from scaling.analysis.table.time_terms import TERMS
+from scaling.journal.record import Cell, Record, RunLine, Ticks, WorkerRecord
+from scaling.run import waits
+from scaling.run.child import Child, run_child
+from scaling.run.waits import THREADS_A_ROUND, WaitSampler
+from tests.support.children import environment
+from tests.support.columns_of import MADE
+from tests.support.fabricate import study_line
+from tests.support.waiting import wait_until
+
+ALWAYS = [0, 2**62]
+
+
+def record(*windows_ns: list[int]) -> Record:
+    workers = [WorkerRecord(index=0, ticks=Ticks(time_ns=each)) for each in windows_ns]
+    return Record(schema=1, outcome="measured", workers=workers)
+
+
+@contextmanager
+def threads(*bodies: Callable[[], object]) -> Iterator[list[list[int]]]:
+    """Threads of this process that run these; their ids as a worker reports them."""
+    started = [threading.Thread(target=body, daemon=True) for body in bodies]
+    for each in started:
+        each.start()
+    wait_until(lambda: all(each.native_id for each in started))
+    yield [[os.getpid(), each.native_id or 0] for each in started]
+    for each in started:
+        each.join()
+
+
+def sampled(
+    ids: list[list[int]], enough: int = 5, windows_ns: list[list[int]] | None = None
+) -> list[dict[str, int]]:
+    """What each thread was found in by a sampler that has looked at each so many times."""
+    sampler = WaitSampler()
+    sampler.on_phase("ready", {"threads": ids})
+    wait_until(lambda: all(len(each.times_ns) >= enough for each in sampler._threads))
+    sampler.on_phase("closed", {})
+    found = sampler.waits(record(*windows_ns or [ALWAYS] * len(ids)))
+    assert found
+    assert found.rate_per_s > 0
+    assert found.cost_s > 0
+    return found.calls
+
+
+@pytest.mark.parametrize("source", ["syscall", "wchan"])
+def test_calls_have_their_names(source: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waits, "_sources", lambda: [source])
+    over = threading.Event()
+    reading, writing = os.pipe()
+    polled = select.epoll()
+    polled.register(reading, select.EPOLLIN)
+
+    def runs() -> None:
+        while not over.is_set():
+            sum(range(10_000))
+
+    def sleeps() -> None:
+        while not over.is_set():
+            time.sleep(0.2)
+
+    bodies = (over.wait, lambda: os.read(reading, 1), polled.poll, sleeps, runs)
+    with threads(*bodies) as ids:
+        lock, pipe, poll, sleep, busy = map(Counter, sampled(ids))
+        over.set()
+        os.write(writing, b"...")
+    usual = [each.most_common(1)[0][0] for each in (lock, poll, sleep)]
+    assert usual[0] == "futex"
+    assert usual[1].startswith("epoll_")
+    assert usual[2] == "clock_nanosleep"
+    assert pipe.most_common(1)[0][0] in {"read", "anon_pipe_read", "pipe_read"}
+    assert busy["running"] > 0
+    polled.close()
+    os.close(reading)
+    os.close(writing)
+
+
+def test_a_sample_outside_the_window_of_its_worker_does_not_count() -> None:
+    over = threading.Event()
+    with threads(over.wait, over.wait) as ids:
+        before, inside = sampled(ids, windows_ns=[[0, 1], ALWAYS])
+        over.set()
+    assert before == {}
+    assert inside["futex"] >= 5
+
+
+def test_the_cost_of_a_round_does_not_grow_with_the_number_of_workers() -> None:
+    """Each round looks at a few, and in the end all have been looked at."""
+    over = threading.Event()
+    with threads(*[over.wait] * (2 * THREADS_A_ROUND + 1)) as ids:
+        counts = [sum(each.values()) for each in sampled(ids, enough=2)]
+        over.set()
+    assert max(counts) - min(counts) <= 1
+
+
+def test_a_thread_that_ends_keeps_the_samples_it_has() -> None:
+    first, second = threading.Event(), threading.Event()
+    sampler = WaitSampler()
+    with threads(first.wait, second.wait) as ids:
+        sampler.on_phase("ready", {"threads": ids})
+        wait_until(lambda: all(len(each.times_ns) >= 3 for each in sampler._threads))
+        first.set()
+        wait_until(lambda: sampler._threads[0]._file is None)
+        sampler.end()
+        second.set()
+    found = sampler.waits(record(ALWAYS, ALWAYS))
+    assert found
+    assert all(each["futex"] >= 3 for each in found.calls)
+
+
+def test_what_the_system_does_not_permit_is_not_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = []
+
+    def refused(source: str, *_: object) -> bool:
+        sources.append(source)
+        return False
+
+    monkeypatch.setattr(waits, "_is_readable", refused)
+    monkeypatch.setattr(waits, "_sources", lambda: ["syscall", "wchan"])
+    sampler = WaitSampler()
+    sampler.on_phase("ready", {"threads": [[os.getpid(), threading.get_native_id()]]})
+    sampler.on_phase("closed", {})
+    assert sources == ["syscall", "wchan"]
+    assert sampler.waits(record(ALWAYS)) is None
+
+
+def test_a_thread_that_is_not_there_is_not_sampled() -> None:
+    sampler = WaitSampler()
+    sampler.on_phase("ready", {"threads": [[os.getpid(), 2**22 + 1]]})
+    sampler.end()
+    assert sampler.waits(record(ALWAYS)) is None
+
+
+def test_a_run_without_a_record_has_no_waits() -> None:
+    over = threading.Event()
+    sampler = WaitSampler()
+    with threads(over.wait) as ids:
+        sampler.on_phase("ready", {"threads": ids})
+        sampler.end()
+        over.set()
+    assert sampler.waits(None) is None
+    assert sampler.waits(record()) is None
+
+
+@pytest.mark.parametrize(("word", "name"), [("running", "running"), ("-1", "page fault")])
+def test_a_thread_outside_a_call_is_in_none(word: str, name: str) -> None:
+    assert waits._name_of_call(word) == name
+
+
+def test_a_call_without_a_name_has_its_number() -> None:
+    assert waits._name_of_call("999") == "call 999"
+
+
+LOSES = """
+    import gc
+
+    @dataclass
+    class Theirs(Workload):
+        async def run(self, worker: Worker) -> None:
+            while worker.running:
+                sum(range(20_000))
+                time.sleep(0.004)  # blocks the loop
+                gc.collect()
+                await asyncio.sleep(0)
+                worker.operations += 1
+    """
+
+
+@pytest.mark.slow
+@pytest.mark.measures
+@pytest.mark.parametrize("model", ["threads", "processes", "forked", "interpreters"])
+def test_every_model_reports_where_its_time_went(
+    model: str, theirs: Callable[[str], str], tmp_path: Path
+) -> None:
+    cell: dict[str, Any] = {"workload": theirs(LOSES), "model": model, "workers": 2}
+    cell |= {"warmup_s": 0.05, "window_s": 0.5, "ticks": 4}
+    ending = run_child(Child(sys.executable, environment(tmp_path)), cell)
+    assert ending.outcome == "measured", ending.record and ending.record.failure
+    assert ending.record
+    assert ending.waits
+    for worker, calls in zip(ending.record.workers, ending.waits.calls, strict=True):
+        use, ticks = worker.use, worker.ticks
+        assert use
+        assert ticks.cpu_ns
+        used = [use.user_ns, use.system_ns, use.run_queue_ns, use.collector_ns, use.process_cpu_ns]
+        assert all(each is not None and each >= 0 for each in used)
+        cpu_ns = (ticks.cpu_ns[-1] or 0) - (ticks.cpu_ns[0] or 0)
+        window_ns = ticks.time_ns[-1] - ticks.time_ns[0]
+        assert 0 < (use.collector_ns or 0) < cpu_ns <= (use.process_cpu_ns or 0) * 1.01
+        assert cpu_ns + (use.run_queue_ns or 0) <= window_ns * 1.01
+        assert calls["clock_nanosleep"] > calls.get("epoll_wait", 0)
+    line = RunLine(
+        cell=Cell(workload="theirs", loop="asyncio", arm="3.14", model=model, workers=2),
+        outcome="measured",
+        block=0,
+        position=0,
+        record=ending.record,
+        waits=ending.waits,
+    )
+    rows = Rows([line], study_line(MADE))
+    terms = {name: float(rows[f"{name}_s_per_op"][0]) for name in (*TERMS, "worker")}
+    assert sum(terms[name] for name in TERMS) == pytest.approx(terms["worker"])
+    assert terms["blocked"] > max(terms["idle"], terms["imbalance"])
+    assert terms["collector"] > 0
