@@ -51,19 +51,17 @@ GENERIC = {
 }  # fmt: skip
 CALLS = {"x86_64": X86_64, "aarch64": GENERIC, "riscv64": GENERIC}.get(platform.machine(), {})
 
-# Where in the kernel threads sleep in those calls; another place is counted by its own name.
+# What the names of the places have in common where threads sleep in the kernel in those calls. They
+# differ between kernels (`ep_poll`, `do_epoll_wait`); another place is counted by its own name.
 PLACES = {
     "ep_poll": "epoll_wait",
-    "io_cqring_wait": "io_uring_enter",
-    "futex_wait_queue": "futex",
-    "futex_do_wait": "futex",
-    "do_poll": "poll",
-    "do_sys_poll": "poll",
-    "poll_schedule_timeout": "poll",
-    "do_select": "select",
-    "hrtimer_nanosleep": "clock_nanosleep",
-    "do_nanosleep": "clock_nanosleep",
-    "do_wait": "wait4",
+    "epoll": "epoll_wait",
+    "io_cqring": "io_uring_enter",
+    "futex": "futex",
+    "nanosleep": "clock_nanosleep",
+    "poll": "poll",
+    "select": "select",
+    "pipe_read": "read",
 }
 
 type Source = Literal["syscall", "wchan"]
@@ -203,4 +201,6 @@ def _name_of_call(word: str) -> str:
 @cache
 def _name_of_place(word: str) -> str:
     """Of `futex_wait_queue`: the call; `0` is a thread that runs."""
-    return RUNNING if word == "0" else PLACES.get(word, word)
+    if word == "0":
+        return RUNNING
+    return next((call for part, call in PLACES.items() if part in word), word)

@@ -28,7 +28,7 @@ S = 1_000_000_000
 OPERATIONS = 1_000  # of each worker
 SAMPLES = 200
 US_PER_OP = 1e6 / OPERATIONS  # of one second of one worker, where all do as much
-BUSY = {"user_s": 0.8, "system_s": 0.2}
+BUSY: dict[str, Any] = {"user_s": 0.8, "system_s": 0.2}
 
 
 def worker(

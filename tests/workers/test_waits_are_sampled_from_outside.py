@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from scaling.analysis.table.rows import Rows
-from scaling.analysis.table.time_terms import TERMS
+from scaling.analysis.table.time_terms import POLLS, TERMS
 from scaling.journal.record import Cell, Record, RunLine, Ticks, WorkerRecord
 from scaling.run import waits
 from scaling.run.child import Child, run_child
@@ -80,11 +80,9 @@ def test_calls_have_their_names(source: str, monkeypatch: pytest.MonkeyPatch) ->
         lock, pipe, poll, sleep, busy = map(Counter, sampled(ids))
         over.set()
         os.write(writing, b"...")
-    usual = [each.most_common(1)[0][0] for each in (lock, poll, sleep)]
-    assert usual[0] == "futex"
-    assert usual[1].startswith("epoll_")
-    assert usual[2] == "clock_nanosleep"
-    assert pipe.most_common(1)[0][0] in {"read", "anon_pipe_read", "pipe_read"}
+    usual = [each.most_common(1)[0][0] for each in (lock, pipe, poll, sleep)]
+    assert usual == ["futex", "read", usual[2], "clock_nanosleep"]
+    assert usual[2] in POLLS
     assert busy["running"] > 0
     polled.close()
     os.close(reading)
