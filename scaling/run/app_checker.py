@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from scaling.analysis.safety.answers import Answer
 from scaling.journal.record import Load
 from scaling.run.load import LoadError
+from scaling.run.requests_file import send
 
 PASSES = 2  # of each request, one by one, at every worker
 ALONE_S = 2.0  # limit for passes after the first
@@ -136,14 +137,7 @@ class Checker:
             self._send(connection, place)
 
     def _send(self, connection: http.client.HTTPConnection, place: int) -> None:
-        request = self._requests[place]
-        body = request.get("body")
-        connection.request(
-            request.get("method", "GET"),
-            request.get("path") or "/",
-            body.encode() if body else None,
-            dict(request.get("headers", {})),
-        )
+        send(connection, self._requests[place])
 
     def _keep(self, place: int, answer: Answer) -> None:
         self.given_up |= bool(answer.failure)

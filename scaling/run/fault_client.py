@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from scaling.run.requests_file import send
+
 HOST = "127.0.0.1"
 WHO = "/__scaling/who"  # answered with the loop's name (workers/outside/faulty.py)
 BLOCK = "/__scaling/block?{}"  # for so many seconds
@@ -78,7 +80,7 @@ class FaultClient:
                     made, loop = None, ""
                     made = connection(self._port)
                     loop = ask(made, WHO)
-                _request(made, self._requests[index % len(self._requests)])
+                send(made, self._requests[index % len(self._requests)])
                 answer = made.getresponse()
                 answer.read()
                 if answer.will_close:
@@ -94,11 +96,6 @@ class FaultClient:
             index += 1
         if made:
             made.close()
-
-
-def _request(made: http.client.HTTPConnection, asked: Mapping[str, Any]) -> None:
-    body = asked.get("body", "").encode() or None
-    made.request(asked.get("method", "GET"), asked.get("path", "/"), body, asked.get("headers", {}))
 
 
 def evenly(port: int, loops: int) -> list[tuple[http.client.HTTPConnection, str]]:

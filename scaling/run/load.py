@@ -12,8 +12,11 @@ import signal
 import subprocess
 import tempfile
 import time
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import IO, Any, Protocol
 
 import msgspec
@@ -311,10 +314,9 @@ SWITCHES = ("--json", "--histograms", "--instants")
 
 def _together(histograms: Sequence[Latency]) -> Latency:
     """The sum of some histograms."""
-    counts: dict[int, int] = {}
+    counts: Counter[int] = Counter()
     for each in histograms:
-        for value, count in zip(each.value_ns, each.count, strict=True):
-            counts[value] = counts.get(value, 0) + count
+        counts.update(dict(zip(each.value_ns, each.count, strict=True)))
     values = sorted(counts)
     return Latency(value_ns=values, count=[counts[value] for value in values])
 
@@ -322,14 +324,10 @@ def _together(histograms: Sequence[Latency]) -> Latency:
 def _sub_window(found: _Histograms) -> SubWindow:
     """The few figures of a part of the window that are kept."""
     latency = found.latency
-    total = sum(latency.count)
-    if not total:
+    up_to = list(accumulate(latency.count))
+    if not up_to:
         return SubWindow()
-    below = 0
-    middle = latency.value_ns[-1]
-    for value, count in zip(latency.value_ns, latency.count, strict=True):
-        below += count
-        if 2 * below >= total:
-            middle = value
-            break
-    return SubWindow(answered=total, p50_ns=middle, max_ns=latency.value_ns[-1])
+    middle = bisect_left(up_to, up_to[-1] / 2)
+    return SubWindow(
+        answered=up_to[-1], p50_ns=latency.value_ns[middle], max_ns=latency.value_ns[-1]
+    )

@@ -1,9 +1,14 @@
-"""A user's requests: a file of JSON Lines, read by the load generator's own rules."""
+"""A user's requests: a file of JSON Lines, read by the load generator's own rules.
+
+The generator sends them under load; where one client is enough, `send` does.
+"""
 
 import hashlib
+import http.client
 import json
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,3 +51,17 @@ def read_requests_file(file: Path) -> tuple[list[dict[str, Any]], Sent]:
     content = file.read_bytes()
     requests = [json.loads(line) for line in content.decode().splitlines() if line.strip()]
     return requests, Sent(count=len(requests), sha256=hashlib.sha256(content).hexdigest())
+
+
+def send(connection: http.client.HTTPConnection, request: Mapping[str, Any]) -> None:
+    """Send one of them; the caller reads the answer.
+
+    Raises:
+        OSError: the connection is closed, or cannot be opened.
+    """
+    connection.request(
+        request.get("method", "GET"),
+        request.get("path", "/"),
+        request.get("body", "").encode() or None,
+        request.get("headers", {}),
+    )
