@@ -28,7 +28,7 @@ SAVES_MODULES = """
 """
 
 # Of the standard library, and asyncio does without: they would cost every child memory.
-COSTLY = {"importlib.metadata", "platform", "tomllib", "unittest", "multiprocessing"}
+COSTLY = {"array", "importlib.metadata", "platform", "tomllib", "unittest", "multiprocessing"}
 
 
 def modules_in(arguments: list[str], *folders: Path) -> set[str]:

@@ -9,7 +9,7 @@ import math
 import selectors
 import socket
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 Message = dict[str, Any]
@@ -27,7 +27,6 @@ class Channel:
     def __init__(self, end: socket.socket) -> None:
         self._socket = end
         self._received = bytearray()
-        self.descriptors: list[int] = []  # that came with messages, in order
 
     def fileno(self) -> int:
         """Return the file descriptor, for selectors."""
@@ -56,29 +55,41 @@ class Channel:
         Raises:
             ChannelClosedError: the other end is closed.
         """
+        return self._poll(self._socket.recv)
+
+    def receive(self) -> Message:
+        """Wait for a message; blocks the thread."""
+        while (message := self.poll()) is None:
+            pass
+        return message
+
+    def receive_with_files(self) -> tuple[Message, list[int]]:
+        """Wait for a message and the descriptors that come with it; blocks the thread.
+
+        Apart from `receive`, because it makes the socket module import another one.
+        """
+        files: list[int] = []
+
+        def receive(size: int) -> bytes:
+            chunk, descriptors, _, _ = socket.recv_fds(self._socket, size, DESCRIPTORS_MOST)
+            files.extend(descriptors)
+            return chunk
+
+        while (message := self._poll(receive)) is None:
+            pass
+        return message, files
+
+    def _poll(self, receive: Callable[[int], bytes]) -> Message | None:
         message = self._next()
         if message is None:
             try:
-                chunk = self._receive_some()
+                chunk = receive(CHUNK_BYTES)
             except ConnectionResetError:  # it closed before it had read all that we sent
                 chunk = b""
             if not chunk:
                 raise ChannelClosedError("the other end of the channel is closed")
             self._received += chunk
             message = self._next()
-        return message
-
-    def _receive_some(self) -> bytes:
-        if not hasattr(socket, "recv_fds"):  # Windows
-            return self._socket.recv(CHUNK_BYTES)
-        chunk, descriptors, _, _ = socket.recv_fds(self._socket, CHUNK_BYTES, DESCRIPTORS_MOST)
-        self.descriptors += descriptors
-        return chunk
-
-    def receive(self) -> Message:
-        """Wait for a message; blocks the thread."""
-        while (message := self.poll()) is None:
-            pass
         return message
 
     def _next(self) -> Message | None:

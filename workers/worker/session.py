@@ -128,10 +128,8 @@ class Session:
                 collect=cell.gc, switches=cell.switches, threshold=cell.gc_threshold
             )
         self.channel.send({"is": "imported", **_kind_of(self.workload)})
-        begin = self.channel.receive()
         self.worker = Worker(self.index, cell.workers, cell.services, cell.loop)
-        if "policy" in begin:
-            self.worker.inbound = begin["policy"], socket_of(self.channel.descriptors.pop())
+        self.worker.inbound = self._begin()
         self.meter = Meter(self.worker, self._readback)
         if self.workload.makes_loops:
             pending = self._without_loop()
@@ -139,6 +137,14 @@ class Session:
             runner = runner_for(cell.loop)
             pending = runner.run(lambda: self._on_loop(runner))
         return {"pending_tasks": pending, **self._errors()}
+
+    def _begin(self) -> tuple[str, socket.socket] | None:
+        """Wait for the order to set up; with it a served workload gets its policy and socket."""
+        if not self.workload.served:
+            self.channel.receive()
+            return None
+        begin, (descriptor,) = self.channel.receive_with_files()
+        return begin["policy"], socket_of(descriptor)
 
     async def _on_loop(self, runner: Runner) -> int:
         """Do everything that happens on the loop; return the number of tasks left running."""
