@@ -1,30 +1,40 @@
 """Your own application, served on each worker's loop and loaded from outside."""
 
-import asyncio
 import threading
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from workers import Worker, Workload, parameter
-from workers.workloads.parts.accepting import Accepting
 from workers.workloads.parts.applications import (
     ENVIRONMENT,
     Application,
     ApplicationError,
     environment,
     load_application,
+    own_environment,
     read_budgets,
     share_variables,
 )
+from workers.workloads.parts.served import Served
 from workers.workloads.parts.servers import preload, server_of
 from workers.workloads.parts.servers.base import BaseServer
 from workers.workloads.parts.servers.readiness import until_ready
 
-TURN_S = 0.002  # between two tries to have the environment
+
+@dataclass
+class _Which(Workload):
+    """Which application, and how it is made: the first parameters of `App`."""
+
+    application: str = parameter("", "the application, as package.module:name")
+    factory: bool = parameter(False, "call it to make an application for each worker")
+    interface: Literal["auto", "asgi", "aiohttp", "wsgi"] = parameter("auto", "what it is")
+    lifespan: Literal["auto", "on", "off"] = parameter("auto", "whether ASGI lifespans are used")
+    health: str = parameter("", "a path that answers once the application is ready")
+    budgets: str = parameter("", "limits to divide among workers, as in db=20,cache=8")
 
 
 @dataclass
-class App(Workload):
+class App(Served, _Which):
     """Requests answered by your own application on each loop, sent by a load generator.
 
     One operation: one request answered, counted when the answer has been written. An answer with
@@ -42,26 +52,6 @@ class App(Workload):
     `budgets`, `SCALING_BUDGET_<NAME>` (its share) are in the environment.
     """
 
-    operation = "requests"
-    in_flight = "connections"
-    descriptors = 1
-    served = True
-
-    application: str = parameter("", "the application, as package.module:name")
-    factory: bool = parameter(False, "call it to make an application for each worker")
-    interface: Literal["auto", "asgi", "aiohttp", "wsgi"] = parameter("auto", "what it is")
-    lifespan: Literal["auto", "on", "off"] = parameter("auto", "whether ASGI lifespans are used")
-    health: str = parameter("", "a path that answers once the application is ready")
-    budgets: str = parameter("", "limits to divide among workers, as in db=20,cache=8")
-    connections: int = parameter(16, "connections per worker", at_least=1)
-    rate_per_s: float = parameter(
-        0.0, "requests due per second, all workers together; 0: a closed loop", at_least=0
-    )
-    arrivals: Literal["poisson", "constant"] = parameter("poisson", "gaps between due times")
-    keep_alive: bool = parameter(True, "keep connections open; else each request opens one")
-    accept: Literal["port", "acceptor", "shared", "reuseport"] = parameter(
-        "port", "how connections reach the workers"
-    )
     server: Literal["loops", "uvicorn", "granian", "gunicorn", "gunicorn-gthread", "command"] = (
         parameter("loops", "what serves it")
     )
@@ -69,8 +59,10 @@ class App(Workload):
 
     def __post_init__(self) -> None:
         """Begin with what a test or a description needs."""
-        self._facts: dict[str, str] = {}
+        super().__post_init__()
         self._at_import: dict[str, str] = {}
+        self._application: Application | None = None
+        self._budgets: dict[str, int] = {}
 
     def client_requests(self) -> list[dict[str, Any]]:
         """What is sent unless the study has requests of its own."""
@@ -84,18 +76,15 @@ class App(Workload):
             from workers.outside.commands import refusal  # costs the others memory
 
             return refusal(self, model, loop)
-        if self.accept == "acceptor" and loop == "rloop":
-            return "rloop cannot take a connection that another thread has accepted"
         return super().refuses(model, loop)
 
     def placed(self, model: str, workers: int, index: int | None) -> None:
-        """Keep what the application is told while it is imported."""
+        """Keep the variables that the application finds while it is imported."""
         copies = workers if model == "forked" else 1
         self._at_import = share_variables(workers, index, read_budgets(self.budgets), copies)
 
     def load(self) -> None:
         """Import the application and its server; without an application, nothing."""
-        self._application: Application | None = None
         self._budgets = read_budgets(self.budgets)
         if self.server != "loops":
             from workers.outside.commands import missing
@@ -107,74 +96,31 @@ class App(Workload):
                 self._application = load_application(self.application, self.factory, self.interface)
             preload(self._application.interface)
 
-    def facts(self) -> dict[str, str]:
-        """Server, parser, access log, debug mode, and whether loops share the application."""
-        return self._facts
+    async def start(self, worker: Worker) -> BaseServer:
+        """Make the application, start it, and wait until it is ready.
 
-    async def setup(self, worker: Worker) -> None:
-        """Make the application, start it, wait until it is ready, then take connections.
+        Lifespans that read a budget run one after the other; without budgets, together.
 
         Raises:
             ApplicationError: it cannot be used, does not start or never gets ready.
         """
-        self._server: BaseServer | None = None
-        self._accepting: Accepting | None = None
         application = self._application
         if application is None:
             raise ApplicationError(
                 "no application was given: run it with scaling app package.module:name"
             )
-        await self._start(worker, application)
-        assert self._server
-        self._facts = await until_ready(self._server, self.health)
+        async with own_environment(share_variables(worker.workers, worker.index, self._budgets)):
+            made = application.make()
+            assert application.interface
+            server = server_of(application.interface, worker, made, lifespan=self.lifespan)
+            self._server = server
+            if self._budgets:
+                await server.start()
+        if not self._budgets:
+            await server.start()
+        self._facts = await until_ready(server, self.health)
         self._facts["application"] = _whose(application, worker)
-        worker.operations = worker.bytes = worker.errors = 0  # those requests were ours
-        worker.error_samples.clear()
-        self._accepting = Accepting(self._server.protocol)
-        await self._accepting.begin(worker)
-
-    async def run(self, worker: Worker) -> None:
-        """Answer until stopped."""
-        await worker.stopped()
-        assert self._accepting
-        assert self._server
-        made = self._accepting.connections
-        worker.figures["connections_total"] = made - self._server.unused
-
-    async def teardown(self, worker: Worker) -> None:
-        """Take no more connections, and close those that there are; then end the application."""
-        if self._accepting:
-            await self._accepting.close()
-        elif worker.inbound:  # the application did not start
-            worker.inbound[1].close()
-        if self._server:
-            await self._server.close()
-
-    async def _start(self, worker: Worker, application: Application) -> None:
-        """Make and start this worker's application, with its share in the environment.
-
-        Lifespans that read a budget run one after the other; without budgets, together.
-        """
-        told = share_variables(worker.workers, worker.index, self._budgets)
-        while not ENVIRONMENT.acquire(blocking=False):  # noqa: ASYNC110 - of threads, not of tasks
-            await asyncio.sleep(TURN_S)
-        held = True
-        try:
-            with environment(told):
-                made = application.make()
-                assert application.interface
-                self._server = server_of(
-                    application.interface, worker, made, lifespan=self.lifespan
-                )
-                if self._budgets:
-                    await self._server.start()
-            if not self._budgets:
-                ENVIRONMENT.release()
-                held = False
-                await self._server.start()
-        finally:
-            if held:
-                ENVIRONMENT.release()
+        return server
 
 
 def _whose(application: Application, worker: Worker) -> str:

@@ -3,17 +3,17 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from workers import Worker, Workload, parameter
-from workers.workloads.parts.accepting import Accepting
+from workers import Worker, parameter
 from workers.workloads.parts.first_request import first_request
 from workers.workloads.parts.heap import live_objects, share
 from workers.workloads.parts.per_request import PerRequest
+from workers.workloads.parts.served import Served
 from workers.workloads.parts.servers import load_server
 from workers.workloads.parts.servers.base import BaseServer
 
 
 @dataclass
-class Serve(Workload):
+class Serve(Served):
     """Requests answered by a server on each loop, sent by a load generator in other processes.
 
     One operation: one request answered, counted when the answer has been written. Each worker has
@@ -35,20 +35,6 @@ class Serve(Workload):
     divides them among the workers, with `per-worker` each has them all.
     """
 
-    operation = "requests"
-    in_flight = "connections"
-    descriptors = 1
-    served = True
-
-    connections: int = parameter(16, "connections per worker", at_least=1)
-    rate_per_s: float = parameter(
-        0.0, "requests due per second, all workers together; 0: a closed loop", at_least=0
-    )
-    arrivals: Literal["poisson", "constant"] = parameter("poisson", "gaps between due times")
-    keep_alive: bool = parameter(True, "keep connections open; else each request opens one")
-    accept: Literal["port", "acceptor", "shared", "reuseport"] = parameter(
-        "port", "how connections reach the workers"
-    )
     server: Literal["tcp", "aiohttp", "asgi", "fastapi"] = parameter("tcp", "what answers")
     work_us: float = parameter(
         0.0, "CPU work per request, nominal µs (30 turns of a loop each)", at_least=0
@@ -69,24 +55,12 @@ class Serve(Workload):
         """What the server's clients send."""
         return self._kind.requests(self.response_bytes)
 
-    def refuses(self, model: str, loop: str) -> str | None:
-        """Refuse an acceptor with rloop: rloop 0.5 takes no connection that others accepted."""
-        if self.accept == "acceptor" and loop == "rloop":
-            return "rloop cannot take a connection that another thread has accepted"
-        return super().refuses(model, loop)
-
     def load(self) -> None:
         """Import the server."""
         self._kind = load_server(self.server)
 
-    def facts(self) -> dict[str, str]:
-        """Server, parser, access log, debug mode, Date header: read from a connection."""
-        return self._facts
-
-    async def setup(self, worker: Worker) -> None:
-        """Make the live objects, start the server, try it, then take connections."""
-        self._server: BaseServer | None = None
-        self._accepting: Accepting | None = None
+    async def start(self, worker: Worker) -> BaseServer:
+        """Make the live objects, start the server, and try it with one request."""
         count = self.heap_objects
         if self.heap == "total":
             count = share(count, worker.index, worker.workers)
@@ -99,25 +73,10 @@ class Serve(Workload):
         await server.start()
         request = self.client_requests()[0]
         self._facts = await first_request(server, self.client_scheme(), request)
-        worker.operations = worker.bytes = 0  # the first request was ours
-        self._accepting = Accepting(server.protocol)
-        await self._accepting.begin(worker)
+        return server
 
     async def run(self, worker: Worker) -> None:
         """Answer until stopped."""
-        await worker.stopped()
-        assert self._accepting
-        assert self._server
-        made = self._accepting.connections
-        worker.figures["connections_total"] = made - self._server.unused
+        await super().run(worker)
         if self._heap:
             worker.figures["heap_objects_total"] = len(self._heap)
-
-    async def teardown(self, worker: Worker) -> None:
-        """Take no more connections, and close those that there are."""
-        if self._accepting:
-            await self._accepting.close()
-        elif worker.inbound:  # the server did not start
-            worker.inbound[1].close()
-        if self._server:
-            await self._server.close()

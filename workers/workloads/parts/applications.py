@@ -6,6 +6,7 @@ threads share it.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import difflib
 import errno
@@ -17,7 +18,7 @@ import socket
 import sys
 import threading
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -30,6 +31,7 @@ OF_ASGI_2 = 1
 OF_WSGI = 2  # environ, start_response
 # The environment belongs to the process: workers in threads use it one after the other.
 ENVIRONMENT = threading.Lock()
+TURN_S = 0.002  # between two tries to have it
 
 
 class ApplicationError(RuntimeError):
@@ -255,19 +257,19 @@ def no_server(name: str) -> Iterator[None]:
 def share_variables(
     workers: int, index: int | None, budgets: Mapping[str, int], copies: int = 1
 ) -> dict[str, str]:
-    """The environment variables that tell an application its share.
+    """The environment variables in which an application finds its share.
 
     `index` None: the application is one for all workers and has all of each budget, divided among
     the `copies` that will be made of it.
     """
-    told = {"SCALING_WORKERS": str(workers)}
+    variables = {"SCALING_WORKERS": str(workers)}
     if index is not None:
-        told["SCALING_WORKER_INDEX"] = str(index)
+        variables["SCALING_WORKER_INDEX"] = str(index)
     for name, total in budgets.items():
         each, rest = divmod(total, workers)
         own = total // copies if index is None else each + (index < rest)
-        told[f"SCALING_BUDGET_{name.upper()}"] = str(own)
-    return told
+        variables[f"SCALING_BUDGET_{name.upper()}"] = str(own)
+    return variables
 
 
 def read_budgets(text: str) -> dict[str, int]:
@@ -298,3 +300,15 @@ def environment(variables: Mapping[str, str]) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+@contextlib.asynccontextmanager
+async def own_environment(variables: Mapping[str, str]) -> AsyncIterator[None]:
+    """Set these variables while the block runs, in which no other worker sets or reads its own."""
+    while not ENVIRONMENT.acquire(blocking=False):  # noqa: ASYNC110 - of threads, not of tasks
+        await asyncio.sleep(TURN_S)
+    try:
+        with environment(variables):
+            yield
+    finally:
+        ENVIRONMENT.release()
