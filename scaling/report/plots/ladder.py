@@ -13,6 +13,7 @@ from scaling.analysis.arrays import Floats
 from scaling.analysis.comparison.ladder import MODEL, Ladder
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
+from scaling.report.plots.panel import reaches
 from scaling.report.plots.plot import Plot
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import BAND_ALPHA, INK, QUIET
@@ -135,7 +136,7 @@ def _bar(
     axes.errorbar(
         place,
         level * factor.point,
-        yerr=[[level * (factor.point - factor.low)], [level * (factor.high - factor.point)]],
+        yerr=level * reaches([factor]),
         color=INK,
         elinewidth=1.0,
         capsize=2.4,

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from itertools import product
 
 from matplotlib.axes import Axes
 
@@ -13,19 +12,15 @@ from scaling.report.plots.places import Places
 from scaling.report.plots.plot import LoadPlot
 from scaling.report.plots.rates import (
     ROWS,
+    LatencyPanels,
     any_known,
     draw_latencies,
-    draw_objectives,
     estimates_ms,
     few,
-    finish_latency_axis,
-    limits_ms,
-    load_key,
-    panel_in,
 )
 from scaling.report.plots.regions import NAME_SIZE
-from scaling.report.plots.sheet import Layout, Sheet
-from scaling.report.plots.style import BORDER, INK, QUIET, REGION_SHADES
+from scaling.report.plots.sheet import Sheet, panel_in
+from scaling.report.plots.style import BORDER, QUIET, REGION_SHADES
 from scaling.report.tables.questions.rates import rate_grids
 from scaling.report.tables.rated import Line
 
@@ -33,24 +28,11 @@ from scaling.report.tables.rated import Line
 def draw(subject: LoadSubject) -> Sheet:
     """The sheet: P99 above P50; of many Ns the first, the middle one and the last."""
     rated = subject.rated
-    rows = [row for row in ROWS if any_known(rated.lines, [row[0]])]
     ns = few(rated.workers)
-    columns = len(ns) if len(ns) > 1 else len(rows)
-    layout = Layout(len(rated.loops) * len(rows) * len(ns), columns, labels_everywhere=len(ns) == 1)
-    lines = [line for line in rated.lines if line.workers in ns]
-    drawn = [each for line in lines for each in line.at_rates]
-    values = {column: estimates_ms(drawn, column) for column, _ in rows}
-    sheet = subject.sheet(
-        "latency against the offered rate",
-        layout,
-        [value for column in values for value in values[column]],
-        load_key(subject, drawn),
-    )
-    every = list(product(rated.loops, rows, ns))
-    for place, (axes, (loop, (column, name), n)) in enumerate(
-        zip(sheet.all_panels, every, strict=True)
-    ):
-        objectives = subject.objectives_s.get(column, [])
+    drawn = [each for line in rated.lines if line.workers in ns for each in line.at_rates]
+    panels = LatencyPanels(subject, "latency against the offered rate", ns, drawn)
+    pad = 17 if any(each.is_bound for each in drawn) else 7
+    for axes, loop, column, n in panels.each(lambda n: f", N = {n}", pad):
         own = rated.on(loop, n)
         for line in own:
             draw_latencies(
@@ -61,17 +43,9 @@ def draw(subject: LoadSubject) -> Sheet:
                 line.key,
                 subject.about.colours[line.key.arm],
             )
-        draw_objectives(axes, objectives)
-        first = place % columns == 0
-        limits = limits_ms(values[column], objectives)
-        finish_latency_axis(axes, f"{name}, ms" if first or len(ns) == 1 else "", limits)
-        _finish_rates(axes, rated.rates_per_s, columns)
-        _shade(axes, own, rated.rates_per_s, panel_in(columns))
-        several = f"{loop}: " if len(rated.loops) > 1 else ""
-        title = f"{several}{name}, N = {n}"
-        pad = 17 if any(each.is_bound for each in drawn) else 7
-        axes.set_title(title, loc="left", pad=pad, color=INK, fontweight="bold")
-    return sheet
+        _finish_rates(axes, rated.rates_per_s, panels.columns)
+        _shade(axes, own, rated.rates_per_s, panel_in(panels.columns))
+    return panels.sheet
 
 
 def is_there(subject: LoadSubject) -> bool:

@@ -1,6 +1,6 @@
 """One panel: curves with every run behind them, an honest N axis, zero at the bottom."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -92,14 +92,10 @@ def draw_medians(
     joined: bool = True,
 ) -> None:
     """A mark for each median with a bar from low to high, joined by the line of the model."""
-    middle = np.array([value.point for value in estimates])
     axes.errorbar(
         at,
-        middle,
-        yerr=(
-            middle - np.array([value.low for value in estimates]),
-            np.array([value.high for value in estimates]) - middle,
-        ),
+        [value.point for value in estimates],
+        yerr=reaches(estimates),
         color=colour,
         ls=line(key.model) if joined else "",
         lw=1.7,
@@ -110,6 +106,12 @@ def draw_medians(
         zorder=4,
         label=f"{key.arm} {key.model}",
     )
+
+
+def reaches(estimates: Iterable[Estimate]) -> Floats:
+    """How far each one's bar reaches down and up, shape (2, estimates)."""
+    ends = [(value.point - value.low, value.high - value.point) for value in estimates]
+    return np.array(ends, np.float64).reshape(-1, 2).T
 
 
 def panels_of_models(sheet: Sheet, subject: Subject) -> Iterator[tuple[Axes, str, str, bool]]:

@@ -1,9 +1,10 @@
-"""What the plots of latency share: lines with bounds on a logarithmic axis, objectives, shades.
+"""What the plots of latency share: panels, lines with bounds on a logarithmic axis, objectives.
 
 A filled mark is a median; an open one is a lower bound of it, because the server fell behind.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,14 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.groups import Key
 from scaling.report.plots.load_subject import LoadSubject
-from scaling.report.plots.panel import short
-from scaling.report.plots.sheet import GAP_IN, LEFT_IN, RIGHT_IN
+from scaling.report.plots.panel import reaches, short
+from scaling.report.plots.sheet import Layout
 from scaling.report.plots.style import (
     FAINT,
     INK,
     MARKERS,
     OTHER_MARKER,
     QUIET,
-    WIDTH_IN,
     line,
 )
 from scaling.report.plots.subject import MOST_COLUMNS
@@ -33,6 +33,46 @@ ROWS = (("latency_p99_s", "P99"), ("latency_p50_s", "P50"))
 HEAD_ROOM, FOOT_ROOM = 1.35, 1.25  # factors
 OBJECTIVE_LINE = (0, (6, 2))
 FEW_DECADES = 1.5  # up to here a logarithmic axis has marks between its powers of ten, too
+
+
+class LatencyPanels[T]:
+    """A sheet of P99 above P50, with a panel for each of `across`: Ns, or rates.
+
+    `drawn` is all that comes on it: each row has one y axis.
+    """
+
+    def __init__(
+        self, subject: LoadSubject, what: str, across: Sequence[T], drawn: Sequence[AtRate]
+    ) -> None:
+        rated = subject.rated
+        rows = [row for row in ROWS if any_known(rated.lines, [row[0]])]
+        self._subject = subject
+        self._every = list(product(rated.loops, rows, across))
+        self._values = {column: estimates_ms(drawn, column) for column, _ in rows}
+        self._alone = len(across) == 1
+        self.columns = len(rows) if self._alone else len(across)
+        layout = Layout(len(self._every), self.columns, labels_everywhere=self._alone)
+        values = list(chain.from_iterable(self._values.values()))
+        self.sheet = subject.sheet(what, layout, values, load_key(subject, drawn))
+
+    def each(self, place: Callable[[T], str], pad: int) -> Iterator[tuple[Axes, str, str, T]]:
+        """Each panel, with its loop, the column of its percentile, and which of `across` it is.
+
+        When the caller has drawn on it, it gets its objectives, its y axis, and its title, which
+        ends with the words of `place`, `pad` points above it.
+        """
+        several = len(self._subject.rated.loops) > 1
+        for number, (axes, (loop, (column, name), at)) in enumerate(
+            zip(self.sheet.all_panels, self._every, strict=True)
+        ):
+            yield axes, loop, column, at
+            objectives = self._subject.objectives_s.get(column, [])
+            draw_objectives(axes, objectives)
+            has_label = self._alone or number % self.columns == 0
+            limits = limits_ms(self._values[column], objectives)
+            finish_latency_axis(axes, f"{name}, ms" if has_label else "", limits)
+            title = f"{loop}: {name}{place(at)}" if several else f"{name}{place(at)}"
+            axes.set_title(title, loc="left", pad=pad, color=INK, fontweight="bold")
 
 
 def estimates_ms(at: Iterable[AtRate], column: str) -> list[Estimate]:
@@ -54,15 +94,12 @@ def draw_latencies(
         return
     at = [x[place] for place in known]
     few = [values[place] for place in known]
-    middle = np.array([value.point for value in few])
+    middle = [value.point for value in few]
     style: dict[str, Any] = {"color": colour, "zorder": 4}
     axes.errorbar(
         at,
         middle,
-        yerr=(
-            middle - np.array([value.low for value in few]),
-            np.array([value.high for value in few]) - middle,
-        ),
+        yerr=reaches(few),
         ls=line(key.model),
         lw=1.5,
         elinewidth=0.9,
@@ -76,7 +113,7 @@ def draw_latencies(
         shown = [place for place, own in enumerate(known) if bounds[own] is is_bound]
         axes.plot(
             [at[place] for place in shown],
-            middle[shown],
+            [middle[place] for place in shown],
             ls="",
             marker=marker,
             ms=size,
@@ -136,11 +173,6 @@ def few[T](values: Sequence[T]) -> list[T]:
     if len(values) <= MOST_COLUMNS:
         return list(values)
     return [values[0], values[(len(values) - 1) // 2], values[-1]]
-
-
-def panel_in(columns: int) -> float:
-    """How wide each of so many panels side by side is, in inches."""
-    return (WIDTH_IN - LEFT_IN - RIGHT_IN - (columns - 1) * GAP_IN) / columns
 
 
 def any_known(lines: Iterable[Line], columns: Iterable[str]) -> bool:

@@ -97,6 +97,11 @@ class Layout:
         return -(-self.panels // self.columns)
 
 
+def panel_in(columns: int, gap_in: float = GAP_IN) -> float:
+    """How wide each of so many panels side by side is, in inches."""
+    return (WIDTH_IN - LEFT_IN - RIGHT_IN - (columns - 1) * gap_in) / columns
+
+
 def new_sheet(title: str, subtitle: str, key: list[Line2D], caption: str, layout: Layout) -> Sheet:
     """A sheet with empty panels, as high as they and the words around them need."""
     head = wrapped(title, TITLE_SIZE, ROOM_IN, weight="bold")
@@ -129,7 +134,6 @@ def _panels(
 ) -> list[list[Axes]]:
     height_in = figure.get_figheight()
     gap_in = GAP_WITH_LABELS_IN if layout.labels_everywhere else GAP_IN
-    room_in = WIDTH_IN - LEFT_IN - RIGHT_IN - (layout.columns - 1) * gap_in
     grid = figure.subplots(
         layout.rows,
         layout.columns,
@@ -139,7 +143,7 @@ def _panels(
             "right": 1 - RIGHT_IN / WIDTH_IN,
             "bottom": foot_in / height_in,
             "top": 1 - head_in / height_in,
-            "wspace": gap_in / (room_in / layout.columns),
+            "wspace": gap_in / panel_in(layout.columns, gap_in),
             "hspace": between_in / layout.panel_in,
         },
     )

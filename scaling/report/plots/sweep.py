@@ -29,8 +29,8 @@ from scaling.report.plots.panel import (
     highest,
 )
 from scaling.report.plots.places import Places, places
-from scaling.report.plots.sheet import GAP_IN, LEFT_IN, RIGHT_IN, Layout, Sheet
-from scaling.report.plots.style import INK, QUIET, RC, WIDTH_IN
+from scaling.report.plots.sheet import Layout, Sheet, panel_in
+from scaling.report.plots.style import INK, QUIET, RC
 from scaling.report.plots.subject import MOST_COLUMNS, Subject, subject
 
 PALEST = 0.4  # how much of an arm's colour is left at the smallest N
@@ -81,7 +81,7 @@ def draw(sweep: Sweep, about: Subject) -> Sheet:
     measure = drawn_of(sweep)
     headings = _headings(sweep.tracks)
     columns = _columns(headings, places(sweep.values, 1.0).joined)
-    placed = places(sweep.values, _panel_in(columns))
+    placed = places(sweep.values, panel_in(columns))
     every_n = sorted({n for track in sweep.tracks for n in track.workers})
     layout = Layout(len(headings), columns, under_in=placed.under_in)
     base = next(iter(about.colours.values())) if len(about.colours) == 1 else QUIET
@@ -176,10 +176,6 @@ def _columns(headings: list[str], joined: bool) -> int:
     """
     longest = max(width_in(text, RC["axes.titlesize"], weight="bold") for text in headings)
     needed_in = max(longest, 0.0 if joined else WORDS_IN)
-    most = next((n for n in range(MOST_COLUMNS, 1, -1) if _panel_in(n) >= needed_in), 1)
+    most = next((n for n in range(MOST_COLUMNS, 1, -1) if panel_in(n) >= needed_in), 1)
     rows = -(-len(headings) // most)
     return -(-len(headings) // rows)
-
-
-def _panel_in(columns: int) -> float:
-    return (WIDTH_IN - LEFT_IN - RIGHT_IN - (columns - 1) * GAP_IN) / columns

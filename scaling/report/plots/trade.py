@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from scaling.analysis.curves.curve import Curve
 from scaling.base import formats
 from scaling.report.plots.memory import axis_label
-from scaling.report.plots.panel import HEAD_ROOM, highest, short
+from scaling.report.plots.panel import HEAD_ROOM, highest, reaches, short
 from scaling.report.plots.plot import Plot, columns_table
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import BAND_ALPHA, INK, line, marker_style
@@ -96,8 +96,8 @@ def _draw_curve(axes: Axes, curve: Curve, colour: str) -> None:
     axes.errorbar(
         [value.point for value in x],
         [value.point for value in y],
-        xerr=np.transpose([(value.point - value.low, value.high - value.point) for value in x]),
-        yerr=np.transpose([(value.point - value.low, value.high - value.point) for value in y]),
+        xerr=reaches(x),
+        yerr=reaches(y),
         color=colour,
         ls=line(curve.key.model),
         lw=1.5,
