@@ -13,8 +13,8 @@ import pandas as pd
 from scaling.analysis.comparison.baseline import baseline_ratios
 from scaling.analysis.comparison.ladder import ladders
 from scaling.analysis.comparison.paired import Configuration, Paired, paired
-from scaling.analysis.served.at_rate import latency_ratios
 from scaling.analysis.served.capacity import capacities
+from scaling.analysis.served.latency_ratios import latency_ratios
 from scaling.analysis.served.open_loop import Subject
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.noise import noise_floor

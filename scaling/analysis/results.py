@@ -16,9 +16,9 @@ from scaling.analysis.comparison.paired import Paired, pair
 from scaling.analysis.controls import ControlOutcome, Soundness, outcomes, soundness_of
 from scaling.analysis.curves.sections import RunIssue, Section, run_issues, sections
 from scaling.analysis.curves.sweeps import Sweep, sweeps
-from scaling.analysis.served.at_rate import P99, LatencyRatio, latency_ratios
 from scaling.analysis.served.capacity import Capacities, capacities
 from scaling.analysis.served.course import Course, courses
+from scaling.analysis.served.latency_ratios import P99, LatencyRatio, latency_ratios
 from scaling.analysis.served.ship import AppAnswer, app_answer, of_one_server
 from scaling.analysis.statistics.drift import Drift, drift
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor

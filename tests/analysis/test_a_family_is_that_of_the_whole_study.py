@@ -5,7 +5,7 @@ import pytest
 from scaling import capacity
 from scaling.analysis.comparison.compare import compare
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.at_rate import latency_ratios
+from scaling.analysis.served.latency_ratios import latency_ratios
 from scaling.analysis.statistics.families import corrected
 from tests.support.served import Served, studied
 

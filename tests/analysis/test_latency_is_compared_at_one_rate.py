@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.at_rate import LatencyRatio
+from scaling.analysis.served.latency_ratios import LatencyRatio
 from scaling.analysis.table.load import read_journal
 from tests.support.fabricate import with_, write
 from tests.support.served import Served, journal, studied

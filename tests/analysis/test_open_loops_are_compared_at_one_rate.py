@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scaling.analysis.comparison.at_rate import RateRatio
 from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.comparison.rate_ratios import RateRatio
 from scaling.analysis.precision import headline_precision
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.drift import drift
@@ -78,7 +78,7 @@ def test_threads_are_compared_with_the_soonest_processes(results: StudyResults) 
     assert found.cpu_s_per_op.point == pytest.approx(1.2, rel=0.05)
     assert found.cpu_s_per_op.verdict.word == "more"
     assert found.memory_kind == "PSS"
-    assert found.latency_p99_s is None  # `scaling.analysis.served.at_rate` has it
+    assert found.latency_p99_s is None  # `scaling.analysis.served.latency_ratios` has it
 
 
 def test_a_step_of_the_ladder_has_its_latency(results: StudyResults) -> None:

@@ -114,12 +114,10 @@ def _hypotheses(runs: Paired, match: _Match) -> Iterator[Hypothesis]:
 
 def _matches(runs: Paired) -> Iterator[_Match]:
     for version in version_arms(runs.arms):
-        ours = [(version.free, "threads")]
-        ours += [(arm, "interpreters") for arm in version.rungs]
-        for arm, model in ours:
+        for arm, model in version.challengers:
             for n in runs.workers:
                 configuration = Configuration(arm, model, n)
-                among = _rivals(runs, version, configuration)
+                among = rivals(runs, version, configuration)
                 theirs = runs.fastest(among)
                 if theirs is not None and runs.measured([configuration]):
                     memory = list(_memory_baselines(runs, configuration, among))
@@ -146,7 +144,7 @@ def ceiling(runs: Paired) -> list[Configuration]:
     return found
 
 
-def _rivals(runs: Paired, version: VersionArms, ours: Configuration) -> list[Configuration]:
+def rivals(runs: Paired, version: VersionArms, ours: Configuration) -> list[Configuration]:
     """The processes of which the fastest is the baseline of a configuration."""
     usual = runs.measured(_processes(version.with_gil, ours.workers))
     return usual or runs.measured(_processes([ours.arm], ours.workers))

@@ -6,7 +6,6 @@ from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from scaling.analysis.comparison.at_rate import RateRatio, rate_ratios
 from scaling.analysis.comparison.baseline import BaselineRatio, baseline_ratios
 from scaling.analysis.comparison.break_even import BreakEven, break_evens
 from scaling.analysis.comparison.contrast import Contrast, settings, versions
@@ -14,6 +13,7 @@ from scaling.analysis.comparison.gain import Gain, gains
 from scaling.analysis.comparison.ladder import Ladder, ladders
 from scaling.analysis.comparison.loops import loops, runtimes, together
 from scaling.analysis.comparison.paired import Configuration, Paired
+from scaling.analysis.comparison.rate_ratios import RateRatio, rate_ratios
 from scaling.analysis.statistics.pending import Pending, combined
 from scaling.analysis.statistics.verdict import RatioVerdict, Verdict
 

@@ -32,6 +32,13 @@ class VersionArms:
         """The arm without the GIL."""
         return f"{self.version}t"
 
+    @property
+    def challengers(self) -> list[tuple[str, str]]:
+        """Arm and model of what is compared with processes: threads without the GIL, interpreters
+        on every rung.
+        """
+        return [(self.free, "threads"), *((arm, "interpreters") for arm in self.rungs)]
+
     def changes(self, before: str, after: str) -> str:
         """What differs between two rungs: `allocator`, `allocator and build`."""
         first, last = self.rungs.index(before), self.rungs.index(after)

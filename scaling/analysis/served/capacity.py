@@ -226,11 +226,10 @@ def _pairs(every: Sequence[Capacity]) -> Iterator[_Pair]:
     at = {each.configuration: each for each in every}
     headline = headline_n(every)
     for version in version_arms(each.configuration.arm for each in every):
-        ours = [(version.free, "threads"), *((arm, "interpreters") for arm in version.rungs)]
         for each in every:
             arm, model, n, _ = each.configuration
-            theirs = strongest(every, version.with_gil, n) if (arm, model) in ours else None
-            if theirs is not None:
+            is_ours = (arm, model) in version.challengers
+            if is_ours and (theirs := strongest(every, version.with_gil, n)):
                 primary = model == "threads" and n == headline
                 yield _Pair("over processes", each, theirs, primary)
     for each in every:

@@ -28,8 +28,8 @@ from scaling.analysis.comparison.baseline import BaselineRatio
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.comparison.paired import Configuration, Measure, Paired
 from scaling.analysis.curves.curve import Curve, Point
-from scaling.analysis.served.at_rate import P99, LatencyRatio, middle
 from scaling.analysis.served.capacity import GIB_IN_MIB, Capacities
+from scaling.analysis.served.latency_ratios import P99, LatencyRatio, middle
 from scaling.analysis.served.open_loop import Subject
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.verdict import (

@@ -6,8 +6,8 @@ from scaling.analysis.comparison.build_differences import build_differences_of
 from scaling.analysis.comparison.compare import Compared, Ratio
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.at_rate import P99, LatencyRatio
 from scaling.analysis.served.capacity import CapacityRatio
+from scaling.analysis.served.latency_ratios import P99, LatencyRatio
 from scaling.analysis.served.open_loop import Subject, subject_of
 from scaling.journal.record import StudyLine
 from scaling.report.tables.columns import estimate_columns, study_columns

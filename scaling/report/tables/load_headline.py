@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.at_rate import LatencyRatio
 from scaling.analysis.served.capacity import CapacityRatio
+from scaling.analysis.served.latency_ratios import LatencyRatio
 from scaling.base import formats
 from scaling.report.tables.findings import Finding, in_words
 from scaling.report.tables.phrases import named

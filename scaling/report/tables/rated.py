@@ -15,8 +15,8 @@ from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.curves.sections import Section
 from scaling.analysis.curves.sweeps import Sweep
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.at_rate import LatencyRatio, middle
 from scaling.analysis.served.capacity import Capacity
+from scaling.analysis.served.latency_ratios import LatencyRatio, middle
 from scaling.analysis.table.groups import CURVE, Key, fell_behind, originals
 from scaling.analysis.table.labels import short_labels
 from scaling.journal.record import StudyLine

@@ -1,8 +1,8 @@
 """Configurations at one rate of an open loop: latency, CPU time and memory, each over another."""
 
-from scaling.analysis.comparison.at_rate import RateRatio
+from scaling.analysis.comparison.rate_ratios import RateRatio
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.at_rate import LatencyRatio
+from scaling.analysis.served.latency_ratios import LatencyRatio
 from scaling.base import formats
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.phrases import stacked

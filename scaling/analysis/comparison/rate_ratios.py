@@ -8,19 +8,21 @@ arm's own); each arm with the arm before it on the ladder; and each setting besi
 the arm without it.
 
 All of these are exploratory. P99 of threads over processes is not among them: it is the primary
-hypothesis of such a study (`scaling.analysis.served.at_rate`), or capacity is.
+hypothesis of such a study (`scaling.analysis.served.latency_ratios`), or capacity is.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import Literal
 
 import numpy as np
 
+from scaling.analysis.arrays import Flags, Floats
+from scaling.analysis.comparison.baseline import rivals
 from scaling.analysis.comparison.contrast import setting_pairs
 from scaling.analysis.comparison.paired import Configuration, Measure, Paired
-from scaling.analysis.comparison.version_arms import VersionArms, version_arms
+from scaling.analysis.comparison.version_arms import version_arms
 from scaling.analysis.statistics.pending import Pending
 from scaling.analysis.statistics.verdict import (
     COST,
@@ -30,7 +32,6 @@ from scaling.analysis.statistics.verdict import (
     RatioVerdict,
     hypothesis,
 )
-from scaling.base.vocabulary import PROCESSES
 
 type Question = Literal["over processes", "step", "setting"]
 OVER_PROCESSES: Literal["over processes"] = "over processes"
@@ -91,10 +92,9 @@ def _hypotheses(
 
 def _asked(runs: Paired) -> Iterator[Asked]:
     for version in version_arms(runs.arms):
-        ours = [(version.free, "threads"), *((arm, "interpreters") for arm in version.rungs)]
-        for (arm, model), n in product(ours, runs.workers):
+        for (arm, model), n in product(version.challengers, runs.workers):
             of = Configuration(arm, model, n)
-            over = _soonest(runs, _processes(runs, version, of))
+            over = _soonest(runs, rivals(runs, version, of))
             if over is not None:
                 yield OVER_PROCESSES, of, over
         for model, n in product(runs.models, runs.workers):
@@ -105,30 +105,25 @@ def _asked(runs: Paired) -> Iterator[Asked]:
         yield "setting", of, over
 
 
-def _processes(runs: Paired, version: VersionArms, of: Configuration) -> list[Configuration]:
-    def among(arms: Iterable[str]) -> list[Configuration]:
-        every = product(arms, PROCESSES)
-        return runs.measured(Configuration(arm, model, of.workers) for arm, model in every)
+def slowness(latency_s: Floats, is_bound: Flags) -> tuple[float, float]:
+    """By which the strongest processes at a rate are chosen: they have the lowest.
 
-    return among(version.with_gil) or among([of.arm])
-
-
-def _soonest(runs: Paired, among: Iterable[Configuration]) -> Configuration | None:
-    """That with the lowest median P99, or CPU time where P99 is not known.
-
-    One whose server fell behind in fewer blocks comes first. `scaling.analysis.served.at_rate` has
-    the same rule, so that all figures at a rate are over the same processes.
+    How often the server fell behind, then the median latency; both arrays have a place for every
+    block.
     """
-    every = list(among)
+    return float(is_bound.mean()), float(np.nanmedian(latency_s))
 
-    def tail(each: Configuration) -> tuple[float, float]:
+
+def _soonest(runs: Paired, among: Sequence[Configuration]) -> Configuration | None:
+    """The strongest by P99, or by CPU time where P99 is not known."""
+
+    def p99_slowness(each: Configuration) -> tuple[float, float]:
         p99_s = runs.of(each, "p99_or_bound_s")
-        is_bound = np.isfinite(p99_s) & np.isnan(runs.of(each, "latency_p99_s"))
-        return float(is_bound.mean()), float(np.nanmedian(p99_s))
+        return slowness(p99_s, np.isfinite(p99_s) & np.isnan(runs.of(each, "latency_p99_s")))
 
-    known = [each for each in every if np.isfinite(runs.of(each, "p99_or_bound_s")).any()]
+    known = [each for each in among if np.isfinite(runs.of(each, "p99_or_bound_s")).any()]
     if known:
-        return min(known, key=tail)
-    known = [each for each in every if np.isfinite(runs.of(each, "cpu_s_per_op")).any()]
+        return min(known, key=p99_slowness)
+    known = [each for each in among if np.isfinite(runs.of(each, "cpu_s_per_op")).any()]
     costs = {each: float(np.nanmedian(runs.of(each, "cpu_s_per_op"))) for each in known}
     return min(known, key=costs.__getitem__, default=None)

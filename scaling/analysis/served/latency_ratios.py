@@ -18,6 +18,7 @@ import pandas as pd
 
 from scaling.analysis.arrays import Flags, Floats
 from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.comparison.rate_ratios import slowness
 from scaling.analysis.comparison.version_arms import version_arms
 from scaling.analysis.served.open_loop import Subject, open_loop_runs
 from scaling.analysis.statistics.noise import NoiseFloor
@@ -119,11 +120,7 @@ def _values(runs: pd.DataFrame, column: str) -> dict[Configuration, _Values]:
 
 
 def _matches(at: dict[Configuration, _Values]) -> Iterator[tuple[Configuration, Configuration]]:
-    def strongest(each: Configuration) -> tuple[float, float]:
-        return float(at[each].is_bound.mean()), float(np.nanmedian(at[each].p99_s))
-
     for version in version_arms(each.arm for each in at):
-        ours = [(version.free, "threads"), *((arm, "interpreters") for arm in version.rungs)]
         for of in at:
             among = [
                 each
@@ -132,8 +129,8 @@ def _matches(at: dict[Configuration, _Values]) -> Iterator[tuple[Configuration, 
                 and each.arm in version.with_gil
                 and each.model in PROCESSES
             ]
-            if (of.arm, of.model) in ours and among:
-                yield of, min(among, key=strongest)
+            if (of.arm, of.model) in version.challengers and among:
+                yield of, min(among, key=lambda each: slowness(*at[each]))
 
 
 def _ratios(of: _Values, over: _Values) -> tuple[Floats, set[int]]:
