@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -108,9 +109,11 @@ def test_threads_of_wsgi_are_compared_with_processes_of_the_same_server(tmp_path
 
 def test_workers_that_fit_are_counted_from_one_and_the_slope(faster: Path) -> None:
     each = next(each for each in answer(faster).at_n if each.configuration.model == "threads")
-    extra, first = each.extra_mib.point, each.first_mib
-    assert each.fitting((first + 2.5 * extra) * 2**20) == 3
-    assert each.fitting((first - 1) * 2**20) == 0
+    each = replace(each, extra_mib=replace(each.extra_mib, point=10.0, low=8.0, high=12.5))
+    assert each.fitting((each.first_mib + 100) * 2**20) == (9, 13)
+    assert each.fitting((each.first_mib - 1) * 2**20) == (0, 0)
+    unknown = replace(each, extra_mib=replace(each.extra_mib, low=-1.0))
+    assert unknown.fitting((each.first_mib + 100) * 2**20) is None
 
 
 @pytest.mark.parametrize("blocks", [2, 6])

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.latency_ratios import LatencyRatio
+from scaling.analysis.served.latency_ratios import LatencyRatio, latency_ratios
 from scaling.analysis.table.load import read_journal
 from tests.support.fabricate import with_, write
 from tests.support.served import Served, journal, studied
@@ -20,6 +20,9 @@ MADE = Served(
     blocks=6,
     window_s=6.0,
 )
+
+
+PERCENTILES = ("latency_p50_s", "latency_p90_s", "latency_p95_s", "latency_p99_s")
 
 
 def ratios(folder: Path, made: Served) -> dict[tuple[float, int], LatencyRatio]:
@@ -79,3 +82,12 @@ def test_aa_pairs_give_the_margin(tmp_path: Path) -> None:
     assert 0 < floor < 1
     margins = {each.ratio.verdict.margin for each in results.latency_ratios}
     assert margins == {max(floor, 0.02)}
+
+
+def test_each_percentile_has_the_margin_of_its_own_noise(tmp_path: Path) -> None:
+    results = StudyResults.of(studied(tmp_path, replace(MADE, aa_pairs=True)))
+    floors = {column: results.floor.of("serve", column) for column in PERCENTILES}
+    assert len(set(floors.values())) == len(PERCENTILES)
+    for column, floor in floors.items():
+        found = latency_ratios(results.frame, results.floor, column=column).judged()
+        assert {each.ratio.verdict.margin for each in found} == {max(floor, 0.02)}

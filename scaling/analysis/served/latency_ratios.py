@@ -69,7 +69,8 @@ def latency_ratios(
 ) -> Pending[list[LatencyRatio]]:
     """Every ratio of a study; `primary` is whether it has primary hypotheses among them.
 
-    `column` is that of another percentile, for runs with too few requests for P99.
+    `column` is that of another percentile, for runs with too few requests for P99; the margin is
+    the noise of that percentile.
     """
     runs = open_loop_runs(frame)
     groups = runs.groupby("subject", sort=False) if len(runs) else ()
@@ -77,7 +78,7 @@ def latency_ratios(
     hypotheses = [
         hypothesis(
             pair.ratios,
-            floor.margin(pair.subject.workload, P99),
+            floor.margin(pair.subject.workload, column),
             LATENCY,
             "primary" if primary and pair.primary else "exploratory",
         )

@@ -122,12 +122,19 @@ class Figures:
     start_s: Estimate
     errors: int
 
-    def fitting(self, memory_bytes: float) -> int | None:
-        """How many workers fit into so much memory; None where it is not known."""
+    def fitting(self, memory_bytes: float) -> tuple[int, int] | None:
+        """How many workers fit into so much memory, at least and at most; None where it is not
+        known.
+
+        Extrapolated with the interval (or range) of what an extra worker adds.
+        """
         room_mib = memory_bytes / 2**20 - self.first_mib
-        if math.isnan(room_mib) or not (self.extra_mib.n and self.extra_mib.point > 0):
+        if math.isnan(room_mib) or not (self.extra_mib.n and self.extra_mib.low > 0):
             return None
-        return 0 if room_mib < 0 else 1 + math.floor(room_mib / self.extra_mib.point)
+        if room_mib < 0:
+            return 0, 0
+        few, many = (math.floor(room_mib / m) for m in (self.extra_mib.high, self.extra_mib.low))
+        return 1 + few, 1 + many
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +150,11 @@ class AppAnswer:
     shipped: list[Shipped]
     factors: list[Factors]
     figures: list[Figures]
+
+    @property
+    def largest_n(self) -> int:
+        """The largest N of any configuration."""
+        return max(each.configuration.workers for each in self.figures)
 
     @property
     def at_n(self) -> list[Figures]:

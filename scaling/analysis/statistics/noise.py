@@ -32,6 +32,9 @@ COLUMNS: dict[Noise, str] = {
     "PSS": "pss_bytes",
     "RSS": "rss_bytes",
     "latency_p99_s": "latency_p99_s",
+    "latency_p95_s": "latency_p95_s",
+    "latency_p90_s": "latency_p90_s",
+    "latency_p50_s": "latency_p50_s",
 }
 
 # The measures whose noise a derived figure has: at one N, speed-up varies as throughput does. A
@@ -69,8 +72,8 @@ class NoiseFloor:
         """The floor of a measure, such as 0.012 for 1.2 %; NaN without an A/A pair.
 
         It is that of the workload's own pairs; where it has none, the largest of the study.
-        `measure` is throughput, cpu_s_per_op, PSS, RSS or latency_p99_s, or a figure that shares
-        their noise: speedup, efficiency, memory.
+        `measure` is one of `COLUMNS`, or a figure that shares their noise: speedup, efficiency,
+        memory.
 
         Raises:
             ValueError: no such measure.

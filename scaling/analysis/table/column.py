@@ -19,7 +19,16 @@ WORD, COUNT, NUMBER, FLAG, OBJECT = "category", "int64", "float64", "bool", "obj
 
 LAST = 1_000  # the place of a measure that states none
 
-type Noise = Literal["throughput", "cpu_s_per_op", "PSS", "RSS", "latency_p99_s"]
+type Noise = Literal[
+    "throughput",
+    "cpu_s_per_op",
+    "PSS",
+    "RSS",
+    "latency_p99_s",
+    "latency_p95_s",
+    "latency_p90_s",
+    "latency_p50_s",
+]
 type Read = Callable[["Rows"], Any]  # a sequence as long as there are runs
 
 

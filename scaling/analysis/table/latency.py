@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from scaling.analysis.arrays import Floats, Integers
-from scaling.analysis.table.column import COUNT, OBJECT, Column, Read, Shown
+from scaling.analysis.table.column import COUNT, OBJECT, Column, Noise, Read, Shown
 from scaling.journal.record import Latency, RunLine
 
 if TYPE_CHECKING:
@@ -110,13 +110,21 @@ def _of_summary(name: str, otherwise: float = np.nan) -> Read:
     return lambda rows: [found.get(name, otherwise) for found in rows["latency_summary"]]
 
 
-def _in_s(name: str, definition: str, words: str, place: int, **how: bool) -> Column:
+def _in_s(
+    name: str,
+    definition: str,
+    words: str,
+    place: int,
+    noise: Noise = "throughput",
+    **how: bool,
+) -> Column:
     return Column(
         read=_of_summary(name),
         unit="s",
         definition=definition,
         words=f"{words} latency",
         better="less",
+        noise=noise,
         shown=Shown(
             heading=f"{words} latency ms",
             name=f"{name.removesuffix('_s')}_ms",
@@ -127,10 +135,10 @@ def _in_s(name: str, definition: str, words: str, place: int, **how: bool) -> Co
     )
 
 
-def _percentile(name: str, words: str, place: int, **how: bool) -> Column:
+def _percentile(name: str, words: str, place: int, noise: Noise, **how: bool) -> Column:
     share = SHARES[name]
     definition = f"{100 * share:g}th percentile, from {fewest(share):,} operations on"
-    return _in_s(f"latency_{name}_s", definition, words, place, **how)
+    return _in_s(f"latency_{name}_s", definition, words, place, noise, **how)
 
 
 LATENCY = {
@@ -151,9 +159,9 @@ LATENCY = {
         70,
         swept=True,
     ),
-    "latency_p50_s": _percentile("p50", "P50", 90, extra=True),
-    "latency_p90_s": _percentile("p90", "P90", 95, extra=True),
-    "latency_p95_s": _percentile("p95", "P95", 100, extra=True),
-    "latency_p99_s": _percentile("p99", "P99", 75, swept=True),
-    "latency_p999_s": _percentile("p999", "P99.9", 110, extra=True),
+    "latency_p50_s": _percentile("p50", "P50", 90, "latency_p50_s", extra=True),
+    "latency_p90_s": _percentile("p90", "P90", 95, "latency_p90_s", extra=True),
+    "latency_p95_s": _percentile("p95", "P95", 100, "latency_p95_s", extra=True),
+    "latency_p99_s": _percentile("p99", "P99", 75, "latency_p99_s", swept=True),
+    "latency_p999_s": _percentile("p999", "P99.9", 110, "latency_p99_s", extra=True),
 }

@@ -28,6 +28,7 @@ WITHOUT_DRIFT = {
     "none": "No drift of the machine was found over the study.",
     "inconclusive": "Too few blocks to detect a drift of the machine over the study.",
 }
+HIGHEST, LOWER = "latency_p99_s", ("latency_p95_s", "latency_p90_s", "latency_p50_s")
 WORST_FIRST = ("invalid", "suspect", "valid")
 
 
@@ -43,7 +44,8 @@ def noise_block(results: StudyResults) -> Block:
         unknown = "No A/A pairs were run, so run-to-run noise is not known"
         return Block(words=[f"{unknown}; verdicts use a margin of ±{formats.percent(MARGIN)}."])
     rows: list[list[Cell]] = []
-    shown = [each for each in COLUMNS if any(pair.ratios[each].n for pair in floor.pairs)]
+    known = [each for each in COLUMNS if any(pair.ratios[each].n for pair in floor.pairs)]
+    shown = [each for each in known if each not in LOWER or HIGHEST not in known]
     for pair in floor.pairs:
         key = pair.key
         name = f"{key.workload} · {key.sizing} · {key.loop} · {key.arm} · {key.model}"

@@ -85,16 +85,22 @@ class AppLines:
         return [*lines, *figure_lines(found, width, room), *fitting, *noise]
 
     def _fitting(self, found: AppAnswer) -> str:
-        """`Into 2 GiB fit: 3.14t threads 900, 3.14 forked 60 …`."""
+        """`Workers in 2 GiB, extrapolated from N ≤ 2: 3.14t threads 880–920, …`."""
         if not self._memory_bytes:
             return ""
-        counts = {
-            name_of(each.configuration): each.fitting(self._memory_bytes) for each in found.at_n
-        }
-        known = [f"{name} {count:,}" for name, count in counts.items() if count is not None]
-        return f"Workers that fit into {formats.number(self._memory_bytes / GIB)} GiB: " + (
-            f"{', '.join(known)}." if known else "not known."
-        )
+        known = [
+            f"{name_of(each.configuration)} {_count(*fitting)}"
+            for each in found.at_n
+            if (fitting := each.fitting(self._memory_bytes))
+        ]
+        start = f"Workers in {formats.number(self._memory_bytes / GIB)} GiB"
+        if not known:
+            return f"{start}: not known."
+        return f"{start}, extrapolated from N ≤ {found.largest_n}: {', '.join(known)}."
+
+
+def _count(fewest: int, most: int) -> str:
+    return f"{fewest:,}" if fewest == most else formats.span(f"{fewest:,}", f"{most:,}")
 
 
 def name_of(configuration: Configuration) -> str:
