@@ -30,7 +30,7 @@ WSGI, WSGI_SERVER = "wsgi", "gunicorn"  # an interface, and the requirement that
 
 @dataclass(frozen=True, kw_only=True)
 class AppSteps:
-    """What is asked of an application, and where it is told how that goes.
+    """What is asked of an application, and where progress and errors are printed.
 
     `flags` are those of a study, `requests` a user's own; `interface` is what the application was
     found to be, once it is known.

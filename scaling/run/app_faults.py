@@ -164,17 +164,16 @@ def _deployed(
     program: Path,
 ) -> Iterator[Deployed]:
     threads, processes = arms.get("threads"), arms.get("processes")
-    told = {"SCALING_FAULTY": json.dumps(application)}
+    variables = {"SCALING_FAULTY": json.dumps(application)}
     more = (FAULTY, "--factory", "--workers", str(WORKERS))
     if threads:
         own = (str(threads.program), str(program), *more)
-        environment = {**threads.environment, **told}
+        environment = {**threads.environment, **variables}
         yield Deployed(threads.arm.name, "threads", "serve.py", own, environment)
     if processes:
         command = (str(processes.program), "-m", "uvicorn", *more, "--no-access-log")
-        yield Deployed(
-            processes.arm.name, "processes", "uvicorn", command, {**processes.environment, **told}
-        )
+        environment = {**processes.environment, **variables}
+        yield Deployed(processes.arm.name, "processes", "uvicorn", command, environment)
 
 
 def measured(

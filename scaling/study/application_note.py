@@ -11,7 +11,7 @@ class Sent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApplicationNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What `scaling app` was told of the application, as the study's first line has it.
+    """What a user gives `scaling app` beside the study, as the study's first line has it.
 
     `requests` None stands for `GET /`. `environment` are the names of the variables that the user
     set. Their values are nobody's business: `environment_digest` only shows that one has changed.

@@ -118,13 +118,13 @@ BUDGETS = """
     AT_IMPORT = [os.environ.get(name) for name in NAMES]
 
     def create_app():
-        told = [os.environ.get(name) for name in NAMES]
+        own = [os.environ.get(name) for name in NAMES]
 
         async def app(scope, receive, send):
             if scope["type"] == "lifespan":
                 await receive()
-                with open(os.path.join(os.path.dirname(__file__), f"told-{told[1]}"), "w") as file:
-                    print(AT_IMPORT, told, [os.environ.get(name) for name in NAMES], file=file)
+                with open(os.path.join(os.path.dirname(__file__), f"own-{own[1]}"), "w") as file:
+                    print(AT_IMPORT, own, [os.environ.get(name) for name in NAMES], file=file)
                 await send({"type": "lifespan.startup.complete"})
                 await receive()
                 await send({"type": "lifespan.shutdown.complete"})
@@ -137,11 +137,11 @@ BUDGETS = """
 
 
 @pytest.mark.parametrize("model", ["threads", "processes"])
-def test_each_worker_is_told_its_share(tmp_path: Path, model: str) -> None:
+def test_each_worker_gets_its_share(tmp_path: Path, model: str) -> None:
     folder = written(tmp_path, BUDGETS)
     ending = run(folder, "shop:create_app", model, factory=True, budgets="db=5,cache=2")
     assert ending.outcome == "measured", (ending.record and ending.record.failure, ending.stderr)
     for index, share in ((0, "3"), (1, "2")):
         own = ["2", str(index), share]
         at_import = ["2", None, "5"] if model == "threads" else own
-        assert (tmp_path / f"told-{index}").read_text() == f"{at_import} {own} {own}\n"
+        assert (tmp_path / f"own-{index}").read_text() == f"{at_import} {own} {own}\n"

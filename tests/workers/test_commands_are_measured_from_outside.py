@@ -135,7 +135,7 @@ def test_the_environments_own_start_up_file_is_imported_too(shop: Path) -> None:
     assert measured(run(shop, "uvicorn", "processes", "checking:app", workers=1))
 
 
-def test_processes_are_told_their_share(shop: Path) -> None:
+def test_processes_get_their_share(shop: Path) -> None:
     code = "import os\nassert os.environ['SCALING_BUDGET_DB'] == '2'\nfrom shop import app\n"
     (shop / "checking.py").write_text(code)
     asked = {"budgets": "db=5"}

@@ -127,7 +127,7 @@ class OutsideHost:
         asked = {"folder": self._folder, "gc": cell.gc, "gc_threshold": cell.gc_threshold}
         copies = cell.workers if cell.model == "processes" else 1
         path = os.pathsep.join(filter(None, [HOOK, os.environ.get("PYTHONPATH")]))
-        told = share_variables(cell.workers, None, read_budgets(app.budgets), copies)
+        shares = share_variables(cell.workers, None, read_budgets(app.budgets), copies)
         try:
             self._instants_ns["started"] = time.monotonic_ns()
             self._process = subprocess.Popen(
@@ -137,7 +137,7 @@ class OutsideHost:
                 stderr=self._printed,
                 env={
                     **os.environ,
-                    **told,
+                    **shares,
                     "PYTHONPATH": path,
                     "SCALING_HOOK": json.dumps({**asked, "switches": cell.switches}),
                 },
