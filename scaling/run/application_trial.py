@@ -13,6 +13,7 @@ from dataclasses import replace
 import msgspec
 
 from scaling.analysis.safety.finding import AppCheck
+from scaling.analysis.validity.finding import error_samples
 from scaling.base.errors import UsageError
 from scaling.base.formats import percent
 from scaling.builds.arms import parse_arm
@@ -135,12 +136,10 @@ def problem_of(line: RunLine) -> str:
 
 
 def _error_words(line: RunLine) -> list[str]:
-    """The kinds of errors, the most frequent first; what the workers saw says more of a status."""
+    """The kinds of errors, the most frequent first; then what the workers saw."""
     counts = line.load.errors if line.load else {}
-    workers = line.record.workers if line.record else []
     kinds = sorted(counts, key=lambda kind: -counts[kind])
-    seen = dict.fromkeys(words for each in workers for words in each.error_samples)
-    return [next(iter(seen), kind) if kind == "status" else kind for kind in kinds]
+    return [*kinds, *dict.fromkeys(error_samples(line))]
 
 
 def _gil_turned_on(line: RunLine) -> str:

@@ -103,7 +103,7 @@ def test_missing_answer_is_a_finding() -> None:
 
 def test_error_has_the_words_of_its_exception() -> None:
     text = 'Traceback (most recent call last):\n  File "shop.py", line 12, in f\nKeyError: 3\n'
-    samples = ["answered with status 401", "KeyError: 3"]
+    samples = ["ValueError: 2", "KeyError: 3"]
     broken = [[answer({}, status=500)], [MILK]]
     (found,) = judged(answers=broken, text=text, samples=samples).findings
     assert found.kind == "error"

@@ -66,19 +66,19 @@ def test_the_gil_belongs_to_a_build_that_has_it(sound: RunLine) -> None:
 
 
 def test_answers_that_are_errors_are_counted(sound: RunLine) -> None:
-    samples = ["answered with status 500"]
+    samples = ["KeyError: 3"]
     assert sound.record
     workers = [with_(each, error_samples=samples) for each in sound.record.workers]
     errors = with_(
         sound,
         load__completed=10,
-        load__errors={"status": 90},
+        load__errors={"status 500": 90},
         record__workers=workers,
         stderr="Oops\n",
     )
-    assert problem_of(errors).startswith("90 % of the requests failed (answered with status 500)")
+    assert problem_of(errors).startswith("90 % of the requests failed (status 500, KeyError: 3)")
     assert problem_of(errors).endswith("Oops")
-    few = with_(sound, load__completed=90, load__errors={"status": 10})
+    few = with_(sound, load__completed=90, load__errors={"status 500": 10})
     assert problem_of(few) == ""  # the study counts them
 
 

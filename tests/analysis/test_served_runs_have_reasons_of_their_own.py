@@ -64,6 +64,13 @@ FAULTS: list[tuple[str, str, Served, Change | None, str]] = [
     ("generator-busy", "suspect", CLOSED, changes(busy_fraction=0.75), "used 75% of a core"),
     (
         "load-errors",
+        "invalid",
+        ONE,
+        changes(errors={"status 422": 900}),
+        "900 status 422",
+    ),
+    (
+        "load-errors",
         "suspect",
         ONE,
         changes(errors={"reset": 3, "timeout": 1}),

@@ -25,9 +25,9 @@ class AtWork:
     address: tuple[str, int]
 
     @property
-    def counted(self) -> tuple[int, int, int]:
-        """Operations, errors and bytes so far."""
-        return self.worker.operations, self.worker.errors, self.worker.bytes
+    def counted(self) -> tuple[int, int]:
+        """Operations and errors so far."""
+        return self.worker.operations, self.worker.errors
 
 
 @dataclass(frozen=True)

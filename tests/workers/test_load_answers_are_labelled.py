@@ -119,7 +119,7 @@ GOOD = {
     "after 103": [b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", HI],
 }
 BAD = {
-    "status": [b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n"],
+    "status 500": [b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n"],
     "short": [HEAD + b"Content-Length: 9\r\n\r\nhi", CLOSE],
     "closed": [CLOSE],
     "reset": [RESET],
@@ -173,7 +173,7 @@ def test_the_expected_status_is_the_right_one() -> None:
     gone = b"HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n"
     assert ask(asyncio.new_event_loop, gone, request=Request(status=410)).window.completed == 1
     wrong = ask(asyncio.new_event_loop, HI, request=Request(status=410))
-    assert dict(wrong.window.errors) == {"status": 1}
+    assert dict(wrong.window.errors) == {"status 200": 1}
 
 
 @LOOPS

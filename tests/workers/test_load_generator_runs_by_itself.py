@@ -155,8 +155,8 @@ def test_requests_are_drawn_by_weight_and_wrong_ones_counted(tmp_path: Path) -> 
     }
     total = seen.total()
     assert seen["GET /often"] / total == pytest.approx(8 / 11, abs=4 * 0.45 / total**0.5)
-    assert set(result["errors"]) == {"status"}
-    assert abs(result["errors"]["status"] - seen["GET /missing"]) <= 8  # unfinished ones
+    assert set(result["errors"]) == {"status 404"}
+    assert abs(result["errors"]["status 404"] - seen["GET /missing"]) <= 8  # unfinished ones
 
 
 def test_it_follows_the_instants_that_it_is_given(responder: str) -> None:

@@ -80,6 +80,10 @@ class Worker:
     def fail(self, error: str) -> None:
         """Count a failed operation, which is never counted as done."""
         self.errors += 1
+        self.note(error)
+
+    def note(self, error: str) -> None:
+        """Keep the words of an error that somebody else counts."""
         if len(self.error_samples) < SAMPLES_KEPT:
             self.error_samples.append(error)
 

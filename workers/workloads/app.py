@@ -37,8 +37,8 @@ class _Which(Workload):
 class App(Served, _Which):
     """Requests answered by your own application on each loop, sent by a load generator.
 
-    One operation: one request answered, counted when the answer has been written. An answer with
-    status 400 or above is an error.
+    One operation: one request answered, counted when the answer has been written. Whether it is the
+    right answer is for the load generator to say.
 
     `application` is `package.module:name`. With `factory` it is a function that makes the
     application, and each worker has its own; else workers in threads share the object. ASGI 3 runs

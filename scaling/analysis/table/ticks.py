@@ -63,6 +63,13 @@ def _finish_gap(stack: Stack) -> Floats:
     return np.asarray(1 - first / stack.counted_s[:, 0])
 
 
+def _payload_per_s(rows: "Rows") -> Floats:
+    moved = from_ticks(lambda stack: (stack.bytes / stack.counted_s).sum(axis=1), inside=True)
+    served = np.array([run.load is not None for run in rows.runs], dtype=bool)
+    per_s = np.asarray(moved(rows))
+    return np.where(served & (per_s == 0), np.nan, per_s)
+
+
 def _cpu_s(stack: Stack) -> Floats | None:
     return None if stack.cpu is None else over_window(stack.cpu) / NS_PER_S
 
@@ -122,9 +129,10 @@ COUNTED = {
         better="less",
     ),
     "bytes_per_s": Column(
-        read=from_ticks(lambda stack: (stack.bytes / stack.counted_s).sum(axis=1), inside=True),
+        read=_payload_per_s,
         unit="B/s",
-        definition="payload moved inside the window ÷ time, all workers",
+        definition="payload moved inside the window ÷ time, all workers; a server does not count "
+        "it",
         better="more",
     ),
     "window_s": Column(

@@ -3,8 +3,14 @@
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.validity.finding import MARGIN, Batch, Finding, Found
-from scaling.journal.record import RunLine
+from scaling.analysis.validity.finding import (
+    MARGIN,
+    MOST_ERRORS,
+    Batch,
+    Finding,
+    Found,
+    error_samples,
+)
 
 # A worker alone for a share x of its time gains at most that share.
 LEAST_OVERLAP = 1 - MARGIN
@@ -16,9 +22,6 @@ MISSED = 20.0  # operations due at its usual pace; P(at most 3 of 20) is 3 in a 
 # Requests due to each served worker in an open loop. With fewer than `MISSED` in a stretch of time
 # chance may leave it without one, and a stretch that counts is `LEAST_STALL` of a window or more.
 FEWEST_DUE = MISSED / LEAST_STALL
-
-# Of the operations: an error is faster or slower than the work that it replaces.
-MOST_ERRORS = MARGIN / 2
 
 # uvloop's timers count whole ms and may fire up to 1 early; more than that is a step.
 MOST_EARLY_S = 0.005
@@ -93,7 +96,7 @@ def worker_errors(batch: Batch) -> Found:
     for row in batch.where(errors > 0):
         share = errors[row] / (errors[row] + operations[row])
         detail = f"{errors[row]:.0f} operations failed ({share:.2%}): "
-        detail += _first_sample(batch.runs[row])
+        detail += next(error_samples(batch.runs[row]), "no message was kept")
         yield row, Finding("worker-errors", "invalid" if share > MOST_ERRORS else "suspect", detail)
 
 
@@ -124,9 +127,3 @@ def tasks_left(batch: Batch) -> Found:
             yield row, Finding("tasks-left", "suspect", detail)
         else:
             yield row, Finding("tasks-left", "suspect", f"{hung} worker(s) never ended")
-
-
-def _first_sample(run: RunLine) -> str:
-    workers = run.record.workers if run.record else []
-    samples = (text for worker in workers for text in worker.error_samples)
-    return next(samples, "no message was kept")

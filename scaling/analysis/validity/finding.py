@@ -24,6 +24,9 @@ from scaling.journal.record import (
 # The smallest difference that a verdict counts as one.
 MARGIN = 0.02
 
+# Of the operations: an error is faster or slower than the work that it replaces.
+MOST_ERRORS = MARGIN / 2
+
 
 class Finding(NamedTuple):
     """One fault of a run: a word for programs, a sentence for people."""
@@ -45,6 +48,12 @@ class Expectation:
     reads_back: ReadBack | None = None
     logical_cpus: int | None = None
     python: PythonFacts | None = None
+
+
+def error_samples(run: RunLine) -> Iterator[str]:
+    """What the workers kept of the errors that they saw."""
+    workers = run.record.workers if run.record else []
+    return (text for worker in workers for text in worker.error_samples)
 
 
 # Facts about its build that a process reports, by what they are called in a message.

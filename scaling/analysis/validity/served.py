@@ -8,7 +8,15 @@ from collections import Counter
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.validity.finding import MARGIN, Batch, Check, Finding, Found
+from scaling.analysis.validity.finding import (
+    MARGIN,
+    MOST_ERRORS,
+    Batch,
+    Check,
+    Finding,
+    Found,
+    error_samples,
+)
 from scaling.base.formats import number
 from scaling.journal.record import Load
 
@@ -100,13 +108,17 @@ def load_errors(batch: Batch) -> Found:
     """Requests were answered wrongly or not at all; they are in no latency."""
     errors = batch.figures["load_errors"]
     for row in batch.where(errors > 0):
-        load = batch.runs[row].load
-        kinds = load.errors if load else {}
-        counted = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items() if count)
-        offered = load.offered if load else 0
-        share = f" ({errors[row] / offered:.2%} of {offered:,})" if offered else ""
-        detail = f"{errors[row]:,.0f} requests failed{share}: {counted}"
-        yield row, Finding("load-errors", "suspect", detail)
+        run = batch.runs[row]
+        if run.load is None:
+            continue
+        offered = run.load.offered
+        share = errors[row] / max(offered, errors[row])
+        kinds = [f"{count:,} {kind}" for kind, count in run.load.errors.items() if count]
+        kinds += dict.fromkeys(error_samples(run))
+        detail = (
+            f"{errors[row]:,.0f} requests failed ({share:.2%} of {offered:,}): {', '.join(kinds)}"
+        )
+        yield row, Finding("load-errors", "invalid" if share > MOST_ERRORS else "suspect", detail)
 
 
 def uneven_load(batch: Batch) -> Found:

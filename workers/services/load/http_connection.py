@@ -89,14 +89,15 @@ class HttpConnection(Reporting):
 
     def _answered(self, message: Message) -> None:
         expected = message.status
-        right = self._status == expected if expected else 200 <= self._status < 400
+        status = self._status
+        right = status == expected if expected else 200 <= status < 400
         reusable = self._reusable
         if message.is_head:
             self._parser = httptools.HttpResponseParser(self)  # it waits for a body
         self._message = None
         self._reset()
         if self._lane.connection is self:
-            self._lane.answered("" if right else "status", reusable=reusable)
+            self._lane.answered("" if right else f"status {status}", reusable=reusable)
 
     def _fail(self, kind: str) -> None:
         self._message = None

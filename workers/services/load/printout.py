@@ -25,7 +25,6 @@ KINDS_OF_ERRORS = {
     "short": "connection closed within an answer",
     "malformed": "not an HTTP answer to a request",
     "mismatch": "answer differs from the message",
-    "status": "wrong status",
 }
 
 
@@ -38,7 +37,7 @@ def printout(summary: Mapping[str, Any]) -> str:
         f"{offered:,} requests: {completed:,} answered, {censored:,} unfinished at the end",
     ]
     lines += [
-        f"  {count:,} failed: {KINDS_OF_ERRORS.get(kind, kind)}"
+        f"  {count:,} failed: {KINDS_OF_ERRORS.get(kind, f'wrong {kind}')}"
         for kind, count in summary["errors"].items()
     ]
     lines += ["", "ms     " + "".join(f"{name:>10}" for name in COLUMNS)]

@@ -31,7 +31,7 @@ class Connection(web.RequestHandler):
         """Write the answer, then count it unless the client has gone."""
         written, reset = await super().finish_response(request, resp, start_time)
         if not reset:
-            self._counted.answered(written.status, written.content_length or 0)
+            self._counted.worker.operations += 1
         return written, reset
 
     def connection_lost(self, exc: BaseException | None) -> None:

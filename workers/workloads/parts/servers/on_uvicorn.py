@@ -7,7 +7,7 @@ sockets are not its own: `serve(sockets=[])` listens nowhere.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Literal, cast
 
 import httptools
@@ -20,7 +20,6 @@ from workers import Worker
 from workers.workloads.parts.applications import ApplicationError, one_line
 from workers.workloads.parts.servers.base import (
     CLOSING_S,
-    FIRST_ERROR,
     KEEP_ALIVE_S,
     BaseServer,
     on_off,
@@ -59,42 +58,15 @@ class Lifespans:
             raise
 
 
-# Found once: they are called for each request.
-SEND = httptools_impl.RequestResponseCycle.send
-COMPLETE = httptools_impl.HttpToolsProtocol.on_response_complete
-
-
-class Cycle(httptools_impl.RequestResponseCycle):
-    """A request and its answer, of which the connection learns status and length.
-
-    An application around the user's could do that, too, but cost each request more.
-    """
-
-    status = body_bytes = 0
-    failed = False  # the application raised, which was counted
-
-    def send(self, message: Any) -> Coroutine[Any, Any, None]:
-        """Note a part of the answer, and send it."""
-        if not self.response_started:
-            self.status = message.get("status", 0)
-            try:
-                self.on_response.__self__.answering = self  # type: ignore[attr-defined]
-            except AttributeError:  # the application has ended: uvicorn refuses to send
-                self.status = 0
-        elif "body" in message:
-            self.body_bytes += len(message["body"])
-        return SEND(self, message)
-
-
-httptools_impl.RequestResponseCycle = Cycle  # type: ignore[misc]  # what connections make
+COMPLETE = httptools_impl.HttpToolsProtocol.on_response_complete  # called for each request
 
 
 class ErrorLog(logging.LoggerAdapter[logging.Logger]):
-    """uvicorn's log of a connection, which also counts what an application raised."""
+    """uvicorn's log of a connection, which also notes what an application raised."""
 
-    def __init__(self, connection: "Connection") -> None:
-        super().__init__(connection.logger)
-        self._connection = connection
+    def __init__(self, logger: logging.Logger, worker: Worker) -> None:
+        super().__init__(logger)
+        self._worker = worker
 
     @property
     def level(self) -> int:
@@ -102,38 +74,27 @@ class ErrorLog(logging.LoggerAdapter[logging.Logger]):
         return self.logger.level
 
     def error(self, msg: object, *args: object, exc_info: Any = None, **kwargs: Any) -> None:
-        """Count an error of the application, and log it."""
+        """Note an error of the application, and log it."""
         if isinstance(exc_info, BaseException):
-            self._connection.raised(exc_info)
+            self._worker.note(f"{type(exc_info).__name__}: {exc_info}")
         super().error(msg, *args, exc_info=exc_info, **kwargs)
 
 
 class Connection(httptools_impl.HttpToolsProtocol):
     """A connection of uvicorn that counts each answer once it is written."""
 
-    # With these two it has 30 attributes. Beyond that, as with slots, access to all is slower.
-    answering: Cycle
+    # With this one it has 29 attributes. Beyond 30, as with slots, access to all is slower.
     _counted: "OnUvicorn"
 
     def __init__(self, server: uvicorn.Server, counted: "OnUvicorn") -> None:
         super().__init__(server.config, server.server_state, server.lifespan.state)
         self.app = counted.answering
         self._counted = counted
-        self.logger = cast(logging.Logger, ErrorLog(self))
-
-    def raised(self, error: BaseException) -> None:
-        """Count a request that the application did not answer; uvicorn does, with status 500."""
-        cast(Cycle, self.cycle).failed = True
-        self._counted.worker.fail(f"{type(error).__name__}: {error}")
+        self.logger = cast(logging.Logger, ErrorLog(self.logger, counted.worker))
 
     def on_response_complete(self) -> None:
         """Count an answer."""
-        answer, worker = self.answering, self._counted.worker
-        if answer.status < FIRST_ERROR and not answer.failed:
-            worker.operations += 1  # as `answered` does, without another call
-            worker.bytes += answer.body_bytes
-        elif not answer.failed:
-            self._counted.answered(answer.status, answer.body_bytes)
+        self._counted.worker.operations += 1
         COMPLETE(self)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -5,10 +5,11 @@ import time
 
 from workers.workloads.parts.applications import ApplicationError
 from workers.workloads.parts.first_request import first_answer
-from workers.workloads.parts.servers.base import FIRST_ERROR, BaseServer
+from workers.workloads.parts.servers.base import BaseServer
 
 READY_S = 30.0  # limit
 AGAIN_S = 0.05  # between two tries
+FIRST_ERROR = 400  # a status that says: not ready
 
 
 async def until_ready(server: BaseServer, health: str) -> dict[str, str]:

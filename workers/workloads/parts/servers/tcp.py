@@ -60,7 +60,7 @@ class Connection(asyncio.Protocol):
         if self.transport is None:  # the client has gone while its request waited
             return
         self.transport.write(message)
-        self._server.answered(0, len(message) - HEAD)
+        self._server.worker.operations += 1
 
     def _refuse(self, body: int) -> None:
         self._server.worker.fail(f"a message of {body:,} bytes; at most {BODY_MOST:,} are taken")
