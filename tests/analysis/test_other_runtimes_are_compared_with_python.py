@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import matplotlib as mpl
 import pytest
 from msgspec.structs import replace
 
@@ -10,6 +11,9 @@ from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import ArmRecord, ProcessFacts, RunLine, StudyLine
+from scaling.report.plots.draw import subjects
+from scaling.report.plots.registry import BY_NAME
+from scaling.report.plots.style import RC
 from scaling.report.tables.comparison_rows import comparison_rows
 from tests.support.comparisons import across_loops, chapter
 from tests.support.fabricate import Made, journal, write
@@ -133,3 +137,23 @@ def test_a_runtime_is_no_loop_and_no_python_is_a_runtime(tmp_path: Path) -> None
     found = across_loops(studied(tmp_path, ("3.14t",), loops=("asyncio", "uvloop")))
     assert {each.of.loop for each in found.loops} == {"uvloop"}
     assert {each.of.arm for each in found.runtimes} == {"go", "node"}
+
+
+def test_it_is_drawn_beside_every_loop(tmp_path: Path) -> None:
+    study = studied(tmp_path, ("3.14t",), loops=("asyncio", "uvloop"))
+    (subject,) = subjects(StudyResults.of(study)).values()
+    assert subject.loops == ["asyncio", "uvloop"]
+    with mpl.rc_context(RC):
+        sheet = BY_NAME["throughput"].draw(subject)
+    for axes, loop in zip(sheet.all_panels, subject.loops, strict=True):
+        assert axes.get_title(loc="left") == loop
+        bars = sorted(str(each.get_label()) for each in axes.containers)
+        assert bars == ["3.14t threads", "go threads", "node threads"]
+
+
+def test_alone_it_has_a_panel_of_its_own(tmp_path: Path) -> None:
+    study = studied(tmp_path, ("3.14t",))
+    alone = StudyResults(study.frame[study.frame["arm"] == "go"], study.study)
+    (subject,) = subjects(alone).values()
+    assert subject.loops == ["own"]
+    assert [curve.key.arm for curve in subject.on("own")] == ["go"]

@@ -1,8 +1,10 @@
-"""Go, Node and Bun run every task of `spawn`; if one is not installed, that is reported."""
+"""Go, Node and Bun run `spawn` and `echo` as Python does; if one is not installed, they say so."""
 
 import json
 import os
+import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +13,23 @@ import pytest
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm
-from scaling.builds.runtimes.find import PROGRAMS, environment
-from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
+from scaling.builds.runtimes.find import environment
+from scaling.builds.runtimes.known import OWN_LOOP, PROGRAMS, RUNTIMES
 from scaling.builds.runtimes.prepare import prepare_runtime
-from scaling.journal.record import Record, WorkloadFacts
+from scaling.journal.record import ParameterFacts, Record, WorkloadFacts
 from scaling.run.child import Child, Ending, run_child
 from scaling.study.plan.refusals import refusal
 from tests.support.descriptions import description
 from tests.support.fake_builds import say_nothing, script
 
 SPAWN = WorkloadFacts(
-    path="workers.workloads.spawn:Spawn", operation="tasks", in_flight="tasks", finite=True
+    path="workers.workloads.spawn:Spawn",
+    operation="tasks",
+    in_flight="tasks",
+    finite=True,
+    parameters={
+        "factory": ParameterFacts(type="str", default="lazy", choices=["lazy", "eager"]),
+    },
 )
 LIKE = description(workloads={**description().workloads, "spawn": SPAWN})
 LIMIT_S = 60.0
@@ -31,26 +39,43 @@ def prepared(name: str) -> PreparedArm:
     return prepare_runtime(parse_arm(name), LIKE, say_nothing)
 
 
-def reason(arm: PreparedArm, workload: str = "spawn", **place: str) -> str | None:
-    where = {"model": "threads", "loop": OWN_LOOP} | place
-    factory = where.pop("factory", "lazy")
+def reason(
+    arm: PreparedArm,
+    workload: str = "spawn",
+    model: str = "threads",
+    loop: str = OWN_LOOP,
+    **parameters: str,
+) -> str | None:
     return refusal(
-        arm.description,
-        {"factory": factory},
-        workload=workload,
-        model=where["model"],
-        loop=where["loop"],
-        sizing="weak",
+        arm.description, parameters, workload=workload, model=model, loop=loop, sizing="weak"
     )
 
 
-def ending(arm: PreparedArm, workers: int = 1, in_flight: int | None = None, **said: Any) -> Ending:
-    cell = {
-        "workload": "spawn",
+CELLS: dict[str, dict[str, Any]] = {
+    "spawn": {"parameters": {"tasks": 1_000, "factory": "lazy", "pause_ms": 0.0}},
+    "echo": {
+        "parameters": {"connections": 4, "payload_bytes": 1_000, "work_us": 0.0},
+        "warmup_s": 0.05,
+        "window_s": 0.3,
+        "ticks": 3,
+    },
+}
+
+
+def ending(
+    arm: PreparedArm,
+    workers: int = 1,
+    in_flight: int | None = None,
+    workload: str = "spawn",
+    **said: Any,
+) -> Ending:
+    asked = CELLS[workload]
+    cell = asked | {
+        "workload": f"workers.workloads.{workload}:{workload.title()}",
         "loop": OWN_LOOP,
         "workers": workers,
         "in_flight": in_flight,
-        "parameters": {"tasks": 1_000, "factory": "lazy", "pause_ms": 0.0} | said,
+        "parameters": asked["parameters"] | said,
     }
     child = Child(arm.program, arm.environment, arm.arguments)
     return run_child(child, cell, limit_s=LIMIT_S)
@@ -96,6 +121,66 @@ def test_every_task_really_runs(name: str, workers: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("name", RUNTIMES)
+def test_all_workers_echo_in_one_window(name: str, workers: int) -> None:
+    arm = prepared(name)
+    if absent(arm):
+        return
+    record = measured(arm, workers, workload="echo")
+    opened, closed = record.instants_ns.opened, record.instants_ns.closed
+    assert not record.finite
+    assert opened is not None
+    assert closed == opened + 300_000_000
+    assert [worker.index for worker in record.workers] == list(range(workers))
+    for worker in record.workers:
+        ticks = worker.ticks
+        assert ticks.instant_ns == [opened + k * 100_000_000 for k in range(4)]
+        assert all(at >= due for at, due in zip(ticks.time_ns, ticks.instant_ns, strict=True))
+        assert sorted(set(ticks.operations)) == ticks.operations
+        assert worker.busy_from_ns is not None
+        assert worker.busy_until_ns is not None
+        assert worker.busy_from_ns < opened
+        assert worker.busy_until_ns >= closed
+        assert worker.in_flight == 4
+        assert (worker.errors, worker.finished_ns) == (0, None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("payload_bytes", [1, 200_000])
+@pytest.mark.parametrize("name", RUNTIMES)
+def test_a_payload_of_any_size_comes_back(name: str, payload_bytes: int) -> None:
+    arm = prepared(name)
+    if absent(arm):
+        return
+    (worker,) = measured(
+        arm, workload="echo", in_flight=2, payload_bytes=payload_bytes, work_us=1.0
+    ).workers
+    assert worker.in_flight == 2
+    assert worker.ticks.operations[-1] > worker.ticks.operations[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_go_reads_back_its_processors(workers: int) -> None:
+    arm = prepared("go")
+    if not absent(arm):
+        assert measured(arm, workers).facts == {"GOMAXPROCS": str(workers)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUNTIMES)
+def test_a_workload_it_does_not_have_ends_the_run(name: str) -> None:
+    arm = prepared(name)
+    if absent(arm):
+        return
+    child = Child(arm.program, arm.environment, arm.arguments)
+    ended = run_child(child, {"workload": "none", "workers": 1, "parameters": {}}, limit_s=LIMIT_S)
+    assert ended.outcome == "crashed"
+    assert "none" in ended.stderr
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNTIMES)
 def test_work_in_flight_is_dealt_out_as_to_pythons_workers(name: str) -> None:
     arm = prepared(name)
@@ -137,16 +222,12 @@ def test_a_program_that_calls_nothing_is_found_out(name: str, tmp_path: Path) ->
     arm = prepared(name)
     if absent(arm):
         return
-    text = (PROGRAMS / "spawn.mjs").read_text()
+    theirs = shutil.copytree(PROGRAMS / "javascript", tmp_path / "javascript")
+    text = (theirs / "spawn.mjs").read_text()
     calling = "Array.from({ length: tasks }, task)"
     assert calling in text
-    theirs = tmp_path / "spawn.mjs"
-    theirs.write_text(text.replace(calling, "Array(tasks).map(task)"))
-    child = Child(arm.program, arm.environment, (str(theirs),))
-    cell = {"workers": 1, "loop": OWN_LOOP, "parameters": {"tasks": 1_000}}
-    record = run_child(child, cell, limit_s=LIMIT_S).record
-    assert record is not None
-    (worker,) = record.workers
+    (theirs / "spawn.mjs").write_text(text.replace(calling, "Array(tasks).map(task)"))
+    (worker,) = measured(replace(arm, arguments=(str(theirs / "main.mjs"),))).workers
     assert worker.ticks.operations == [0, 0]
     assert worker.errors == 1
     assert worker.error_samples == ["0 of 1000 tasks ran to their end"]
@@ -166,7 +247,7 @@ def test_broken_runtimes_are_reported(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/bin")
     monkeypatch.setenv("SCALING_CACHE", str(tmp_path / "cache"))
     assert reason(prepared("node")) == "node does not report its version: a library is missing"
-    assert reason(prepared("go")) == "spawn.go does not compile: no room"
+    assert reason(prepared("go")) == "the program of go does not compile: no room"
 
 
 @pytest.fixture
@@ -195,7 +276,7 @@ def test_it_is_found_by_its_name_and_run_with_its_program(pretended: PreparedArm
     assert pretended.runtime == "9.9.9"
     assert pretended.origin.startswith("PATH, program ")
     assert reason(pretended) is None
-    assert measured(pretended).facts == {"program": "spawn.mjs", "tuned": ""}
+    assert measured(pretended).facts == {"program": "main.mjs", "tuned": ""}
 
 
 def test_what_a_user_tunes_a_runtime_with_stays_outside(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,14 +287,18 @@ def test_what_a_user_tunes_a_runtime_with_stays_outside(monkeypatch: pytest.Monk
 
 
 def test_what_it_cannot_run_is_refused(pretended: PreparedArm) -> None:
-    assert reason(pretended, "echo") == "only spawn is implemented for other runtimes"
+    assert reason(pretended, "compute") == "it is not implemented for bun"
+    assert reason(pretended, "echo") is None
+    assert reason(pretended, "echo", api="streams") == (
+        "api=streams: other runtimes have no APIs of asyncio"
+    )
     assert "not Python" in (reason(pretended, loop="asyncio") or "")
     assert "in one process" in (reason(pretended, model="processes") or "")
     assert reason(pretended, factory="eager") is None
 
 
 def test_a_goroutine_is_never_eager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = '[ "$1" = build ] && echo > "$3"'
+    made = '[ "$1" = build ] && echo > "$6"'
     script(tmp_path / "go", '[ "$1" = env ] && echo go9.99 && exit', made)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/bin")
     monkeypatch.setenv("SCALING_CACHE", str(tmp_path / "cache"))

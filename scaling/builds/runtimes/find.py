@@ -16,7 +16,6 @@ from scaling.builds import cache
 from scaling.builds.cache import Say
 from scaling.builds.runtimes.known import Runtime
 
-PROGRAMS = Path(__file__).parent / "programs"
 LIMIT_S = 600.0  # Go compiles its standard library at its first build
 
 ASK_VERSION = {
@@ -35,7 +34,7 @@ class AbsentRuntimeError(ScalingError):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An installed runtime. `command` starts its program; `source` is the digest of its text."""
+    """An installed runtime. `command` starts its program; `source` is the digest of its files."""
 
     version: str
     command: tuple[str, ...]
@@ -53,12 +52,11 @@ def find(runtime: Runtime, say: Say) -> Found:
     if executable is None:
         raise AbsentRuntimeError(f"{name} is not on PATH")
     version = _answer([executable, *ASK_VERSION[name]], f"{name} does not report its version")
-    source = PROGRAMS / ("spawn.go" if name == "go" else "spawn.mjs")
-    digest = hashlib.sha256(source.read_bytes()).hexdigest()[:12]
+    digest = _digest(runtime)
     if name == "go":
-        command: tuple[str, ...] = (str(_compiled(executable, version, source, digest, say)),)
+        command: tuple[str, ...] = (str(_compiled(executable, version, runtime, digest, say)),)
     else:
-        command = (executable, str(source))
+        command = (executable, str(runtime.folder / f"main{runtime.suffix}"))
     return Found(version, command, digest)
 
 
@@ -67,13 +65,19 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(SCRUBBED)}
 
 
-def _compiled(go: str, version: str, source: Path, digest: str, say: Say) -> Path:
-    destination = cache.folder() / "runtimes" / f"{version}-{source.stem}-{digest}"
+def _digest(runtime: Runtime) -> str:
+    files = sorted(runtime.folder.glob(f"*{runtime.suffix}"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
+
+
+def _compiled(go: str, version: str, runtime: Runtime, digest: str, say: Say) -> Path:
+    destination = cache.folder() / "runtimes" / f"{version}-{digest}"
 
     def fill(temporary: Path) -> Path:
-        say(f"compiling {source.name} with {version} (once, up to a minute)")
-        made = temporary / source.stem
-        _answer([go, "build", "-o", str(made), str(source)], f"{source.name} does not compile")
+        say(f"compiling the program of {runtime.name} with {version} (once, up to a minute)")
+        made = temporary / "workers"
+        build = ["build", "-C", str(runtime.folder), "-buildvcs=false", "-o", str(made), "."]
+        _answer([go, *build], f"the program of {runtime.name} does not compile")
         return made
 
     cache.make_whole(destination, fill, say=say)

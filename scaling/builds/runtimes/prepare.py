@@ -1,4 +1,6 @@
-"""An arm that is not Python, prepared: it runs what its program implements."""
+"""An arm that is not Python, prepared: it runs the workloads that its program has."""
+
+from collections.abc import Collection
 
 from msgspec.structs import replace
 
@@ -6,11 +8,21 @@ from scaling.builds.arms import Arm
 from scaling.builds.cache import Say
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.builds.runtimes.find import AbsentRuntimeError, environment, find
-from scaling.builds.runtimes.known import OWN_LOOP, Runtime
-from scaling.journal.record import Description, Offer, PythonFacts, Refusal
+from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES, Runtime
+from scaling.journal.record import Description, Offer, PythonFacts, Refusal, WorkloadFacts
 
-WORKLOAD = "spawn"
 MODEL = "threads"
+
+PYTHONS_ALONE: dict[str, dict[str, tuple[Collection[str], str]]] = {
+    "spawn": {
+        "factory": (("go",), "a goroutine starts when the scheduler runs it, never at once"),
+    },
+    "echo": {
+        "api": (RUNTIMES, "other runtimes have no APIs of asyncio"),
+        "tls": (RUNTIMES, "TLS is not implemented for other runtimes"),
+    },
+}
+"""Parameters, by workload, of which the runtimes listed have the default alone, and why."""
 
 
 def prepare_runtime(arm: Arm, like: Description, say: Say) -> PreparedArm:
@@ -31,7 +43,7 @@ def prepare_runtime(arm: Arm, like: Description, say: Say) -> PreparedArm:
         program=found.command[0] if found else "",
         arguments=found.command[1:] if found else (),
         environment=environment(),
-        description=_description(arm.name, like, version, reason),
+        description=_description(arm.build, like, version, reason),
         origin=f"PATH, program {found.source}" if found else "absent",
         left_out={},
         runtime=version,
@@ -39,16 +51,12 @@ def prepare_runtime(arm: Arm, like: Description, say: Say) -> PreparedArm:
 
 
 def _description(
-    name: str, like: Description, version: str | None, reason: str | None
+    runtime: Runtime, like: Description, version: str | None, reason: str | None
 ) -> Description:
+    name = runtime.name
     elsewhere = f"{name} is not Python: it schedules tasks with its own loop, {OWN_LOOP!r}"
     beside = f"{name} runs its N workers in one process"
-    unwritten = f"only {WORKLOAD} is implemented for other runtimes"
-    workloads = {each: replace(facts, refused=unwritten) for each, facts in like.workloads.items()}
-    if WORKLOAD in like.workloads:
-        workloads[WORKLOAD] = replace(
-            like.workloads[WORKLOAD], refused=None, refusals=_refusals(name)
-        )
+    workloads = {each: _facts(runtime, each, facts) for each, facts in like.workloads.items()}
     return Description(
         schema=like.schema,
         python=PythonFacts(version=version or "", free_threaded=True),
@@ -59,8 +67,14 @@ def _description(
     )
 
 
-def _refusals(name: str) -> list[Refusal]:
-    if name != "go":
-        return []
-    reason = "a goroutine starts when the scheduler runs it, never at once"
-    return [Refusal(model=MODEL, loop=OWN_LOOP, reason=reason, parameters={"factory": "eager"})]
+def _facts(runtime: Runtime, workload: str, python: WorkloadFacts) -> WorkloadFacts:
+    if not runtime.implements(workload):
+        return replace(python, refused=f"it is not implemented for {runtime.name}")
+    refusals = [
+        Refusal(model=MODEL, loop=OWN_LOOP, reason=reason, parameters={name: choice})
+        for name, (runtimes, reason) in PYTHONS_ALONE.get(workload, {}).items()
+        if runtime.name in runtimes
+        for choice in python.parameters[name].choices or ()
+        if choice != python.parameters[name].default
+    ]
+    return replace(python, refused=None, refusals=refusals)

@@ -13,6 +13,7 @@ from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.analysis.statistics.noise import NO_PAIRS, NoiseFloor
 from scaling.base import formats
 from scaling.base.vocabulary import MODELS, SIZINGS
+from scaling.builds.runtimes.known import OWN_LOOP
 from scaling.journal.record import CeilingLine, StudyLine
 from scaling.report.plots.caption import caption
 from scaling.report.plots.key import key_entries
@@ -46,8 +47,12 @@ class Subject:
 
     @property
     def loops(self) -> list[str]:
-        """The loops that have a panel, in order."""
-        return list(dict.fromkeys(curve.key.loop for curve in self.section.curves))
+        """The loops that have a panel, in order.
+
+        Other runtimes have no loop to choose: where there are loops, they stand beside each.
+        """
+        found = dict.fromkeys(curve.key.loop for curve in self.section.curves)
+        return [loop for loop in found if loop != OWN_LOOP] or list(found)
 
     def a_panel_per_loop(self, under_in: float = 0.0) -> Layout:
         """Panels side by side, as many in a row as a README's width shows well."""
@@ -67,8 +72,8 @@ class Subject:
         return [model for model in MODELS if model in found] + sorted(found - set(MODELS))
 
     def on(self, loop: str, model: str | None = None) -> list[Curve]:
-        """The curves of a loop, of one model if one is named."""
-        curves = [curve for curve in self.section.curves if curve.key.loop == loop]
+        """The curves of a loop and of other runtimes, of one model if one is named."""
+        curves = [curve for curve in self.section.curves if curve.key.loop in (loop, OWN_LOOP)]
         return [curve for curve in curves if model in (None, curve.key.model)]
 
     def has(self, what: str) -> bool:
