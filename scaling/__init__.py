@@ -2,7 +2,8 @@
 
 This is the public front: notebooks and other programs import names from here, and nothing inside
 does. A journal becomes a table with `load`, a table with its study with `read`, and everything that
-follows from it with `StudyResults.of(read(…))`; `figure` looks up one figure, `plot` draws one.
+follows from it with `StudyResults.of(read(…))`; `figure` looks up one figure, `plot` draws one,
+`explain` has what each cell loses.
 
 The noxfile imports this file on whatever Python runs nox, so it needs only Python 3.10. What needs
 pandas is imported at its first use.
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from scaling.base.formats import number as number
     from scaling.base.formats import percent as percent
     from scaling.report.plots.single import drawn as plot
+    from scaling.report.tables.loss_rows import loss_rows as explain
 
 _HOMES = {
     "COST": "scaling.analysis.statistics.verdict:COST",
@@ -44,6 +46,7 @@ _HOMES = {
     "capacity": "scaling.analysis.served.capacity_table:capacity",
     "claims_table": "scaling.analysis.claims.rows:table",
     "curves": "scaling.analysis.curves.summarise:curves",
+    "explain": "scaling.report.tables.loss_rows:loss_rows",
     "figure": "scaling.analysis.lookup.figure:figure",
     "hypothesis": "scaling.analysis.statistics.verdict:hypothesis",
     "judge": "scaling.analysis.statistics.verdict:judge",
@@ -67,6 +70,7 @@ __all__ = [
     "capacity",
     "claims_table",
     "curves",
+    "explain",
     "figure",
     "hypothesis",
     "judge",

@@ -11,6 +11,7 @@ from typing import NamedTuple, Self
 
 import pandas as pd
 
+from scaling.analysis.attribution.cells import Attribution, attributions
 from scaling.analysis.comparison.compare import Compared, compare
 from scaling.analysis.comparison.paired import Paired, pair
 from scaling.analysis.controls import ControlOutcome, Soundness, outcomes, soundness_of
@@ -109,6 +110,11 @@ class StudyResults:
         return {
             (gain.key, gain.workers): gain.throughput for each in self.judged for gain in each.gains
         }
+
+    @cached_property
+    def attributions(self) -> list[Attribution]:
+        """Where the time goes at each N above 1, cell by cell; empty without readings of it."""
+        return attributions(self.paired)
 
     @property
     def objectives(self) -> list[Objective]:

@@ -30,6 +30,12 @@ def number(value: float) -> str:
     return f"{rounded:,.{max(0, decimals)}f}"
 
 
+def signed(value: float) -> str:
+    """A difference: 4.2 → `+4.2`, -0.5 → `-0.5`."""
+    text = number(value)
+    return f"+{text}" if value > 0 and text != "0" else text
+
+
 def unit_factor(own: str, unit: str) -> float | None:
     """The factor from the unit `own` to `unit`; None if there is none."""
     if own == unit:

@@ -22,6 +22,7 @@ COMMANDS = (
     "report",
     "plot",
     "compare",
+    "explain",
     "claims",
     "gate",
     "export",

@@ -10,7 +10,8 @@ from pathlib import Path
 from scaling.analysis.results import StudyResults
 from scaling.journal.protected_write import try_writing, write_file
 
-TABLES, SUMMARY, LAWS, COMPARISON = "tables.md", "summary.csv", "laws.csv", "comparison.csv"
+TABLES, SUMMARY, LAWS = "tables.md", "summary.csv", "laws.csv"
+COMPARISON, LOSSES = "comparison.csv", "losses.csv"
 PLOTS = "plots"
 AGAIN = "scaling plot"
 
@@ -29,7 +30,7 @@ def write_derived(
 
 
 def write_tables(results: StudyResults, folder: Path) -> list[Path]:
-    """Write the Markdown and CSV files; that of the comparison where there is one.
+    """Write the Markdown and CSV files; those of comparison and losses where there are any.
 
     Raises:
         ScalingError: something cannot be written.
@@ -38,6 +39,7 @@ def write_tables(results: StudyResults, folder: Path) -> list[Path]:
     from scaling.report.tables.comparison_rows import comparison_rows
     from scaling.report.tables.export import write_csv
     from scaling.report.tables.laws_view import law_rows
+    from scaling.report.tables.loss_rows import loss_rows
 
     files: dict[str, Callable[[Path], object]] = {
         TABLES: lambda file: file.write_text(tables_markdown(results), encoding="utf-8"),
@@ -47,6 +49,9 @@ def write_tables(results: StudyResults, folder: Path) -> list[Path]:
     ratios = comparison_rows(results)
     if len(ratios):
         files[COMPARISON] = lambda file: write_rows(ratios, file)
+    losses = loss_rows(results)
+    if len(losses):
+        files[LOSSES] = lambda file: write_rows(losses, file)
     for name, write in files.items():
         write_file(folder / name, write, AGAIN)
     return [folder / name for name in files]
@@ -57,8 +62,10 @@ def tables_markdown(results: StudyResults) -> str:
     from scaling.report.tables.comparison import chapters
     from scaling.report.tables.comparison_view import comparison_markdown
     from scaling.report.tables.export import markdown
+    from scaling.report.tables.losses import loss_chapters
 
-    return markdown(results, comparison_markdown(chapters(results, alone=False)))
+    shown = [*chapters(results, alone=False), *loss_chapters(results)]
+    return markdown(results, comparison_markdown(shown))
 
 
 def write_plots(results: StudyResults, folder: Path, formats: Sequence[str]) -> list[Path]:

@@ -20,6 +20,7 @@ from tests.benchmarks import (
     load_against_wrk,
     load_stall,
     memory_of_host,
+    planted,
     precision,
     start_of_child,
     two_workers,
@@ -44,6 +45,7 @@ BENCHMARKS = {
     "variance": variance,
     "precision": precision,
     "attribution": attribution,
+    "planted": planted,
 }
 
 

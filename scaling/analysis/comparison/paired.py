@@ -4,8 +4,8 @@ Two configurations are compared inside a block, between runs made close together
 taken of those ratios, never a ratio of medians. Invalid runs have no value.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -18,7 +18,9 @@ from scaling.analysis.curves.sections import Section, sections
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.families import Family
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
+from scaling.analysis.table.column import NUMBER
 from scaling.analysis.table.groups import fell_behind, originals, require_one_study
+from scaling.analysis.table.time_terms import TIME_TERMS
 from scaling.base.vocabulary import PRIMARY_QUESTIONS
 from scaling.journal.record import StudyLine
 
@@ -28,6 +30,7 @@ type Measure = Literal[
 
 SUBJECT = ["workload", "parameters", "sizing", "loop"]
 CONFIGURATION = ["arm", "model", "workers"]
+TIME_COLUMNS = [name for name, column in TIME_TERMS.items() if column.dtype == NUMBER]
 
 
 class Configuration(NamedTuple):
@@ -52,7 +55,9 @@ class Paired:
     place of each configuration, `blocks` the block of each row, ascending; `curves` are the same
     runs as curves, in the section's order. `floor` is the noise floor of the study. `loop` is empty
     where it is all of the section's loops (`scaling.analysis.comparison.loops`). `primary` are the
-    questions that the study names as its primary ones.
+    questions that the study names as its primary ones. `time_terms` are the workers' time per
+    operation by column (`scaling.analysis.table.time_terms`), in s, and `waits` the share of their
+    samples by the call that they waited in, both shaped as `values` are.
     """
 
     section: Section
@@ -63,6 +68,8 @@ class Paired:
     blocks: Integers
     floor: NoiseFloor
     primary: Sequence[str] = PRIMARY_QUESTIONS
+    time_terms: Mapping[str, Floats] = field(default_factory=dict)
+    waits: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -209,4 +216,10 @@ def _paired(
         "p99_or_bound_s": table(valid["latency_p99_s"].to_numpy(np.float64)),
         "latency_p99_s": table(np.where(fell_behind(valid), np.nan, valid["latency_p99_s"])),
     }
-    return Paired(section, loop, members, columns, values, blocks, floor)
+    terms = {name: table(valid[name].to_numpy(np.float64)) for name in TIME_COLUMNS}
+    samples = valid["waits"].to_list()
+    calls = dict.fromkeys(name for each in samples for name in each)
+    waits = {name: table(np.array([each.get(name, 0.0) for each in samples])) for name in calls}
+    return Paired(
+        section, loop, members, columns, values, blocks, floor, time_terms=terms, waits=waits
+    )

@@ -39,7 +39,7 @@ NORMAL = 1.4826  # a normal distribution's standard deviation over its median ab
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A median with its interval or range, and the spread of the single values.
+    """A median (or mean, see `method`) with its interval or range, and the values' spread.
 
     `low` and `high` are NaN where there is nothing to estimate (n = 0). `coverage` is the share of
     such intervals that hold the true median, None for a range. `spread` is in the estimate's unit:

@@ -13,14 +13,21 @@ from scaling.report.plots.draw import sheets
 from scaling.report.plots.plot import Plot
 from scaling.report.plots.subject import Subject
 from scaling.report.tables.grid import Grid
+from scaling.report.tables.loss_sentences import LEGEND
+from scaling.report.tables.losses import told
 from scaling.report.tables.measures import notes
 from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.study.controls import CONTROLS
 
-CURVES, LADDER, PROCESSES, MEMORY = "curves", "ladder", "processes", "memory"
+CURVES, LOSSES, LADDER = "curves", "losses", "ladder"
+PROCESSES, MEMORY = "processes", "memory"
 VERSIONS, SETTINGS = "versions", "settings"
 PARTS = {
     CURVES: ("How it scales", "Throughput, speed-up and efficiency against N."),
+    LOSSES: (
+        "What is lost",
+        f"N workers should do N times the work of one. {LEGEND}",
+    ),
     LADDER: (
         "What freed the speed",
         "Two builds differ in allocator, build options and GIL; each is a step of its own.",
@@ -55,9 +62,15 @@ def figure_parts(about: Iterable[Subject]) -> list[PageSection]:
             for plot, figure in _figures(subject, f"f{number}"):
                 drawn[plot.part].append(figure)
             grids = _grids(subject)
+            words = {LOSSES: told(subject.attributions)}
             for part in PARTS:
                 blocks[part].append(
-                    Block(subject.section.title, figures=drawn[part], grids=grids.get(part, []))
+                    Block(
+                        subject.section.title,
+                        words.get(part, []),
+                        drawn[part],
+                        grids.get(part, []),
+                    )
                 )
     return [
         PageSection(name, title, [block for block in blocks[name] if not block.is_empty], note)
@@ -74,7 +87,8 @@ def _figures(subject: Subject, name: str) -> Iterator[tuple[Plot, PageFigure]]:
     """Every picture of a subject with its kind; `name` begins their ids."""
     for plot, sheet in sheets(subject):
         shown = picture(sheet, f"{name}-{plot.name}")
-        yield plot, PageFigure(shown, plot.tables(subject, sheet.title), notes(subject.section))
+        below = notes(subject.section) if plot.part != LOSSES else []  # those are means
+        yield plot, PageFigure(shown, plot.tables(subject, sheet.title), below)
 
 
 def _grids(subject: Subject) -> dict[str, list[Grid]]:

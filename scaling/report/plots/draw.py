@@ -102,6 +102,7 @@ def subjects(results: StudyResults) -> dict[str, Subject]:
             limits,
             results.floor,
             load_text(section, results),
+            [each for each in results.attributions if each.runs.section is section],
         )
     return found
 

@@ -13,8 +13,16 @@ from scaling.report.plots import (
     percentiles,
     throughput,
     trade,
+    waterfall,
 )
 
-PLOTS = (throughput.PLOT, efficiency.PLOT, memory.PLOT, ladder.PLOT, trade.PLOT)
+PLOTS = (
+    throughput.PLOT,
+    efficiency.PLOT,
+    waterfall.PLOT,
+    memory.PLOT,
+    ladder.PLOT,
+    trade.PLOT,
+)
 LOAD_PLOTS = (latency.PLOT, percentiles.PLOT, latency_by_workers.PLOT, pauses.PLOT)
 BY_NAME = {plot.name: plot for plot in PLOTS}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from matplotlib.lines import Line2D
 
+from scaling.analysis.attribution.cells import Attribution
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.curves.curve import Curve
 from scaling.analysis.curves.sections import Section
@@ -32,7 +33,7 @@ class Subject:
     `warning` is what the figures must not be seen without, if there is anything; `comparisons`
     are of the same section, one for each loop that has any; `ceilings` are of the services that
     its workload talks to; `floor` is the study's noise floor; `load` says how a served workload was
-    loaded.
+    loaded; `attributions` are those of its cells.
     """
 
     section: Section
@@ -44,6 +45,7 @@ class Subject:
     ceilings: tuple[CeilingLine, ...] = ()
     floor: NoiseFloor = NO_PAIRS
     load: tuple[str, ...] = ()
+    attributions: tuple[Attribution, ...] = ()
 
     @property
     def loops(self) -> list[str]:
@@ -130,6 +132,7 @@ def subject(
     ceilings: Iterable[CeilingLine] = (),
     floor: NoiseFloor = NO_PAIRS,
     load: Iterable[str] = (),
+    attributions: Iterable[Attribution] = (),
 ) -> Subject:
     """What the figures of a section need, worked out once; `warning` begins their captions."""
     drawn = {curve.key.arm for curve in section.curves}
@@ -144,6 +147,7 @@ def subject(
         tuple(ceilings),
         floor,
         tuple(load),
+        tuple(attributions),
     )
 
 

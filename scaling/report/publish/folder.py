@@ -19,7 +19,15 @@ from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.file import FILE_NAME as JOURNAL_NAME
 from scaling.journal.folder import PUBLISHED_NAME
 from scaling.journal.protected_write import try_writing
-from scaling.report.files import COMPARISON, LAWS, PLOTS, SUMMARY, TABLES, write_derived
+from scaling.report.files import (
+    COMPARISON,
+    LAWS,
+    LOSSES,
+    PLOTS,
+    SUMMARY,
+    TABLES,
+    write_derived,
+)
 from scaling.report.output import read
 from scaling.report.page import again
 from scaling.report.publish import environment
@@ -28,7 +36,7 @@ from scaling.report.publish.privacy_check import names_in
 
 PUBLISHED = (
     *(PUBLISHED_NAME, environment.FILE_NAME, again.FILE_NAME),
-    *(TABLES, SUMMARY, COMPARISON, LAWS, PLOTS),
+    *(TABLES, SUMMARY, COMPARISON, LAWS, LOSSES, PLOTS),
 )
 
 

@@ -11,7 +11,15 @@ from scaling.analysis.statistics.estimate import Estimate
 
 # The parts of the page that show figures.
 type PagePart = Literal[
-    "curves", "ladder", "processes", "memory", "versions", "settings", "loops", "runtimes"
+    "curves",
+    "losses",
+    "ladder",
+    "processes",
+    "memory",
+    "versions",
+    "settings",
+    "loops",
+    "runtimes",
 ]
 
 

@@ -1,0 +1,1 @@
+"""Where the time of N workers goes, against one worker: terms, losses and factors of each cell."""

@@ -1,0 +1,235 @@
+"""What each cell at N > 1 loses against N = 1 on the same curve, and what is to blame.
+
+Everything is paired inside blocks; a block counts where both runs are valid and have readings.
+Losses are means over blocks, which add up; factors are geometric means, which multiply.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from scaling.analysis.arrays import Flags, Floats
+from scaling.analysis.attribution.factors import log_factors
+from scaling.analysis.attribution.terms import (
+    IDLE,
+    NOT_SEPARATE,
+    OTHER_THREADS,
+    TERMS,
+    WHOLE,
+    Term,
+)
+from scaling.analysis.comparison.baseline import ceiling
+from scaling.analysis.comparison.paired import Configuration, Paired
+from scaling.analysis.curves.curve import Curve
+from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.statistics.mean import geometric_mean, mean
+from scaling.base.vocabulary import PROCESSES
+
+FEWEST_BLOCKS = 2  # of one block there is no interval
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """One term, in s of worker time per operation: at N = 1, at N, and the loss between them.
+
+    The `factor` is what the term leaves of the efficiency (`scaling.analysis.attribution.factors`);
+    it has no value in an open loop. Nor has any figure of a term that could not be measured.
+    """
+
+    term: Term
+    at_one: Estimate
+    at_n: Estimate
+    loss: Estimate
+    factor: Estimate
+
+
+class Shared(NamedTuple):
+    """A loss split in two, in s per operation: `machine` is what as many `processes` lose in the
+    same blocks, `sharing` is what workers that share a process lose beyond it.
+
+    An operation of another arm takes another time, so the loss of its processes is converted:
+    it is the same part of the time at N = 1.
+    """
+
+    processes: Configuration
+    machine: Estimate
+    sharing: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """One cell: where the time of its workers goes, over `blocks` in which N = 1 ran, too.
+
+    `whole` is the sum of the `losses`; its factor is the efficiency. `largest` is the largest loss,
+    None unless the cell misses its ideal by more than the noise `margin`. In an open loop
+    (`is_rated`) throughput is the schedule's, so there is no ideal. Where calls could not be
+    sampled, blocked, idle and the rest are `one_term`, idle; where they could, `waits` is the share
+    of the samples at N by call. `other_threads` run no loop and are in no sum. Without blocks there
+    are no figures, and `why` says why not.
+    """
+
+    runs: Paired
+    of: Configuration
+    blocks: int
+    margin: float
+    is_rated: bool
+    why: str = ""
+    losses: tuple[Loss, ...] = ()
+    whole: Loss | None = None
+    other_threads: Loss | None = None
+    one_term: bool = False
+    waits: Mapping[str, float] = field(default_factory=dict)
+    shared: Shared | None = None
+
+    @property
+    def workers(self) -> int:
+        """N."""
+        return self.of.workers
+
+    @property
+    def name(self) -> str:
+        """The cell: workload, sizing, loop, arm, model and N."""
+        return f"{self.runs.title} · {self.of.arm} · {self.of.model} · N = {self.workers}"
+
+    @property
+    def misses(self) -> bool:
+        """Whether its efficiency is below 1 by more than the noise: by the whole interval."""
+        if self.whole is None or self.is_rated or self.whole.factor.coverage is None:
+            return False
+        return self.whole.factor.high < 1 - self.margin
+
+    @property
+    def largest(self) -> Loss | None:
+        """The largest of the losses that are above 0, if the cell misses its ideal."""
+        found = [each for each in self.losses if each.loss.n and each.loss.low > 0]
+        return max(found, key=lambda each: each.loss.point, default=None) if self.misses else None
+
+
+def attributions(every: Iterable[Paired]) -> list[Attribution]:
+    """Each cell at N > 1, in the order of the sections; none of runs without any reading."""
+    return [
+        _attribution(runs, curve, n)
+        for runs in every
+        if any(np.isfinite(each).any() for each in runs.time_terms.values())
+        for curve in runs.curves
+        for n in curve.workers
+        if n > 1
+    ]
+
+
+def _attribution(runs: Paired, curve: Curve, n: int) -> Attribution:
+    of = Configuration(curve.key.arm, curve.key.model, n)
+    is_rated = runs.section.rate_per_s is not None
+    margin = runs.margin("throughput")
+    known = _known(runs, of) & _known(runs, _one(of))
+    if not known.any():
+        return Attribution(runs, of, 0, margin, is_rated, _why(runs, of))
+    one, many, one_term = _terms(runs, of, known)
+    logs = log_factors(one, many)
+    if is_rated:
+        logs = np.full_like(logs, np.nan)
+    losses = [_loss(term, one[:, i], many[:, i], logs[:, i]) for i, term in enumerate(TERMS)]
+    if one_term:
+        losses = [_unknown(each.term) if each.term in NOT_SEPARATE else each for each in losses]
+    others = [_values(runs, each, OTHER_THREADS)[known] for each in (_one(of), of)]
+    return Attribution(
+        runs,
+        of,
+        int(known.sum()),
+        margin,
+        is_rated,
+        losses=tuple(losses),
+        whole=_loss(WHOLE, one.sum(axis=1), many.sum(axis=1), logs.sum(axis=1)),
+        other_threads=_loss(OTHER_THREADS, others[0], others[1], np.empty(0)),
+        one_term=one_term,
+        waits=_waits(runs, of, known),
+        shared=None if is_rated else _shared(runs, of, known),
+    )
+
+
+def _one(of: Configuration) -> Configuration:
+    """The same with one worker."""
+    return Configuration(of.arm, of.model, 1)
+
+
+def _values(runs: Paired, of: Configuration, term: Term) -> Floats:
+    """One term of a configuration, shape (blocks,); NaN where it is not known."""
+    table = runs.time_terms[term.column]
+    if of not in runs.columns:
+        return np.full(len(table), np.nan)
+    return table[:, runs.columns[of]]
+
+
+def _known(runs: Paired, of: Configuration) -> Flags:
+    """The blocks in which a configuration has readings."""
+    return np.asarray(_values(runs, of, WHOLE) > 0)
+
+
+def _terms(runs: Paired, of: Configuration, known: Flags) -> tuple[Floats, Floats, bool]:
+    """The terms at N = 1 and at N, shape (blocks, terms) each, and whether some are one.
+
+    If the calls of any of these runs could not be sampled, idle has the other two in all of them.
+    """
+    tables = [
+        np.column_stack([_values(runs, each, term)[known] for term in TERMS])
+        for each in (_one(of), of)
+    ]
+    apart = [TERMS.index(term) for term in NOT_SEPARATE]
+    one_term = any(np.isnan(table[:, apart]).any() for table in tables)
+    for table in tables:
+        if one_term:
+            table[:, TERMS.index(IDLE)] += np.nansum(table[:, apart], axis=1)
+            table[:, apart] = 0.0
+    return tables[0], tables[1], one_term
+
+
+def _waits(runs: Paired, of: Configuration, known: Flags) -> dict[str, float]:
+    """The mean share of each call that was seen, the most frequent first."""
+    place = runs.columns[of]
+    shares = {name: float(each[known, place].mean()) for name, each in runs.waits.items()}
+    ranked = sorted(shares, key=lambda name: shares[name], reverse=True)
+    return {name: shares[name] for name in ranked if shares[name] > 0}
+
+
+def _loss(term: Term, one: Floats, many: Floats, logs: Floats) -> Loss:
+    return Loss(term, mean(one, "s"), mean(many, "s"), mean(many - one, "s"), geometric_mean(logs))
+
+
+def _unknown(term: Term) -> Loss:
+    nothing = mean(np.empty(0), "s")
+    return Loss(term, nothing, nothing, nothing, nothing)
+
+
+def _shared(runs: Paired, of: Configuration, known: Flags) -> Shared | None:
+    """The machine's part: processes of the same arm, else the fastest ones with the GIL."""
+    if of.model in PROCESSES:
+        return None
+    ours = [_values(runs, each, WHOLE) for each in (_one(of), of)]
+    for processes in _processes(runs, of):
+        theirs = [_values(runs, each, WHOLE) for each in (_one(processes), processes)]
+        both = known & np.isfinite(theirs[0]) & np.isfinite(theirs[1])
+        if both.any():
+            scale = ours[0] / theirs[0] if processes.arm != of.arm else np.ones(len(both))
+            machine = ((theirs[1] - theirs[0]) * scale)[both]
+            loss = (ours[1] - ours[0])[both]
+            return Shared(processes, mean(machine, "s"), mean(loss - machine, "s"))
+    return None
+
+
+def _processes(runs: Paired, of: Configuration) -> Iterator[Configuration]:
+    own = runs.fastest(Configuration(of.arm, model, of.workers) for model in PROCESSES)
+    if own is not None:
+        yield own
+    yield from (each for each in ceiling(runs) if each.workers == of.workers)
+
+
+def _why(runs: Paired, of: Configuration) -> str:
+    """Why a cell has no figures."""
+    for each in (_one(of), of):
+        if not runs.measured([each]):
+            return f"no valid run at N = {each.workers}"
+        if not _known(runs, each).any():
+            return f"its runs at N = {each.workers} have no readings of where the time goes"
+    return f"no block has a valid run at N = 1 and at N = {of.workers}"

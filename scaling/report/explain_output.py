@@ -1,0 +1,54 @@
+"""`scaling explain`: where the time of each cell goes, printed or as JSON."""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from scaling.analysis.results import StudyResults
+from scaling.base.console import say
+from scaling.base.errors import UsageError
+from scaling.report.export.explained import explained_json
+from scaling.report.output import read
+from scaling.report.tables.loss_sentences import LEGEND
+from scaling.report.terminal.waterfall import Waterfalls
+
+
+def explain(results: Path, console: Console, *, json_to: Console | None = None) -> None:
+    """Print what each cell of the study in `results` loses against N = 1, as JSON to `json_to`.
+
+    Raises:
+        UsageError: there is no journal that could be read, or nothing in it can be explained.
+    """
+    study = StudyResults.of(read(results, console))
+    _require_readings(study)
+    if json_to is not None:
+        say(json_to, explained_json(study))
+        return
+    if warning := study.soundness.warning:
+        say(console, warning)
+    console.print(Waterfalls(study.attributions))
+    console.print(LEGEND, style="dim")
+
+
+def _require_readings(study: StudyResults) -> None:
+    """Raise where no cell has figures, saying what to measure."""
+    if any(each.whole is not None for each in study.attributions):
+        return
+    workers = set(study.frame["workers"])
+    if not workers - {1}:
+        raise UsageError(
+            "explain: every run of this study is at N = 1, so nothing is lost; measure more "
+            "workers, too: scaling run … --workers 1,2"
+        )
+    if 1 not in workers:
+        raise UsageError(
+            "explain: no run of this study is at N = 1, which each N is compared with; measure it, "
+            "too: scaling run … --workers 1,"
+            f"{','.join(str(n) for n in sorted(workers))}"
+        )
+    if not study.attributions:
+        raise UsageError(
+            "explain: this journal has no readings of where the time goes: an earlier version "
+            "wrote it, or the system has no /proc/…/schedstat. Measure the study again, on Linux"
+        )
+    raise UsageError(f"explain: {study.attributions[0].name}: {study.attributions[0].why}")

@@ -1,0 +1,179 @@
+"""What is lost, as a waterfall: from the time of an operation at N = 1, term by term, to that at N.
+
+A loss is a full bar, a gain a hollow one; each begins where the one above it ends. The dashed line
+is where as many processes end: what is right of it is the price of sharing a process.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from scaling.analysis.attribution.cells import Attribution, Loss
+from scaling.analysis.comparison.version_arms import free_arms
+from scaling.analysis.statistics.estimate import Estimate, bounds_kind
+from scaling.base import formats
+from scaling.report.plots.panel import short
+from scaling.report.plots.plot import Plot
+from scaling.report.plots.sheet import Layout, Sheet
+from scaling.report.plots.style import BAR_MARKER, IDEAL_LINE, INK, QUIET
+from scaling.report.plots.subject import Subject
+from scaling.report.tables.grid import Grid
+from scaling.report.tables.loss_sentences import Unit, unit_of, words_of
+from scaling.report.tables.losses import losses_grid
+
+MODEL = "threads"
+COLUMNS = 2
+BAR = 0.62  # of the room for a bar
+LETTERS = 7.8  # points
+ROOM_RIGHT = 1.22  # of the longest bar: figures are written there
+
+
+def draw(subject: Subject) -> Sheet:
+    """The sheet: a panel for each loop and curve at its lowest, headline and highest N."""
+    shown = _shown(subject)
+    layout = Layout(len(shown), min(COLUMNS, len(shown)), panel_in=2.3)
+    longest_s = max(loss.at_n.point for each in shown for loss in _wholes(each))
+    unit = unit_of(longest_s)
+    curves = [
+        curve
+        for curve in subject.section.curves
+        if any(_is_on(each, curve.key.loop, curve.key.arm, curve.key.model) for each in shown)
+    ]
+    title = "where the time of an operation goes"
+    sheet = subject.sheet(title, "", layout, curves, dots="", also=_key(shown))
+    for place, (axes, each) in enumerate(zip(sheet.all_panels, shown, strict=True)):
+        _panel(axes, each, subject, unit, labels=place % layout.columns == 0)
+    return sheet
+
+
+def is_there(subject: Subject) -> bool:
+    """Whether there is a cell with an ideal and readings of where the time goes."""
+    return bool(_shown(subject))
+
+
+def _shown(subject: Subject) -> list[Attribution]:
+    """Threads without the GIL, or all curves where there are none."""
+    known = [each for each in subject.attributions if each.whole and not each.is_rated]
+    free = free_arms(each.of.arm for each in known)
+    wanted = [each for each in known if each.of.arm in free and each.of.model == MODEL] or known
+    return [each for each in wanted if each.workers in _ns(each, wanted)]
+
+
+def _ns(each: Attribution, among: list[Attribution]) -> set[int]:
+    """The Ns of a curve that have a panel."""
+    alike = (other for other in among if other.runs is each.runs and _curve(other) == _curve(each))
+    ns = [other.workers for other in alike]
+    return {min(ns), each.runs.headline_n, max(ns)}
+
+
+def _curve(each: Attribution) -> tuple[str, str]:
+    return each.of.arm, each.of.model
+
+
+def _is_on(each: Attribution, *curve: str) -> bool:
+    return (each.runs.loop, *_curve(each)) == curve
+
+
+def _wholes(each: Attribution) -> Iterator[Loss]:
+    if each.whole is not None:
+        yield each.whole
+
+
+def _key(shown: list[Attribution]) -> list[Line2D]:
+    """What the bars are, and the line of the processes where there is one."""
+    kind = bounds_kind(loss.loss for each in shown for loss in each.losses)
+    bar = Line2D([], [], color=QUIET, marker=BAR_MARKER, mfc="none", ms=8, mew=1.1, ls="")
+    bar.set_label(f"mean with {kind}")
+    line = Line2D([], [], color=QUIET, lw=1.1, ls=IDEAL_LINE, label="as many processes")
+    return [
+        Line2D([], [], color=QUIET, marker="s", ls="", ms=7, label="loss"),
+        Line2D([], [], color=QUIET, marker="s", mfc="none", ls="", ms=7, label="gain"),
+        *([bar] if kind else []),
+        *([line] if any(each.shared for each in shown) else []),
+    ]
+
+
+def _panel(axes: Axes, each: Attribution, subject: Subject, unit: Unit, *, labels: bool) -> None:
+    assert each.whole is not None
+    colour = subject.colours[each.of.arm]
+    losses = [loss for loss in each.losses if loss.loss.n]
+    one, many = (_in(unit, value) for value in (each.whole.at_one, each.whole.at_n))
+    steps = [_in(unit, loss.loss) for loss in losses]
+    levels = np.cumsum([one.point, *(step.point for step in steps)])
+    top = max(levels.max(), many.high)
+    _total(axes, 0, one)
+    for place, (step, (begin, end)) in enumerate(zip(steps, pairwise(levels), strict=True), 1):
+        fill = colour if end >= begin else "white"
+        axes.barh(place, end - begin, BAR, left=begin, color=fill, ec=colour, lw=1.0, zorder=3)
+        _bounds(axes, place, end, step)
+        _write(axes, place, max(begin, begin + step.high), formats.signed(step.point))
+        axes.plot([begin, begin], [place - 1, place], color=QUIET, lw=0.6, zorder=1)
+    _total(axes, len(steps) + 1, many)
+    if each.shared is not None:
+        at = one.point + _in(unit, each.shared.machine).point
+        axes.axvline(at, color=QUIET, lw=1.1, ls=IDEAL_LINE, zorder=2, gid="processes")
+    words = (words_of(loss.term, each).replace(" or ", "\nor ") for loss in losses)
+    names = ["N = 1", *words, f"N = {each.workers}"]
+    axes.set_yticks(range(len(names)), names)
+    axes.yaxis.set_tick_params(labelleft=labels, labelsize=LETTERS)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_xlim(0, top * ROOM_RIGHT)
+    axes.grid(visible=True, axis="x")
+    axes.grid(visible=False, axis="y")
+    axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+    axes.set_xlabel(f"{unit.name} of worker time per operation")
+    name = f"{each.runs.loop} · {each.of.arm} · {each.of.model}, N = {each.workers}"
+    axes.set_title(name, loc="left", pad=7, color=INK, fontweight="bold")
+
+
+def _in(unit: Unit, value: Estimate) -> Estimate:
+    return value.scaled(unit.per_s, unit.name)
+
+
+def _total(axes: Axes, place: int, value: Estimate) -> None:
+    axes.barh(place, value.point, BAR, color=QUIET, alpha=0.55, lw=0, zorder=3, gid="total")
+    _bounds(axes, place, value.point, value)
+    _write(axes, place, value.high, formats.number(value.point))
+
+
+def _bounds(axes: Axes, place: float, at: float, value: Estimate) -> None:
+    """The interval of a value whose point is drawn at `at`."""
+    if value.n > 1:
+        around = [[value.point - value.low], [value.high - value.point]]
+        axes.errorbar(at, place, xerr=around, color=INK, elinewidth=0.9, capsize=2.0, zorder=5)
+
+
+def _write(axes: Axes, place: int, after: float, text: str) -> None:
+    axes.annotate(
+        text,
+        (after, place),
+        xytext=(4, 0),
+        textcoords="offset points",
+        ha="left",
+        va="center",
+        fontsize=LETTERS,
+        color=INK,
+        zorder=6,
+        gid="figure",
+    )
+
+
+def _tables(subject: Subject, title: str) -> list[Grid]:
+    """The losses of every cell of a section, a table for each loop."""
+    del title
+    titles = dict.fromkeys(each.runs.title for each in subject.attributions)
+    return [
+        grid
+        for title in titles
+        for grid in losses_grid(
+            (each for each in subject.attributions if each.runs.title == title), title
+        )
+    ]
+
+
+PLOT = Plot("losses", draw, is_there, "losses", _tables)

@@ -1,0 +1,90 @@
+"""Losses that are planted: does `scaling explain` name each one?
+
+Workloads of `tests/workloads` lose time at N = 2 in one known way each, and one runs on one CPU.
+They are measured by `scaling run` as a user's own workloads are, on the free-threaded build.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from scaling.analysis.attribution.cells import Attribution
+from scaling.analysis.results import StudyResults
+from scaling.analysis.table.load import read_journal
+from scaling.report.tables.loss_sentences import sentences
+from tests.benchmarks.figure import Effort, Figure
+from tests.support.children import ROOT
+
+ARM = "3.14t"
+FOLDER = ROOT / "tests" / "workloads"
+BLOCKS, QUICK_BLOCKS = 8, 4
+WINDOW_S = 0.5
+
+
+class Planted(NamedTuple):
+    """A workload, the terms of which one must be the largest, and why; N, and a CPU for all."""
+
+    name: str
+    expected: tuple[str, ...]
+    why: str
+    workers: int = 2
+    on_one_cpu: bool = False
+
+
+EVERY = (
+    Planted("Private", (), "nothing is planted"),
+    Planted("Lock", ("blocked",), "a lock is waited for in a futex"),
+    Planted("Attribute", ("user",), "its cache line and lock go from core to core"),
+    Planted("Collect", ("collector", "blocked"), "a collection stops the other workers"),
+    Planted("Sleep", ("blocked",), "clock_nanosleep is no poll of the loop"),
+    Planted("Private", ("run_queue",), "four threads take turns", workers=4, on_one_cpu=True),
+    Planted("Unequal", ("imbalance",), "one worker is done at half the time"),
+    Planted("Buffer", ("system",), "page faults: the kernel clears every page"),
+)
+
+
+def figures(effort: Effort, *, free_threaded: bool) -> Iterator[Figure]:
+    """1 where the largest loss is the one that was planted; one study for each kind of machine."""
+    if free_threaded:  # the analysis runs once; its children are free-threaded in any case
+        return
+    blocks = QUICK_BLOCKS if effort.is_quick else BLOCKS
+    with tempfile.TemporaryDirectory() as folder:
+        for on_one_cpu in (False, True):
+            some = [each for each in EVERY if each.on_one_cpu == on_one_cpu]
+            found = _measured(some, blocks, Path(folder) / f"one-{on_one_cpu}")
+            for each in some:
+                yield _figure(each, found[f"planted:{each.name}"])
+
+
+def _figure(planted: Planted, found: Attribution) -> Figure:
+    largest = found.largest.term.name if found.largest else "none"
+    expected = " or ".join(planted.expected) or "none"
+    print("  ", " ".join(sentences(found)), file=sys.stderr)
+    return Figure(
+        f"{planted.name}, N = {planted.workers}{' on one CPU' * planted.on_one_cpu}: {largest}",
+        [float(largest in (planted.expected or ("none",)))],
+        "at least",
+        1.0,
+        detail=f"expected {expected}: {planted.why}",
+    )
+
+
+def _measured(some: Collection[Planted], blocks: int, folder: Path) -> dict[str, Attribution]:
+    """The cells at N > 1 of a study of these, by workload."""
+    names = ",".join(f"planted:{each.name}" for each in some)
+    ns = sorted({1, *(each.workers for each in some)})
+    command = [
+        *(sys.executable, "-m", "scaling", "run", "--arm", ARM, "--workload", names),
+        *("--path", str(FOLDER), "--workers", ",".join(map(str, ns)), "--loop", "asyncio"),
+        *("--model", "threads", "--blocks", str(blocks), "--seconds", str(WINDOW_S)),
+        *("--no-controls", "--no-aa-pairs", "--output", str(folder)),
+    ]
+    if any(each.on_one_cpu for each in some):
+        command = ["taskset", "--cpu-list", str(min(os.sched_getaffinity(0))), *command]
+    subprocess.run(command, check=True, stdout=sys.stderr, cwd=ROOT)
+    results = StudyResults.of(read_journal(folder))
+    return {each.runs.curves[0].key.workload: each for each in results.attributions}
