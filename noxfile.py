@@ -49,6 +49,7 @@ TEST_PARTS = {
     "tests that measure": ("-m", "measures"),
 }
 """Tests that measure memory or time run one at a time, after all others."""
+MARK = "pytest.mark.measures"
 QUOTING = ("README.md", "results/README.md")
 PUBLISHED = "results/published"
 
@@ -199,8 +200,19 @@ def run_tests(session: nox.Session, builds: Sequence[str]) -> None:
     for part, options in parts.items():
         for build, python in pythons.items():
             folders = [] if session.posargs else TEST_FOLDERS[build]
-            commands[f"{part} on {build}"] = [python, "-m", "pytest", *folders, *options]
+            where = measuring(folders) if options == TEST_PARTS["tests that measure"] else folders
+            commands[f"{part} on {build}"] = [python, "-m", "pytest", *where, *options]
     run_all(session, commands)
+
+
+def measuring(folders: Sequence[str]) -> list[str]:
+    """The files in these folders with a test that measures: to collect all others takes 10 s."""
+    return [
+        str(file.relative_to(ROOT))
+        for name in folders
+        for file in sorted((ROOT / name).rglob("test_*.py"))
+        if MARK in file.read_text(encoding="utf-8")
+    ]
 
 
 @nox.session(python=False)

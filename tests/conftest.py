@@ -1,5 +1,7 @@
 """Fixtures that several files share."""
 
+import subprocess
+import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -7,9 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from scaling.analysis.results import StudyResults
+from scaling.cli import main
 from scaling.journal.record import Description
 from scaling.run.prepare import describe
 from tests.support.children import BEGINNING
+from tests.support.cli import Command
+from tests.support.described import described
 
 # How long an example takes depends on the machine; no test asserts it.
 settings.register_profile(
@@ -29,18 +35,53 @@ def theirs(tmp_path: Path) -> Callable[[str], str]:
     return write
 
 
+@pytest.fixture
+def command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Command:
+    """Runs the command line in this very process, standing in `tmp_path`."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SCALING_STATE", str(tmp_path))
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        monkeypatch.setattr(sys, "argv", ["scaling", *arguments])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        code = ended.value.code
+        assert isinstance(code, int)
+        return subprocess.CompletedProcess(arguments, code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that run in this process draw no plots and write no page, which take seconds."""
+
+    def draw(results: StudyResults, folder: Path, formats: object) -> list[Path]:
+        folder.mkdir(parents=True, exist_ok=True)
+        return []
+
+    monkeypatch.setattr("scaling.report.files.write_plots", draw)
+    monkeypatch.setattr("scaling.report.page.write.write_page", lambda *_: 0)
+
+
+@pytest.fixture(scope="session")
+def described_here(tmp_path_factory: pytest.TempPathFactory) -> Description:
+    """What the Python that runs the tests can run."""
+    return described(tmp_path_factory)
+
+
 @pytest.fixture(scope="module")
-def described_once() -> Iterator[None]:
-    """Describe each environment once per file: it takes two seconds and never changes."""
-    known: dict[tuple[str, ...], Description] = {}
+def described_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What `scaling` prepares in this process is described once for all tests."""
 
     def once(python: str, environment: Mapping[str, str], own: Sequence[str] = ()) -> Description:
         if own:  # a user's workload may change
             return describe(python, environment, own)
-        asked = {**environment, "PYTHONPATH": ""}  # a folder that is made each time
-        settings = sorted(f"{name}={each}" for name, each in asked.items() if "PYTHON" in name)
-        arm = (python, *settings)
-        return known.get(arm) or known.setdefault(arm, describe(python, environment))
+        return described(tmp_path_factory, python, environment)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("scaling.run.prepare.describe", once)

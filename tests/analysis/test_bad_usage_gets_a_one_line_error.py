@@ -1,18 +1,12 @@
 """Whatever is asked for wrongly: exit code 2, a line or two, no traceback, nothing lost."""
 
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from scaling.cli import main
-from tests.support.cli import BUILD, scaling
+from tests.support.cli import BUILD, Command, scaling
 
 pytestmark = pytest.mark.usefixtures("described_once")
-
-type Command = Callable[..., subprocess.CompletedProcess[str]]
 
 CASES = {
     "workload": (["--workload", "ehco"], "Did you mean 'echo'?"),
@@ -29,26 +23,6 @@ CASES = {
     "path": (["--path", "nowhere"], "no such folder"),
     "own": (["--workload", "no_such_module:Thing"], "No module named"),
 }
-
-
-@pytest.fixture
-def command(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> Command:
-    """Runs the command line in this very process, standing in `tmp_path`."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("SCALING_STATE", str(tmp_path))
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        monkeypatch.setattr(sys, "argv", ["scaling", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        code = ended.value.code
-        assert isinstance(code, int)
-        return subprocess.CompletedProcess(arguments, code, *capsys.readouterr())
-
-    return run
 
 
 @pytest.mark.slow

@@ -3,16 +3,13 @@
 And `scale` keeps to its time.
 """
 
-import subprocess
-import sys
 from collections.abc import Mapping
 from itertools import product
-from pathlib import Path
 
 import pytest
 
 from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
-from scaling.journal.record import Description, decode_description
+from scaling.journal.record import Description
 from scaling.machine.topology import Topology
 from scaling.run.extra_time import SHARE
 from scaling.study.combine import DEFAULT_STUDY, study_from
@@ -91,18 +88,6 @@ ASKED: dict[str, list[tuple[str, Mapping[str, object]]]] = {
 }
 
 
-@pytest.fixture(scope="module")
-def described() -> Description:
-    """What the workers of this very interpreter say that they can run."""
-    child = subprocess.run(
-        [sys.executable, "-m", "workers", "--describe"],
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        check=True,
-    )
-    return decode_description(child.stdout)
-
-
 def planned(name: str, described: Description, preset: str | None = None) -> Plan:
     """The study on two cores, where every build offers the same and no other runtime is there."""
     study = study_from(Options(study=name, preset=preset), running_build="3.14t")
@@ -115,8 +100,8 @@ def planned(name: str, described: Description, preset: str | None = None) -> Pla
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", built_in_studies())
-def test_a_built_in_study_can_be_planned(name: str, described: Description) -> None:
-    made = planned(name, described)
+def test_a_built_in_study_can_be_planned(name: str, described_here: Description) -> None:
+    made = planned(name, described_here)
     made.require_cells()
     refused = {
         (each.workload, each.model, each.loop): each.reason
@@ -128,24 +113,24 @@ def test_a_built_in_study_can_be_planned(name: str, described: Description) -> N
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_a_study_has_the_parameters_of_its_source(name: str, described: Description) -> None:
-    had = [(cell.workload, cell.parameters.items()) for cell in planned(name, described).cells]
+def test_a_study_has_the_parameters_of_its_source(name: str, described_here: Description) -> None:
+    had = [(cell.workload, cell.parameters.items()) for cell in planned(name, described_here).cells]
     for workload, asked in ASKED[name]:
         assert any(workload == w and asked.items() <= parameters for w, parameters in had), asked
 
 
 def test_libraries_are_compared_with_each_other_in_all_that_they_share(
-    described: Description,
+    described_here: Description,
 ) -> None:
     loops = ["asyncio", "uvloop", "trio", "anyio/asyncio", "anyio/trio"]
-    ran = {(cell.workload, cell.loop) for cell in planned("async-tools", described).cells}
+    ran = {(cell.workload, cell.loop) for cell in planned("async-tools", described_here).cells}
     assert set(product(["spawn", "sleep", "cancel"], loops)) < ran
 
 
 def test_other_runtimes_are_asked_for_on_their_own_loop_and_python_is_not(
-    described: Description,
+    described_here: Description,
 ) -> None:
-    made = planned("task-overhead", described)
+    made = planned("task-overhead", described_here)
     assert {cell.arm for cell in made.cells} == {"3.14t"}
     assert {(each.arm, each.loop) for each in made.refused} == {(r, OWN_LOOP) for r in RUNTIMES}
 
@@ -156,9 +141,9 @@ SERVED = ("latency", "slo", "tail", "accept", "serve")
 
 @pytest.mark.parametrize("name", SERVED)
 def test_a_served_study_takes_forty_minutes_and_its_smoke_five(
-    name: str, described: Description
+    name: str, described_here: Description
 ) -> None:
-    default, smoke = (plan_table(planned(name, described, preset)) for preset in PRESETS_TIMED)
+    default, smoke = (plan_table(planned(name, described_here, preset)) for preset in PRESETS_TIMED)
     assert default.blocks >= FEWEST_FOR_INTERVAL
     assert default.total_s < 40 * 60
     # A smoke shows shapes: too few blocks for a verdict. Its whole session counts.
@@ -168,10 +153,10 @@ def test_a_served_study_takes_forty_minutes_and_its_smoke_five(
 
 
 def test_scale_is_done_in_five_minutes_on_two_cores_and_has_intervals(
-    described: Description,
+    described_here: Description,
 ) -> None:
     study = study_from(Options(study=DEFAULT_STUDY), running_build="3.14t")
-    made = make_plan(study, {"3.14t": described}, Topology(logical_cpus=2, physical_cores=2))
+    made = make_plan(study, {"3.14t": described_here}, Topology(logical_cpus=2, physical_cores=2))
     table = plan_table(made)
     assert {cell.workers for cell in made.cells} == {1, 2, 4}
     assert table.blocks >= FEWEST_FOR_INTERVAL

@@ -86,14 +86,13 @@ def arms_of(study: str) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("study", built_in_studies())
 def test_it_is_measured_on_both_builds(
     study: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SCALING_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setattr("scaling.report.plots.draw_all", lambda *_: [])
-    monkeypatch.setattr("scaling.report.page.write.write_page", lambda *_: 0)
     monkeypatch.setattr("scaling.run.session.RETRIES", RETRIES)
     # A load generator that shares two cores with workers and other tests sends late.
     monkeypatch.setattr("scaling.analysis.validity.served.SLIP_ALWAYS_S", math.inf)

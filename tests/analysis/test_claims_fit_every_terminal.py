@@ -10,7 +10,7 @@ from rich.console import Console
 from scaling.base.errors import ScalingError, UsageError
 from scaling.report.claims_output import journals_in, print_claims
 from tests.support.claims import CELL, SOURCE, claim, study
-from tests.support.cli import scaling
+from tests.support.cli import Command
 
 ESCAPE = "\x1b["
 COLOUR = re.compile(r"\x1b\[(?:\d+;)*(?:3|4|9|10)[0-8]")
@@ -85,9 +85,12 @@ def test_everything_fits_the_width_of_the_terminal(width: int, results: Path) ->
 
 
 @pytest.mark.slow
-def test_a_pipe_gets_no_codes(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipe_gets_no_codes(
+    results: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
     monkeypatch.delenv("FORCE_COLOR", raising=False)
-    done = scaling("claims", "machine", "--claims", "mine.toml", state=results)
+    monkeypatch.chdir(results)
+    done = command("claims", "machine", "--claims", "mine.toml")
     assert (done.returncode, done.stderr) == (0, "")
     assert ESCAPE not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -153,9 +156,11 @@ def test_a_study_that_cannot_be_read_is_passed_over_in_a_folder_of_them(tmp_path
 
 
 @pytest.mark.slow
-def test_bad_usage_is_a_line_and_exits_with_2(results: Path, tmp_path: Path) -> None:
+def test_bad_usage_is_a_line_and_exits_with_2(
+    results: Path, tmp_path: Path, command: Command
+) -> None:
     (tmp_path / "wrong.toml").write_text(SOURCE + claim(""))
-    done = scaling("claims", str(results / "machine"), "--claims", "wrong.toml", state=tmp_path)
+    done = command("claims", str(results / "machine"), "--claims", "wrong.toml")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("scaling: wrong.toml: claim 1 (twice): expected exactly one rule")
     assert done.stderr.count("\n") == 1

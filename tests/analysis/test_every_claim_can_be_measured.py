@@ -1,8 +1,7 @@
 """The claims that come with the project name cells that exist, and commands that measure them."""
 
 import shlex
-import subprocess
-import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
 from scaling.cli.program import app
 from scaling.cli.study_options import asked_from
 from scaling.journal.identity import cell_key
-from scaling.journal.record import Cell, Description, Offer, decode_description
+from scaling.journal.record import Cell, Description, Offer
 from scaling.machine.topology import Topology
 from scaling.study.combine import study_from
 from scaling.study.plan.cells import make_plan
@@ -30,29 +29,28 @@ TESTABLE = [claim for claim in CLAIMS.claims if not claim.cannot]
 WORKED_OUT = (*OVER_ONE, "s_per_op", "memory_mib", SLOPE)
 
 
-@cache
-def described(arm: str) -> Description:
-    """What an arm can run: all that this interpreter can, or on a runtime's own loop."""
-    child = subprocess.run(
-        [sys.executable, "-m", "workers", "--describe"], cwd=HERE, capture_output=True, check=True
-    )
-    python = decode_description(child.stdout)
-    return replace(python, loops={OWN_LOOP: Offer()}) if arm in RUNTIMES else python
+@pytest.fixture(scope="session")
+def planned(described_here: Description) -> Callable[[str], list[Cell]]:
+    """Gives the cells that a `scaling run …` measures on 8 cores, without its controls.
 
+    A build can run all that this interpreter can; another runtime only has a loop of its own.
+    """
+    other = replace(described_here, loops={OWN_LOOP: Offer()})
 
-@cache
-def planned(command: str) -> list[Cell]:
-    """The cells that a `scaling run …` measures on 8 cores, without its controls."""
-    program, verb, *arguments = shlex.split(command)
-    assert (program, verb) == ("scaling", "run")
-    given = get_command(app).commands[verb].make_context(verb, arguments).params  # type: ignore[attr-defined]
-    asked = asked_from({name: value for name, value in given.items() if name != "output"})
-    study = study_from(asked.options, running_build="3.14t")
-    arms = {arm: described("go" if arm in RUNTIMES else "python") for arm in study.arms}
-    made = make_plan(
-        replace(study, controls=False), arms, Topology(logical_cpus=16, physical_cores=8)
-    )
-    return list(made.cells)
+    @cache
+    def cells(command: str) -> list[Cell]:
+        program, verb, *arguments = shlex.split(command)
+        assert (program, verb) == ("scaling", "run")
+        given = get_command(app).commands[verb].make_context(verb, arguments).params  # type: ignore[attr-defined]
+        asked = asked_from({name: value for name, value in given.items() if name != "output"})
+        study = study_from(asked.options, running_build="3.14t")
+        arms = {arm: other if arm in RUNTIMES else described_here for arm in study.arms}
+        made = make_plan(
+            replace(study, controls=False), arms, Topology(logical_cpus=16, physical_cores=8)
+        )
+        return list(made.cells)
+
+    return cells
 
 
 def names(claim: Claim) -> list[NamedCell]:
@@ -64,7 +62,7 @@ def names(claim: Claim) -> list[NamedCell]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("claim", TESTABLE, ids=lambda claim: claim.name)
-def test_its_command_measures_its_cells(claim: Claim) -> None:
+def test_its_command_measures_its_cells(claim: Claim, planned: Callable[[str], list[Cell]]) -> None:
     for name in names(claim):
         meant = {
             cell_key(cell)

@@ -13,7 +13,7 @@ from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.protected_write import holds_journal
 from scaling.report.export.formats import FORMATS, export
 from scaling.report.page.write import report
-from tests.support.cli import scaling
+from tests.support.cli import Command
 from tests.support.fabricate import Made, journal, write
 from tests.support.served import timed
 
@@ -148,8 +148,8 @@ def test_a_pipe_is_written_to(results: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_writes_beside_the_journal(results: Path) -> None:
-    done = scaling("export", "study", "--to", "csv", state=results.parent)
+def test_the_command_writes_beside_the_journal(results: Path, command: Command) -> None:
+    done = command("export", "study", "--to", "csv")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "written: study/runs.csv\n"
     assert (results / "runs.csv").is_file()
@@ -167,9 +167,9 @@ def test_the_command_writes_beside_the_journal(results: Path) -> None:
     ],
 )
 def test_errors_take_a_line_and_have_a_code(
-    arguments: list[str], code: int, told: str, results: Path
+    arguments: list[str], code: int, told: str, results: Path, command: Command
 ) -> None:
-    done = scaling("export", *arguments, state=results.parent)
+    done = command("export", *arguments)
     assert done.returncode == code, done.stderr
     assert told in done.stderr
     assert done.stdout == ""

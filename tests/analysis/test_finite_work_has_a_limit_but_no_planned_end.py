@@ -34,7 +34,7 @@ from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.table import plan_table
 from scaling.study.plan.view import PlanView, one_line, reservations
 from tests.analysis.test_scaled_down_studies_are_labelled import NAP
-from tests.support.cli import BUILD, scaling
+from tests.support.cli import BUILD, Command
 from tests.support.descriptions import WORKLOADS, description
 from tests.support.of_the_machine import require_none_is_ours
 
@@ -148,7 +148,8 @@ def test_the_study_line_records_which_workloads_are_finite() -> None:
 
 
 @pytest.mark.slow
-def test_a_finite_study_is_measured_from_end_to_end(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("undrawn")
+def test_a_finite_study_is_measured_from_end_to_end(tmp_path: Path, command: Command) -> None:
     (tmp_path / "mine.py").write_text(
         "import asyncio\n"
         "from dataclasses import dataclass\n"
@@ -165,11 +166,10 @@ def test_a_finite_study_is_measured_from_end_to_end(tmp_path: Path) -> None:
         "            await asyncio.sleep(0)\n"
         "            worker.operations += 1\n"
     )
-    done = scaling(
+    done = command(
         *("run", "--arm", BUILD, "--workload", "mine:Naps", "--path", ".", "--workers", "1,2"),
         *("--loop", "asyncio", "--no-controls", "--blocks", "2", "--scale", "0.1%"),
         *("--output", "out"),
-        state=tmp_path,
     )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()

@@ -13,7 +13,7 @@ from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
 from scaling.report.gate_output import gate
 from scaling.study.scaled import scaled_to
-from tests.support.cli import scaling
+from tests.support.cli import Command
 from tests.support.fabricate import Made, Variants, journal, with_, write
 
 WORKERS = (1, 2, 4)
@@ -223,11 +223,11 @@ def test_a_share_is_a_share(text: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_exits_as_it_says(results: Path, tmp_path: Path) -> None:
+def test_the_command_exits_as_it_says(results: Path, tmp_path: Path, command: Command) -> None:
     asked = ["gate", str(results), "--workload", "echo", "--at", "2", "--min-efficiency"]
     summary = tmp_path / "summary.md"
     summary.write_text("before\n")
-    failed = scaling(*asked, "95%", "--summary", str(summary), state=tmp_path)
+    failed = command(*asked, "95%", "--summary", str(summary))
     assert failed.returncode == 1
     assert "FAILS" in failed.stdout
     assert not failed.stderr
@@ -235,9 +235,9 @@ def test_the_command_exits_as_it_says(results: Path, tmp_path: Path) -> None:
     assert written.startswith("before\n## Scaling gate")
     assert "| echo · weak · asyncio · 3.14t · threads · N = 2 | efficiency | 0.950 |" in written
     assert "95 % interval over 8 blocks" in written
-    unwritten = scaling(*asked, "95%", "--summary", str(tmp_path), state=tmp_path)
+    unwritten = command(*asked, "95%", "--summary", str(tmp_path))
     assert unwritten.returncode == 2
     assert "cannot be written" in unwritten.stderr
-    wrong = scaling(*asked, "5", state=tmp_path)
+    wrong = command(*asked, "5")
     assert wrong.returncode == 2
     assert wrong.stderr.count("\n") == 1

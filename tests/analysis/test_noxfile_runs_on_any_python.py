@@ -226,8 +226,19 @@ def test_tests_that_measure_run_after_all_others(monkeypatch: pytest.MonkeyPatch
     here = "python3.14 -m pytest " + " ".join(noxfile.TEST_FOLDERS["3.14"])
     assert beside.startswith(f"{here} -m not measures --numprocesses ")
     assert beside_on_t.startswith(f"{other} -m not measures --numprocesses ")
-    assert alone == f"{here} -m measures"
-    assert alone_on_t == f"{other} -m measures"
+    of_workers = " ".join(noxfile.measuring(["tests/workers"]))
+    assert alone.startswith("python3.14 -m pytest tests/")
+    assert alone.endswith(f" {of_workers} -m measures")
+    assert alone_on_t == f"python3.14t -m pytest {of_workers} -m measures"
+
+
+def test_what_measures_is_found_wherever_it_is() -> None:
+    found = set(noxfile.measuring(["tests"]))
+    every = (ROOT / "tests").rglob("*.py")
+    marked = {str(file.relative_to(ROOT)) for file in every if noxfile.MARK in file.read_text()}
+    assert found == marked
+    assert found
+    assert not found & set(noxfile.ON_FREE_THREADED)
 
 
 def test_the_paths_of_the_tests_exist() -> None:

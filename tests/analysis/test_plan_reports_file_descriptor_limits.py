@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 
-from scaling.journal.record import Cell, WorkloadFacts, decode_description, decode_record
+from scaling.journal.record import Cell, Description, WorkloadFacts, decode_record
 from scaling.machine.open_files import open_files_limit
 from scaling.machine.topology import Topology
 from scaling.study.combine import study_from
@@ -192,16 +192,8 @@ def test_a_helper_raises_its_own_limit() -> None:
         responder.communicate(timeout=LIMIT_S)
 
 
-@pytest.mark.slow
-def test_workloads_say_what_they_hold_open() -> None:
-    told = subprocess.run(
-        [sys.executable, "-m", "workers", "--describe"],
-        capture_output=True,
-        check=True,
-        env=environment(),
-        timeout=PATIENCE_S,
-    ).stdout
-    workloads = decode_description(told).workloads
+def test_workloads_say_what_they_hold_open(described_here: Description) -> None:
+    workloads = described_here.workloads
     holding = {name: facts.descriptors for name, facts in workloads.items() if facts.descriptors}
     one = dict.fromkeys(("scrape", "fetch", "serve", "app"), 1)
     assert holding == {"echo": 2, "stream": 2, **one}

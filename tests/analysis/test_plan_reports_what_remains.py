@@ -1,8 +1,6 @@
 """`scaling plan --output DIR` says what of a study is measured, what is not, and writes nothing."""
 
 import shlex
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,11 +10,10 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from scaling.cli import main
 from scaling.cli.program import app
 from scaling.run.remaining_work import Row, Work, lines
 from scaling.run.time_left import Left
-from tests.support.cli import BUILD, scaling
+from tests.support.cli import BUILD, Command
 from tests.support.once import made_once
 
 pytestmark = [pytest.mark.usefixtures("described_once"), pytest.mark.slow]
@@ -59,7 +56,7 @@ def plan(
     measured: tuple[Path, Lines],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    command: Command,
 ) -> Answer:
     """Writes a journal into `tmp_path`/out; gives what the command answers."""
 
@@ -70,16 +67,11 @@ def plan(
             journal = out / "journal.jsonl"
             journal.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
         before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
-        monkeypatch.chdir(tmp_path)
         monkeypatch.setenv("SCALING_STATE", str(measured[0]))  # with the machine's id
         monkeypatch.setenv("COLUMNS", "100")
-        monkeypatch.setattr(sys, "argv", ["scaling", "plan", "--output", "out", *options])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        code = ended.value.code
-        assert isinstance(code, int)
+        done = command("plan", "--output", "out", *options)
         assert before == {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
-        return code, *capsys.readouterr()
+        return done.returncode, done.stdout, done.stderr
 
     return answer
 
@@ -178,10 +170,3 @@ def test_bad_input_gets_a_line(plan: Answer, measured: tuple[Path, Lines], tmp_p
     err = refused(*STUDY, "--seed", "7")
     assert "is of another study; not the same: the study (" in err
     assert "seed" in err
-
-
-def test_the_program_answers_as_well(measured: tuple[Path, Lines]) -> None:
-    folder, _ = measured
-    done: subprocess.CompletedProcess[str] = scaling("plan", "--output", "out", state=folder)
-    assert done.returncode == 0
-    assert "2 of 2 blocks complete" in done.stdout

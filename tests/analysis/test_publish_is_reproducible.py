@@ -9,7 +9,6 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.base.errors import ScalingError, UsageError
 from scaling.cli.program import app
@@ -35,17 +34,6 @@ def published(results: Path) -> Path:
     folder = results.parent / "here" / "study"
     publish(results, folder, QUIET)
     return folder
-
-
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plots take a while, and are not what the test is about."""
-
-    def draw(results: StudyResults, folder: Path, formats: object) -> list[Path]:
-        folder.mkdir()
-        return []
-
-    monkeypatch.setattr("scaling.report.files.write_plots", draw)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -29,7 +29,7 @@ from scaling.study.combine import study_from
 from scaling.study.definition import OPTIONS
 from scaling.study.file import read_study
 from scaling.study.options import Options
-from tests.support.cli import scaling
+from tests.support.cli import Command
 from tests.support.fabricate import STARTED_NS, Made, Variants, journal, studied, with_, write
 from tests.support.html_outline import Element, Outline
 from tests.support.published import FOLDERS
@@ -398,9 +398,9 @@ def test_the_study_file_of_a_scaled_study_is_not_scaled_again() -> None:
 
 
 @pytest.mark.slow
-def test_it_is_written_beside_the_journal_with_its_size(tmp_path: Path) -> None:
+def test_it_is_written_beside_the_journal_with_its_size(tmp_path: Path, command: Command) -> None:
     write(journal(Made(workers=(1, 2))), tmp_path / "journal.jsonl")
-    done = scaling("report", ".", state=tmp_path, folder=tmp_path)
+    done = command("report", ".")
     assert (done.returncode, done.stderr) == (0, "")
     told = re.fullmatch(r"report: report\.html \((\d+) KiB, needs no network\)\n", done.stdout)
     assert told

@@ -13,7 +13,7 @@ from scaling.analysis.statistics.estimate import median
 from scaling.cli.encoding import HANDLER, print_in_any_encoding
 from scaling.report.terminal.bars import FULL, MEDIAN, SHADED, SLIVER, bar
 from scaling.report.terminal.show import show
-from tests.support.cli import environment, scaling
+from tests.support.cli import Command, environment
 from tests.support.fabricate import Made, journal, write
 
 ESCAPE = "\x1b["
@@ -89,10 +89,10 @@ def test_a_bar_is_as_long_as_its_figure() -> None:
 
 @pytest.mark.slow
 def test_a_pipe_gets_no_codes_and_nothing_is_written(
-    results: Path, monkeypatch: pytest.MonkeyPatch
+    results: Path, monkeypatch: pytest.MonkeyPatch, command: Command
 ) -> None:
     monkeypatch.delenv("FORCE_COLOR", raising=False)
-    done = scaling("show", "study", state=results.parent)
+    done = command("show", "study")
     assert (done.returncode, done.stderr) == (0, "")
     assert ESCAPE not in done.stdout
     assert FULL in done.stdout
@@ -131,8 +131,8 @@ def test_errors_can_be_printed_in_any_encoding(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.slow
-def test_what_is_not_there_gets_a_one_line_error(tmp_path: Path) -> None:
-    done = scaling("show", "nowhere", state=tmp_path)
+def test_what_is_not_there_gets_a_one_line_error(command: Command) -> None:
+    done = command("show", "nowhere")
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.startswith("scaling: nowhere: no such file or folder")

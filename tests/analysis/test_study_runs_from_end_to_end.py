@@ -8,7 +8,7 @@ import pytest
 
 import scaling as package
 from scaling.analysis.table.load import read_journal
-from tests.support.cli import BUILD, scaling, start, stop_after
+from tests.support.cli import BUILD, Command, scaling, start, stop_after
 from tests.support.of_the_machine import MADE_AGAIN, require_none_is_ours
 from tests.support.once import made_once
 
@@ -20,7 +20,7 @@ SMALL = [
 ]
 TWO_BLOCKS = [*SMALL, "--blocks", "2", "--pin"]
 RUNS = 2 * (3 * 2 + 1)  # in a block echo and two controls at two Ns, and an A/A pair of echo
-FOUR_BLOCKS = [*SMALL, "--blocks", "4", "--no-controls", "--no-aa-pairs"]
+THREE_BLOCKS = [*SMALL, "--blocks", "3", "--no-controls", "--no-aa-pairs"]
 
 RUN = ["block", "workload", "workers", "twin"]
 
@@ -88,9 +88,11 @@ def test_a_line_is_printed_for_each_block_where_there_is_no_terminal(measured: P
     assert len(printed) <= 60
 
 
-def test_every_derived_file_is_made_again_from_the_journal_alone(measured: Path) -> None:
-    out, again = measured / "out", measured / "again"
-    done = scaling("plot", "out", "--output", str(again), state=measured)
+def test_every_derived_file_is_made_again_from_the_journal_alone(
+    measured: Path, tmp_path: Path, command: Command
+) -> None:
+    out, again = measured / "out", tmp_path / "again"
+    done = command("plot", str(out), "--output", "again")
     assert done.returncode == 0, done.stderr
     said = done.stdout.partition("made from it: ")[2]
     for name in ("tables.md", "summary.csv", "laws.csv"):
@@ -110,18 +112,9 @@ def test_it_is_pinned_and_has_its_controls_if_nothing_else_is_said(measured: Pat
     assert '"pinning":[[' in (measured / "out" / "journal.jsonl").read_text()
 
 
-def test_a_complete_study_is_not_measured_into_again(measured: Path) -> None:
-    before = (measured / "out" / "journal.jsonl").read_bytes()
-    process = start(*TWO_BLOCKS, "--output", "out", state=measured)
-    said = stop_after("block 1 of 2", process, signal.SIGINT)
-    assert "complete" in said
-    assert (measured / "out" / "journal.jsonl").read_bytes() == before
-    elsewhere = read_journal(measured / "out-2")
-    assert elsewhere.study.study == read_journal(measured / "out").study.study
-    assert set(elsewhere.frame["block"]) <= {0, 1}
-
-
-def test_a_stopped_study_goes_on(tmp_path: Path) -> None:
+def test_a_stopped_study_goes_on_and_a_complete_one_is_not_measured_into_again(
+    tmp_path: Path,
+) -> None:
     """Killed in its second block, stopped by Ctrl-C in its third, it is complete in the end."""
     journal = tmp_path / "out" / "journal.jsonl"
     kept = b""
@@ -129,8 +122,8 @@ def test_a_stopped_study_goes_on(tmp_path: Path) -> None:
         (1, signal.SIGKILL, -signal.SIGKILL),
         (2, signal.SIGINT, 130),
     ):
-        process = start(*FOUR_BLOCKS, "--output", "out", state=tmp_path)
-        said = stop_after(f"block {done} of 4", process, how)
+        process = start(*THREE_BLOCKS, "--output", "out", state=tmp_path)
+        said = stop_after(f"block {done} of 3", process, how)
         assert process.returncode == code
         assert ("resuming" in said) == bool(kept)
         if how == signal.SIGINT:
@@ -140,15 +133,25 @@ def test_a_stopped_study_goes_on(tmp_path: Path) -> None:
         found = journal.read_bytes()
         kept = found[: found.rfind(b"\n") + 1]
         assert kept.count(b'"kind":"run"') >= 2 * done
-    finished = scaling(*FOUR_BLOCKS, "--output", "out", state=tmp_path)
+    finished = scaling(*THREE_BLOCKS, "--output", "out", state=tmp_path)
     assert finished.returncode == 0, finished.stderr
     assert "resuming" in finished.stdout
     assert journal.read_bytes().startswith(kept)
     frame = package.load(tmp_path / "out")
-    assert len(first_attempts(frame)) == 2 * 4
+    assert len(first_attempts(frame)) == 2 * 3
+
+    whole = journal.read_bytes()
+    process = start(*THREE_BLOCKS, "--output", "out", state=tmp_path)
+    said = stop_after("block 1 of 3", process, signal.SIGINT)
+    assert "complete" in said
+    assert journal.read_bytes() == whole
+    elsewhere = read_journal(tmp_path / "out-2")
+    assert elsewhere.study.study == read_journal(tmp_path / "out").study.study
+    assert set(elsewhere.frame["block"]) <= {0, 1}
 
 
-def test_a_workload_of_ones_own_is_measured(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("undrawn")
+def test_a_workload_of_ones_own_is_measured(tmp_path: Path, command: Command) -> None:
     (tmp_path / "mine.py").write_text(
         "import asyncio\n"
         "from dataclasses import dataclass\n"
@@ -163,12 +166,11 @@ def test_a_workload_of_ones_own_is_measured(tmp_path: Path) -> None:
         "            await asyncio.sleep(self.pause_s)\n"
         "            worker.operations += 1\n"
     )
-    done = scaling(
+    done = command(
         *("run", "--arm", BUILD, "--workload", "mine:Nap", "--path", ".", "--workers", "1"),
         *("--loop", "asyncio", "--no-controls"),
         *("--blocks", "1", "--seconds", "0.5", "--set", "mine:Nap.pause_s=0.002"),
         *("--output", "out"),
-        state=tmp_path,
     )
     assert done.returncode == 0, done.stderr
     assert "naps/s" in done.stdout

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.support.children import FREE_THREADED, ROOT
@@ -11,21 +12,21 @@ from tests.support.children import FREE_THREADED, ROOT
 BUILD = f"3.{sys.version_info.minor}{'t' if FREE_THREADED else ''}"
 PATIENCE_S = 110
 
+type Command = Callable[..., subprocess.CompletedProcess[str]]  # the fixture `command`
+
 
 def environment(state: Path) -> dict[str, str]:
     return {**os.environ, "SCALING_STATE": str(state), "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
 
 
-def scaling(
-    *arguments: str, state: Path, folder: Path | None = None
-) -> subprocess.CompletedProcess[str]:
+def scaling(*arguments: str, state: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "scaling", *arguments],
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
         env=environment(state),
-        cwd=folder or state,
+        cwd=state,
     )
 
 

@@ -10,7 +10,6 @@ import pytest
 import workers.workloads.compute
 from scaling.journal.record import Description, ParameterFacts, decode_description
 from tests.support.children import BEGINNING, FREE_THREADED, ask, finish
-from tests.support.once import made_once
 from workers.loops.registry import LOOPS
 from workers.worker.registry import built_in, load_workload
 
@@ -44,25 +43,16 @@ NAP = '''
     '''
 
 
-def description(*named: str, folders: tuple[Path, ...] = (), **variables: str) -> str:
+def described(*named: str, folders: tuple[Path, ...] = (), **variables: str) -> Description:
     arguments = ["--describe", *(word for name in named for word in ("--workload", name))]
     done = ask(arguments, "", *folders, **variables)
     assert done.code == 0, done.stderr
-    return done.stdout
+    return decode_description(done.stdout)
 
 
-def described(*named: str, folders: tuple[Path, ...] = (), **variables: str) -> Description:
-    return decode_description(description(*named, folders=folders, **variables))
-
-
-@pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Description:
-
-    def describe_here(folder: Path) -> None:
-        (folder / "here.json").write_text(description())
-
-    folder = made_once(tmp_path_factory, "described", describe_here)
-    return decode_description((folder / "here.json").read_text())
+@pytest.fixture
+def here(described_here: Description) -> Description:
+    return described_here
 
 
 @pytest.mark.slow
