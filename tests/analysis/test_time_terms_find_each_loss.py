@@ -79,7 +79,7 @@ def terms_of(
         block=0,
         position=0,
         record=Record(schema=1, outcome="measured", workers=list(workers), **more),
-        waits=Waits(source="syscall", rate_per_s=200, cost_s=0, calls=calls) if calls else None,
+        waits=Waits(source="syscall", rate_per_s=200, calls=calls) if calls else None,
     )
     rows = Rows([run], study_line(MADE))
     numbers = [name for name in TIME_TERMS if name.endswith("_s_per_op")]
@@ -269,7 +269,6 @@ def test_what_threads_were_found_in_is_a_share_of_all_samples() -> None:
         waits=Waits(
             source="wchan",
             rate_per_s=100,
-            cost_s=0,
             calls=[{"futex": 30, "running": 20}, {"running": 50}],
         ),
     )

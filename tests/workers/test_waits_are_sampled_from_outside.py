@@ -52,6 +52,7 @@ def sampled(
     sampler.on_phase("ready", {"threads": ids})
     wait_until(lambda: all(len(each.times_ns) >= enough for each in sampler._threads))
     sampler.on_phase("closed", {})
+    sampler.end()
     found = sampler.waits(record(*windows_ns or [ALWAYS] * len(ids)))
     assert found
     assert found.rate_per_s > 0
@@ -173,7 +174,7 @@ LOSES = """
         async def run(self, worker: Worker) -> None:
             while worker.running:
                 sum(range(20_000))
-                time.sleep(0.004)  # blocks the loop
+                time.sleep(0.02)  # blocks the loop
                 gc.collect()
                 await asyncio.sleep(0)
                 worker.operations += 1

@@ -76,12 +76,14 @@ class Waits(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     `calls` has the samples of each worker, in their order: how many by the name of the call that it
     waited in, `running` where it waited in none. They were read from `source`, a file in
-    /proc/PID/task/TID, at `rate_per_s` for each worker. `cost_s` is the sampler's CPU time.
+    /proc/PID/task/TID, at `rate_per_s` for each worker. The sampler worked for `took_s`, a little
+    longer than the window, and used `cost_s` of CPU time.
     """
 
     source: Literal["syscall", "wchan"]
     rate_per_s: float
-    cost_s: float
+    took_s: float = 0.0
+    cost_s: float = 0.0
     calls: list[dict[str, int]] = []
 
 
