@@ -20,6 +20,8 @@ KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "ticks": ((int,), "a whole number"),
     "gc": ((bool,), "true or false"),
     "gc_threshold": ((int, type(None)), "a whole number or null"),
+    "eager_tasks": ((bool,), "true or false"),
+    "own_code": ((bool,), "true or false"),
     "switches": ((dict,), "an object"),
     "services": ((dict,), "an object"),
     "pinning": ((list, type(None)), "a list or null"),
@@ -41,9 +43,11 @@ class Cell:
 
     `in_flight` is the work in flight of all workers together, divided evenly; with None each has
     the workload's default. `gc_threshold` is the collector's first one, in objects; None leaves it
-    as it is. `switches` are the arm's, with their values
-    (`workers.readback.switches`). `services` are URLs by service. `pinning` lists the CPUs of each
-    worker. `observer_fd` is the descriptor on which the driver waits for phases; None: no driver.
+    as it is. With `eager_tasks` each loop starts tasks at once; with `own_code` each worker in a
+    thread has its own copies of the workload's classes and functions. `switches` are the arm's,
+    with their values (`workers.readback.switches`). `services` are URLs by service. `pinning` lists
+    the CPUs of each worker. `observer_fd` is the descriptor on which the driver waits for phases;
+    None: no driver.
     """
 
     workload: str
@@ -57,7 +61,9 @@ class Cell:
     ticks: int = 10
     gc: bool = True
     gc_threshold: int | None = None
-    switches: dict[str, bool | str] = field(default_factory=dict)
+    eager_tasks: bool = False
+    own_code: bool = False
+    switches: dict[str, bool | int | float | str] = field(default_factory=dict)
     services: dict[str, list[str]] = field(default_factory=dict)
     pinning: list[list[int]] | None = None
     observer_fd: int | None = None

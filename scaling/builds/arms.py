@@ -1,31 +1,24 @@
 """Arms: a build plus the run-time settings under comparison, such as `3.14t+gil`.
 
-A setting is one entry in `SETTINGS`: what it adds to the child's environment or cell, what must be
-read back inside the child as proof that it took effect, and which builds it fits. The name of an
-arm lists its settings in the order of the table, so one arm has one name.
+A setting is one entry of `scaling.builds.settings`: what it adds to the child's environment or
+cell, what must be read back inside the child as proof that it took effect, and where it fits. The
+name of an arm lists its settings in the order of the table, so one arm has one name.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
-from msgspec.structs import replace
+import msgspec
 
 from scaling.base.errors import UsageError
+from scaling.base.formats import listed
 from scaling.base.suggest import unknown
 from scaling.builds.interpreters.builds import Build, parse_build
+from scaling.builds.preloaded import library_path
 from scaling.builds.runtimes.known import RUNTIMES, Runtime
+from scaling.builds.settings import SETTINGS
+from scaling.builds.settings.setting import Place, Setting, Value
 from scaling.journal.record import ReadBack
-
-# The summary of settings that a source describes and CPython does not have.
-NOT_IN_CPYTHON = "a switch that one of the claims is about; nothing in CPython reads it"
-IO_URING = "PYTHONASYNCIOUSEIOURING"
-
-# CPython's mimalloc came with free-threading (PEP 703).
-OLDEST_MIMALLOC_MINOR = 13
-
-# What is often recommended for web servers instead of switching the collector off.
-RARE_COLLECTIONS = 50_000
 
 # Variables of the user's shell that must not reach a child, since they would change an arm behind
 # its name (PYTHON_GIL, PYTHONMALLOC), what is imported (PYTHONPATH), the state of glibc's malloc
@@ -47,83 +40,7 @@ SCRUBBED_PREFIXES = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """One run-time setting: how it is made, how it is verified, which builds it fits.
-
-    `environment` are the child's variables, `cell` the fields of its cell, `reads_back` the fields
-    of `ReadBack` that it changes; `misfit` returns why a build cannot have it, or None.
-
-    `switches` have no effect that could be read back, so they are read back themselves, by name:
-    variables of the `environment`, or attributes of modules (with dots), which the child sets
-    before it makes a loop.
-    """
-
-    name: str
-    summary: str
-    environment: Mapping[str, str] = field(default_factory=dict)
-    cell: Mapping[str, bool | int] = field(default_factory=dict)
-    reads_back: Mapping[str, Any] = field(default_factory=dict)
-    switches: Mapping[str, bool | str] = field(default_factory=dict)
-    misfit: Callable[[Build], str | None] = lambda _build: None
-
-
-def _gil_misfit(build: Build) -> str | None:
-    if build.free_threaded:
-        return None
-    return f"{build.name} always has its GIL; the setting is for a free-threaded build"
-
-
-def _mimalloc_misfit(build: Build) -> str | None:
-    if build.free_threaded:
-        return f"{build.name} always uses mimalloc; the setting is for a build with the GIL"
-    if build.minor < OLDEST_MIMALLOC_MINOR:
-        return f"{build.name} has no mimalloc in it; it came with 3.{OLDEST_MIMALLOC_MINOR}"
-    return None
-
-
-SETTINGS: Mapping[str, Setting] = {
-    setting.name: setting
-    for setting in (
-        Setting(
-            name="gil",
-            summary="the free-threaded build with its GIL switched on",
-            environment={"PYTHON_GIL": "1"},
-            reads_back={"gil_enabled": True},
-            misfit=_gil_misfit,
-        ),
-        Setting(
-            name="mimalloc",
-            summary="the GIL build with the free-threaded build's allocator",
-            environment={"PYTHONMALLOC": "mimalloc"},
-            reads_back={"allocator": "mimalloc"},
-            misfit=_mimalloc_misfit,
-        ),
-        Setting(
-            name="io-uring",
-            summary=NOT_IN_CPYTHON,
-            environment={IO_URING: "1"},
-            switches={IO_URING: "1"},
-        ),
-        Setting(
-            name="new-scheduler",
-            summary=NOT_IN_CPYTHON,
-            switches={"asyncio.events._USE_NEW_SCHEDULER": True},
-        ),
-        Setting(
-            name="nogc",
-            summary="the cyclic garbage collector switched off",
-            cell={"gc": False},
-            reads_back={"gc_enabled": False},
-        ),
-        Setting(
-            name="gc50k",
-            summary="the collector starts after 50,000 new objects (2,000 by default in 3.14)",
-            cell={"gc_threshold": RARE_COLLECTIONS},
-            reads_back={"gc_threshold": RARE_COLLECTIONS},
-        ),
-    )
-}
+PRELOAD = "LD_PRELOAD"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,25 +69,51 @@ class Arm:
             allocator="mimalloc" if free else "pymalloc",
             gc_enabled=True,
         )
-        for name in self.settings:
-            expected = replace(expected, **SETTINGS[name].reads_back)
-        return replace(expected, switches=self.switches)
+        facts: dict[str, str] = {}
+        for setting in self._every_setting:
+            expected = msgspec.structs.replace(expected, **setting.reads_back)
+            facts |= setting.reads_back.get("facts", {})
+        return msgspec.structs.replace(expected, switches=self.switches, facts=facts)
 
     @property
-    def switches(self) -> dict[str, bool | str]:
+    def _every_setting(self) -> Iterator[Setting]:
+        return (SETTINGS[name] for name in self.settings)
+
+    @property
+    def switches(self) -> dict[str, Value]:
         """The switches of all its settings, with their values."""
-        return {
-            switch: value
-            for name in self.settings
-            for switch, value in SETTINGS[name].switches.items()
-        }
+        return {k: value for each in self._every_setting for k, value in each.switches.items()}
+
+    @property
+    def parameters(self) -> dict[str, Value]:
+        """The parameters of the workload that its settings change."""
+        return {k: value for each in self._every_setting for k, value in each.parameters.items()}
 
     @property
     def cell_fields(self) -> dict[str, object]:
         """What the arm adds to the child's cell."""
-        cells = [SETTINGS[name].cell for name in self.settings]
-        fields = {key: value for cell in cells for key, value in cell.items()}
+        fields: dict[str, object] = {}
+        for setting in self._every_setting:
+            fields |= setting.cell
         return fields | ({"switches": self.switches} if self.switches else {})
+
+    def loop(self, asked: str) -> str:
+        """The loop that a cell on that loop really has: a setting may put another in its place."""
+        return str(self.cell_fields.get("loop", asked))
+
+    def unfit(self, place: Place) -> str | None:
+        """Why a setting cannot be used there, or would change nothing; None if all can.
+
+        Each setting is asked about the place as the other settings leave it.
+        """
+        for setting in self._every_setting:
+            others = Arm(self.build, tuple(each for each in self.settings if each != setting.name))
+            loop, parameters = others.loop(place.loop), {**place.parameters, **others.parameters}
+            if setting.workloads and place.workload not in setting.workloads:
+                return f"{setting.name}: it is for {listed(setting.workloads)}"
+            if reason := setting.unfit(replace(place, loop=loop, parameters=parameters)):
+                return f"{setting.name}: {reason}"
+        return None
 
     def child_environment(self, base: Mapping[str, str]) -> dict[str, str]:
         """Variables of a child: `base` without `SCRUBBED_PREFIXES`, plus those of the settings.
@@ -182,8 +125,10 @@ class Arm:
             for name, value in base.items()
             if not name.upper().startswith(SCRUBBED_PREFIXES)
         }
-        for name in self.settings:
-            kept.update(SETTINGS[name].environment)
+        for setting in self._every_setting:
+            kept.update(setting.environment)
+            if setting.preload and (path := library_path(setting.preload)):
+                kept[PRELOAD] = str(path)
         return kept
 
 
@@ -213,6 +158,15 @@ def parse_arm(text: str) -> Arm:
         if misfit is not None:
             raise UsageError(f"arm {text!r}: the setting {name!r} does not fit: {misfit}")
     return Arm(build, tuple(name for name in SETTINGS if name in names))
+
+
+def fits_any_workload(arm: str) -> bool:
+    """Whether an arm of that name has no setting that is for certain workloads only.
+
+    Settings of a later version count as having none.
+    """
+    names = (name for name in arm.split("+")[1:] if name in SETTINGS)
+    return not any(SETTINGS[name].workloads for name in names)
 
 
 def switched(arms: Iterable[str]) -> list[str]:

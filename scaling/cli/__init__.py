@@ -18,6 +18,7 @@ COMMANDS = (
     "plan",
     "run",
     "app",
+    "remedies",
     "show",
     "report",
     "plot",

@@ -74,22 +74,31 @@ def prepare(
             say=say,
         )
 
+    def variables_of(arm: Arm) -> dict[str, str]:
+        path = [workers_path, *wanted.paths]
+        return {**child_environment(arm, path), **wanted.variables}
+
+    # Takes a second each; nothing is measured yet. Arms that are started alike are described once.
+    asked = {arm: (str(made[arm.build.name].python), variables_of(arm)) for arm in pythons}
+    with ThreadPoolExecutor() as pool:
+        described = {
+            repr(each): pool.submit(describe, *each, own_workloads)
+            for each in {repr(each): each for each in asked.values()}.values()
+        }
+
     def ready(arm: Arm) -> PreparedArm:
         interpreter, environment = found[arm.build.name], made[arm.build.name]
-        path = [workers_path, *wanted.paths]
-        variables = {**child_environment(arm, path), **wanted.variables}
-        python = str(environment.python)
+        description = described[repr(asked[arm])].result()
         return PreparedArm(
             arm=arm,
-            program=python,
-            environment=variables,
-            description=explained(describe(python, variables, own_workloads), environment.left_out),
+            program=asked[arm][0],
+            environment=asked[arm][1],
+            description=explained(description, environment.left_out),
             origin=interpreter.origin,
             left_out=environment.left_out,
         )
 
-    with ThreadPoolExecutor() as pool:  # takes a second each; nothing is measured yet
-        done = dict(zip(pythons, pool.map(ready, pythons), strict=True))
+    done = {arm: ready(arm) for arm in pythons}
     like = done[pythons[0]].description
     return {arm.name: done.get(arm) or prepare_runtime(arm, like, say) for arm in arms}
 

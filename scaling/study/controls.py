@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
+from scaling.builds.arms import fits_any_workload
 from scaling.builds.runtimes.known import RUNTIMES
 from scaling.journal.record import Description, ParameterValue
 from scaling.study.definition import Study, WorkloadEntry
@@ -30,6 +31,14 @@ def is_control(workload: str, parameters: Mapping[str, object]) -> bool:
     return wanted is not None and all(parameters.get(key) == wanted[key] for key in wanted)
 
 
+def has_controls(arm: str) -> bool:
+    """Whether the controls can be run on an arm of that name.
+
+    They cannot on other runtimes, nor with settings that only certain workloads can have.
+    """
+    return arm not in RUNTIMES and fits_any_workload(arm)
+
+
 def with_controls(
     study: Study, descriptions: Mapping[str, Description], usable_cores: float
 ) -> Study:
@@ -39,7 +48,7 @@ def with_controls(
     """
     if not study.controls or usable_cores < FEWEST_CORES:
         return study
-    arms = tuple(arm for arm in study.arms if arm not in RUNTIMES)  # those have no controls
+    arms = tuple(filter(has_controls, study.arms))
     offered = {name for each in descriptions.values() for name in each.workloads}
     lacking = [
         _entry(name, descriptions, arms)

@@ -13,8 +13,9 @@ from rich.console import Console
 
 import scaling.run.execute as execute
 from scaling.analysis.table.load import load
-from scaling.builds.arms import NOT_IN_CPYTHON, parse_arm
+from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm
+from scaling.builds.settings.claimed import NOT_IN_CPYTHON
 from scaling.journal.record import (
     Machine,
     ParameterFacts,

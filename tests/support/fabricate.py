@@ -14,8 +14,9 @@ from typing import Any
 import msgspec
 
 from scaling.analysis.table.load import Journal, read_journal
-from scaling.builds.arms import RARE_COLLECTIONS, SETTINGS
 from scaling.builds.runtimes.known import RUNTIMES
+from scaling.builds.settings import SETTINGS
+from scaling.builds.settings.collector import RARE_COLLECTIONS
 from scaling.journal.record import (
     ArmRecord,
     Cell,
@@ -212,6 +213,11 @@ def switches(arm_name: str) -> tuple[Switch, ...]:
     return tuple(Switch(name=name, value=value) for each in asked for name, value in each.items())
 
 
+def facts(arm_name: str) -> dict[str, str]:
+    asked = (SETTINGS[each] for each in arm_name.split("+")[1:] if each in SETTINGS)
+    return {k: value for each in asked for k, value in each.reads_back.get("facts", {}).items()}
+
+
 def run_line(
     made: Made, cell: Cell, rng: random.Random, *, block: int = 0, position: int = 0
 ) -> RunLine:
@@ -240,6 +246,7 @@ def run_line(
         outcome="measured",
         process=process,
         loop=LoopFacts(name=cell.loop, class_=loop_class(cell), version="3.14.7"),
+        facts=facts(cell.arm),
         instants_ns=Instants(
             started=STARTED_NS,
             imported=STARTED_NS + 150_000_000,
@@ -286,7 +293,9 @@ def loop_class(cell: Cell) -> str:
     """What the loop of a run reports as its class."""
     if cell.arm in RUNTIMES:
         return RUNTIMES[cell.arm].loop_class
-    package = cell.loop.rpartition("/")[2]
+    settings = [SETTINGS[each] for each in cell.arm.split("+")[1:] if each in SETTINGS]
+    in_place = [str(each.cell["loop"]) for each in settings if "loop" in each.cell]
+    package = in_place[0] if in_place else cell.loop.rpartition("/")[2]
     return {"asyncio": "asyncio.unix_events._UnixSelectorEventLoop", "trio": "trio.run"}.get(
         package, f"{package}.Loop"
     )
@@ -314,6 +323,8 @@ def worker(made: Made, cell: Cell, rng: random.Random, index: int, rate: float) 
     return WorkerRecord(
         index=index,
         in_flight=8,
+        eager_tasks="eager" in cell.arm.split("+"),
+        own_code="own-code" in cell.arm.split("+"),
         busy_from_ns=opened - 250_000_000,
         busy_until_ns=times[-1] + 5_000_000,
         ticks=Ticks(

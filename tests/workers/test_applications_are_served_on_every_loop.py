@@ -145,3 +145,20 @@ def test_each_worker_gets_its_share(tmp_path: Path, model: str) -> None:
         own = ["2", str(index), share]
         at_import = ["2", None, "5"] if model == "threads" else own
         assert (tmp_path / f"own-{index}").read_text() == f"{at_import} {own} {own}\n"
+
+
+def test_workers_with_code_of_their_own_share_no_application(tmp_path: Path) -> None:
+    """Both lifespans start an application of their own: each finds only the state that it set."""
+    ending = served(
+        "app",
+        written(tmp_path, ASGI),
+        model="threads",
+        workers=2,
+        own_code=True,
+        parameters={"application": "shop:app"},
+    )
+    assert ending.outcome == "measured", (ending.record and ending.record.failure, ending.stderr)
+    assert ending.record
+    assert ending.record.facts["application"] == "one instance per worker"
+    assert [worker.own_code for worker in ending.record.workers] == [True, True]
+    assert [worker.errors for worker in ending.record.workers] == [0, 0]

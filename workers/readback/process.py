@@ -114,6 +114,7 @@ class Readback:
     def opened(self) -> None:
         """Note the state as the window opens."""
         self._gil["opened"] = gil_enabled()
+        self._switches.ready()
         self.collections_from(0)
         self._opened_cpu_ns = time.process_time_ns()
 

@@ -21,6 +21,7 @@ from workers.readback.process import Readback
 from workers.worker.finite import measure_finite, measure_without_loop
 from workers.worker.handle import Worker
 from workers.worker.meter import Meter
+from workers.worker.own_code import imported_anew, is_own, package_of
 from workers.worker.registry import load_workload
 from workers.worker.windowed import measure_window
 from workers.worker.workload import Workload, build, reason_against
@@ -120,7 +121,7 @@ class Session:
         cell = self.cell
         if cell.pinning is not None:
             os.sched_setaffinity(0, cell.pinning[self.index])  # 0: this thread, and no other
-        self.workload = load(cell, self.index if cell.model in OWN_IMPORTS else None)
+        self.workload = self._load()
         if cell.in_flight is not None and self.workload.in_flight is not None:
             setattr(self.workload, self.workload.in_flight, cell.share(self.index))
         if self._readback:
@@ -146,9 +147,20 @@ class Session:
         begin, (descriptor,) = self.channel.receive_with_files()
         return begin["policy"], socket_of(descriptor)
 
+    def _load(self) -> Workload:
+        """Import what the worker needs: anew, if it is to have code of its own."""
+        cell = self.cell
+        if not (cell.own_code and cell.model == "threads"):
+            return load(cell, self.index if cell.model in OWN_IMPORTS else None)
+        application = cell.parameters.get("application", "")
+        with imported_anew(*map(package_of, filter(None, (cell.workload, application)))):
+            return load(cell)
+
     async def _on_loop(self, runner: Runner) -> int:
         """Do everything that happens on the loop; return the number of tasks left running."""
         workload, worker = self.workload, self.worker
+        if self.cell.eager_tasks:
+            runner.start_eagerly()
         runner.on_error(worker.fail)  # count it as this worker's error, not as a line in a log
         try:
             self.phase = "setup"
@@ -190,6 +202,7 @@ class Session:
             "serves": worker.serves,
             "cpus": None if cell.pinning is None else sorted(os.sched_getaffinity(0)),
             "loop_version": loop_version(cell.loop),
+            "own_code": self.cell.model != "threads" or is_own(type(self.workload)),
             "facts": self.workload.facts(),
             "ticks": self.meter.columns,
             "use": self.meter.use,
@@ -236,4 +249,8 @@ def _kind_of(workload: Workload) -> Message:
 
 
 def _loop_in_use(runner: Runner) -> Message:
-    return {"loop_class": runner.loop_class(), "debug": runner.debug()}
+    return {
+        "loop_class": runner.loop_class(),
+        "debug": runner.debug(),
+        "eager_tasks": runner.is_eager(),
+    }

@@ -61,8 +61,16 @@ class Echo(Workload):
                 self._contexts = tls.shared_contexts()
 
     def facts(self) -> dict[str, str]:
-        """TLS version and cipher in use."""
-        return {} if self.tls == "off" or not self._ends else {"tls": self._ends.tls()}
+        """The class of the protocols; TLS version and cipher in use, and whose the contexts are."""
+        if not self._ends:
+            return {}
+        facts = {"protocol": self._ends.protocol()}
+        if self.tls == "off":
+            return facts
+        from workers.workloads.parts import tls
+
+        whose = "shared by all" if tls.are_shared(self._contexts) else "per worker"
+        return facts | {"tls": self._ends.tls(), "ssl_contexts": whose}
 
     async def setup(self, worker: Worker) -> None:
         """Start the worker's own server, connect, and check one echo byte by byte."""

@@ -19,6 +19,10 @@ from scaling.study.plan.order import hash_seed
 
 NO_LOOP = "none"  # a command without an event loop, or with one that asyncio does not run
 
+# What an arm can have each worker do, by what it is called in a message.
+IN_WORKER = {"eager tasks": "eager_tasks", "classes and functions of its own": "own_code"}
+
+type Value = bool | int | float | str | None
 type Fault = Callable[[ProcessFacts, Expectation], str | None]
 
 
@@ -44,6 +48,8 @@ def settings_lost(batch: Batch) -> Found:
                 or _unpinned(run)
                 or _other_share(run, batch.study)
                 or _other_loop(run, reads_back)
+                or _other_in_worker(run, reads_back)
+                or _other_facts(run, reads_back)
             )
         if wrong:
             yield row, Finding("settings-lost", "invalid", wrong)
@@ -209,8 +215,25 @@ def _other_loop(run: RunLine, required: ReadBack) -> str | None:
         return None
     for found in [run.record.loop.class_, *[each.loop_class for each in run.record.workers]]:
         if found is not None and not _is_loop(found, run.cell.loop, required.loop_class):
-            return f"loop: {found}, the cell asks for {run.cell.loop}"
+            return f"loop: {found}, the cell asks for {required.loop_class or run.cell.loop}"
     return None
+
+
+def _other_in_worker(run: RunLine, required: ReadBack) -> str | None:
+    """Which worker lacks what the arm has each of them do."""
+    for worker in run.record.workers if run.record else ():
+        for what, name in IN_WORKER.items():
+            asked = getattr(required, name)
+            if asked is not None and (wrong := _differs(what, getattr(worker, name), asked)):
+                return f"worker {worker.index}: {wrong}"
+    return None
+
+
+def _other_facts(run: RunLine, required: ReadBack) -> str | None:
+    """What the workload says of itself, and is not what the arm makes of it."""
+    facts = run.record.facts if run.record else {}
+    wrong = (_differs(what, facts.get(what), asked) for what, asked in required.facts.items())
+    return next((each for each in wrong if each), None)
 
 
 @cache
@@ -226,13 +249,13 @@ def _is_loop(found: str, loop: str, required: str | None) -> bool:
     return found.startswith(f"{loop.rpartition('/')[2]}.")
 
 
-def _differs(what: str, found: bool | str | None, required: bool | str | None) -> str | None:
+def _differs(what: str, found: Value, required: Value) -> str | None:
     if found == required:
         return None
     return f"{what}: {_word(found)}, the arm asks for {_word(required)}"
 
 
-def _word(state: bool | str | None) -> str:
+def _word(state: Value) -> str:
     if state is None:
         return "not read back"
-    return state if isinstance(state, str) else ("off", "on")[state]
+    return ("off", "on")[state] if isinstance(state, bool) else str(state)

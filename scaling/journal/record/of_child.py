@@ -64,7 +64,7 @@ class Switch(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    value: bool | str | None = None
+    value: bool | int | float | str | None = None
     was_there: bool | None = None
 
 
@@ -145,6 +145,8 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One worker's part of a record. `process` is None where the top one holds (threads).
 
     `loop_class` is the class of its own loop; older journals have only that of the first worker.
+    `eager_tasks` is whether its tasks start at once, `own_code` whether it shares no class or
+    function of the workload with another worker (None in older journals).
     `cpus` are those that the worker found itself on, where it was pinned. `hung`: it
     had not closed down when the host stopped waiting for it. A worker that `serves` only answers
     others' operations. `figures` are the workload's own, with their units in their names.
@@ -162,6 +164,8 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True):
     in_flight: int | None = None
     serves: bool = False
     loop_class: str | None = None
+    eager_tasks: bool | None = None
+    own_code: bool | None = None
     busy_from_ns: int | None = None
     busy_until_ns: int | None = None
     released_ns: int | None = None

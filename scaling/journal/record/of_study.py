@@ -29,8 +29,9 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 class ReadBack(msgspec.Struct, frozen=True, kw_only=True):
     """What every process of an arm must report; a run that reports anything else is invalid.
 
-    A runtime that has no GIL, allocator or collector to choose reports None. `gc_threshold` is set
-    where the arm changes it. `switches` are values by name. `loop_class` is set where the arm has
+    A runtime that has no GIL, allocator or collector to choose reports None. `gc_threshold`,
+    `eager_tasks` and `own_code` are set where the arm changes them. `switches` are values by name,
+    `facts` what the workload must say of itself. `loop_class` is set where the arm has
     one loop of its own; on Python the loop of the cell decides
     (`scaling.analysis.validity.promises`).
     """
@@ -39,12 +40,15 @@ class ReadBack(msgspec.Struct, frozen=True, kw_only=True):
     allocator: str | None = None
     gc_enabled: bool | None = None
     gc_threshold: int | None = None
-    switches: dict[str, bool | str] = {}
+    switches: dict[str, bool | int | float | str] = {}
+    eager_tasks: bool | None = None
+    own_code: bool | None = None
+    facts: dict[str, str] = {}
     loop_class: str | None = None
 
 
 class ArmRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A build and its run-time settings (`scaling.builds.arms.SETTINGS`), as they were found.
+    """A build and its run-time settings (`scaling.builds.settings`), as they were found.
 
     `runtime` is the version of a runtime other than Python, which then has no description.
     `expected` is what the settings meant when the study was made; older journals do not have it.

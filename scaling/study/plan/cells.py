@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
+from scaling.builds.settings.setting import Place
 from scaling.journal.identity import cell_key
 from scaling.journal.record import (
     SCHEMA,
@@ -133,10 +134,11 @@ class Plan:
 
         The window is cut into `ticks` parts; `services` has the addresses of each service.
         """
+        arm = parse_arm(cell.arm)
         return {
             "schema": SCHEMA,
             "workload": self.workloads[cell.workload].path,
-            "parameters": cell.parameters,
+            "parameters": {**cell.parameters, **arm.parameters},
             "loop": cell.loop,
             "model": cell.model,
             "workers": cell.workers,
@@ -146,7 +148,7 @@ class Plan:
             "ticks": ticks,
             "services": {name: list(urls) for name, urls in (services or {}).items()},
             "pinning": cell.pinning,
-            **parse_arm(cell.arm).cell_fields,
+            **arm.cell_fields,
         }
 
     def require_cells(self) -> None:
@@ -204,7 +206,11 @@ def _every(
         for arm, model, loop, sizing in _places(entry):
             place = {"workload": entry.name, "model": model, "loop": loop, "sizing": sizing}
             for parameters in _sweep(entry, study.rates):
-                reason = refusal(descriptions[arm], parameters, **place)
+                reason = _unfit(arm, parameters, **place) or refusal(
+                    descriptions[arm],
+                    {**parameters, **parse_arm(arm).parameters},
+                    **{**place, "loop": parse_arm(arm).loop(loop)},
+                )
                 if reason is not None:
                     yield Refused(**place, arm=arm, reason=reason)
                     continue
@@ -224,6 +230,21 @@ def _every(
                     under_way = in_flight(facts, cell, most_workers(study, entry.name))
                     reason = too_many_open_files(facts, cell, under_way, open_files)
                     yield Refused(**place, arm=arm, reason=reason) if reason else cell
+
+
+def _unfit(
+    arm: str,
+    parameters: Mapping[str, ParameterValue],
+    *,
+    workload: str,
+    model: str,
+    loop: str,
+    sizing: str,
+) -> str | None:
+    """Why a setting of the arm does not fit there; None if all do."""
+    del sizing
+    place = Place(workload=workload, parameters=parameters, model=model, loop=loop)
+    return parse_arm(arm).unfit(place)
 
 
 def _places(entry: WorkloadEntry) -> Iterator[tuple[str, str, str, str]]:

@@ -61,6 +61,16 @@ class Runner(Protocol):
     def on_error(self, report: Callable[[str], None]) -> None:
         """From now on call `report` for errors in callbacks, instead of logging them."""
 
+    def start_eagerly(self) -> None:
+        """From now on tasks of the running loop start at once, not in its next iteration.
+
+        Raises:
+            RuntimeError: the library has no eager tasks.
+        """
+
+    def is_eager(self) -> bool:
+        """Whether tasks of the running loop start at once."""
+
     async def sleep(self, seconds: float) -> None:
         """Wait by the loop's own clock."""
 

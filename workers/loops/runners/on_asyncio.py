@@ -65,6 +65,14 @@ class AsyncioRunner:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: report(_message(context)))
 
+    def start_eagerly(self) -> None:
+        """Set the loop's task factory."""
+        asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
+
+    def is_eager(self) -> bool:
+        """Whether the loop's task factory is asyncio's eager one."""
+        return asyncio.get_running_loop().get_task_factory() is asyncio.eager_task_factory
+
     async def sleep(self, seconds: float) -> None:
         """Wait by the loop's own clock."""
         await asyncio.sleep(seconds)

@@ -89,6 +89,14 @@ class TrioRunner:
     def on_error(self, report: Callable[[str], None]) -> None:
         """Do nothing: in trio every error is raised in the task that awaits it."""
 
+    def start_eagerly(self) -> None:
+        """Refuse: a task of trio starts when its scheduler takes it."""
+        raise RuntimeError("trio has no eager tasks")
+
+    def is_eager(self) -> bool:
+        """Return False: trio has no eager tasks."""
+        return False
+
     async def sleep(self, seconds: float) -> None:
         """Wait by trio's clock."""
         await trio.sleep(seconds)

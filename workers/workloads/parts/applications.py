@@ -20,6 +20,7 @@ import threading
 import types
 from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Literal, get_args
 
 type Interface = Literal["asgi", "aiohttp", "wsgi"]
@@ -40,7 +41,7 @@ class ApplicationError(RuntimeError):
 
 @dataclass
 class Application:
-    """An application as it was found. `shared`: it is one object, the same for each `make`."""
+    """An application as it was found."""
 
     path: str
     factory: bool
@@ -49,8 +50,14 @@ class Application:
 
     @property
     def shared(self) -> bool:
-        """Whether all workers of a process have the same object."""
-        return not self.factory
+        """Whether all workers of a process have the same object.
+
+        Not with a factory, nor where a worker has imported the module for itself.
+        """
+        if self.factory:
+            return False
+        module_name, _, name = self.path.partition(":")
+        return attrgetter(name)(sys.modules[module_name]) is self._found
 
     def make(self) -> Any:
         """The application of one worker; from then on `interface` is known.

@@ -63,6 +63,11 @@ class Ends:
         if echoed != setup.payload:
             raise WrongEchoError("the echo differs from what was sent")
 
+    def protocol(self) -> str:
+        """The class of asyncio that the clients' protocols are of."""
+        buffered = isinstance(self.clients[0].transport.get_protocol(), asyncio.BufferedProtocol)
+        return "BufferedProtocol" if buffered else "Protocol"
+
     def tls(self) -> str:
         """TLS version and cipher in use: `TLSv1.3 TLS_AES_256_GCM_SHA384`."""
         cipher = self.clients[0].transport.get_extra_info("cipher")

@@ -68,3 +68,8 @@ def shared_contexts() -> Contexts:
     The first caller makes them: the host, which loads the workload before it starts a thread.
     """
     return new_contexts()
+
+
+def are_shared(contexts: Contexts) -> bool:
+    """Whether they are those that all workers share."""
+    return shared_contexts.cache_info().currsize > 0 and contexts is shared_contexts()

@@ -1,0 +1,62 @@
+"""What a setting is: the declaration that every entry of `scaling.builds.settings` fills in."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from scaling.builds.interpreters.builds import Build
+
+type Value = bool | int | float | str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a setting is to be used: a workload with its parameters, under a model on a loop.
+
+    A parameter that is not known (a workload without it) is not there.
+    """
+
+    workload: str
+    parameters: Mapping[str, object]
+    model: str
+    loop: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One run-time setting: how it is made, how it is verified, where it fits.
+
+    `environment` are the child's variables, `preload` is the file name of a library that is loaded
+    before the C library, `cell` the fields of the child's cell, `parameters` those of the workload.
+
+    `reads_back` are the fields of `ReadBack` that it changes. `switches` have no effect that could
+    be read back, so they are read back themselves, by name (`workers.readback.switches`).
+
+    `misfit` returns why a build cannot have it, `unfit` why a place cannot (or why it changes
+    nothing there), or None. `workloads` are those that alone can have it; empty: any.
+
+    `source` is the page that recommends it, `lines` the lines of Python that a user writes for it;
+    variables and the library follow from the fields above. Of settings with the same `instead_of`
+    one is enough. A `control` must not help; a setting without `source` is no remedy.
+    """
+
+    name: str
+    summary: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+    preload: str = ""
+    cell: Mapping[str, Value] = field(default_factory=dict)
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    reads_back: Mapping[str, Any] = field(default_factory=dict)
+    switches: Mapping[str, Value] = field(default_factory=dict)
+    misfit: Callable[[Build], str | None] = lambda _build: None
+    unfit: Callable[[Place], str | None] = lambda _place: None
+    workloads: tuple[str, ...] = ()
+    source: str = ""
+    lines: tuple[str, ...] = ()
+    instead_of: str = ""
+    control: bool = False
+
+    @property
+    def is_remedy(self) -> bool:
+        """Whether someone recommends it, or it is a control of such."""
+        return bool(self.source)

@@ -1,0 +1,60 @@
+"""`scaling remedies`: what is said to help, measured."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scaling.base.console import new_console, say
+from scaling.base.errors import UsageError
+from scaling.cli.program import app
+from scaling.cli.study_options import Asked, takes_asked
+
+
+@app.command()
+@takes_asked
+def remedies(
+    asked: Asked,
+    application: Annotated[
+        str | None,
+        typer.Option("--app", metavar="MODULE:NAME", help="Your own application: shop.main:app."),
+    ] = None,
+    factory: Annotated[
+        bool, typer.Option("--factory", help="NAME is a function that makes the application.")
+    ] = False,
+    listed: Annotated[
+        bool, typer.Option("--list", help="Print every remedy and who recommends it.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    output: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for the study's journal.")
+    ] = None,
+) -> None:
+    """Measure what is said to help: each remedy alone against none, then the best together.
+
+    Threads on 3.14t unless --arm and --model say otherwise. It ends with the lines to paste.
+    """
+    from scaling.cli.remedy_steps import RemedySteps, entry_of
+    from scaling.report.export.remedies import remedies_json
+    from scaling.report.remedies_view import listing, print_remedies
+
+    console = new_console()
+    if listed:
+        for line in listing():
+            say(console, line)
+        return
+    if asked.options.study is not None:
+        raise UsageError("--study: remedies makes a study of its own: give --workload or --app")
+    errors = new_console(stderr=True)
+    steps = RemedySteps(
+        asked=asked,
+        entry=entry_of(asked.options.workload_names, application, factory=factory),
+        output=output,
+        console=errors if json else console,
+        errors=errors,
+    )
+    found = steps.measure()
+    if json:
+        say(console, remedies_json(found))
+        return
+    print_remedies(found, console)

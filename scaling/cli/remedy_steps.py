@@ -1,0 +1,155 @@
+"""The steps of `scaling remedies`: what applies, each remedy alone, the best together."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from copy import copy
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from scaling.analysis.remedies import Found, Remedies, remedies_in
+from scaling.analysis.results import StudyResults
+from scaling.analysis.table.load import read_journal
+from scaling.base.console import say
+from scaling.base.errors import UsageError
+from scaling.builds.arms import parse_arm
+from scaling.builds.settings.setting import Place
+from scaling.cli.study_options import Asked
+from scaling.journal.record import Cell
+from scaling.machine.topology import default_worker_counts, read_topology
+from scaling.run.application_trial import try_application
+from scaling.run.measure import Prepared, measure, prepared
+from scaling.run.progress import display
+from scaling.study.application import WORKLOAD as APP
+from scaling.study.application import study_name
+from scaling.study.definition import WorkloadEntry
+from scaling.study.file import StudyFile
+from scaling.study.plan.view import one_line, reservations
+from scaling.study.remedies import (
+    FREE,
+    TOGETHER,
+    LeftOut,
+    best_together,
+    remedies_for,
+    remedies_study,
+)
+
+type Added = Mapping[str, Sequence[Sequence[str]]]  # settings to add to each arm without a remedy
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemedySteps:
+    """What is asked, and where it is told how that goes."""
+
+    asked: Asked
+    entry: WorkloadEntry
+    output: Path | None
+    console: Console
+    errors: Console
+
+    def measure(self) -> Found:
+        """Measure each remedy alone, then the best together.
+
+        Raises:
+            UsageError: nothing of it can be measured here.
+        """
+        place, served = self._place()
+        alone, left_out = self._each(place, served=served)
+        base = self._bases[0]
+        winners = alone.winners(base)
+        chosen = best_together(base, winners, place)
+        if len(chosen) < 2:
+            return Found(alone=alone, together=None, best=tuple(winners[:1]), left_out=left_out)
+        together = self._run({base: [chosen]}, served=served, suffix=f"-{TOGETHER}")
+        helped = bool(together.winners(base))
+        best = chosen if helped else tuple(winners[:1])
+        return Found(alone=alone, together=together, best=best, left_out=left_out)
+
+    @property
+    def _bases(self) -> tuple[str, ...]:
+        """The arms without a remedy."""
+        given = self.asked.options.values().get("arms") or (FREE,)
+        return tuple(parse_arm(arm).name for arm in given)
+
+    @property
+    def _name(self) -> str:
+        application = self.entry.parameters.get("application")
+        name = study_name(application) if application else self.entry.name.replace(":", "-")
+        return f"remedies-{name}"
+
+    def _place(self) -> tuple[Place, bool]:
+        """Where remedies are to be used, as the study settles it, and whether that is served."""
+        study = remedies_study(self.entry, {self._bases[0]: ()}, (1,), self._name, served=False)
+        with self._prepared(study) as ready:
+            cell = ready.plan.cells[0]
+            return _place_of(cell), ready.plan.workloads[cell.workload].served
+
+    def _each(self, place: Place, *, served: bool) -> tuple[Remedies, list[LeftOut]]:
+        """Every remedy that applies, alone; and those that do not."""
+        added: dict[str, list[tuple[str]]] = {}
+        left_out = []
+        for base in self._bases:
+            added[base] = []
+            for each in remedies_for(base):
+                if isinstance(each, LeftOut):
+                    left_out.append(each)
+                    continue
+                reason = parse_arm(f"{base}+{each}").unfit(place)
+                if reason is None:
+                    added[base].append((each,))
+                else:
+                    left_out.append(LeftOut(each, base, reason.removeprefix(f"{each}: ")))
+        return self._run(added, served=served), left_out
+
+    def _run(self, added: Added, *, served: bool, suffix: str = "") -> Remedies:
+        study = remedies_study(
+            self.entry, added, self._workers(), f"{self._name}{suffix}", served=served
+        )
+        output = self.output / TOGETHER if self.output and suffix else self.output
+        with self._prepared(study) as ready:
+            for line in (one_line(ready.plan), *reservations(ready.plan)):
+                say(self.console, line)
+            if self.entry.name == APP:
+                try_application(ready)
+            folder = measure(ready, output, display(self.console))
+        say(self.console, f"journal: {folder}")
+        return remedies_in(StudyResults.of(read_journal(folder)), self._bases)
+
+    def _workers(self) -> tuple[int, ...]:
+        """One worker, and the largest number with a core for each."""
+        topology = read_topology()
+        on_cores = [n for n in default_worker_counts(topology) if topology.region(n) == "cores"]
+        return tuple(dict.fromkeys((1, max(on_cores, default=1))))
+
+    def _prepared(self, study: StudyFile) -> AbstractContextManager[Prepared]:
+        options = copy(self.asked.options)
+        options.flags = {k: value for k, value in options.flags.items() if k != "arms"}
+        options.study = study.values["name"]
+        options.workload = ()
+        return prepared(
+            options, self.asked.wanted, lambda text: say(self.errors, text), lambda _: study
+        )
+
+
+def entry_of(workloads: Sequence[str], application: str | None, *, factory: bool) -> WorkloadEntry:
+    """The one workload that is asked for.
+
+    Raises:
+        UsageError: none or several are.
+    """
+    if application:
+        if workloads:
+            raise UsageError("--app and --workload: give one of them")
+        parameters = {"application": application, "factory": factory, "server": "loops"}
+        study_name(application)  # checks it
+        return WorkloadEntry(name=APP, parameters=parameters)
+    if len(workloads) != 1:
+        raise UsageError("remedies: say what to measure: --workload echo, or --app shop.main:app")
+    return WorkloadEntry(name=workloads[0])
+
+
+def _place_of(cell: Cell) -> Place:
+    return Place(
+        workload=cell.workload, parameters=cell.parameters, model=cell.model, loop=cell.loop
+    )

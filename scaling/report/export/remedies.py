@@ -1,0 +1,47 @@
+"""What remedies bring as one JSON object: `factors`, `together`, `left_out`, `paste`."""
+
+import json
+from typing import Any
+
+import msgspec
+
+from scaling.analysis.remedies import Factor, Found
+from scaling.builds.settings import SETTINGS
+from scaling.report.remedies_view import python_lines, variables
+
+
+def remedies_json(found: Found) -> str:
+    """The object; `together` is empty where fewer than two remedies helped."""
+    chosen = [SETTINGS[name] for name in found.best]
+    document: dict[str, Any] = {
+        "headline_workers": found.alone.headline_n,
+        "factors": [_factor(each) for each in found.alone.factors],
+        "in_doubt": ["+".join(each.added) for each in found.alone.suspicious],
+        "together": [_factor(each) for each in found.together.factors] if found.together else [],
+        "left_out": [msgspec.to_builtins(each) for each in found.left_out],
+        "best": list(found.best),
+        "paste": {"environment": variables(chosen), "python": python_lines(chosen)},
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def _factor(each: Factor) -> dict[str, Any]:
+    ratio, verdict = each.ratio, each.ratio.verdict
+    return {
+        "subject": each.subject,
+        "remedy": "+".join(each.added),
+        "control": each.is_control,
+        "arm": each.of.arm,
+        "over": each.over.arm,
+        "model": each.of.model,
+        "workers": each.of.workers,
+        "measure": each.figure,
+        "ratio": ratio.point,
+        "low": ratio.low,
+        "high": ratio.high,
+        "coverage": ratio.coverage,
+        "blocks": ratio.n,
+        "verdict": verdict.word,
+        "why": verdict.why,
+        "family": verdict.family,
+    }

@@ -1,0 +1,147 @@
+"""What remedies bring, for a terminal: a table, what does not apply, and the lines to paste."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from scaling.analysis.remedies import Factor, Found, Remedies
+from scaling.analysis.statistics.estimate import bounds_kind
+from scaling.base.console import say
+from scaling.base.formats import BLANK, listed, number
+from scaling.builds.settings import REMEDIES, SETTINGS
+from scaling.builds.settings.setting import Setting
+from scaling.study.remedies import LeftOut
+
+GOOD = {"faster", "less"}
+BAD = {"slower", "more"}
+COLUMNS = {
+    "cpu_s_per_op": "CPU per op",
+    "latency_p99_s": "P99",
+    "memory": "memory",
+}
+
+type Row = dict[tuple[str, int], Factor]
+
+
+def print_remedies(found: Found, console: Console) -> None:
+    """Print each remedy alone, the best together, what was not measured, the lines to paste."""
+    for several in (found.alone, found.together):
+        if several is None:
+            continue
+        for table in tables(several):
+            console.print(table)
+        for line in notes(several):
+            say(console, line)
+    for line in left_out_lines(found.left_out):
+        say(console, line)
+    for line in pasted(found.best):
+        say(console, line)
+    if not found.best:
+        say(console, "No remedy is proven to help: there is nothing to paste.")
+
+
+def tables(found: Remedies) -> Iterator[Table]:
+    """A table for each workload, arm and model: a row for each remedy, the best first."""
+
+    def subject(each: Factor) -> tuple[str, str, str]:
+        return each.subject, each.over.arm, each.over.model
+
+    for (title, arm, model), group in groupby(sorted(found.factors, key=subject), key=subject):
+        rows: dict[str, Row] = {}
+        for each in group:
+            rows.setdefault(each.of.arm, {})[each.figure, each.of.workers] = each
+        yield _table(f"{title}: over {arm} without a remedy, {model}", rows, found.headline_n)
+
+
+def _table(title: str, rows: dict[str, Row], headline_n: int) -> Table:
+    shown = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    counts = sorted({n for row in rows.values() for figure, n in row if figure == "throughput"})
+    figures = [each for each in COLUMNS if any((each, headline_n) in row for row in rows.values())]
+    shown.add_column("remedy", overflow="fold")
+    for heading in [*(f"N\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{n}" for n in counts)]:
+        shown.add_column(heading)
+    for figure in figures:
+        shown.add_column(COLUMNS[figure])
+
+    def speed(row: Row) -> float:
+        best = row.get(("throughput", headline_n))
+        return best.ratio.point if best else 0.0
+
+    for row in sorted(rows.values(), key=speed, reverse=True):
+        some = next(iter(row.values()))
+        name = Text("+".join(some.added)).append("\ncontrol" if some.is_control else "", "dim")
+        shown.add_row(
+            name,
+            *(_cell(row.get(("throughput", n))) for n in counts),
+            *(_cell(row.get((figure, headline_n))) for figure in figures),
+        )
+    return shown
+
+
+def _cell(factor: Factor | None) -> Text:
+    """The ratio with its word, above its interval."""
+    if factor is None:
+        return Text(BLANK)
+    ratio, word = factor.ratio, factor.ratio.verdict.word
+    style = "green" if word in GOOD else "red" if word in BAD else "dim"
+    text = Text(f"{number(ratio.point)} ").append("?" if word == "inconclusive" else word, style)
+    return text.append(f"\n{ratio.bounds}", "dim")
+
+
+def notes(found: Remedies) -> Iterator[str]:
+    """What the figures are, and what is in doubt."""
+    ratios = [each.ratio for each in found.factors]
+    yield (
+        f"Each figure is divided by that without the remedy, block by block ({bounds_kind(ratios)})"
+        f"; CPU, P99 and memory at N = {found.headline_n}. Throughput at N = {found.headline_n} is "
+        f"one family (Holm), all else is exploratory; ? is inconclusive."
+    )
+    for each in found.suspicious:
+        yield (
+            f"IN DOUBT: {'+'.join(each.added)} is a control that must not help, and is faster at N "
+            f"= {each.of.workers} ({each.ratio} times). Do not trust the other figures: run more "
+            f"blocks on a quieter machine"
+        )
+
+
+def left_out_lines(left_out: Sequence[LeftOut]) -> Iterator[str]:
+    """What does not apply, and why; the same reason once for all arms."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for each in left_out:
+        reasons.setdefault((each.remedy, each.reason), []).append(each.arm)
+    if reasons:
+        yield "Not measured:"
+    for (remedy, reason), arms in reasons.items():
+        yield f"  {remedy} ({listed(arms)}): {reason}"
+
+
+def pasted(names: Sequence[str]) -> Iterator[str]:
+    """The lines that a user writes to have these settings: variables, then Python."""
+    chosen = [SETTINGS[name] for name in names]
+    yield from variables(chosen)
+    python = python_lines(chosen)
+    if python:
+        yield "# in Python, at the start of the program unless it says otherwise"
+        yield from python
+
+
+def variables(chosen: Sequence[Setting]) -> list[str]:
+    """The environment as a shell sets it."""
+    found = [f"export {k}={value}" for each in chosen for k, value in each.environment.items()]
+    return found + [f"export LD_PRELOAD={each.preload}" for each in chosen if each.preload]
+
+
+def python_lines(chosen: Sequence[Setting]) -> list[str]:
+    """The lines of Python; one that several settings have stands there once."""
+    return list(dict.fromkeys(line for each in chosen for line in each.lines))
+
+
+def listing() -> Iterator[str]:
+    """Every remedy: what it does, who recommends it, how a user has it."""
+    for name, setting in REMEDIES.items():
+        yield f"{name}: {setting.summary}"
+        yield f"    {setting.source}"
+        yield from (f"    {line}" for line in pasted([name]))

@@ -1,0 +1,111 @@
+"""The study of remedies: each setting that someone recommends against none, at N = 1 and N.
+
+`scaling remedies` makes it. From there on it is a study like any other: planned, measured in
+blocks, resumed and shown in the same way. A second one measures the best of them together.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scaling.base.errors import UsageError
+from scaling.builds.arms import Arm, parse_arm
+from scaling.builds.settings import REMEDIES, SETTINGS
+from scaling.builds.settings.setting import Place
+from scaling.study.definition import WorkloadEntry
+from scaling.study.file import PresetTable, StudyFile
+from scaling.study.load import CLOSED, RATE
+from scaling.study.presets import PRESETS
+
+FREE = "3.14t"  # threads without the GIL: what remedies are looked for
+P99_RATE = "50%"  # of the peak: busy, and not so busy that latency is all queueing
+TOGETHER = "together"
+
+# Fifteen arms at two N in ten blocks are 300 runs: eight minutes. A verdict needs six blocks.
+EFFORT = {
+    "smoke": PresetTable({"blocks": 6, "window_s": 0.4}),
+    "default": PresetTable({"blocks": 10, "window_s": 1.0}),
+    "rigorous": PresetTable({"blocks": 24, "window_s": 2.0}),
+}
+assert EFFORT.keys() == PRESETS.keys()
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A remedy that cannot be measured on an arm, and why."""
+
+    remedy: str
+    arm: str
+    reason: str
+
+
+def with_remedy(base: str, names: Iterable[str]) -> Arm:
+    """An arm with these settings added.
+
+    Raises:
+        UsageError: one of them does not fit the build.
+    """
+    arm = parse_arm(base)
+    return parse_arm("+".join([arm.name, *names]))
+
+
+def remedies_for(base: str) -> Iterator[str | LeftOut]:
+    """Each remedy that the build of an arm can have, and the reasons against the others."""
+    arm = parse_arm(base)
+    for name in REMEDIES:
+        if name in arm.settings:
+            yield LeftOut(name, base, "the arm has it already")
+            continue
+        try:
+            with_remedy(base, [name])
+        except UsageError as error:
+            yield LeftOut(name, base, str(error).rpartition(f"{name!r} does not fit: ")[2])
+        else:
+            yield name
+
+
+def remedies_study(
+    workload: WorkloadEntry,
+    arms: Mapping[str, Sequence[Sequence[str]]],
+    workers: tuple[int, ...],
+    name: str,
+    *,
+    served: bool,
+) -> StudyFile:
+    """What a study file would say that asks for this.
+
+    `arms` has for each arm without a remedy the settings to add, several for one arm of the study.
+    A served workload is also measured at a rate, for its P99.
+    """
+    every = [
+        arm
+        for base, added in arms.items()
+        for arm in (base, *(with_remedy(base, names).name for names in added))
+    ]
+    values: dict[str, Any] = {
+        "name": name,
+        "arms": tuple(every),
+        "models": ("threads",),
+        "workers": workers,
+        "controls": False,  # remedies have controls of their own
+        "primary": ("setting",),
+    }
+    if served and RATE not in workload.parameters:
+        parameters = {**workload.parameters, RATE: [CLOSED, P99_RATE]}
+        workload = WorkloadEntry(name=workload.name, parameters=parameters)
+    return StudyFile(values, (workload,), EFFORT)
+
+
+def best_together(base: str, winners: Sequence[str], place: Place) -> tuple[str, ...]:
+    """Those of the winners that can be had at once, the best first in `winners`.
+
+    Of several that are there instead of each other, the best one is taken.
+    """
+    chosen: list[str] = []
+    for name in winners:
+        groups = {SETTINGS[each].instead_of for each in chosen} - {""}
+        if SETTINGS[name].control or SETTINGS[name].instead_of in groups:
+            continue
+        if with_remedy(base, [*chosen, name]).unfit(place) is None:
+            chosen.append(name)
+    return tuple(chosen)

@@ -1,0 +1,167 @@
+"""Each remedy is measured against none; a control that helps is flagged; lines can be pasted."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from scaling.analysis.remedies import Found, Remedies, remedies_in
+from scaling.analysis.results import StudyResults
+from scaling.base.console import new_console
+from scaling.base.errors import UsageError
+from scaling.builds.arms import parse_arm
+from scaling.builds.settings import REMEDIES, SETTINGS
+from scaling.builds.settings.setting import Place
+from scaling.report.export.remedies import remedies_json
+from scaling.report.remedies_view import listing, print_remedies
+from scaling.study.definition import WorkloadEntry
+from scaling.study.remedies import LeftOut, best_together, remedies_for, remedies_study
+from tests.support.fabricate import Made, studied
+
+BASE = "3.14t"
+ARMS = (BASE, "3.14t+recv64k", "3.14t+nogc", "3.14t+gc50k", "3.14t+eager", "3.14t+tlbc0")
+FACTORS = {"recv64k": 1.3, "nogc": 1.2, "gc50k": 1.15, "eager": 1.0, "tlbc0": 0.8}
+PLACE = Place(workload="echo", parameters={"api": "protocol"}, model="threads", loop="asyncio")
+
+
+def remedies(folder: Path, **factors: float) -> Remedies:
+    """Remedies that do so much more than none at N = 1 and N = 2."""
+    of = FACTORS | factors
+    speeds = {
+        (arm, "threads", n): n * of.get(arm.partition("+")[2], 1.0) for arm in ARMS for n in (1, 2)
+    }
+    made = Made(arms=ARMS, workers=(1, 2), blocks=8, noise=2e-3, speeds=speeds, aa_pairs=True)
+    return remedies_in(StudyResults.of(studied(folder, made)), [BASE])
+
+
+def found(folder: Path, *best: str, **factors: float) -> Found:
+    left_out = [LeftOut("jemalloc", BASE, "no library")]
+    alone = remedies(folder, **factors)
+    return Found(alone=alone, together=None, best=best, left_out=left_out)
+
+
+def shown(what: Found) -> str:
+    console = new_console(file=io.StringIO())
+    console.width = 80
+    with console.capture() as capture:
+        print_remedies(what, console)
+    return capture.get()
+
+
+@pytest.mark.parametrize("name", REMEDIES)
+def test_every_remedy_has_a_source_a_proof_and_a_way_to_have_it(name: str) -> None:
+    setting = SETTINGS[name]
+    assert setting.source.startswith("https://")
+    assert setting.summary
+    assert setting.reads_back or setting.switches
+    assert setting.environment or setting.preload or setting.lines or setting.control
+
+
+def test_names_of_arms_that_journals_have_stay() -> None:
+    first = ("gil", "mimalloc", "io-uring", "new-scheduler", "nogc", "gc50k")
+    assert tuple(SETTINGS)[: len(first)] == first
+
+
+def test_there_are_two_controls() -> None:
+    assert [name for name, each in SETTINGS.items() if each.control] == ["tlbc0", "deferred"]
+
+
+def test_a_remedy_of_another_build_is_left_out_with_the_reason() -> None:
+    free = {each.remedy: each.reason for each in remedies_for(BASE) if isinstance(each, LeftOut)}
+    assert free["switch500us"] == "3.14t has no GIL to hand over"
+    assert free["jemalloc"].startswith("3.14t takes all its objects from mimalloc")
+    gil = {each.remedy: each.reason for each in remedies_for("3.14") if isinstance(each, LeftOut)}
+    assert gil["inherit0"] == "3.14 has the flag off already"
+    assert LeftOut("nogc", "3.14t+nogc", "the arm has it already") in remedies_for("3.14t+nogc")
+
+
+def test_a_library_that_is_not_there_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scaling.builds.settings.allocator.library_path", lambda _name: None)
+    with pytest.raises(UsageError, match="apt-get install libjemalloc2"):
+        parse_arm("3.14+jemalloc")
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "reason"),
+    [
+        ("recv64k", {"loop": "uvloop"}, "recv64k: it is an attribute of asyncio's transport"),
+        ("recv64k", {"parameters": {"api": "buffered"}}, "recv64k: the protocol brings its own"),
+        ("buffered", {"workload": "compute"}, "buffered: it is for echo"),
+        ("uvloop", {"loop": "rloop"}, "uvloop: it takes the place of asyncio, not of rloop"),
+        ("own-code", {"model": "processes"}, "own-code: only workers in threads share code"),
+        ("own-app", {}, "own-app: it is for app"),
+        ("own-ssl", {}, "own-ssl: no SSLContext is shared here"),
+        ("eager", {"loop": "trio"}, "eager: trio makes its tasks itself"),
+        ("recv64k+uvloop", {}, "recv64k: it is an attribute of asyncio's transport"),
+        ("recv64k+buffered", {}, "recv64k: the protocol brings its own buffer"),
+    ],
+)
+def test_a_place_without_use_for_it_says_why(
+    name: str, place: dict[str, object], reason: str
+) -> None:
+    fields = {each: getattr(PLACE, each) for each in ("workload", "parameters", "model", "loop")}
+    where = Place(**{**fields, **place})  # type: ignore[arg-type]
+    assert str(parse_arm(f"{BASE}+{name}").unfit(where)).startswith(reason)
+
+
+def test_the_study_has_none_and_each_alone_and_a_rate_where_it_is_served() -> None:
+    entry = WorkloadEntry(name="serve")
+    added = {BASE: [("nogc",), ("eager", "recv64k")]}
+    study = remedies_study(entry, added, (1, 2), "remedies-serve", served=True)
+    assert study.values["arms"] == (BASE, "3.14t+nogc", "3.14t+recv64k+eager")
+    assert study.values["workers"] == (1, 2)
+    (workload,) = study.workloads
+    assert workload.parameters == {"rate_per_s": [0.0, "50%"]}
+
+
+def test_each_factor_is_over_the_arm_without_it(tmp_path: Path) -> None:
+    measured = remedies(tmp_path)
+    at_two = {"+".join(each.added): each.ratio.point for each in measured.throughput()}
+    assert at_two == pytest.approx(FACTORS, rel=0.01)
+    assert {each.figure for each in measured.factors} == {"throughput", "cpu_s_per_op", "memory"}
+    assert {each.of.workers for each in measured.factors} == {1, 2}
+    primary = [each for each in measured.factors if each.ratio.verdict.family == "primary"]
+    assert len(primary) == len(FACTORS)
+    assert {(each.figure, each.of.workers) for each in primary} == {("throughput", 2)}
+
+
+def test_what_is_proven_to_help_wins_and_no_control_does(tmp_path: Path) -> None:
+    measured = remedies(tmp_path, tlbc0=1.4)
+    assert measured.winners(BASE) == ["recv64k", "nogc", "gc50k"]
+    assert [each.added for each in measured.suspicious] == [("tlbc0",), ("tlbc0",)]
+    assert "IN DOUBT: tlbc0 is a control that must not help" in shown(
+        found(tmp_path / "again", tlbc0=1.4)
+    )
+
+
+def test_of_remedies_in_place_of_each_other_the_best_is_taken() -> None:
+    assert best_together(BASE, ["recv64k", "nogc", "gc50k", "eager"], PLACE) == (
+        *("recv64k", "nogc", "eager"),
+    )
+    assert best_together(BASE, ["uvloop", "recv64k", "eager"], PLACE) == ("uvloop", "eager")
+    assert best_together(BASE, ["tlbc0"], PLACE) == ()
+
+
+def test_it_ends_with_the_lines_to_paste(tmp_path: Path) -> None:
+    text = shown(found(tmp_path, "recv64k", "nopurge"))
+    assert "jemalloc (3.14t): no library" in text
+    assert "\nexport MIMALLOC_PURGE_DELAY=-1\n" in text
+    assert text.endswith("_SelectorSocketTransport.max_size = 65_536\n")
+    assert "1.30 faster" in text
+    assert max(len(line) for line in text.splitlines() if "faster" in line) <= 80
+    assert shown(found(tmp_path / "none")).endswith("there is nothing to paste.\n")
+
+
+def test_the_object_has_every_factor_with_its_interval(tmp_path: Path) -> None:
+    document = json.loads(remedies_json(found(tmp_path, "recv64k")))
+    first = document["factors"][0]
+    assert {"remedy", "workers", "measure", "ratio", "low", "high", "verdict"} <= set(first)
+    assert all(each["low"] <= each["ratio"] <= each["high"] for each in document["factors"])
+    assert document["left_out"] == [{"remedy": "jemalloc", "arm": BASE, "reason": "no library"}]
+    assert document["paste"]["python"][0] == "import asyncio.selector_events"
+
+
+def test_every_remedy_is_listed_with_its_source() -> None:
+    text = "\n".join(listing())
+    assert all(f"{name}: " in text and REMEDIES[name].source in text for name in REMEDIES)
