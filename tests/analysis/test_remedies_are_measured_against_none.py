@@ -3,6 +3,7 @@
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,11 +98,9 @@ def test_a_library_that_is_not_there_names_the_package(monkeypatch: pytest.Monke
         ("recv64k+buffered", {}, "recv64k: the protocol brings its own buffer"),
     ],
 )
-def test_a_place_without_use_for_it_says_why(
-    name: str, place: dict[str, object], reason: str
-) -> None:
+def test_a_place_without_use_for_it_says_why(name: str, place: dict[str, Any], reason: str) -> None:
     fields = {each: getattr(PLACE, each) for each in ("workload", "parameters", "model", "loop")}
-    where = Place(**{**fields, **place})  # type: ignore[arg-type]
+    where = Place(**{**fields, **place})
     assert str(parse_arm(f"{BASE}+{name}").unfit(where)).startswith(reason)
 
 

@@ -9,6 +9,7 @@ from scaling.analysis.validity import Batch, Expectation
 from scaling.analysis.validity.finding import processes
 from scaling.analysis.validity.promises import settings_lost
 from scaling.builds.arms import Arm, parse_arm
+from scaling.builds.interpreters.builds import parse_build
 from scaling.builds.settings import REMEDIES
 from scaling.builds.settings.setting import Place
 from scaling.journal.record import Cell, Machine, RunLine, StudyLine
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 SHARED_TLS = {"api": "protocol", "tls": "shared"}
 HERE = parse_arm(BUILD)
-ALL = [name for name, setting in REMEDIES.items() if not setting.misfit(HERE.build)]
+ALL = [name for name, setting in REMEDIES.items() if not setting.misfit(parse_build(BUILD))]
 # They take the place of what others set, and so are measured in a child of their own.
 APART = ("buffered", "uvloop", "own-ssl")
 OF_APPLICATIONS = "own-app"
@@ -87,4 +88,4 @@ def test_the_control_of_deferred_counts_meets_functions_that_have_them() -> None
         )
         assert switch.value is True
     else:
-        assert "GIL" in str(REMEDIES["deferred"].misfit(HERE.build))
+        assert "GIL" in str(REMEDIES["deferred"].misfit(parse_build(BUILD)))

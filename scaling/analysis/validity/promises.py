@@ -258,4 +258,4 @@ def _differs(what: str, found: Value, required: Value) -> str | None:
 def _word(state: Value) -> str:
     if state is None:
         return "not read back"
-    return ("off", "on")[state] if isinstance(state, bool) else str(state)
+    return ("off", "on")[int(state)] if state in (0, 1) else str(state)  # flags are numbers
