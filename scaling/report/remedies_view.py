@@ -31,7 +31,8 @@ def print_remedies(found: Found, console: Console) -> None:
     for several in (found.alone, found.together):
         if several is None:
             continue
-        for table in tables(several):
+        for title, table in tables(several):
+            say(console, title)
             console.print(table)
         for line in notes(several):
             say(console, line)
@@ -43,7 +44,7 @@ def print_remedies(found: Found, console: Console) -> None:
         say(console, "No remedy is proven to help: there is nothing to paste.")
 
 
-def tables(found: Remedies) -> Iterator[Table]:
+def tables(found: Remedies) -> Iterator[tuple[str, Table]]:
     """A table for each workload, arm and model: a row for each remedy, the best first."""
 
     def subject(each: Factor) -> tuple[str, str, str]:
@@ -53,16 +54,17 @@ def tables(found: Remedies) -> Iterator[Table]:
         rows: dict[str, Row] = {}
         for each in group:
             rows.setdefault(each.of.arm, {})[each.figure, each.of.workers] = each
-        yield _table(f"{title}: over {arm} without a remedy, {model}", rows, found.headline_n)
+        over = f"{title}: {model} on {arm} with a remedy, over the same without"
+        yield over, _table(rows, found.headline_n)
 
 
-def _table(title: str, rows: dict[str, Row], headline_n: int) -> Table:
-    shown = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), pad_edge=False)
+def _table(rows: dict[str, Row], headline_n: int) -> Table:
+    shown = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     counts = sorted({n for row in rows.values() for figure, n in row if figure == "throughput"})
     figures = [each for each in COLUMNS if any((each, headline_n) in row for row in rows.values())]
     shown.add_column("remedy", overflow="fold")
-    for heading in [*(f"N\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{n}" for n in counts)]:
-        shown.add_column(heading)
+    for n in counts:
+        shown.add_column(f"N\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{n}")
     for figure in figures:
         shown.add_column(COLUMNS[figure])
 
@@ -88,16 +90,16 @@ def _cell(factor: Factor | None) -> Text:
     ratio, word = factor.ratio, factor.ratio.verdict.word
     style = "green" if word in GOOD else "red" if word in BAD else "dim"
     text = Text(f"{number(ratio.point)} ").append("?" if word == "inconclusive" else word, style)
-    return text.append(f"\n{ratio.bounds}", "dim")
+    return text.append(f"\n{ratio.bounds}", "dim") if ratio.bounds else text
 
 
 def notes(found: Remedies) -> Iterator[str]:
     """What the figures are, and what is in doubt."""
-    ratios = [each.ratio for each in found.factors]
+    kind = bounds_kind(each.ratio for each in found.factors)
     yield (
-        f"Each figure is divided by that without the remedy, block by block ({bounds_kind(ratios)})"
-        f"; CPU, P99 and memory at N = {found.headline_n}. Throughput at N = {found.headline_n} is "
-        f"one family (Holm), all else is exploratory; ? is inconclusive."
+        f"Medians of ratios inside a block{f', {kind}' if kind else ''}; CPU, P99 and memory at "
+        f"N = {found.headline_n}. Throughput at N = {found.headline_n} is one family (Holm), all "
+        f"else is exploratory; ? is inconclusive."
     )
     for each in found.suspicious:
         yield (
