@@ -17,15 +17,21 @@ def export(
         typer.Option(
             metavar="FORMAT",
             help="parquet or csv (one row per run), columns (what theirs mean), pyperf, hdr "
-            "(latencies of each cell as HdrHistogram prints them), or markdown (tables).",
+            "(latencies of each cell as HdrHistogram prints them), markdown (tables), bencher, "
+            "github-action-benchmark (figures of which more is better) or "
+            "github-action-benchmark-smaller (of which less is).",
         ),
     ],
     output: Annotated[
         Path | None,
-        typer.Option(metavar="PATH", help="File, or the folder for it (beside the journal)."),
+        typer.Option(
+            metavar="PATH",
+            help="File, or the folder for it. Without it: beside the journal; the last three "
+            "formats go to standard output.",
+        ),
     ] = None,
 ) -> None:
     """Write a study in a format for other programs."""
     from scaling.report.export.formats import export
 
-    export(results, to, output, new_console())
+    export(results, to, output, new_console(), new_console(stderr=True))

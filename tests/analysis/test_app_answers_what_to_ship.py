@@ -128,7 +128,12 @@ def test_the_answer_has_24_lines_of_80_columns(
     assert len(lines) <= 24
     assert max(map(len, lines)) <= 80
     text = "\n".join(lines)
-    for said in ("THE ANSWER of app-shop, N = 2", "build, one loop", "Workers in 2.00 GiB, extrapolated from N ≤ 2: ", "P99"):
+    for said in (
+        "THE ANSWER of app-shop, N = 2",
+        "build, one loop",
+        "Workers in 2.00 GiB, extrapolated from N ≤ 2: ",
+        "P99",
+    ):
         assert said in text
 
 
