@@ -148,7 +148,7 @@ def test_a_worker_that_dies_under_load_ends_the_run(run: Callable[..., Ending], 
 
 def test_a_server_that_cannot_be_reached_is_named(run: Callable[..., Ending]) -> None:
     said = why(run("refuse"))
-    assert "the load generator ended: 127.0.0.1:" in said
+    assert "the load generator ended: no server answers at 127.0.0.1:" in said
     assert "Connection refused" in said
 
 

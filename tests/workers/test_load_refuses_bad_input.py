@@ -30,7 +30,7 @@ def in_two_lines(code: object, out: str, said: str) -> str:
     ("options", "reason"),
     [
         ([HERE], "--rate"),
-        ([HERE, "--rate=0"], "expected 0.01 to 1,000,000, got '0'"),
+        ([HERE, "--rate=0"], "expected 0.01 to 1,000,000, got '0'; max is a closed loop"),
         ([HERE, "--rate=many"], "got 'many'"),
         ([HERE, "--rate=nan"], "got 'nan'"),
         ([HERE, "--rate=1", "--seconds=1e9"], "expected 0.1 to 3,600"),
@@ -75,7 +75,7 @@ def run(url: str, *options: str, driver: str | None = None, **variables: str) ->
         ('{"urls": ["ftp://127.0.0.1"], "requests": []}', "ftp://127.0.0.1: expected http://"),
         (
             '{"urls": ["tcp://127.0.0.1:9"], "requests": [{}, {"path": 5}]}',
-            "request 2: path has the wrong type",
+            "request 2: path must be a text, not 5",
         ),
     ],
 )
@@ -88,7 +88,7 @@ def test_a_server_that_cannot_be_reached_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         at = f"127.0.0.1:{taken.getsockname()[1]}"
     for options in (["--rate=1"], ["--rate=max", "--no-keepalive", "--processes=2"]):
-        assert f"{at}: Connection refused" in run(f"http://{at}", *options)
+        assert f"no server answers at {at}: Connection refused" in run(f"http://{at}", *options)
 
 
 def test_a_server_that_accepts_nothing_is_named() -> None:
@@ -106,15 +106,26 @@ def test_a_missing_parser_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "url",
+    ("url", "reason"),
     [
-        *("https://127.0.0.1", "127.0.0.1:80", "tcp://127.0.0.1", "http://127.0.0.1:99999"),
-        *("http://", "http://me@127.0.0.1/", "http://no.such.host.invalid/"),
+        ("https://127.0.0.1", "TLS is not supported"),
+        ("127.0.0.1:80", "expected http://HOST"),
+        ("http://", "expected http://HOST"),
+        ("http://[127.0.0.1/", "Invalid IPv6 URL"),
+        ("tcp://127.0.0.1", "a tcp:// URL needs a port"),
+        ("http://127.0.0.1:99999", "expected a port from 1 to 65535"),
+        ("http://127.0.0.1:many", "expected a port from 1 to 65535"),
+        ("http://127.0.0.1:0", "expected a port from 1 to 65535"),
+        ("http://127.0.0.1/a b", "percent-encode"),
+        ("http://127.0.0.1/größe", "percent-encode"),
+        ("http://me@127.0.0.1/", "user name"),
+        ("http://no.such.host.invalid/", "no such host"),
     ],
 )
-def test_a_bad_url_is_refused(url: str) -> None:
-    with pytest.raises(BadInputError, match=r"://|user name"):
+def test_a_bad_url_is_refused(url: str, reason: str) -> None:
+    with pytest.raises(BadInputError) as caught:
         parse_target(url, remote=True)
+    assert reason in str(caught.value)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.3.2.1", "localhost", "[::1]"])
@@ -148,8 +159,8 @@ def test_a_list_of_requests_is_read(tmp_path: Path) -> None:
         ("{", "not JSON"),
         ("[]", "expected an object"),
         ('{"pfad": "/"}', "unknown key 'pfad'"),
-        ('{"path": 1}', "path has the wrong type"),
-        ('{"weight": true}', "weight has the wrong type"),
+        ('{"path": 1}', "path must be a text, not 1"),
+        ('{"weight": true}', "weight must be a number, not True"),
         ('{"weight": 0}', "not above 0"),
         ('{"weight": Infinity}', "not above 0"),
         ('{"path": "a"}', "must begin with /"),
@@ -157,7 +168,7 @@ def test_a_list_of_requests_is_read(tmp_path: Path) -> None:
         ('{"path": "/\\r\\nX: y"}', "must begin with /"),
         ('{"method": "GET /"}', "not a word in capitals"),
         ('{"method": "CONNECT"}', "not supported"),
-        ('{"headers": {"A": 1}}', "texts as values"),
+        ('{"headers": {"A": 1}}', "header A must be a text, not 1"),
         ('{"headers": {"A": "b\\r\\nC: d"}}', "no line breaks"),
         ('{"headers": {"A B": "c"}}', "not a header's name"),
         ('{"headers": {"Content-Length": "5"}}', "set by the generator"),
@@ -178,7 +189,7 @@ def test_a_list_must_hold_something(tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="no requests"):
         read_requests(str(tmp_path / "empty"))
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
-    with pytest.raises(BadInputError, match="binary: "):
+    with pytest.raises(BadInputError, match="binary, line 1: not UTF-8"):
         read_requests(str(tmp_path / "binary"))
 
 

@@ -48,7 +48,7 @@ def generate(options: Options, driver: Driver | None) -> tuple[list[Document], l
             processes.append(_start())
         if driver and not options.targets:  # meanwhile the processes do their imports
             options = driver.targets(options)
-        with _bounded(processes, options.timeout_s + END_S):
+        with _bounded(processes, options.timeout_s + END_S, "not all connections were made"):
             for place, process in enumerate(processes):
                 _tell(process, part_of(options, place).document())
             for process in processes:
@@ -65,7 +65,8 @@ def generate(options: Options, driver: Driver | None) -> tuple[list[Document], l
             raise GeneratorError("the first instant has passed: nothing was sent")
         # What the warm-up has missed is not made up for.
         begins_ns = max(instants_ns[0] - warmup_ns, min(now_ns + LEAD_NS, instants_ns[0]))
-        with _bounded(processes, (instants_ns[-1] - now_ns) / 1e9 + END_S):
+        left_s = (instants_ns[-1] - now_ns) / 1e9 + END_S
+        with _bounded(processes, left_s, "a generator process did not end"):
             for process in processes:
                 _tell(process, {"begins_ns": begins_ns, "instants_ns": instants_ns})
             reports = [_hear(process) for process in processes]
@@ -153,10 +154,18 @@ def _hear(process: "subprocess.Popen[str]") -> Document:
 
 
 @contextlib.contextmanager
-def _bounded(processes: Sequence["subprocess.Popen[str]"], seconds: float) -> Iterator[None]:
-    """Kill processes that are not done in time; whoever waits for their line then gets none."""
+def _bounded(
+    processes: Sequence["subprocess.Popen[str]"], seconds: float, otherwise: str
+) -> Iterator[None]:
+    """Kill processes that are not done in time; whoever waits for their line then gets none.
+
+    Raises:
+        GeneratorError: that happened; it says `otherwise`.
+    """
+    late = threading.Event()
 
     def kill() -> None:
+        late.set()
         for process in processes:
             process.kill()
 
@@ -165,5 +174,9 @@ def _bounded(processes: Sequence["subprocess.Popen[str]"], seconds: float) -> It
     watch.start()
     try:
         yield
+    except GeneratorError:
+        if late.is_set():
+            raise GeneratorError(f"{otherwise} within {seconds:.0f} s") from None
+        raise
     finally:
         watch.cancel()

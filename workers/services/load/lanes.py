@@ -61,7 +61,7 @@ async def probe(target: Target, timeout_s: float) -> None:
         raise ConnectionError(f"{target.authority}: no connection within {timeout_s:g} s") from None
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
-        raise ConnectionError(f"{target.authority}: {reason}") from None
+        raise ConnectionError(f"no server answers at {target.authority}: {reason}") from None
     writer.close()
     with contextlib.suppress(OSError):
         await writer.wait_closed()

@@ -151,7 +151,12 @@ def _whole(most: int, text: str) -> int:
 
 
 def _rate(text: str) -> float | None:
-    return None if text == "max" else _between(RATE_LEAST, RATE_MOST, text)
+    if text == "max":
+        return None
+    try:
+        return _between(RATE_LEAST, RATE_MOST, text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{error}; max is a closed loop") from None
 
 
 def _seconds(text: str) -> float:

@@ -47,7 +47,8 @@ def printout(summary: Mapping[str, Any]) -> str:
             cells = "".join(f"{_number(figures[column]):>10}" for column in COLUMNS)
             lines.append(f"{name:<7}{cells}")
     lines += ["", *(MEANING_OPEN if open_loop else MEANING_CLOSED)]
-    if any(summary["latency_ms"][column] is None for column in COLUMNS):
+    latency = summary["latency_ms"]
+    if latency["n"] and any(latency[column] is None for column in COLUMNS):
         lines.append("–: fewer than 20 requests beyond this percentile")
     if open_loop and censored > BACKLOG_SHARE * offered:
         lines.append("the server fell behind: latencies include those so far, as lower bounds")

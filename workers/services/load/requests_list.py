@@ -16,13 +16,13 @@ from workers.services.load.target import BadInputError
 
 ECHO_BODY = "x" * 256  # what the study's echo workload sends unless asked otherwise
 OWN_HEADERS = ("connection", "content-length", "transfer-encoding")
-TYPES: Mapping[str, type | tuple[type, ...]] = {
-    "method": str,
-    "path": str,
-    "headers": dict,
-    "body": str,
-    "weight": (int, float),
-    "status": int,
+TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {  # and what they are called
+    "method": (str, "a text"),
+    "path": (str, "a text"),
+    "headers": (dict, "an object"),
+    "body": (str, "a text"),
+    "weight": ((int, float), "a number"),
+    "status": (int, "a whole number"),
 }
 
 
@@ -73,22 +73,24 @@ def read_requests(file: str) -> list[Request]:
         BadInputError: the file cannot be read, or a line is wrong; it names file and line.
     """
     try:
-        with open(file, encoding="utf-8") as lines:
+        with open(file, "rb") as lines:
             found = [
                 _read(line, f"{file}, line {number}")
                 for number, line in enumerate(lines, 1)
                 if line.strip()
             ]
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{file}: {getattr(error, 'strerror', error)}") from None
+    except OSError as error:
+        raise BadInputError(f"{file}: {error.strerror}") from None
     if not found:
         raise BadInputError(f"{file}: no requests in it")
     return found
 
 
-def _read(line: str, place: str) -> Request:
+def _read(line: bytes, place: str) -> Request:
     try:
-        return request_from(json.loads(line), place)
+        return request_from(json.loads(line.decode()), place)
+    except UnicodeDecodeError:
+        raise BadInputError(f"{place}: not UTF-8") from None
     except json.JSONDecodeError as error:
         raise BadInputError(f"{place}: not JSON ({error.msg}, column {error.colno})") from None
 
@@ -104,10 +106,12 @@ def request_from(document: Any, place: str) -> Request:
     for name, value in document.items():
         if name not in TYPES:
             raise BadInputError(f"{place}: unknown key {name!r}; known: {', '.join(TYPES)}")
-        if not isinstance(value, TYPES[name]) or isinstance(value, bool):
-            raise BadInputError(f"{place}: {name} has the wrong type")
-    if not all(isinstance(value, str) for value in document.get("headers", {}).values()):
-        raise BadInputError(f"{place}: headers need texts as values")
+        kind, words = TYPES[name]
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise BadInputError(f"{place}: {name} must be {words}, not {value!r}")
+    for name, value in document.get("headers", {}).items():
+        if not isinstance(value, str):
+            raise BadInputError(f"{place}: header {name} must be a text, not {value!r}")
     request = Request(**document)
     if problem := _problem(request):
         raise BadInputError(f"{place}: {problem}")

@@ -80,7 +80,7 @@ def reasons(summary: Object, *, open_loop: bool) -> list[str]:
         found.append("no request was answered")
     if late := [name for name in summary["doubtful"] if name in DECIDING]:
         found.append(
-            f"the generator was late: slip is more than {SLIP_MOST:.0%} of the latency at "
+            f"the generator was late: slip is more than {SLIP_MOST:.0%} of latency in "
             f"{', '.join(late)}"
         )
     if open_loop and summary["busy_fraction"] > BUSY_MOST:

@@ -2,7 +2,7 @@
 
 import socket
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 PORTS = {"http": 80, "tcp": None}
 
@@ -31,15 +31,18 @@ def parse_target(url: str, *, remote: bool) -> Target:
     """
     try:
         parts = urlsplit(url)
-        port = parts.port or PORTS.get(parts.scheme)
     except ValueError as error:
         raise BadInputError(f"{url}: {error}") from None
+    if parts.scheme == "https":
+        raise BadInputError(f"{url}: TLS is not supported; load the http:// port behind it")
     if parts.scheme not in PORTS or not parts.hostname:
         raise BadInputError(f"{url}: expected http://HOST[:PORT][/PATH] or tcp://HOST:PORT")
-    if not port:
-        raise BadInputError(f"{url}: a tcp:// URL needs a port")
+    port = _port(parts, url)
     if parts.username is not None:
         raise BadInputError("a URL with a user name is not supported; use --requests for headers")
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    if not path.isascii() or not path.isprintable() or " " in path:
+        raise BadInputError(f"{url}: percent-encode what is not ASCII, and blanks")
     try:
         found = socket.getaddrinfo(
             parts.hostname, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP
@@ -53,8 +56,19 @@ def parse_target(url: str, *, remote: bool) -> Target:
         raise BadInputError(
             f"{url}: {address} is not on this machine; add --remote if you may load it"
         )
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return Target(parts.scheme, address, port, parts.netloc, path)
+
+
+def _port(parts: SplitResult, url: str) -> int:
+    try:
+        port = PORTS[parts.scheme] if parts.port is None else parts.port
+    except ValueError:  # no number, or too large a one
+        port = 0
+    if port is None:
+        raise BadInputError(f"{url}: a tcp:// URL needs a port")
+    if not port:
+        raise BadInputError(f"{url}: expected a port from 1 to 65535")
+    return port
 
 
 def is_here(family: int, address: str) -> bool:
