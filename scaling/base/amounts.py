@@ -1,9 +1,11 @@
-"""Amounts of memory as people type them: `2GiB`, `512 MiB`."""
+"""Amounts of memory and durations as people type them: `2GiB`, `512 MiB`, `10min`."""
 
 import re
 
 from scaling.base.errors import UsageError
 from scaling.base.formats import unit_factor
+
+SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
 
 def bytes_in(text: str, flag: str) -> float:
@@ -17,3 +19,15 @@ def bytes_in(text: str, flag: str) -> float:
     if not found or factor is None or float(found[1]) <= 0:
         raise UsageError(f"{flag}: expected an amount such as 2GiB or 512MiB, got {text!r}")
     return float(found[1]) * factor
+
+
+def seconds_in(text: str, flag: str) -> float:
+    """The seconds of a duration: `90s`, `10min`, `1 h`.
+
+    Raises:
+        UsageError: it is no duration above 0 with a unit.
+    """
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(s|min|h)\s*", text)
+    if not found or float(found[1]) <= 0:
+        raise UsageError(f"{flag}: expected a duration such as 90s, 10min or 1h, got {text!r}")
+    return float(found[1]) * SECONDS[found[2]]

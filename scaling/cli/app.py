@@ -15,8 +15,8 @@ from scaling.cli.program import Texts
 from scaling.cli.study_options import folder, takes_flags
 
 if TYPE_CHECKING:
-    from scaling.analysis.safety.finding import AppCheck
     from scaling.builds.interpreters import Interpreter
+    from scaling.journal.app_check import AppCheck
 
 YOURS, LOAD, SHOWN = "The application", "How it is loaded", "What is shown"
 EFFORT = ("workers", "slo", "preset", "blocks", "window_s", "precision", "max_blocks", "seed")
@@ -126,6 +126,15 @@ def app(
     json: Annotated[
         bool, _option("--json", said="Print the answer as one JSON object.", group=SHOWN)
     ] = False,
+    soak: Annotated[
+        str | None,
+        _option(
+            "--soak",
+            metavar="TIME",
+            said="Then watch memory under load for so long: 10min, for each model.",
+            group=LOAD,
+        ),
+    ] = None,
     write: Annotated[
         Path | None,
         _option(
@@ -159,6 +168,7 @@ def app(
     if write:
         require_new(write)
     bytes_ = bytes_in(memory, "--memory") if memory else None
+    soak_s = _soak(soak) if soak else None
     variables = _variables(env or ())
     sent, sent_note = read_requests_file(requests) if requests else ([], None)
     pythons = _pythons(python_gil, python_ft)
@@ -195,8 +205,10 @@ def app(
         requests=sent,
         console=errors if json else new_console(),
         errors=errors,
+        soak_s=soak_s,
+        memory_bytes=bytes_,
     ).known()
-    if write:
+    if write and steps.interface:  # else it cannot be loaded, which is said below
         write_program(write, steps.interface)
     if check:
         _tell(steps.check(), as_json=json)
@@ -214,6 +226,17 @@ def _tell(found: "AppCheck", *, as_json: bool) -> NoReturn:
     for line in lines:
         say(new_console(), line)
     raise SystemExit(0 if found.ok else 1)
+
+
+def _soak(text: str) -> float:
+    """The seconds of `--soak`."""
+    from scaling.base.amounts import seconds_in
+    from scaling.run.soak import SHORTEST_S
+
+    seconds = seconds_in(text, "--soak")
+    if seconds < SHORTEST_S:
+        raise UsageError(f"--soak {text}: give at least {SHORTEST_S:.0f} s, in which memory shows")
+    return seconds
 
 
 def _variables(texts: Sequence[str]) -> dict[str, str]:

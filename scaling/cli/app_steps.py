@@ -10,22 +10,26 @@ from typing import Any
 from rich.console import Console
 
 from scaling.analysis.results import StudyResults
-from scaling.analysis.safety.finding import AppCheck
 from scaling.analysis.table.load import read_journal
 from scaling.base.console import say
+from scaling.journal.app_check import AppCheck, write_check
 from scaling.journal.faults import write_faults
-from scaling.report.deploy.write import TEMPLATE
+from scaling.journal.soak import write_soak
+from scaling.report.deploy.write import PROGRAMS
 from scaling.report.terminal.app_findings import finding_lines
 from scaling.run.app_faults import measure_faults
 from scaling.run.application_trial import check_of, interface_of, try_application
-from scaling.run.measure import Prepared, measure, prepared
+from scaling.run.deployed import deployed
+from scaling.run.measure import Prepared, generators_of, measure, prepared
 from scaling.run.prepare import ChildNeeds
 from scaling.run.progress import display
+from scaling.run.soak import measure_soak
 from scaling.study.application import DEPLOYED, AppAsked, application_study
 from scaling.study.options import Options
 from scaling.study.plan.view import one_line, reservations
 
 WSGI, WSGI_SERVER = "wsgi", "gunicorn"  # an interface, and the requirement that serves it
+WITH_GIL = ("processes", "forked")  # models, as they are deployed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +37,8 @@ class AppSteps:
     """What is asked of an application, and where progress and errors are printed.
 
     `flags` are those of a study, `requests` a user's own; `interface` is what the application was
-    found to be, once it is known.
+    found to be, once it is known. `soak_s` is how long memory is watched under load, which ends at
+    `memory_bytes`.
     """
 
     asked: AppAsked
@@ -43,6 +48,8 @@ class AppSteps:
     console: Console
     errors: Console
     interface: str = ""
+    soak_s: float | None = None
+    memory_bytes: float | None = None
 
     def known(self) -> "AppSteps":
         """The same with what only the environment can tell: whether the application is one of WSGI,
@@ -75,26 +82,37 @@ class AppSteps:
                 say(self.console, line)
             try_application(ready)
             # The check serves WSGI on our own server, which a user's environment may not have.
+            found = None
             if checked and not (self.asked.interface == WSGI and self.needs.pythons):
-                for line in finding_lines(check_of(ready, self._note)):
+                found = check_of(ready, self._note)
+                for line in finding_lines(found):
                     say(self.console, line)
             measured = measure(ready, output, display(self.console))
-            if self.asked.full and self.interface == "asgi":
-                self._faults(ready, measured)
+            if found:
+                write_check(measured, found)
+            if self.asked.full or self.soak_s:
+                self._as_deployed(ready, measured)
             return measured
 
-    def _faults(self, ready: Prepared, folder: Path) -> None:
-        """Measure what faults do, at the rate that was measured; the file is beside the journal."""
+    def _as_deployed(self, ready: Prepared, folder: Path) -> None:
+        """Measure what faults and a long load do, at the rate that was measured."""
         found = StudyResults.of(read_journal(folder)).application
         if found is None or math.isnan(found.rate_per_s):
             return
         gil, free = self.asked.builds
-        arms = {"threads": ready.arms[free], "processes": ready.arms[gil]}
+        arms = {"threads": ready.arms[free]} | dict.fromkeys(WITH_GIL, ready.arms[gil])
         asked = self.asked.application, self.asked.factory
-        faults = measure_faults(
-            arms, asked, self.requests or [{"path": "/"}], found.rate_per_s, TEMPLATE, self._note
-        )
-        write_faults(folder, faults)
+        served = list(deployed(arms, asked, self.interface, PROGRAMS.get(self.interface)))
+        requests, rate_per_s = self.requests or [{"path": "/"}], found.rate_per_s
+        if self.asked.full:
+            write_faults(folder, measure_faults(served, requests, rate_per_s, self._note))
+        if self.soak_s:
+            generators = replace(generators_of(ready, 1), requests=requests)
+            limit_bytes = self.memory_bytes
+            soaked = measure_soak(
+                served, generators, rate_per_s, self.soak_s, limit_bytes, self._note
+            )
+            write_soak(folder, soaked)
 
     def _note(self, text: str) -> None:
         say(self.errors, text)

@@ -1,12 +1,10 @@
-"""What happened to requests when something failed: a file beside the journal of an application."""
+"""What happened to requests when something failed, as it is kept beside the journal."""
 
 from pathlib import Path
 
 import msgspec
 
-from scaling.base.files import whole
-
-FILE_NAME = "faults.json"
+from scaling.journal.beside import FAULTS, read_beside, write_beside
 
 
 class FaultRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,18 +32,10 @@ class FaultRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_faults(folder: Path, faults: list[FaultRecord]) -> None:
-    """Write them beside the journal.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    with whole(folder / FILE_NAME) as file:
-        file.write_bytes(msgspec.json.format(msgspec.json.encode(faults)))
+    """Write them. Raises `OSError`."""
+    write_beside(folder, FAULTS, faults)
 
 
 def read_faults(folder: Path) -> list[FaultRecord]:
     """Those of a study; none where none were measured, or the file cannot be read."""
-    try:
-        return msgspec.json.decode((folder / FILE_NAME).read_bytes(), type=list[FaultRecord])
-    except (OSError, msgspec.DecodeError):
-        return []
+    return read_beside(folder, FAULTS, list[FaultRecord]) or []

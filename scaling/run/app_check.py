@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from scaling.analysis.safety.finding import AppCheck
 from scaling.analysis.safety.findings import Seen, judge
 from scaling.base.errors import ScalingError
 from scaling.base.formats import plural
+from scaling.journal.app_check import AppCheck
 from scaling.journal.record import GilStates, ParameterValue, Record
 from scaling.run.app_checker import Checker
 from scaling.run.child import Child, run_child

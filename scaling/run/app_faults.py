@@ -1,113 +1,27 @@
-"""What a fault does to requests: a blocked loop, a crashed worker, a restart, under an open loop.
-
-Each configuration is served as it is deployed: threads by the program of `--write`, processes by
-`uvicorn --workers`. Of threads, a crash ends all loops; they are started again at once, as a
-service manager does.
-"""
+"""What a fault does to requests: a blocked worker, a crashed one, a restart, under an open loop."""
 
 import contextlib
 import http.client
-import json
-import os
-import signal
-import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from scaling.base.errors import ScalingError
 from scaling.builds.cache import Say
-from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.faults import FaultRecord
-from scaling.run.fault_client import BLOCK, HOST, PER_LOOP, WHO, FaultClient, Sent, have
+from scaling.run.deployed import WORKERS, Deployed, Served
+from scaling.run.fault_client import BLOCK, PER_LOOP, FaultClient, Sent, have
 
-WORKERS = 2
 MOST_PER_S = 400.0  # the client's threads would be late above it
 BEFORE_S, AFTER_S = 1.0, 3.0
+RESTARTED_S = 8.0  # uvicorn ends and starts one worker after the other
 BLOCKED_S = 1.0
-READY_S, END_S = 20.0, 10.0
 FAILURES = (OSError, ScalingError, http.client.HTTPException, subprocess.TimeoutExpired)
-FAULTY = "workers.outside.faulty:make"
-
-
-@dataclass(frozen=True)
-class Deployed:
-    """A configuration as it is deployed: how it is started, and how it is restarted."""
-
-    arm: str
-    model: str
-    server: str
-    command: tuple[str, ...]
-    environment: Mapping[str, str]
-
-
-class Served:
-    """A deployed configuration that answers on `port`."""
-
-    def __init__(self, deployed: Deployed) -> None:
-        with socket.create_server((HOST, 0)) as free:
-            self.port: int = free.getsockname()[1]
-        self.deployed = deployed
-        self._processes = [self._start()]
-        self.until_answered()
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            [*self.deployed.command, "--port", str(self.port)],
-            env=dict(self.deployed.environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-
-    def until_answered(self) -> None:
-        """Wait until it answers.
-
-        Raises:
-            ScalingError: it does not.
-        """
-        until = time.monotonic() + READY_S
-        while not have(self.port, WHO):
-            if self._processes[-1].poll() is not None or time.monotonic() > until:
-                self.close()
-                raise ScalingError(f"{self.deployed.server} does not answer")
-            time.sleep(0.02)
-
-    def start_again_if_gone(self) -> None:
-        """What a service manager does."""
-        if self.deployed.model == "threads":
-            self._processes[-1].wait(END_S)
-            self._processes.append(self._start())
-
-    def restart(self) -> None:
-        """Replace all workers while it serves."""
-        old = self._processes[-1]
-        if self.deployed.model != "threads":
-            old.send_signal(signal.SIGHUP)  # uvicorn ends and starts one worker after the other
-            return
-        self._processes.append(self._start())
-        # Both listen: answers come from the new one within a few tries.
-        until = time.monotonic() + READY_S
-        while not have(self.port, WHO).startswith(f"{self._processes[-1].pid}."):
-            if time.monotonic() > until:
-                break
-            time.sleep(0.02)
-        old.terminate()
-
-    def close(self) -> None:
-        """End all that was started."""
-        for each in self._processes:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(each.pid, signal.SIGKILL)
-            each.wait()
 
 
 def block(served: Served) -> str:
-    """Block one loop for a second; its name."""
+    """Block one worker for a second, as a synchronous call in a coroutine does; its name."""
     return have(served.port, BLOCK.format(BLOCKED_S))
 
 
@@ -125,28 +39,22 @@ def restart(served: Served) -> str:
 
 
 FAULTS: Mapping[str, Callable[[Served], str]] = {
-    "one loop blocked for 1 s": block,
+    "one worker blocked for 1 s": block,
     "one worker killed": crash,
     "graceful restart": restart,
 }
 
 
 def measure_faults(
-    arms: Mapping[str, PreparedArm],
-    application: tuple[str, bool],
+    configurations: Iterable[Deployed],
     requests: Sequence[Mapping[str, Any]],
     rate_per_s: float,
-    program: Path,
     say: Say,
 ) -> list[FaultRecord]:
-    """Each fault in threads and in processes; what does not answer is said and left out.
-
-    `arms` are by model: threads and processes. `application` is its path and whether it is a
-    factory; `program` is the one that serves threads.
-    """
+    """Each fault in each configuration; what does not answer is said and left out."""
     found = []
     rate_per_s = min(rate_per_s, MOST_PER_S)
-    for deployed in _deployed(arms, application, program):
+    for deployed in configurations:
         for name, fail in FAULTS.items():
             say(f"{deployed.model}: {name}")
             try:
@@ -156,24 +64,6 @@ def measure_faults(
             except FAILURES as error:
                 say(f"{deployed.model}: {name}: not measured: {error}")
     return found
-
-
-def _deployed(
-    arms: Mapping[str, PreparedArm],
-    application: tuple[str, bool],
-    program: Path,
-) -> Iterator[Deployed]:
-    threads, processes = arms.get("threads"), arms.get("processes")
-    variables = {"SCALING_FAULTY": json.dumps(application)}
-    more = (FAULTY, "--factory", "--workers", str(WORKERS))
-    if threads:
-        own = (str(threads.program), str(program), *more)
-        environment = {**threads.environment, **variables}
-        yield Deployed(threads.arm.name, "threads", "serve.py", own, environment)
-    if processes:
-        command = (str(processes.program), "-m", "uvicorn", *more, "--no-access-log")
-        environment = {**processes.environment, **variables}
-        yield Deployed(processes.arm.name, "processes", "uvicorn", command, environment)
 
 
 def measured(
@@ -189,11 +79,11 @@ def measured(
         OSError: the server does not take connections.
         ScalingError: a restart replaced no worker.
     """
-    client = FaultClient(served.port, requests, WORKERS, rate_per_s)
+    client = FaultClient(served.port, requests, served.deployed.apart, rate_per_s)
     time.sleep(BEFORE_S)
     failed_s = time.monotonic()
     blocked = fail(served)
-    time.sleep(AFTER_S)
+    time.sleep(RESTARTED_S if fail is restart else AFTER_S)
     sent = client.stop()
     old = {each.loop for each in sent if each.due_s < failed_s}
     if fail is restart and old & {each.loop for each in sent[-len(old) * PER_LOOP :]}:

@@ -12,12 +12,12 @@ from dataclasses import replace
 
 import msgspec
 
-from scaling.analysis.safety.finding import AppCheck
 from scaling.analysis.validity.finding import error_samples
 from scaling.base.errors import UsageError
 from scaling.base.formats import percent
 from scaling.builds.arms import parse_arm
 from scaling.builds.cache import Say
+from scaling.journal.app_check import AppCheck
 from scaling.journal.record import Cell, GilStates, RunLine
 from scaling.run.app_check import check_application
 from scaling.run.child import Child

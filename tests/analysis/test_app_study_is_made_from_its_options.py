@@ -28,6 +28,8 @@ WRONG = {
     "slo": (["shop:app", "--slo", "p99"], "--slo"),
     "budget": (["shop:app", "--budget", "db"], "as in db=20"),
     "memory": (["shop:app", "--memory", "much"], "such as 2GiB"),
+    "soak": (["shop:app", "--soak", "10"], "such as 90s, 10min or 1h"),
+    "short soak": (["shop:app", "--soak", "5s"], "at least 10 s"),
     "variable": (["shop:app", "--env", "NAME"], "expected NAME=VALUE"),
     "own variable": (["shop:app", "--env", "PYTHONMALLOC=malloc"], "what is compared"),
     "requests": (["shop:app", "--requests", "none.jsonl"], "none.jsonl: No such file"),

@@ -1,17 +1,31 @@
 """`scaling app --write` writes the tested program to a new file, for what it can serve."""
 
+import ast
 from pathlib import Path
 
 import pytest
 
 from scaling.base.errors import UsageError
 from scaling.cli import main
-from scaling.report.deploy.write import TEMPLATE, write_program
+from scaling.report.deploy.write import PROGRAMS, write_program
 
 
-def test_what_is_written_is_what_is_tested(tmp_path: Path) -> None:
-    write_program(tmp_path / "serve.py", "asgi")
-    assert (tmp_path / "serve.py").read_bytes() == TEMPLATE.read_bytes()
+@pytest.mark.parametrize("interface", PROGRAMS)
+def test_what_is_written_is_what_is_tested(tmp_path: Path, interface: str) -> None:
+    write_program(tmp_path / "serve.py", interface)
+    assert (tmp_path / "serve.py").read_bytes() == PROGRAMS[interface].read_bytes()
+
+
+def test_programs_deal_connections_in_the_same_way() -> None:
+    asgi, aiohttp = (
+        next(
+            ast.unparse(each)
+            for each in ast.parse(program.read_text(encoding="utf-8")).body
+            if isinstance(each, ast.FunctionDef) and each.name == "deal"
+        )
+        for program in PROGRAMS.values()
+    )
+    assert asgi == aiohttp
 
 
 def test_a_file_that_exists_is_left_alone(
@@ -29,10 +43,9 @@ def test_a_file_that_exists_is_left_alone(
     assert file.read_text() == "mine"
 
 
-@pytest.mark.parametrize("interface", ["wsgi", "aiohttp"])
-def test_an_application_that_it_cannot_serve_is_refused(tmp_path: Path, interface: str) -> None:
-    with pytest.raises(UsageError, match="serves"):
-        write_program(tmp_path / "serve.py", interface)
+def test_wsgi_needs_no_program(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="gunicorn --worker-class gthread"):
+        write_program(tmp_path / "serve.py", "wsgi")
     assert not (tmp_path / "serve.py").exists()
 
 

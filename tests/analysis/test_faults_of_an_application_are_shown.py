@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from scaling.journal.faults import FILE_NAME, FaultRecord, read_faults, write_faults
+from scaling.journal.beside import FAULTS
+from scaling.journal.faults import FaultRecord, read_faults, write_faults
 from scaling.report.export.application import application_json
 from scaling.report.page.render import page
-from scaling.run.app_faults import Deployed, record
+from scaling.run.app_faults import record
+from scaling.run.deployed import Deployed
 from scaling.run.fault_client import Sent
 from tests.support.applications import application_study, results_of
 
@@ -60,5 +62,5 @@ def test_page_and_json_have_what_is_beside_the_journal(tmp_path: Path) -> None:
     assert "Faults, N = 2, at 100/s" in page(results_of(path))
     (shown,) = json.loads(application_json(results_of(path)))["faults"]
     assert (shown["fault"], shown["lost"], shown["own_max_ms"]) == ("a fault", 1, 100.0)
-    (folder.parent / FILE_NAME).write_text("[torn")
+    (folder.parent / FAULTS).write_text("[torn")
     assert read_faults(folder.parent) == []

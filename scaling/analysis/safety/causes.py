@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from scaling.analysis.safety.finding import Kind
+from scaling.journal.app_check import Kind
 
 
 @dataclass(frozen=True)

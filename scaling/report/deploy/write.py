@@ -1,15 +1,16 @@
 """Writes the program that serves an application as N loops in threads."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from scaling.base.errors import UsageError
 from scaling.base.files import refusal
 
-TEMPLATE = Path(__file__).with_name("serve.py")
-WHY_NOT = {
-    "wsgi": "gunicorn --worker-class gthread serves WSGI in threads",
-    "aiohttp": "it serves ASGI; each loop of aiohttp needs an AppRunner of its own",
+PROGRAMS: Mapping[str, Path] = {
+    "asgi": Path(__file__).with_name("serve.py"),
+    "aiohttp": Path(__file__).with_name("serve_aiohttp.py"),
 }
+WHY_NOT = {"wsgi": "gunicorn --worker-class gthread --threads N serves WSGI in N threads"}
 
 
 def require_new(file: Path) -> None:
@@ -23,16 +24,16 @@ def require_new(file: Path) -> None:
 
 
 def write_program(file: Path, interface: str) -> None:
-    """Write it to a new file; what is there is never replaced.
+    """Write the one for that interface to a new file; what is there is never replaced.
 
     Raises:
-        UsageError: the file exists or cannot be written, or the application is not ASGI.
+        UsageError: the file exists or cannot be written, or WSGI is served without it.
     """
     if interface in WHY_NOT:
-        raise UsageError(f"--write {file}: {WHY_NOT[interface]}")
+        raise UsageError(f"--write {file}: no program is needed: {WHY_NOT[interface]}")
     try:
         with file.open("x", encoding="utf-8") as out:
-            out.write(TEMPLATE.read_text(encoding="utf-8"))
+            out.write(PROGRAMS[interface].read_text(encoding="utf-8"))
     except FileExistsError:
         raise UsageError(f"--write {file}: the file exists; give another name") from None
     except OSError as error:

@@ -10,8 +10,11 @@ from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import Factors, Figures, Shipped
 from scaling.analysis.statistics.estimate import Estimate
+from scaling.journal.app_check import read_check
 from scaling.journal.faults import read_faults
+from scaling.journal.soak import read_soak
 from scaling.report.deploy.commands import deploy_json
+from scaling.report.tables.soak import soak_json
 
 # Keys of a configuration; each has its bounds beside it, as `…_low` and `…_high`.
 MEASURES = {
@@ -38,8 +41,10 @@ def application_json(results: StudyResults) -> str:
         document["ship"] = {_aim(each): _shipped(each) for each in found.shipped}
         document["factors"] = {each.measure: _factors(each) for each in found.factors}
     document["deploy"] = deploy_json(results)
-    faults = read_faults(results.path.parent) if results.path else []
-    document["faults"] = msgspec.to_builtins(faults)
+    folder = results.path.parent if results.path else None
+    document["check"] = msgspec.to_builtins(read_check(folder)) if folder else None
+    document["faults"] = msgspec.to_builtins(read_faults(folder)) if folder else []
+    document["soak"] = soak_json(read_soak(folder)) if folder else []
     return json.dumps(document, indent=2)
 
 

@@ -16,6 +16,7 @@ from scaling.analysis.table.load import Journal
 from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.errors import ScalingError, UsageError
+from scaling.journal.beside import NAMES as BESIDE
 from scaling.journal.file import FILE_NAME as JOURNAL_NAME
 from scaling.journal.folder import PUBLISHED_NAME
 from scaling.journal.protected_write import try_writing
@@ -37,6 +38,7 @@ from scaling.report.publish.privacy_check import names_in
 PUBLISHED = (
     *(PUBLISHED_NAME, environment.FILE_NAME, again.FILE_NAME),
     *(TABLES, SUMMARY, COMPARISON, LAWS, LOSSES, PLOTS),
+    *BESIDE,
 )
 
 
@@ -53,6 +55,9 @@ def publish(results: Path, folder: Path, console: Console, *, replace: bool = Fa
     journal = read(results, console)
     lines = unpacked(journal.path)
     _refuse_names(journal.path, lines)
+    for beside in (journal.path.parent / name for name in BESIDE):
+        if beside.is_file():
+            _refuse_names(beside, beside.read_bytes())
     _refuse_others(folder, lines, replace=replace)
 
     def write() -> None:
@@ -69,6 +74,9 @@ def publish(results: Path, folder: Path, console: Console, *, replace: bool = Fa
 def write_published(journal: Journal, gzipped: bytes, folder: Path) -> None:
     """Write all that is published of a journal, itself `gzipped` among it. Raises `OSError`."""
     (folder / PUBLISHED_NAME).write_bytes(gzipped)
+    for name in BESIDE:
+        if (journal.path.parent / name).is_file():
+            shutil.copyfile(journal.path.parent / name, folder / name)
     write_descriptions(journal, folder)
     write_derived(StudyResults.of(journal), folder, formats=["svg"])
 
@@ -89,7 +97,7 @@ def _refuse_names(path: Path, lines: bytes) -> None:
     if found is not None:
         raise ScalingError(
             f"{path}: line {found.line} names {found.text!r}, which may reveal who or where "
-            "you are; nothing is published. Take it out of a copy of the journal, and publish that"
+            "you are; nothing is published. Take it out of a copy of the study, and publish that"
         )
 
 

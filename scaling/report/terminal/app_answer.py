@@ -17,9 +17,15 @@ from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.vocabulary import WORKERS
+from scaling.journal.app_check import read_check
+from scaling.journal.faults import read_faults
+from scaling.journal.soak import read_soak
+from scaling.report.tables.app_check import check_sentence
 from scaling.report.tables.application import shipped_text
+from scaling.report.tables.faults import faults_sentence
 from scaling.report.tables.findings import bounds_heading, times
 from scaling.report.tables.margins import spread_text
+from scaling.report.tables.soak import soak_sentence
 from scaling.report.terminal.answer import LINES, WIDTH, few_cores, left_out, wrapped
 from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
 
@@ -79,8 +85,10 @@ class AppLines:
         for factors in found.factors:
             lines += wrapped(factors_text(factors), width, 2)
         fitting = wrapped(self._fitting(found), width, 2)
-        trust = [few_cores(results), left_out(results), spread_text(results)]
-        noise = wrapped(" ".join(filter(None, trust)), width, 3)
+        check, faults, soaked = _beside(results)
+        trust = [check, few_cores(results), left_out(results), spread_text(results)]
+        noise = wrapped(faults, width, 3) + wrapped(soaked, width, 2)
+        noise += wrapped(" ".join(filter(None, trust)), width, 3)
         room = self._most - len(lines) - len(fitting) - len(noise)
         return [*lines, *figure_lines(found, width, room), *fitting, *noise]
 
@@ -101,6 +109,19 @@ class AppLines:
 
 def _count(fewest: int, most: int) -> str:
     return f"{fewest:,}" if fewest == most else formats.span(f"{fewest:,}", f"{most:,}")
+
+
+def _beside(results: StudyResults) -> tuple[str, str, str]:
+    """What the check found, what faults do, whether memory grows; empty where it is not known."""
+    if results.path is None:
+        return "", "", ""
+    folder = results.path.parent
+    check = read_check(folder)
+    return (
+        check_sentence(check) if check else "",
+        faults_sentence(read_faults(folder)),
+        soak_sentence(read_soak(folder)),
+    )
 
 
 def name_of(configuration: Configuration) -> str:

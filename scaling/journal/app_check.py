@@ -1,8 +1,11 @@
 """What is wrong with an application on several loops, and the result of a check."""
 
+from pathlib import Path
 from typing import Literal, get_args
 
 import msgspec
+
+from scaling.journal.beside import CHECK, read_beside, write_beside
 
 type Kind = Literal[
     "other-loop",
@@ -37,3 +40,13 @@ class AppCheck(msgspec.Struct, frozen=True, kw_only=True):
 
     ok: bool
     findings: list[Finding]
+
+
+def write_check(folder: Path, found: AppCheck) -> None:
+    """Write it beside the journal. Raises `OSError`."""
+    write_beside(folder, CHECK, found)
+
+
+def read_check(folder: Path) -> AppCheck | None:
+    """That of a study; None where nothing was checked, or the file cannot be read."""
+    return read_beside(folder, CHECK, AppCheck)

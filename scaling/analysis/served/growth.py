@@ -1,0 +1,25 @@
+"""Whether memory grows under a long load: its trend after the first part of one run."""
+
+from scaling.analysis.statistics.estimate import Estimate, median
+from scaling.journal.soak import SoakRecord
+
+FIRST = 0.1  # so much of a run fills caches and arenas: a minute of ten
+HOUR_S = 3600.0
+
+
+def after_first(run: SoakRecord) -> list[float]:
+    """Memory from the end of the first tenth on, MiB."""
+    return run.memory_mib[round(FIRST * run.parts) - 1 :]
+
+
+def growth(run: SoakRecord) -> Estimate:
+    """MiB per hour, after the first tenth: the median of slopes between parts half a run apart.
+
+    Each part is in one slope only (H. Theil, Indagationes Mathematicae 12 (1950), "incomplete
+    method"), so that the interval of a median is one for the trend. It says nothing of other runs.
+    """
+    memory = after_first(run)
+    apart = len(memory) // 2
+    pairs = zip(memory[:apart], memory[-apart:] if apart else [], strict=True)
+    hours = (len(memory) - apart) * run.part_s / HOUR_S
+    return median([(late - early) / hours for early, late in pairs], "MiB/h")

@@ -1,0 +1,145 @@
+"""Serves an aiohttp Application on N event loops, each in a thread of this process.
+
+    python3.14t serve.py shop.main:create_app --factory --workers 4 --port 8000
+
+Each loop has an application of its own, so more than one needs --factory. SIGTERM or Ctrl-C: takes
+no more connections, finishes every request, cleans the applications up; a second one ends at once.
+A loop that fails ends the process. To restart, start the next process, then end this one.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import itertools
+import logging
+import os
+import pkgutil
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from aiohttp import web
+
+new_event_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
+with contextlib.suppress(ImportError):
+    from uvloop import new_event_loop
+
+DRAIN_S = 5.0  # how long idle connections stay open
+logger = logging.getLogger("serve")
+
+
+class Worker(threading.Thread):
+    """One loop with aiohttp's own server, which listens nowhere: it is given connections."""
+
+    def __init__(self, make: Callable[[], web.Application]) -> None:
+        super().__init__(daemon=True)
+        self.make = make
+        self.started = threading.Event()
+        self.draining = False
+
+    def run(self) -> None:
+        """Serve until `stop`."""
+        try:
+            asyncio.run(self._serve(), loop_factory=new_event_loop)
+        except BaseException:
+            logger.exception("a loop has failed")
+            os._exit(1)  # a service manager starts all of them again
+
+    async def _serve(self) -> None:
+        self.loop, self.stop = asyncio.get_running_loop(), asyncio.Event()
+        application = self.make()
+        application.on_response_prepare.append(self._ask_to_close)
+        self.runner = web.AppRunner(application, access_log=None)
+        await self.runner.setup()
+        self.started.set()
+        await self.stop.wait()
+        await self.runner.cleanup()
+
+    async def _ask_to_close(self, _request: web.Request, response: web.StreamResponse) -> None:
+        if self.draining:
+            response.headers["Connection"] = "close"
+            response.force_close()
+
+    def take(self, connection: socket.socket) -> None:
+        """Serve a connection that another thread has accepted."""
+        assert self.runner.server
+        served = self.loop.connect_accepted_socket(self.runner.server, connection)
+        asyncio.run_coroutine_threadsafe(served, self.loop)
+
+    def is_connected(self) -> bool:
+        """Whether a client is."""
+        return bool(self.runner.server and self.runner.server.connections)
+
+
+def deal(workers: Sequence[Worker], listener: socket.socket) -> None:
+    """Give each loop a connection in turn, until a signal comes.
+
+    Loops that accept for themselves would get uneven shares.
+    """
+
+    def stop(number: int, _frame: object) -> None:
+        listener.setblocking(False)  # take those that wait already, then end
+        signal.signal(number, signal.SIG_DFL)
+
+    listener.settimeout(0.2)  # a signal that comes just before accept() waits no longer
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+    turns = itertools.cycle(workers)
+    while True:
+        try:
+            connection, _ = listener.accept()
+            next(turns).take(connection)
+        except BlockingIOError:
+            return
+        except TimeoutError:
+            continue
+        except OSError as error:
+            logger.warning("a connection was not taken: %s", error)
+            time.sleep(0.1)  # too many files are open: wait for connections to end
+
+
+def drain(workers: Sequence[Worker]) -> None:
+    """Finish what runs. Every answer now asks its client to close, so that no request is lost."""
+    for worker in workers:
+        worker.draining = True
+    end, connected = time.monotonic() + DRAIN_S, True
+    while connected and time.monotonic() < end:
+        time.sleep(0.1)  # connections that were just dealt are counted by then
+        connected = any(worker.is_connected() for worker in workers)
+    for worker in workers:
+        worker.loop.call_soon_threadsafe(worker.stop.set)
+    for worker in workers:
+        worker.join()
+
+
+def main(options: argparse.Namespace) -> None:
+    """Start the loops, listen, serve."""
+    found = pkgutil.resolve_name(options.app)
+    make = found if options.factory else lambda: found
+    workers = [Worker(make) for _ in range(options.workers)]
+    for index, worker in enumerate(workers):  # one by one: the environment is the process's
+        os.environ |= {"SCALING_WORKERS": f"{options.workers}", "SCALING_WORKER_INDEX": f"{index}"}
+        worker.start()
+        worker.started.wait()
+    if getattr(sys, "_is_gil_enabled", lambda: True)():
+        logger.warning("the GIL is on: the loops take turns")
+    # reuse_port is for a restart: the next process listens before this one ends.
+    address = options.host, options.port
+    with socket.create_server(address, backlog=2048, reuse_port=True) as listener:
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections inherit it
+        deal(workers, listener)
+    drain(workers)
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("app", metavar="MODULE:NAME")
+    parser.add_argument("--factory", action="store_true", help="NAME makes an application")
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="event loops")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8000)
+    main(parser.parse_args())

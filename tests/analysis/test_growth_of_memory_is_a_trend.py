@@ -1,0 +1,80 @@
+"""Memory under a long load is a trend with an interval, on page, in JSON and in the answer."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scaling.analysis.served.growth import growth
+from scaling.base.amounts import seconds_in
+from scaling.base.console import new_console
+from scaling.base.errors import UsageError
+from scaling.journal.soak import SoakRecord, read_soak, write_soak
+from scaling.report.export.application import application_json
+from scaling.report.page.render import page
+from scaling.report.terminal.app_answer import AppLines
+from tests.support.applications import application_study, results_of
+
+PARTS = 20
+
+
+def run(memory_mib: list[float], **fields: Any) -> SoakRecord:
+    asked = {"arm": "3.14t", "model": "threads", "server": "serve.py", "workers": 2}
+    load = {"rate_per_s": 400.0, "duration_s": 600.0, "parts": PARTS, "requests": 240_000}
+    return SoakRecord(**{**asked, **load, "errors": 0, "memory_mib": memory_mib, **fields})
+
+
+def noisy(per_part: float, seed: int) -> list[float]:
+    noise = np.random.default_rng(seed).normal(0, 0.3, PARTS)
+    memory: list[float] = (60 + per_part * np.arange(PARTS) + noise).tolist()
+    return memory
+
+
+def test_a_leak_is_found_with_its_rate() -> None:
+    found = growth(run(noisy(0.5, seed=1)))  # a part is 30 s: 60 MiB an hour
+    assert found.point == pytest.approx(60, rel=0.05)
+    assert found.low > 0
+
+
+def test_intervals_hold_no_growth_as_often_as_they_say() -> None:
+    found = [growth(run(noisy(0, seed))) for seed in range(400)]
+    held = sum(each.low <= 0 <= each.high for each in found)
+    assert held / len(found) > 0.92
+
+
+def test_what_fills_at_first_is_no_growth() -> None:
+    assert growth(run([10.0, *[60.0] * (PARTS - 1)])).point == 0
+
+
+def test_a_run_that_ended_early_has_no_trend_that_is_not_there() -> None:
+    assert growth(run([60.0])).n == 0
+    assert growth(run([60.0, 61.0, 70.0])).bounds == ""
+
+
+def test_page_json_and_answer_have_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = application_study(tmp_path, blocks=2)
+    limit = "stopped at the memory limit of 512 MiB"
+    leaking = run([60.0, 300.0, 520.0], model="processes", requests=None, errors=None, ended=limit)
+    write_soak(path.parent, [run(noisy(0.5, seed=1)), leaking])
+    assert read_soak(path.parent)[1] == leaking
+    assert limit in page(results_of(path))
+    grows, stopped = json.loads(application_json(results_of(path)))["soak"]
+    assert grows["growth_mib_per_h_low"] > 0
+    assert (stopped["ended"], stopped["requests"]) == (limit, None)
+    new_console().print(AppLines(results_of(path)), width=80)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "MiB after 1 min and 10 min at 400/s: threads 60" in shown
+    assert f"processes {limit}" in shown
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10min", 600), ("1.5 h", 5_400)])
+def test_durations_are_read_with_their_unit(text: str, seconds: float) -> None:
+    assert seconds_in(text, "--soak") == seconds
+
+
+@pytest.mark.parametrize("text", ["10", "0s", "-1min", "ten minutes", "5 days"])
+def test_a_duration_needs_a_unit(text: str) -> None:
+    with pytest.raises(UsageError, match="--soak: expected a duration such as"):
+        seconds_in(text, "--soak")
