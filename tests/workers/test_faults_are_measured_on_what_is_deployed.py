@@ -46,6 +46,14 @@ def app(environ, start_response):
     return [b"ok"]
 """,
 }
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads are restarted within less time than uvicorn's workers."""
+    monkeypatch.setattr(app_faults, "RESTARTED_S", app_faults.AFTER_S)
+
+
 CONFIGURATIONS = [(interface, model) for interface in SERVERS for model in SERVERS[interface]]
 
 
