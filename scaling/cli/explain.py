@@ -1,11 +1,14 @@
 """`scaling explain`: why it does not scale."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from scaling.base.console import new_console
-from scaling.cli.program import Results, app
+from scaling.cli.program import Results, Texts, app
+
+PROFILE = "Names of functions (--profile)"
 
 
 @app.command()
@@ -14,9 +17,56 @@ def explain(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON: every term of every cell.")
     ] = False,
+    profile: Annotated[
+        bool,
+        typer.Option(
+            "--profile",
+            help="Run one cell again at N = 1 and at N, and print which functions gained time.",
+            rich_help_panel=PROFILE,
+        ),
+    ] = False,
+    cell: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Which cell, by some of its words: echo uvloop 3.14t. By default that of threads "
+            "without the GIL that loses most.",
+            rich_help_panel=PROFILE,
+        ),
+    ] = None,
+    pairs: Annotated[
+        int,
+        typer.Option(
+            metavar="COUNT", help="How many runs at N = 1 and at N.", rich_help_panel=PROFILE
+        ),
+    ] = 5,
+    path: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR",
+            help="A folder that your own workload is imported from.",
+            rich_help_panel=PROFILE,
+        ),
+    ] = None,
+    with_: Annotated[
+        Texts,
+        typer.Option(
+            "--with",
+            metavar="REQUIREMENT",
+            help="A requirement that your own workload needs, as for pip.",
+            rich_help_panel=PROFILE,
+        ),
+    ] = None,
 ) -> None:
     """Say where the time goes that N workers lose against one, with intervals."""
-    from scaling.report.explain_output import explain
+    from scaling.report.explain_output import explain, show_profile
 
     json_to = new_console() if as_json else None
-    explain(results, new_console(stderr=as_json), json_to=json_to)
+    console = new_console(stderr=as_json)
+    if profile:
+        from scaling.cli.profile_steps import profile_cell
+
+        made = profile_cell(results, cell, pairs, paths=path or (), requirements=with_ or ())
+        show_profile(results, made, console, json_to=json_to)
+    else:
+        explain(results, console, json_to=json_to)

@@ -7,9 +7,11 @@ from rich.console import Console
 from scaling.analysis.results import StudyResults
 from scaling.base.console import say
 from scaling.base.errors import UsageError
+from scaling.journal.profile import Profile
 from scaling.report.export.explained import explained_json
 from scaling.report.output import read
 from scaling.report.tables.loss_sentences import LEGEND
+from scaling.report.terminal.profile import ProfileView
 from scaling.report.terminal.waterfall import Waterfalls
 
 
@@ -28,6 +30,20 @@ def explain(results: Path, console: Console, *, json_to: Console | None = None) 
         say(console, warning)
     console.print(Waterfalls(study.attributions))
     console.print(LEGEND, style="dim")
+
+
+def show_profile(
+    results: Path, profile: Profile, console: Console, *, json_to: Console | None = None
+) -> None:
+    """Print a profile just made; to `json_to` the whole study with it.
+
+    Raises:
+        UsageError: there is no journal that could be read.
+    """
+    if json_to is None:
+        console.print(ProfileView(profile))
+    else:
+        say(json_to, explained_json(StudyResults.of(read(results, console))))
 
 
 def _require_readings(study: StudyResults) -> None:

@@ -38,6 +38,8 @@ LIMIT_S = 200.0
 STDERR_KEPT = 20_000  # bytes, from the end, where tracebacks are
 GARBAGE_KEPT = 2_000  # bytes, from the beginning, which shows what it is
 
+type Watch = Callable[[str, Mapping[str, Any]], None]  # gets a phase, and its facts
+
 
 @dataclass(frozen=True)
 class Child:
@@ -74,6 +76,7 @@ def run_child(
     generator: Client | None = None,
     cpus: Sequence[int] | None = None,
     waits_per_s: float = RATE_PER_S,
+    watch: Watch | None = None,
 ) -> Ending:
     """Run one cell in a fresh process tree; never raises for what the child does.
 
@@ -81,7 +84,8 @@ def run_child(
     neither, and needs a limit.
     `services_cpu_s` returns the CPU seconds that the services have used so far: no disturbance.
     `generator` is that of a served workload. With `cpus`, the whole tree runs on these.
-    `waits_per_s` is how often its threads are sampled; 0: not at all.
+    `waits_per_s` is how often its threads are sampled; 0: not at all. `watch` is called first at
+    each phase of the child, which waits for it.
     """
     if limit_s is None:
         limit_s = cell["warmup_s"] + cell["window_s"] + LIMIT_S
@@ -90,6 +94,8 @@ def run_child(
     sampler = WaitSampler(waits_per_s)
 
     def on_phase(phase: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+        if watch:
+            watch(phase, facts)
         sampler.on_phase(phase, facts)
         return load.on_phase(phase, facts)
 

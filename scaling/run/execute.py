@@ -8,7 +8,7 @@ from scaling.builds.arms import Arm
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.record import Cell, RunLine
 from scaling.machine.pinning import Apart, apart
-from scaling.run.child import Child, run_child
+from scaling.run.child import Child, Watch, run_child
 from scaling.run.load import Generator, GeneratorProgram
 from scaling.run.services import Services
 from scaling.study.load import load_asked
@@ -27,12 +27,17 @@ class Executor:
         arms: Mapping[str, PreparedArm],
         services: Services,
         generators: GeneratorProgram | None = None,
+        watch: Watch | None = None,
     ) -> None:
-        """`generators` are for served workloads; without it, none of them can be measured."""
+        """`generators` are for served workloads; without it, none of them can be measured.
+
+        `watch` is called at each phase of every run.
+        """
         self._plan = plan
         self._arms = arms
         self._services = services
         self._generators = generators
+        self._watch = watch
 
     def __call__(self, run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
         """Do one run; return its line and the record as the child printed it."""
@@ -53,6 +58,7 @@ class Executor:
                 services_cpu_s=usage.cpu_s,
                 generator=self._generator(run, places),
                 cpus=places.workers if places else None,
+                watch=self._watch,
             )
         line = RunLine(
             cell=cell,

@@ -210,5 +210,7 @@ def _values(table: object, shape: type[msgspec.Struct], where: str) -> dict[str,
                 )
             given[key] = given.pop(option.formerly)
     for key in given.keys() & OPTIONS.keys():
+        if key == "name" and shape is ENTRY:  # a workload's, which may be `package.module:Name`
+            continue
         given[key] = OPTIONS[key].kind.check(given[key], f"{where}: {key}")
     return given

@@ -2,24 +2,42 @@
 
 import json
 import math
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from scaling.analysis.attribution.cells import Attribution, Loss
 from scaling.analysis.attribution.terms import TERMS
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
+from scaling.journal.profile import read_profiles
 from scaling.report.tables.loss_sentences import sentences
 
 NS_PER_S = 1e9
 
 
 def explained_json(results: StudyResults) -> str:
-    """The object: the study's name and its `cells`, each a loss; what is not known is null."""
+    """The object: the study's name, its `cells`, each a loss, and the functions of its `profile`.
+
+    What is not known is null.
+    """
     document = {
         "study": results.study.name,
         "cells": [_cell(each) for each in results.attributions],
+        "profile": list(_functions(results.path)),
     }
     return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def _functions(path: Path | None) -> Iterator[dict[str, Any]]:
+    """Every function named in the profiles beside the journal, and the sums of the others."""
+    for profile in read_profiles(path.parent) if path else ():
+        for part in profile.parts:
+            for each in [*part.functions, *([part.rest] if part.rest else [])]:
+                cell = {"cell": profile.text, "workers": profile.cell.workers}
+                yield cell | msgspec.structs.asdict(each)
 
 
 def _cell(each: Attribution) -> dict[str, Any]:

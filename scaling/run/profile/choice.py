@@ -1,0 +1,127 @@
+"""Which cell of a study is profiled, and the cell with one worker that it is compared with."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from scaling.analysis.table.rows import Rows
+from scaling.base.errors import UsageError
+from scaling.base.formats import parameter
+from scaling.builds.arms import parse_arm
+from scaling.builds.interpreters import Build
+from scaling.builds.runtimes.known import RUNTIMES
+from scaling.journal.identity import cell_key
+from scaling.journal.record import Cell, RunLine, StudyLine
+from scaling.run.wording import run_in_words
+from scaling.study.controls import is_control
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A cell with N workers and the same with one.
+
+    `efficiency` is the throughput of N over N times that of one in the study, `per_s` that of N.
+    """
+
+    alone: Cell
+    several: Cell
+    efficiency: float
+    per_s: float
+
+    @property
+    def text(self) -> str:
+        """`echo · uvloop · 3.14t · 2 threads · connections=16`."""
+        return cell_text(self.several)
+
+
+def cell_text(cell: Cell) -> str:
+    """A cell with all its parameters, in words that can be asked for one by one."""
+    parameters = (f"{name}={parameter(value)}" for name, value in cell.parameters.items())
+    return " · ".join([run_in_words(cell), *parameters])
+
+
+def choose(head: StudyLine, runs: Sequence[RunLine], asked: str | None) -> Chosen:
+    """The cell that has all words of `asked`; of several, and without any, the one that loses most.
+
+    Without `asked` it is one of threads on a free-threaded build, at the largest N that has a core
+    for each worker, and neither a control nor in an open loop, whose throughput is the schedule's.
+
+    Raises:
+        UsageError: there is none; says which there are.
+    """
+    known = _cells(head, runs)
+    if asked is None:
+        fitting = [each for each in known if _is_default(each.several)]
+        largest = {
+            _curve(each.several): max(
+                one.several.workers
+                for one in fitting
+                if _curve(one.several) == _curve(each.several)
+            )
+            for each in fitting
+        }
+        fitting = [
+            each for each in fitting if each.several.workers == largest[_curve(each.several)]
+        ]
+    else:
+        words = asked.replace("·", " ").replace(",", " ").split()
+        fitting = [each for each in known if set(words) <= _words(each.several)]
+    if fitting:
+        return min(fitting, key=lambda each: each.efficiency)
+    there = "\n".join(f"  {each.text}" for each in known)
+    if not there:
+        raise UsageError(
+            "no cell of this study can be profiled: it needs valid runs of CPython at N = 1 and at "
+            "a larger N"
+        )
+    what = f"no cell has all of {asked!r}" if asked else "no cell of threads without the GIL"
+    raise UsageError(f"{what}; name one with --cell, by some of its words:\n{there}")
+
+
+def _is_default(cell: Cell) -> bool:
+    build = parse_arm(cell.arm).build
+    free_threaded = isinstance(build, Build) and build.free_threaded
+    return (
+        free_threaded
+        and "+gil" not in cell.arm
+        and cell.model == "threads"
+        and cell.region in (None, "cores")
+        and not is_control(cell.workload, cell.parameters)
+        and not cell.parameters.get("rate_per_s")
+    )
+
+
+def _words(cell: Cell) -> set[str]:
+    text = cell_text(cell).replace(" · ", " ")
+    return {*text.split(), f"N={cell.workers}", cell.workload.rpartition(":")[2]}
+
+
+def _cells(head: StudyLine, runs: Sequence[RunLine]) -> list[Chosen]:
+    """Every cell with several workers whose curve also has one, with its efficiency."""
+    rows = Rows(runs, head)
+    valid = np.array(["invalid" not in {each.severity for each in one} for one in rows.findings])
+    throughput: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    cells: dict[str, dict[int, Cell]] = defaultdict(dict)
+    for line, per_s, is_valid in zip(runs, rows["throughput_per_s"], valid, strict=True):
+        cell = line.cell
+        outside = str(cell.parameters.get("server", "loops")) != "loops" and (
+            "application" in cell.parameters
+        )
+        if is_valid and not cell.twin and not outside and cell.arm not in RUNTIMES:
+            throughput[_curve(cell)][cell.workers].append(float(per_s))
+            cells[_curve(cell)][cell.workers] = cell
+    found = []
+    for curve, by_n in cells.items():
+        middle = {n: float(np.median(values)) for n, values in throughput[curve].items()}
+        for n in sorted(by_n):
+            if n > 1 and 1 in by_n:
+                efficiency = middle[n] / (n * middle[1]) if middle[1] else float("nan")
+                found.append(Chosen(by_n[1], by_n[n], efficiency, middle[n]))
+    return found
+
+
+def _curve(cell: Cell) -> str:
+    return cell_key(msgspec.structs.replace(cell, workers=1, pinning=None, twin=False))

@@ -1,0 +1,246 @@
+"""CPU time by native and kernel function, with Linux's `perf`.
+
+`cpu-clock` is a timer of the kernel: it works on virtual machines, which often have no hardware
+counters. Samples carry the monotonic clock, so that those of the window can be chosen afterwards.
+Callers are only known where the interpreter was compiled with frame pointers; there the child also
+runs with `-X perf`, whose trampolines name the Python functions on the stack.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from scaling.analysis.attribution.differential import Tally
+from scaling.journal.profile import Kind
+from scaling.run.profile.source import Thread, UnavailableError, python_name
+
+RATE_PER_S = 1999  # not in step with anything that happens every millisecond
+PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+START_S, STOP_S, READ_S = 20.0, 20.0, 120.0
+EVENTS = ("cpu-clock", "cpu-clock:u")  # with the kernel; without, which needs fewer rights
+UNSEEN = ("kernel", "[the kernel, which cannot be seen]")
+
+HEAD = re.compile(r"^\s*\d+\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s*(?P<frame>.*)$")
+FRAME = re.compile(r"^\s*(?P<address>[0-9a-f]+)\s+(?P<symbol>.+) \((?P<object>.*?)\)\s*$")
+CLONE = re.compile(r"\.(?:cold|constprop|isra|part|lto_priv|localalias|llvm)\b[.\d]*")
+TRAMPOLINE = "py::"
+
+
+class Sample(NamedTuple):
+    """One sample: when (monotonic ns), and the frames, innermost first.
+
+    Of a frame there is the kind and the name; that of a Python function is `py::name:file`.
+    """
+
+    at_ns: int
+    frames: list[tuple[Kind, str]]
+
+
+class Perf:
+    """Samples with `perf record`; see `Source`."""
+
+    def __init__(
+        self, folders: Sequence[str] = (), *, frame_pointers: bool = False, program: str = "perf"
+    ) -> None:
+        """`folders` are those that a child imports from: they are left out of names.
+
+        Raises:
+            UnavailableError: there is no perf, or it may not sample.
+        """
+        self._program = shutil.which(program) or ""
+        if not self._program:
+            raise UnavailableError(
+                "native functions: perf is not installed (Debian: linux-perf, Ubuntu: "
+                "linux-tools-generic, Fedora: perf)"
+            )
+        self._folders = folders
+        self._calls = frame_pointers
+        self._event = self._permitted()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._pids: set[int] = set()
+        self._pipes: list[int] = []
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    @property
+    def _data(self) -> Path:
+        assert self._folder
+        return Path(self._folder.name, "perf.data")
+
+    @property
+    def note(self) -> str:
+        """What it cannot see, and what would permit it; empty where it sees everything."""
+        if self._event == EVENTS[0]:
+            return ""
+        return f"kernel functions: not permitted; {_how_to_permit()}"
+
+    def _permitted(self) -> str:
+        """The event that may be sampled here: tried, since many things may forbid it."""
+        said = ""
+        for event in EVENTS:
+            command = [self._program, "record", "-q", "-e", event, "-o", os.devnull, "true"]
+            tried = subprocess.run(command, capture_output=True, text=True, check=False)
+            if not tried.returncode:
+                return event
+            said = tried.stderr.strip().partition("\n")[0]
+        raise UnavailableError(
+            f"native functions: perf may not sample ({said}); {_how_to_permit()}"
+        )
+
+    def start(self, threads: Sequence[Thread]) -> None:
+        """Begin to sample; return when perf has said that it has begun."""
+        self._pids = {pid for pid, _ in threads}
+        self._folder = tempfile.TemporaryDirectory(prefix="scaling-perf-")
+        asked, asks = os.pipe()
+        answer, answers = os.pipe()
+        self._pipes = [asks, answer]  # open while perf runs: it reads the one all the time
+        command = [
+            self._program, "record", "-q", "-e", self._event, "-F", str(RATE_PER_S),
+            "-k", "CLOCK_MONOTONIC", "--no-buildid", "--no-buildid-cache",
+            *(["-g"] if self._calls else []),
+            "-D", "-1", "--control", f"fd:{asked},{answers}",
+            "-t", ",".join(str(thread) for _, thread in threads), "-o", str(self._data),
+        ]  # fmt: skip
+        with (self._data.parent / "errors").open("w+b") as errors:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                pass_fds=(asked, answers),
+                start_new_session=True,  # Ctrl-C is the driver's
+            )
+            os.close(asked)
+            os.close(answers)
+            begun = b""
+            with contextlib.suppress(BrokenPipeError):
+                os.write(asks, b"enable\n")
+                begun = os.read(answer, 16)
+            if not begun:
+                self._process.wait()
+                errors.seek(0)
+                said = errors.read().decode(errors="replace").strip().rpartition("\n")[2]
+                raise UnavailableError(f"native functions: perf did not begin: {said}")
+
+    def stop(self) -> None:
+        """End sampling and have the samples written."""
+        if self._process:
+            self._process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(STOP_S)
+
+    def tallies(self, opened_ns: int, closed_ns: int) -> Mapping[Kind, Tally]:
+        """Own CPU time by function; with callers, by the Python function that called it, too."""
+        command = [self._program, "script", "-i", str(self._data), "--ns", "--no-inline"]
+        fields = "tid,time,ip,sym,dso"
+        try:
+            done = subprocess.run(
+                [*command, "-F", fields],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=READ_S,
+                check=True,
+            )
+        except subprocess.CalledProcessError as error:
+            said = error.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+            raise UnavailableError(
+                f"native functions: perf cannot read its samples: {said}"
+            ) from None
+        except subprocess.TimeoutExpired:
+            raise UnavailableError(
+                "native functions: perf takes too long to read its samples"
+            ) from None
+        found = samples(done.stdout.decode(errors="replace").splitlines())
+        inside = [each for each in found if opened_ns <= each.at_ns <= closed_ns]
+        return tallies_of(inside, self._folders)
+
+    @property
+    def sees_kernel(self) -> bool:
+        """Whether time in the kernel is sampled, too."""
+        return self._event == EVENTS[0]
+
+    def close(self) -> None:
+        """End perf and remove its files, and those that name the child's trampolines."""
+        if self._process and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+        for pipe in self._pipes:
+            os.close(pipe)
+        self._pipes = []
+        if self._folder:
+            self._folder.cleanup()
+        self._folder = None
+        for pid in self._pids:
+            Path(f"/tmp/perf-{pid}.map").unlink(missing_ok=True)
+
+
+def _how_to_permit() -> str:
+    """The setting that would permit it, with what it is now."""
+    try:
+        now = f"it is {PARANOID.read_text().strip()}; "
+    except OSError:
+        now = ""
+    return (
+        f"sysctl kernel.perf_event_paranoid=1 permits it ({now}in a container, "
+        "--cap-add PERFMON does)"
+    )
+
+
+def samples(lines: Iterable[str]) -> Iterator[Sample]:
+    """The samples that `perf script` prints; lines that fit nothing are passed over.
+
+    A sample without callers is one line; one with callers has a line for each frame below it.
+    """
+    current: Sample | None = None
+    for text in lines:
+        line = text.replace(" (deleted)", "")  # of a file that was replaced since
+        head = HEAD.match(line)
+        if head:
+            if current and current.frames:
+                yield current
+            at_ns = int(head["s"]) * 1_000_000_000 + int(head["ns"])
+            current = Sample(at_ns, [])
+        frame = FRAME.match(head["frame"] if head else line)
+        if frame and current:
+            current.frames.append(_named(frame["symbol"], frame["object"]))
+    if current and current.frames:
+        yield current
+
+
+def _named(symbol: str, found_in: str) -> tuple[Kind, str]:
+    """Kind and name of a function: without what the compiler adds to it, and without folders."""
+    kernel = found_in.startswith("[") and found_in not in ("[vdso]", "[vsyscall]", "[unknown]")
+    name = symbol if symbol.startswith(TRAMPOLINE) else CLONE.sub("", symbol)
+    if symbol == "[unknown]":
+        name = f"[unknown] ({Path(found_in).name})"
+    return ("kernel" if kernel else "native"), name
+
+
+def tallies_of(found: Sequence[Sample], folders: Sequence[str]) -> Mapping[Kind, Tally]:
+    """Samples by function: the innermost frame, and the innermost Python function."""
+    own: Counter[tuple[Kind, str]] = Counter()
+    python: Counter[tuple[Kind, str]] = Counter()
+    total: Counter[tuple[Kind, str]] = Counter()
+    for sample in found:
+        own[sample.frames[0]] += 1
+        functions = [
+            python_name(*name.removeprefix(TRAMPOLINE).rpartition(":")[::2], folders)
+            for _, name in sample.frames
+            if name.startswith(TRAMPOLINE)
+        ]
+        if functions:
+            python["python", functions[0]] += 1
+            total.update({("python_total", each) for each in functions})
+    tallies: dict[Kind, Tally] = {"native": Tally(own, len(found), len(found))}
+    if python:
+        tallies["python"] = Tally(python, len(found), len(found))
+        tallies["python_total"] = Tally(total, len(found), len(found))
+    return tallies

@@ -1,0 +1,284 @@
+"""Runs at N = 1 and at N, in pairs, alternated, each sampled from outside."""
+
+import contextlib
+import os
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any
+
+from scaling.analysis.attribution.differential import (
+    FEWEST_PAIRS,
+    SampledRun,
+    Tally,
+    differentials,
+)
+from scaling.analysis.table.rows import Rows, judge_of
+from scaling.base.errors import ScalingError
+from scaling.builds.prepared_arm import PreparedArm
+from scaling.journal.profile import Kind, Profile, ProfiledRun
+from scaling.journal.record import CeilingLine, Cell, RunLine, StudyLine
+from scaling.run.execute import Executor
+from scaling.run.generator_count import generator_processes
+from scaling.run.measure import Prepared, generators_of, services_of
+from scaling.run.profile.choice import Chosen
+from scaling.run.profile.perf import RATE_PER_S, UNSEEN, Perf
+from scaling.run.profile.source import Source, UnavailableError
+from scaling.run.profile.stacks import Stacks
+from scaling.run.progress import Display
+from scaling.run.session import InterruptedStudyError
+from scaling.run.time_left import TimeLeft
+from scaling.run.wording import figure_of, run_in_words
+from scaling.study.plan.order import PlannedRun
+
+NS_PER_S = 1e9
+FRAME_POINTERS = (
+    "import sysconfig; print('-fno-omit-frame-pointer' in "
+    "(sysconfig.get_config_var('PY_CORE_CFLAGS') or ''))"
+)
+NO_CALLERS = (
+    "callers of native functions: this interpreter was compiled without frame pointers "
+    "(CFLAGS=-fno-omit-frame-pointer); Python functions are those of sampled stacks"
+)
+SUB_INTERPRETERS = "Python functions: the stacks of sub-interpreters cannot be read from outside"
+
+
+def profiled(
+    ready: Prepared,
+    head: StudyLine,
+    ceilings: Sequence[CeilingLine],
+    chosen: Chosen,
+    pairs: int,
+    display: Display,
+) -> Profile:
+    """Profile a cell in so many pairs of runs.
+
+    Raises:
+        ScalingError: neither source can sample here, or too few pairs of runs were valid.
+        InterruptedStudyError: the user stopped it; nothing is kept.
+    """
+    arm = ready.arms[chosen.several.arm]
+    folders = arm.environment.get("PYTHONPATH", "").split(os.pathsep)
+    calls = has_frame_pointers(arm)
+    if calls:
+        arm = replace(arm, environment={**arm.environment, "PYTHONPERFSUPPORT": "1"})
+    sampling = Sampling(*_sources(arm, chosen.several.model, folders, frame_pointers=calls))
+    with contextlib.closing(sampling), services_of(ready) as services:
+        processes = generator_processes(ready.plan, ceilings, ready.topology)
+        execute = Executor(
+            ready.plan,
+            {**ready.arms, chosen.several.arm: arm},
+            services,
+            generators_of(ready, processes),
+            sampling.watch,
+        )
+        work = _Work(ready, head, chosen, execute, sampling, display)
+        try:
+            found = list(work.pairs(pairs))
+        except KeyboardInterrupt:
+            raise InterruptedStudyError("interrupted: no profile was written") from None
+        finally:
+            display.end()
+    if len(found) < FEWEST_PAIRS:
+        raise ScalingError(
+            f"no profile: {len(found)} of {pairs} pairs of runs could be used, and it takes "
+            f"{FEWEST_PAIRS}. {'; '.join(dict.fromkeys(sampling.notes))}"
+        )
+    return _profile(chosen, work.operation, found, sampling)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One profiled run: what it did, and its samples."""
+
+    workers: int
+    throughput_per_s: float
+    sampled: SampledRun
+
+
+class Sampling:
+    """The sources, one run after the other; `notes` say what any of them could not do."""
+
+    def __init__(self, sources: Sequence[Source], notes: Sequence[str]) -> None:
+        self.notes = list(notes)
+        self._sources = list(sources)
+        self._begun: list[Source] = []
+
+    def watch(self, phase: str, facts: Mapping[str, Any]) -> None:
+        """Sample from when all workers are ready to the end of the window; the child waits."""
+        if phase == "ready":
+            for source in self._sources:
+                try:
+                    source.start(facts["threads"])
+                    self._begun.append(source)
+                except UnavailableError as error:
+                    self.notes.append(str(error))
+        elif phase == "closed":
+            for source in self._begun:
+                source.stop()
+
+    def tallies(self, line: RunLine, cpu_s: float) -> Mapping[Kind, Tally]:
+        """The samples in the window of the run just ended; its workers used `cpu_s` of CPU time."""
+        tallies: dict[Kind, Tally] = {}
+        instants = line.record.instants_ns if line.record else None
+        for source in self._begun if instants else ():
+            assert instants
+            try:
+                found = source.tallies(instants.opened or 0, instants.closed or 0)
+            except UnavailableError as error:
+                self.notes.append(str(error))
+                continue
+            if isinstance(source, Perf) and not source.sees_kernel:
+                found = {**found, "native": _with_unseen(found["native"], cpu_s)}
+            tallies = {**found, **tallies}  # perf comes first: it also names Python functions
+        return tallies
+
+    def again(self) -> None:
+        """Make ready for the next run."""
+        for source in self._sources:
+            source.close()
+        self._begun = []
+
+    close = again
+
+
+def has_frame_pointers(arm: PreparedArm) -> bool:
+    """Whether perf could find the callers of a function in this build."""
+    answer = subprocess.run(
+        [arm.program, "-c", FRAME_POINTERS],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=dict(arm.environment),
+        check=False,
+    )
+    return answer.stdout.strip() == "True"
+
+
+def _sources(
+    arm: PreparedArm, model: str, folders: Sequence[str], *, frame_pointers: bool
+) -> tuple[list[Source], list[str]]:
+    """What can sample here, and why the others cannot."""
+    sources: list[Source] = []
+    notes = []
+    try:
+        perf = Perf(folders, frame_pointers=frame_pointers)
+        sources.append(perf)
+        notes += [perf.note] if perf.note else []
+        notes += [] if frame_pointers else [NO_CALLERS]
+    except UnavailableError as error:
+        notes.append(str(error))
+    if model == "interpreters":
+        notes.append(SUB_INTERPRETERS)
+    else:
+        sources.append(Stacks(arm, folders))
+    return sources, notes
+
+
+class _Work:
+    """Does the runs of a profile."""
+
+    def __init__(
+        self,
+        ready: Prepared,
+        head: StudyLine,
+        chosen: Chosen,
+        execute: Executor,
+        sampling: Sampling,
+        display: Display,
+    ) -> None:
+        plan = ready.plan
+        self.operation = plan.workloads[chosen.several.workload].operation
+        self._head = head
+        self._judge = judge_of(head)
+        self._cells = chosen.alone, chosen.several
+        self._execute = execute
+        self._sampling = sampling
+        self._display = display
+        self._time = TimeLeft(plan.inside_s, plan.overhead_s(chosen.several))
+
+    def pairs(self, count: int) -> Iterator[tuple[Measured, Measured]]:
+        """The pairs of which both runs are valid, N = 1 and N first in turn."""
+        for cell in self._cells * count:
+            self._time.expect(cell)
+        self._display.begin(2 * count, 0)
+        for pair in range(count):
+            order = self._cells if pair % 2 == 0 else self._cells[::-1]
+            runs = {cell.workers: self._run(pair, place, cell) for place, cell in enumerate(order)}
+            self._display.block_done(pair, f"pair {pair + 1} of {count} done · {self._time.left}")
+            alone, several = (runs[cell.workers] for cell in self._cells)
+            if alone and several:
+                yield alone, several
+
+    def _run(self, pair: int, place: int, cell: Cell) -> Measured | None:
+        words = run_in_words(cell)
+        self._display.running(words, self._time.left)
+        line, _ = self._execute(PlannedRun(pair, place, cell), 1)
+        self._time.done(cell)
+        self._time.learn(line)
+        reason = self._judge(line)
+        measured = None if reason else self._measured(line)
+        self._sampling.again()
+        self._display.finished(words, figure_of(line, self.operation), self._time.left)
+        if reason:
+            self._sampling.notes.append(f"a run is left out: {reason}")
+            self._display.invalid(reason, again=False)
+        return measured
+
+    def _measured(self, line: RunLine) -> Measured:
+        rows = Rows([line], self._head)
+        per_s, cpu_s = (float(rows[name][0]) for name in ("throughput_per_s", "cpu_s_per_op"))
+        tallies = self._sampling.tallies(line, cpu_s * float(rows["operations"][0]))
+        workers = line.cell.workers
+        return Measured(
+            workers=workers,
+            throughput_per_s=per_s,
+            sampled=SampledRun(
+                cpu_ns_per_op=NS_PER_S * cpu_s,
+                worker_ns_per_op=NS_PER_S * workers / per_s,
+                tallies=tallies,
+            ),
+        )
+
+
+def _with_unseen(tally: Tally, cpu_s: float) -> Tally:
+    """With the samples that the kernel would have had: those that are missing to the CPU time."""
+    unseen = max(0.0, cpu_s * RATE_PER_S - tally.of)
+    return Tally({**tally.amounts, UNSEEN: unseen}, tally.of + unseen, tally.samples)
+
+
+def _profile(
+    chosen: Chosen,
+    operation: str,
+    found: Sequence[tuple[Measured, Measured]],
+    sampling: Sampling,
+) -> Profile:
+    parts = differentials([(alone.sampled, several.sampled) for alone, several in found])
+    if not parts:
+        raise ScalingError(f"no profile: {'; '.join(dict.fromkeys(sampling.notes))}")
+    speed = median(several.throughput_per_s for _, several in found) / chosen.per_s
+    return Profile(
+        cell=chosen.several,
+        text=chosen.text,
+        operation=operation,
+        runs=[_described(number, run) for number, pair in enumerate(found) for run in pair],
+        parts=parts,
+        speed=speed,
+        notes=list(dict.fromkeys(sampling.notes)),
+    )
+
+
+def _described(pair: int, run: Measured) -> ProfiledRun:
+    def count(kind: Kind) -> int:
+        return run.sampled.tallies.get(kind, Tally()).samples
+
+    return ProfiledRun(
+        pair=pair,
+        workers=run.workers,
+        throughput_per_s=run.throughput_per_s,
+        cpu_ns_per_op=run.sampled.cpu_ns_per_op,
+        worker_ns_per_op=run.sampled.worker_ns_per_op,
+        cpu_samples=count("native"),
+        stack_samples=count("blocked"),
+    )

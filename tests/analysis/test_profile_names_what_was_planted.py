@@ -1,0 +1,68 @@
+"""A function that is only called where there are several workers is the first in the profile."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scaling.analysis.table.load import read_journal
+from scaling.journal.profile import read_profiles
+from tests.support.children import BEGINNING
+from tests.support.cli import BUILD, Command
+
+pytestmark = [pytest.mark.slow, pytest.mark.measures]
+
+PLANTED = f"""\
+{BEGINNING}
+
+def always():
+    return sum(range(400))
+
+
+def slow_when_many():
+    total = 0
+    for number in range(4000):
+        total += number * number
+    return total
+
+
+class Theirs(Workload):
+    operation = "turns"
+
+    async def run(self, worker):
+        while worker.running:
+            always()
+            if worker.workers > 1:
+                slow_when_many()
+            worker.operations += 1
+            await asyncio.sleep(0)
+"""
+
+
+def test_a_planted_function_is_named_first(tmp_path: Path, command: Command, undrawn: None) -> None:
+    (tmp_path / "planted.py").write_text(PLANTED)
+    workload = ["--workload", "planted:Theirs", "--path", ".", "--loop", "asyncio"]
+    small = ["--workers", "1,2", "--seconds", "0.2", "--blocks", "1", "--no-controls"]
+    done = command(
+        *("run", "--arm", BUILD, *workload, *small, "--no-aa-pairs", "--output", "out"),
+    )
+    assert done.returncode == 0, done.stderr
+    runs = len(read_journal(tmp_path / "out").frame)
+    profile = ["--profile", "--cell", "Theirs", "--pairs", "4", "--path", "."]
+    done = command("explain", "out", *profile)
+    assert done.returncode == 0, done.stderr
+    assert "slow_when_many (planted.py)" in done.stdout
+    assert "pair 4 of 4 done" in done.stderr
+
+    (found,) = read_profiles(tmp_path / "out")
+    python = next(part for part in found.parts if part.functions[0].kind == "python")
+    assert python.functions[0].function == "slow_when_many (planted.py)"
+    assert python.functions[0].low > 0
+    for part in found.parts:
+        if part.total and part.rest:
+            gained = sum(each.gained_ns for each in part.functions) + part.rest.gained_ns
+            assert gained == pytest.approx(part.total.gained_ns)
+    text = (tmp_path / "out" / "profile.json").read_text()
+    assert str(tmp_path) not in text
+    assert json.loads(text)
+    assert len(read_journal(tmp_path / "out").frame) == runs  # a profiled run is none of the study

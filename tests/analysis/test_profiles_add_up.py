@@ -1,0 +1,119 @@
+"""A differential profile names what gained, explains known names, and adds up to the CPU term."""
+
+import math
+from collections.abc import Mapping
+
+import pytest
+
+from scaling.analysis.attribution.differential import SampledRun, Tally, differentials
+from scaling.analysis.attribution.meanings import TABLES, meaning
+from scaling.journal.profile import Kind, ProfilePart
+
+
+def run(cpu_ns: float, native: Mapping[str, int], **others: Tally) -> SampledRun:
+    counts: dict[tuple[Kind, str], int] = {("native", name): n for name, n in native.items()}
+    tallies = {"native": Tally(counts, sum(native.values())), **others}
+    return SampledRun(cpu_ns, 2 * cpu_ns, tallies)  # type: ignore[arg-type]
+
+
+def pairs() -> list[tuple[SampledRun, SampledRun]]:
+    """`lock` gains 400 ns in every pair, `eval` nothing, `noise` as much as it loses."""
+    found = []
+    for noise in (-30, 30, -10, 10):
+        alone = run(1000.0, {"eval": 700, "lock": 100, "noise": 200})
+        several = run(1400.0, {"eval": 700, "lock": 500, "noise": 200 + noise})
+        found.append((alone, several))
+    return found
+
+
+def native(parts: list[ProfilePart]) -> ProfilePart:
+    return next(part for part in parts if "native" in part.title)
+
+
+def test_only_what_is_beyond_its_interval_is_named() -> None:
+    part = native(differentials(pairs()))
+    assert [each.function for each in part.functions] == ["lock"]
+    (lock,) = part.functions
+    assert lock.low < lock.gained_ns < lock.high
+    assert lock.gained_ns == pytest.approx(400, rel=0.02)
+    assert part.others == 2
+
+
+def test_named_functions_and_the_rest_are_the_whole_gain() -> None:
+    part = native(differentials(pairs()))
+    assert part.rest
+    assert part.total
+    assert part.total.gained_ns == pytest.approx(400)  # that of the CPU term itself
+    together = math.fsum(each.gained_ns for each in (*part.functions, part.rest))
+    assert together == pytest.approx(part.total.gained_ns)
+    for at in ("at_1_ns", "at_n_ns"):
+        parts = math.fsum(getattr(each, at) for each in (*part.functions, part.rest))
+        assert parts == pytest.approx(getattr(part.total, at))
+
+
+def test_of_many_functions_the_largest_are_named_and_the_sum_stays() -> None:
+    names = [f"f{k}" for k in range(50)]
+    several = {name: 10 + k for k, name in enumerate(names)}
+    found = [
+        (run(1000.0, dict.fromkeys(names, 10)), run(1000.0 + more, several))
+        for more in (900.0, 901.0, 902.0)
+    ]
+    part = native(differentials(found))
+    assert part.functions[0].function == "f49"
+    assert len(part.functions) + part.others == len(names)
+    assert part.rest
+    assert part.total
+    together = math.fsum(each.gained_ns for each in (*part.functions, part.rest))
+    assert together == pytest.approx(part.total.gained_ns)
+
+
+def test_functions_that_contain_each_other_have_no_sum() -> None:
+    calls = Tally({("python_total", "main"): 10, ("python_total", "slow"): 6}, 10)
+    found = [(a, SampledRun(b.cpu_ns_per_op, 1.0, {"python_total": calls})) for a, b in pairs()]
+    found = [(SampledRun(900.0, 1.0, {"python_total": calls}), several) for _, several in found]
+    (part,) = differentials(found)
+    assert part.rest is None
+    assert part.total is None
+
+
+def test_a_lock_profile_is_a_share_of_the_time_of_the_workers() -> None:
+    def blocked(n: int) -> Tally:
+        return Tally({("blocked", "acquire < work"): n}, 100)
+
+    found = [
+        (run(1000.0, {"eval": 1}, blocked=blocked(0)), run(1000.0, {"eval": 1}, blocked=blocked(n)))
+        for n in (24, 25, 26)
+    ]
+    part = differentials(found)[-1]
+    assert part.functions[0].gained_ns == pytest.approx(0.25 * 2000)
+
+
+def test_a_source_that_saw_nothing_has_no_part() -> None:
+    assert [part.title for part in differentials(pairs())] == [native(differentials(pairs())).title]
+    assert differentials(pairs()[:1]) == []  # a single difference has no interval
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "word"),
+    [
+        ("native", "_Py_qsbr_poll", "QSBR"),
+        ("native", "_PyMutex_LockTimed", "lock"),
+        ("native", "_PyMutex_LockSlow", "lock"),
+        ("native", "_Py_DecRefShared", "reference count"),
+        ("native", "_PyEval_StopTheWorldAll", "stopped"),
+        ("native", "mi_heap_malloc_zero", "mimalloc"),
+        ("kernel", "native_queued_spin_lock_slowpath", "spin lock"),
+    ],
+)
+def test_known_names_are_explained(kind: Kind, name: str, word: str) -> None:
+    assert word in (meaning(kind, name) or "")
+
+
+def test_unknown_names_are_not_explained() -> None:
+    assert meaning("native", "my_function") is None
+    assert meaning("python", "mi_free (mine.py)") is None
+
+
+def test_every_meaning_has_a_source() -> None:
+    known = [each for table in TABLES.values() for each in table.values()]
+    assert all("/" in each.source and " " not in each.source for each in known)

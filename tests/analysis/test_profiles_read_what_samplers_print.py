@@ -1,0 +1,131 @@
+"""What `perf script` and the sampler of stacks print becomes functions, whatever else is there."""
+
+import contextlib
+import stat
+from pathlib import Path
+
+import pytest
+
+from scaling.run.profile import perf, stacks
+from scaling.run.profile.perf import Perf, samples, tallies_of
+from scaling.run.profile.source import UnavailableError, file_shown
+
+FLAT = """\
+  4243  1234.000000100:  5581e0 _PyEval_EvalFrameDefault (/py/bin/python3.14t)
+  4244  1234.000000200:      5581e0 _PyMutex_LockTimed.cold.3 (/py/bin/python3.14t)
+[perf] something that is no sample
+  4243  1234.000000300:  ffffffff81 do_syscall_64 ([kernel.kallsyms])
+  4243  1234.000000400:      7f12aa [unknown] (/home/me/libuv.so.1 (deleted))
+  4243  1234.000000500:      7f12aa Foo::bar(int, char) (/opt/lib/libfoo.so)
+  4243  1234.000000600:      7fff00 __vdso_clock_gettime ([vdso])
+  4242  1234.000000700:      5581e0 select (/py/bin/python3.14t)
+  4243  1234.0000008
+"""
+WITH_CALLERS = """\
+  78  5.000000001:
+        5581e0 PyDict_GetItem (/opt/py/bin/python3.14)
+        7f0001 py::Handle._run:/opt/py/lib/python3.14/asyncio/events.py (/tmp/perf-77.map)
+        7f0002 py::run_worker:/work/workers/worker/session.py (/tmp/perf-77.map)
+
+  78  5.000000002:
+        5581e0 main (/opt/py/bin/python3.14)
+
+"""
+
+
+def test_samples_without_callers_are_a_line_each() -> None:
+    found = list(samples(FLAT.splitlines()))
+    assert [each.frames[0] for each in found] == [
+        ("native", "_PyEval_EvalFrameDefault"),
+        ("native", "_PyMutex_LockTimed"),
+        ("kernel", "do_syscall_64"),
+        ("native", "[unknown] (libuv.so.1)"),
+        ("native", "Foo::bar(int, char)"),
+        ("native", "__vdso_clock_gettime"),
+        ("native", "select"),
+    ]
+    assert found[0].at_ns == 1234_000_000_100
+
+
+def test_python_functions_are_found_among_the_callers() -> None:
+    found = tallies_of(list(samples(WITH_CALLERS.splitlines())), ["/work"])
+    assert found["native"].amounts == {("native", "PyDict_GetItem"): 1, ("native", "main"): 1}
+    assert found["python"].amounts == {("python", "Handle._run (asyncio/events.py)"): 1}
+    assert found["python"].of == found["native"].of == 2
+    assert ("python_total", "run_worker (workers/worker/session.py)") in (
+        found["python_total"].amounts
+    )
+
+
+def test_names_have_no_folder_of_the_machine() -> None:
+    folders = ["/work/mine", ""]
+    assert file_shown("/work/mine/shop/cart.py", folders) == "shop/cart.py"
+    assert file_shown("/x/lib/python3.14t/asyncio/events.py", folders) == "asyncio/events.py"
+    assert file_shown("/x/lib/python3.14/site-packages/h11/_state.py", folders) == "h11/_state.py"
+    assert file_shown("/home/me/secret/cart.py", folders) == "cart.py"
+    assert file_shown("<frozen runpy>", folders) == "<frozen runpy>"
+
+
+def test_stacks_are_counted_by_the_state_of_their_thread() -> None:
+    work, wait = [["work", "/a/b.py"], ["main", "/a/b.py"]], [["acquire", "/a/b.py"]]
+    inside = [(work, "running", 3), (work, "running", 4), (wait, "202", 5), (wait, "232", 6)]
+    found = stacks.tallies_of(inside, ["/a"], futex="202")
+    assert found["python"].amounts == {("python", "work (b.py)"): 7}
+    assert found["python"].of == 7
+    assert found["python"].samples == 4
+    assert found["python_total"].amounts["python_total", "main (b.py)"] == 7
+    assert found["blocked"].amounts == {("blocked", "acquire (b.py)"): 1}
+    assert found["blocked"].of == 4
+    assert "blocked" not in stacks.tallies_of(inside, ["/a"], futex="")
+
+
+def test_a_missing_perf_is_named_with_the_package_that_has_it() -> None:
+    with pytest.raises(UnavailableError, match="linux-perf"):
+        Perf(program="no-such-perf")
+
+
+def fake(tmp_path: Path, script: str) -> str:
+    """A program in the place of perf."""
+    program = tmp_path / "perf"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return str(program)
+
+
+def test_what_forbids_sampling_is_named_with_the_setting_that_permits_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(perf, "PARANOID", tmp_path / "paranoid")
+    (tmp_path / "paranoid").write_text("3\n")
+    program = fake(tmp_path, "echo 'No permission to enable cpu-clock event.' >&2; exit 255")
+    with pytest.raises(UnavailableError) as raised:
+        Perf(program=program)
+    assert "sysctl kernel.perf_event_paranoid=1 permits it (it is 3;" in str(raised.value)
+    assert "No permission" in str(raised.value)
+
+
+def test_a_kernel_that_cannot_be_seen_is_noted(tmp_path: Path) -> None:
+    program = fake(tmp_path, 'case "$*" in *cpu-clock:u*) exit 0;; esac; exit 255')
+    found = Perf(program=program)
+    assert not found.sees_kernel
+    assert "kernel.perf_event_paranoid" in found.note
+
+
+def test_a_sampler_that_ends_at_once_says_why(tmp_path: Path) -> None:
+    program = fake(tmp_path, 'case "$*" in *control*) echo "no such process" >&2; exit 1;; esac')
+    sampler = Perf(program=program)
+    with (
+        contextlib.closing(sampler),
+        pytest.raises(UnavailableError, match="perf did not begin: no such process"),
+    ):
+        sampler.start([(1, 1)])
+
+
+def test_stacks_that_may_not_be_read_are_named_with_the_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stacks, "PTRACE", tmp_path / "scope")
+    assert "SYS_PTRACE" in stacks._why("not permitted")
+    (tmp_path / "scope").write_text("1\n")
+    assert "sysctl kernel.yama.ptrace_scope=0 permits it (it is 1)" in stacks._why("not permitted")
+    assert "3.14" in stacks._why("no module")
