@@ -73,6 +73,11 @@ def test_a_workloads_own_list_stays_where_no_flag_speaks_of_it() -> None:
     assert made.workloads[0].loops == ("asyncio",)
 
 
+def test_a_file_may_name_a_users_own_workload() -> None:
+    made = study("[[workloads]]\nname = 'my.own:Nap'\n")
+    assert made.workloads == (WorkloadEntry(name="my.own:Nap"),)
+
+
 def test_workload_flags_choose_from_the_file_and_add_to_it() -> None:
     made = study(options=Options(study="mine", workload=("echo,my.own:Nap",)))
     assert made.workloads == (

@@ -9,7 +9,6 @@ import numpy as np
 
 from scaling.analysis.table.rows import Rows
 from scaling.base.errors import UsageError
-from scaling.base.formats import parameter
 from scaling.builds.arms import parse_arm
 from scaling.builds.interpreters import Build
 from scaling.builds.runtimes.known import RUNTIMES
@@ -17,6 +16,8 @@ from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine, StudyLine
 from scaling.run.wording import run_in_words
 from scaling.study.controls import is_control
+
+MOST_LISTED = 8
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,13 @@ class Chosen:
 
 def cell_text(cell: Cell) -> str:
     """A cell with all its parameters, in words that can be asked for one by one."""
-    parameters = (f"{name}={parameter(value)}" for name, value in cell.parameters.items())
+    parameters = (f"{name}={_plain(value)}" for name, value in cell.parameters.items())
     return " · ".join([run_in_words(cell), *parameters])
+
+
+def _plain(value: object) -> str:
+    """A value as a study file has it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def choose(head: StudyLine, runs: Sequence[RunLine], asked: str | None) -> Chosen:
@@ -53,6 +59,7 @@ def choose(head: StudyLine, runs: Sequence[RunLine], asked: str | None) -> Chose
         UsageError: there is none; says which there are.
     """
     known = _cells(head, runs)
+    words = set((asked or "").replace("·", " ").replace(",", " ").split())
     if asked is None:
         fitting = [each for each in known if _is_default(each.several)]
         largest = {
@@ -67,18 +74,25 @@ def choose(head: StudyLine, runs: Sequence[RunLine], asked: str | None) -> Chose
             each for each in fitting if each.several.workers == largest[_curve(each.several)]
         ]
     else:
-        words = asked.replace("·", " ").replace(",", " ").split()
-        fitting = [each for each in known if set(words) <= _words(each.several)]
+        fitting = [each for each in known if words <= _words(each.several)]
     if fitting:
         return min(fitting, key=lambda each: each.efficiency)
-    there = "\n".join(f"  {each.text}" for each in known)
-    if not there:
+    if not known:
         raise UsageError(
             "no cell of this study can be profiled: it needs valid runs of CPython at N = 1 and at "
             "a larger N"
         )
+    nearest = sorted(known, key=lambda each: (-len(words & _words(each.several)), _order(each)))
+    names = dict.fromkeys(run_in_words(each.several) for each in nearest)
+    there = "; ".join([*list(names)[:MOST_LISTED], *["…"] * (len(names) > MOST_LISTED)])
     what = f"no cell has all of {asked!r}" if asked else "no cell of threads without the GIL"
-    raise UsageError(f"{what}; name one with --cell, by some of its words:\n{there}")
+    raise UsageError(f"{what}; name one by some of its words: {there}")
+
+
+def _order(each: Chosen) -> tuple[bool, float]:
+    """What loses most comes first, controls last."""
+    cell = each.several
+    return is_control(cell.workload, cell.parameters), each.efficiency
 
 
 def _is_default(cell: Cell) -> bool:

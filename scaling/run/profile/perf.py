@@ -26,7 +26,7 @@ RATE_PER_S = 1999  # not in step with anything that happens every millisecond
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 START_S, STOP_S, READ_S = 20.0, 20.0, 120.0
 EVENTS = ("cpu-clock", "cpu-clock:u")  # with the kernel; without, which needs fewer rights
-UNSEEN = ("kernel", "[the kernel, which cannot be seen]")
+UNSEEN: tuple[Kind, str] = ("kernel", "[the kernel, which cannot be seen]")
 
 HEAD = re.compile(r"^\s*\d+\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s*(?P<frame>.*)$")
 FRAME = re.compile(r"^\s*(?P<address>[0-9a-f]+)\s+(?P<symbol>.+) \((?P<object>.*?)\)\s*$")

@@ -1,0 +1,68 @@
+"""By default the threads without the GIL that lose most are profiled; words choose others."""
+
+import msgspec
+import pytest
+
+from scaling.base.errors import UsageError
+from scaling.journal.record import RunLine, StudyLine
+from scaling.run.profile.choice import Chosen, cell_text, choose
+from tests.support.fabricate import Made, journal
+
+SPEEDS = {
+    ("3.14", "threads", 2): 0.9,  # loses more, but has the GIL
+    ("3.14t", "threads", 1): 1.0,
+    ("3.14t", "threads", 2): 1.2,
+    ("3.14t", "threads", 4): 1.3,  # loses more, but two workers share a core
+    ("3.14t", "processes", 1): 1.0,
+    ("3.14t", "processes", 2): 1.9,
+}
+
+
+@pytest.fixture(scope="module")
+def study() -> tuple[StudyLine, list[RunLine]]:
+    made = Made(
+        variants={"echo": [{"payload_bytes": 1024}], "shared": [{"sharing": "attribute-write"}]},
+        arms=("3.14", "3.14t"),
+        models=("threads", "processes"),
+        speeds=SPEEDS,
+    )
+    head, *runs = journal(made)
+    assert isinstance(head, StudyLine)
+    return head, [line for line in runs if isinstance(line, RunLine)]
+
+
+def chosen(study: tuple[StudyLine, list[RunLine]], text: str | None = None) -> Chosen:
+    return choose(*study, text)
+
+
+def test_the_default_has_a_core_for_each_worker_and_no_gil(
+    study: tuple[StudyLine, list[RunLine]],
+) -> None:
+    found = chosen(study)
+    cell = found.several
+    assert (cell.workload, cell.arm, cell.model) == ("echo", "3.14t", "threads")
+    assert (cell.workers, found.alone.workers) == (2, 1)
+    assert found.efficiency == pytest.approx(0.6, rel=0.1)
+
+
+def test_words_name_any_other_cell(study: tuple[StudyLine, list[RunLine]]) -> None:
+    cell = chosen(study, "processes, 3.14t N=2 echo").several
+    assert (cell.workload, cell.arm, cell.model, cell.workers) == ("echo", "3.14t", "processes", 2)
+    again = chosen(study, cell_text(cell)).several  # its own text names it
+    assert msgspec.structs.replace(again, region=None) == msgspec.structs.replace(cell, region=None)
+
+
+def test_words_that_no_cell_has_get_a_list_of_cells(
+    study: tuple[StudyLine, list[RunLine]],
+) -> None:
+    with pytest.raises(UsageError) as raised:
+        chosen(study, "ecco")
+    assert "no cell has all of 'ecco'" in str(raised.value)
+    assert "echo · asyncio · 3.14t · 2 threads" in str(raised.value)
+
+
+def test_a_study_of_one_worker_has_nothing_to_compare() -> None:
+    head, *runs = journal(Made(workers=(1,)))
+    assert isinstance(head, StudyLine)
+    with pytest.raises(UsageError, match="at N = 1 and at a larger N"):
+        choose(head, [line for line in runs if isinstance(line, RunLine)], None)
