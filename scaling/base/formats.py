@@ -30,10 +30,14 @@ def number(value: float) -> str:
     return f"{rounded:,.{max(0, decimals)}f}"
 
 
-def signed(value: float) -> str:
-    """A difference: 4.2 → `+4.2`, -0.5 → `-0.5`."""
-    text = number(value)
-    return f"+{text}" if value > 0 and text != "0" else text
+def fixed(value: float, decimals: int) -> str:
+    """A number of a column that adds up: as many decimals in each, and no `-0.0`."""
+    return f"{round(value, decimals) + 0.0:,.{decimals}f}"
+
+
+def signed(text: str) -> str:
+    """The text of a difference: `4.2` → `+4.2`; 0 and what is below have no sign added."""
+    return text if text.startswith("-") or not text.strip("0.,") else f"+{text}"
 
 
 def unit_factor(own: str, unit: str) -> float | None:

@@ -24,7 +24,7 @@ from scaling.analysis.comparison.baseline import ceiling
 from scaling.analysis.comparison.paired import Configuration, Paired
 from scaling.analysis.curves.curve import Curve
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.statistics.mean import geometric_mean, mean
+from scaling.analysis.statistics.mean import NO_MEAN, geometric_mean, mean
 from scaling.base.vocabulary import PROCESSES
 
 FEWEST_BLOCKS = 2  # of one block there is no interval
@@ -198,8 +198,7 @@ def _loss(term: Term, one: Floats, many: Floats, logs: Floats) -> Loss:
 
 
 def _unknown(term: Term) -> Loss:
-    nothing = mean(np.empty(0), "s")
-    return Loss(term, nothing, nothing, nothing, nothing)
+    return Loss(term, NO_MEAN, NO_MEAN, NO_MEAN, NO_MEAN)
 
 
 def _shared(runs: Paired, of: Configuration, known: Flags) -> Shared | None:

@@ -31,7 +31,9 @@ SYSTEM = Term(
     "system", "system CPU", "the kernel: page faults, sockets, or threads that spin on a lock"
 )
 COLLECTOR = Term("collector", "collector", "garbage collections that the workers ran")
-RUN_QUEUE = Term("run_queue", "run queue", "more threads ready to run than CPUs to run them")
+RUN_QUEUE = Term(
+    "run_queue", "run queue", "more threads ready to run than CPUs, other programs' among them"
+)
 BLOCKED = Term(
     "blocked",
     "blocked",

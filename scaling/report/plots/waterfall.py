@@ -105,14 +105,16 @@ def _panel(axes: Axes, each: Attribution, subject: Subject, unit: Unit, *, label
     steps = [_in(unit, loss.loss) for loss in losses]
     levels = np.cumsum([one.point, *(step.point for step in steps)])
     top = max(levels.max(), many.high)
-    _total(axes, 0, one)
-    for place, (step, (begin, end)) in enumerate(zip(steps, pairwise(levels), strict=True), 1):
+    _total(axes, 0, one, unit.number(each.whole.at_one))
+    spans = zip(losses, steps, pairwise(levels), strict=True)
+    for place, (loss, step, (begin, end)) in enumerate(spans, start=1):
         fill = colour if end >= begin else "white"
         axes.barh(place, end - begin, BAR, left=begin, color=fill, ec=colour, lw=1.0, zorder=3)
         _bounds(axes, place, end, step)
-        _write(axes, place, max(begin, begin + step.high), formats.signed(step.point))
+        text = formats.signed(unit.number(loss.loss))
+        _write(axes, place, max(begin, begin + step.high), text)
         axes.plot([begin, begin], [place - 1, place], color=QUIET, lw=0.6, zorder=1)
-    _total(axes, len(steps) + 1, many)
+    _total(axes, len(steps) + 1, many, unit.number(each.whole.at_n))
     if each.shared is not None:
         at = one.point + _in(unit, each.shared.machine).point
         axes.axvline(at, color=QUIET, lw=1.1, ls=IDEAL_LINE, zorder=2, gid="processes")
@@ -135,10 +137,10 @@ def _in(unit: Unit, value: Estimate) -> Estimate:
     return value.scaled(unit.per_s, unit.name)
 
 
-def _total(axes: Axes, place: int, value: Estimate) -> None:
+def _total(axes: Axes, place: int, value: Estimate, text: str) -> None:
     axes.barh(place, value.point, BAR, color=QUIET, alpha=0.55, lw=0, zorder=3, gid="total")
     _bounds(axes, place, value.point, value)
-    _write(axes, place, value.high, formats.number(value.point))
+    _write(axes, place, value.high, text)
 
 
 def _bounds(axes: Axes, place: float, at: float, value: Estimate) -> None:

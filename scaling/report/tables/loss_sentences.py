@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from scaling.analysis.attribution.cells import FEWEST_BLOCKS, Attribution, Shared
 from scaling.analysis.attribution.terms import BLOCKED, IDLE, Term
+from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.time_terms import NO_WAITS, POLLS
 from scaling.base import formats
@@ -21,30 +22,40 @@ LEGEND = (
 
 
 class Unit(NamedTuple):
-    """The unit that a table of losses has, and its number in a second."""
+    """The unit of some times, its number in a second, and the decimals that all of them have."""
 
     name: str
     per_s: float
-
-    def text(self, value: Estimate) -> str:
-        """`4.2 µs (3.9–4.5)`."""
-        bounds = value.scaled(self.per_s, self.name).bounds
-        return f"{self.number(value)} {self.name}{f' ({bounds})' if bounds else ''}"
+    decimals: int = 0
 
     def number(self, value: Estimate) -> str:
         """`4.2`."""
-        return formats.number(value.point * self.per_s)
+        return formats.fixed(value.point * self.per_s, self.decimals)
+
+    def bounds(self, value: Estimate) -> str:
+        """`3.9–4.5`; empty where there is no interval."""
+        ends = (value.low * self.per_s, value.high * self.per_s)
+        low, high = (formats.fixed(each, self.decimals) for each in ends)
+        return formats.span(low, high) if value.bounds else ""
+
+    def text(self, value: Estimate) -> str:
+        """`4.2 µs (3.9–4.5)`."""
+        bounds = self.bounds(value)
+        return f"{self.number(value)} {self.name}{f' ({bounds})' if bounds else ''}"
 
 
 UNITS = (Unit("ns", 1e9), Unit("µs", 1e6), Unit("ms", 1e3))
 LARGEST_IN_UNIT = 10_000.0
+DIGITS = 4  # of the longest time: one more than it is known to, so that small terms are seen
 MOST_CALLS = 3
 
 
 def unit_of(longest_s: float) -> Unit:
-    """The finest unit in which the longest time has at most five digits."""
+    """The finest unit in which the longest time is below 10,000."""
     fits = (unit for unit in UNITS if longest_s * unit.per_s < LARGEST_IN_UNIT)
-    return next(fits, UNITS[-1])
+    unit = next(fits, UNITS[-1])
+    before_point = len(f"{longest_s * unit.per_s:.0f}")
+    return Unit(unit.name, unit.per_s, max(0, DIGITS - before_point))
 
 
 def unit_for(each: Attribution) -> Unit:
@@ -70,6 +81,9 @@ def sentences(each: Attribution) -> list[str]:
         found.append(_machine(each, each.shared))
     if each.one_term:
         found.append(ONE_TERM)
+    point = each.runs.point(each.of)
+    if point is not None and point.suspect:
+        found.append(f"{point.suspect} of its {formats.plural(point.runs, 'run')} are suspect.")
     return found
 
 
@@ -79,7 +93,7 @@ def _ideal(each: Attribution) -> str:
     efficiency, n = each.whole.factor, each.workers
     bounds = f", 95 % interval {efficiency.bounds}" if efficiency.bounds else ""
     start = (
-        f"{named(each.of)} do {formats.number(n * efficiency.point)} times the work of one "
+        f"{named(_on_loop(each))} do {formats.number(n * efficiency.point)} times the work of one "
         f"(efficiency {formats.number(efficiency.point)}{bounds})"
     )
     noise = f"±{formats.percent(each.margin)}"
@@ -96,10 +110,15 @@ def _ideal(each: Attribution) -> str:
     return f"{start}: inconclusive against the noise of {noise}; more blocks would decide."
 
 
+def _on_loop(each: Attribution) -> Configuration:
+    """The configuration with its loop, which the page needs: a section has all of its loops."""
+    return Configuration(each.of.arm, each.of.model, each.workers, each.runs.loop)
+
+
 def _rated(each: Attribution, one: Estimate, many: Estimate) -> str:
     unit = unit_for(each)
     return (
-        f"{named(each.of)} in an open loop: the schedule sets throughput, so there is no "
+        f"{named(_on_loop(each))} in an open loop: the schedule sets throughput, so there is no "
         f"efficiency; a request takes {unit.number(many)} {unit.name} of worker time, "
         f"{unit.number(one)} at N = 1."
     )

@@ -19,6 +19,7 @@ from scaling.report.tables.loss_sentences import (
 )
 
 TITLE = "What is lost"
+SMALLEST_SHOWN = 0.01  # of all time: CPU time of other threads
 
 
 def terms_grid(each: Attribution) -> Grid:
@@ -30,7 +31,8 @@ def terms_grid(each: Attribution) -> Grid:
     notes = [f"In {unit.name} per operation, means with {bounds_kind([each.whole.loss])}."]
     if each.blocks == 1:
         notes = [f"In {unit.name} per operation, of a single block."]
-    if (others := each.other_threads) and others.at_n.point > 0:
+    others = each.other_threads
+    if others and others.at_n.point > SMALLEST_SHOWN * each.whole.at_n.point:
         rows.append(_row("other threads", others, unit))
         notes.append("Other threads run no loop; their CPU time is in no sum.")
     headings = [f"{unit.name} per operation", "N = 1", f"N = {each.workers}", "loss", "factor"]
@@ -38,8 +40,11 @@ def terms_grid(each: Attribution) -> Grid:
 
 
 def _row(words: str, loss: Loss, unit: Unit) -> list[Cell]:
-    in_unit = (each.scaled(unit.per_s, unit.name) for each in (loss.at_one, loss.at_n, loss.loss))
-    return [words, *map(_known, in_unit), _known(loss.factor)]
+    in_unit = [
+        "\n".join(filter(None, (unit.number(each), unit.bounds(each))))
+        for each in (loss.at_one, loss.at_n, loss.loss)
+    ]
+    return [words, *in_unit, _known(loss.factor)]
 
 
 def _known(value: Estimate) -> Cell:
@@ -56,7 +61,9 @@ def losses_grid(some: Iterable[Attribution], title: str = TITLE) -> list[Grid]:
     headings = ["cell", "efficiency", f"N = 1, {unit.name}", "loss"]
     terms = [loss.term.words for loss in known[0].losses]
     rows = [_cell_row(each, unit) for each in known]
-    notes = [LEGEND, f"In {unit.name} per operation. Largest: the largest loss beyond the noise."]
+    kind = bounds_kind(each.whole.loss for each in known if each.whole)
+    notes = [f"In {unit.name} per operation, means with {kind or 'no interval'}."]
+    notes.append("Largest: of a cell that misses its ideal by more than the noise.")
     if any(each.one_term for each in known):
         notes.append(ONE_TERM)
     return [Grid(title, [*headings, *terms, "largest"], rows, words=1, note="\n".join(notes))]
@@ -78,7 +85,8 @@ def loss_chapters(results: StudyResults) -> list[Chapter]:
     chapters = []
     for title, group in groupby(results.attributions, lambda each: each.runs.title):
         members = list(group)
-        chapters.append(Chapter(f"{TITLE}: {title}", told(members), losses_grid(members, "")))
+        words = [*told(members), LEGEND]
+        chapters.append(Chapter(f"{TITLE}: {title}", words, losses_grid(members, "")))
     return [each for each in chapters if each.grids]
 
 

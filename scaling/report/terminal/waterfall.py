@@ -47,12 +47,13 @@ def waterfall(each: Attribution, width: int) -> Iterator[Text]:
     assert each.whole is not None
     unit = unit_for(each)
     one, many = each.whole.at_one.point, each.whole.at_n.point
-    steps = [(words_of(loss.term, each), loss.loss.point) for loss in each.losses if loss.loss.n]
+    known = [loss for loss in each.losses if loss.loss.n]
+    steps = [(words_of(loss.term, each), loss.loss.point) for loss in known]
     names = ["ideal, as N = 1", *(name for name, _ in steps), f"N = {each.workers}"]
     figures = [
-        formats.number(one * unit.per_s),
-        *(formats.signed(loss * unit.per_s) for _, loss in steps),
-        f"{formats.number(many * unit.per_s)}",
+        unit.number(each.whole.at_one),
+        *(formats.signed(unit.number(loss.loss)) for loss in known),
+        unit.number(each.whole.at_n),
     ]
     levels = [one]
     for _, loss in steps:
