@@ -20,7 +20,7 @@ from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.groups import require_one_study
 from scaling.analysis.validity import expectation
 from scaling.journal.record import Machine, StudyLine
-from scaling.study.controls import CONTROLS, COUNTS, MODEL, has_controls, is_control
+from scaling.study.controls import CONTROLS, COUNTS, MODEL, has_control, is_control
 
 # What a further core must add at least, as a share of the first. Free-threaded `compute` reaches
 # 1.9 and more at N = 2 on idle physical cores; 0.6 leaves room for processors that clock lower with
@@ -119,7 +119,7 @@ def soundness_of(found: list[ControlOutcome], study: StudyLine) -> Soundness:
         f"{control} on {arm}"
         for arm, found_as in study.arms.items()
         for control in CONTROLS
-        if (control, arm) not in judged and not found_as.runtime and has_controls(arm)
+        if (control, arm) not in judged and not found_as.runtime and has_control(arm, control)
     ]
     if undecided:
         return Soundness("undecided", (*undecided, *(f"missing: {each}" for each in missing)))

@@ -160,15 +160,6 @@ def parse_arm(text: str) -> Arm:
     return Arm(build, tuple(name for name in SETTINGS if name in names))
 
 
-def fits_any_workload(arm: str) -> bool:
-    """Whether an arm of that name has no setting that is for certain workloads only.
-
-    Settings of a later version count as having none.
-    """
-    names = (name for name in arm.split("+")[1:] if name in SETTINGS)
-    return not any(SETTINGS[name].workloads for name in names)
-
-
 def switched(arms: Iterable[str]) -> list[str]:
     """A line for each switch that these arms have, since no figure explains it.
 

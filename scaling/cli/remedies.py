@@ -7,7 +7,7 @@ import typer
 
 from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError
-from scaling.cli.program import app
+from scaling.cli.program import Texts, app
 from scaling.cli.study_options import Asked, takes_asked
 
 
@@ -22,6 +22,10 @@ def remedies(
     factory: Annotated[
         bool, typer.Option("--factory", help="NAME is a function that makes the application.")
     ] = False,
+    remedy: Annotated[
+        Texts,
+        typer.Option("--remedy", metavar="NAME,…", help="Only these: recv64k,eager (all)."),
+    ] = None,
     listed: Annotated[
         bool, typer.Option("--list", help="Print every remedy and who recommends it.")
     ] = False,
@@ -34,6 +38,8 @@ def remedies(
 
     Threads on 3.14t unless --arm and --model say otherwise. It ends with the lines to paste.
     """
+    from scaling.base.typed import values_in
+    from scaling.builds.settings import REMEDIES
     from scaling.cli.remedy_steps import RemedySteps, entry_of
     from scaling.report.export.remedies import remedies_json
     from scaling.report.remedies_view import listing, print_remedies
@@ -49,6 +55,7 @@ def remedies(
     steps = RemedySteps(
         asked=asked,
         entry=entry_of(asked.options.workload_names, application, factory=factory),
+        only=values_in(remedy, "--remedy") if remedy else tuple(REMEDIES),
         output=output,
         console=errors if json else console,
         errors=errors,

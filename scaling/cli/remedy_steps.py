@@ -40,10 +40,11 @@ type Added = Mapping[str, Sequence[Sequence[str]]]  # settings to add to each ar
 
 @dataclass(frozen=True, kw_only=True)
 class RemedySteps:
-    """What is asked, and where it is told how that goes."""
+    """What is asked, and where it is told how that goes. `only` are the remedies to measure."""
 
     asked: Asked
     entry: WorkloadEntry
+    only: Sequence[str]
     output: Path | None
     console: Console
     errors: Console
@@ -91,7 +92,7 @@ class RemedySteps:
         left_out = []
         for base in self._bases:
             added[base] = []
-            for each in remedies_for(base):
+            for each in remedies_for(base, self.only):
                 if isinstance(each, LeftOut):
                     left_out.append(each)
                     continue

@@ -8,8 +8,10 @@ from collections.abc import Collection, Mapping
 
 import msgspec
 
-from scaling.builds.arms import fits_any_workload
+from scaling.base.errors import UsageError
+from scaling.builds.arms import parse_arm
 from scaling.builds.runtimes.known import RUNTIMES
+from scaling.builds.settings.setting import Place
 from scaling.journal.record import Description, ParameterValue
 from scaling.study.definition import Study, WorkloadEntry
 
@@ -31,12 +33,19 @@ def is_control(workload: str, parameters: Mapping[str, object]) -> bool:
     return wanted is not None and all(parameters.get(key) == wanted[key] for key in wanted)
 
 
-def has_controls(arm: str) -> bool:
-    """Whether the controls can be run on an arm of that name.
+def has_control(arm: str, name: str) -> bool:
+    """Whether the control of that name can be run on an arm.
 
-    They cannot on other runtimes, nor with settings that only certain workloads can have.
+    Other runtimes have none, and some settings are for certain workloads only. Of an arm that this
+    version does not know, it is taken to be so.
     """
-    return arm not in RUNTIMES and fits_any_workload(arm)
+    if arm in RUNTIMES:
+        return False
+    place = Place(workload=name, parameters=CONTROLS[name], model=MODEL, loop=LOOP)
+    try:
+        return parse_arm(arm).unfit(place) is None
+    except UsageError:
+        return True
 
 
 def with_controls(
@@ -48,12 +57,14 @@ def with_controls(
     """
     if not study.controls or usable_cores < FEWEST_CORES:
         return study
-    arms = tuple(filter(has_controls, study.arms))
+    on = {name: tuple(arm for arm in study.arms if has_control(arm, name)) for name in CONTROLS}
     offered = {name for each in descriptions.values() for name in each.workloads}
     lacking = [
         _entry(name, descriptions, arms)
-        for name in CONTROLS
-        if name in offered and not any(_holds(entry, name, arms) for entry in study.workloads)
+        for name, arms in on.items()
+        if arms
+        and name in offered
+        and not any(_holds(entry, name, arms) for entry in study.workloads)
     ]
     return msgspec.structs.replace(study, workloads=(*study.workloads, *lacking))
 

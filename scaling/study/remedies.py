@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scaling.base.errors import UsageError
+from scaling.base.suggest import unknown
 from scaling.builds.arms import Arm, parse_arm
 from scaling.builds.settings import REMEDIES, SETTINGS
 from scaling.builds.settings.setting import Place
@@ -49,10 +50,16 @@ def with_remedy(base: str, names: Iterable[str]) -> Arm:
     return parse_arm("+".join([arm.name, *names]))
 
 
-def remedies_for(base: str) -> Iterator[str | LeftOut]:
-    """Each remedy that the build of an arm can have, and the reasons against the others."""
+def remedies_for(base: str, only: Iterable[str] = tuple(REMEDIES)) -> Iterator[str | LeftOut]:
+    """Each of these remedies that the build of an arm can have, and the reasons against others.
+
+    Raises:
+        UsageError: there is no such remedy.
+    """
     arm = parse_arm(base)
-    for name in REMEDIES:
+    for name in only:
+        if name not in REMEDIES:
+            raise unknown("remedy", name, REMEDIES)
         if name in arm.settings:
             yield LeftOut(name, base, "the arm has it already")
             continue

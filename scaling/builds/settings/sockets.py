@@ -5,10 +5,16 @@ from scaling.builds.settings.setting import Place, Setting
 SMALLER_BYTES = 65_536
 _OF_ASYNCIO = ("asyncio", "anyio/asyncio")
 _MAX_SIZE = "asyncio.selector_events._SelectorSocketTransport.max_size"
+# Of the built-in workloads; a user's own may.
+_WITHOUT_SOCKETS = (
+    *("compute", "shared", "sleep", "spawn", "cancel", "gather", "handoff", "lifecycle"),
+)
 _ISSUE = "https://github.com/python/cpython/issues/85451"
 
 
 def _needs_asyncio(place: Place) -> str | None:
+    if place.workload in _WITHOUT_SOCKETS:
+        return "the workload reads no socket"
     if place.loop not in _OF_ASYNCIO:
         return f"it is an attribute of asyncio's transport, which {place.loop} does not use"
     if place.parameters.get("api") == "buffered":

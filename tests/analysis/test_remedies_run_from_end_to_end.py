@@ -1,0 +1,133 @@
+"""`scaling remedies` measures each remedy, then the best together, and prints what to paste."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scaling.machine.topology import Topology
+from scaling.study.combine import study_from
+from scaling.study.options import Options
+from scaling.study.plan.cells import Plan, make_plan
+from tests.support.cli import BUILD, Command
+from tests.support.descriptions import description
+from tests.support.fabricate import Made, journal, write
+
+TOPOLOGY = Topology(logical_cpus=2, physical_cores=2)
+FACTORS = {"nogc": 1.2, "recv64k": 1.3}
+
+
+@dataclass(frozen=True)
+class Planned:
+    plan: Plan
+
+
+@pytest.fixture
+def fabricated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """Nothing is measured: settings multiply by `FACTORS`. Returns the arms of each study."""
+    studies: list[tuple[str, ...]] = []
+
+    @contextmanager
+    def prepared(
+        options: Options, _needs: object, _say: object, load_file: Callable[[str], Any]
+    ) -> Iterator[Planned]:
+        study = study_from(options, running_build="3.14t", load_file=load_file)
+        yield Planned(make_plan(study, dict.fromkeys(study.arms, description()), TOPOLOGY))
+
+    def measure(ready: Planned, output: Path, _display: object) -> Path:
+        arms = ready.plan.study.arms
+        studies.append(arms)
+        speeds = {(arm, "threads", n): n * factor(arm) for arm in arms for n in (1, 2)}
+        output.mkdir(parents=True, exist_ok=True)
+        made = Made(arms=arms, workers=(1, 2), blocks=8, noise=1e-3, speeds=speeds, aa_pairs=True)
+        write(journal(made), output / "journal.jsonl")
+        return output
+
+    monkeypatch.setattr("scaling.cli.remedy_steps.prepared", prepared)
+    monkeypatch.setattr("scaling.cli.remedy_steps.measure", measure)
+    monkeypatch.setattr("scaling.cli.remedy_steps.read_topology", lambda: TOPOLOGY)
+    return studies
+
+
+def factor(arm: str) -> float:
+    product = 1.0
+    for name in arm.split("+")[1:]:
+        product *= FACTORS.get(name, 1.0)
+    return product
+
+
+ASKED = ("remedies", "--workload", "echo", "--output", "out")
+SOME = ("--remedy", "nogc,recv64k,tlbc0,own-ssl,switch500us")
+
+
+def test_the_best_are_measured_together_and_can_be_pasted(
+    command: Command, fabricated: list[tuple[str, ...]]
+) -> None:
+    done = command(*ASKED, *SOME)
+    assert done.returncode == 0, done.stderr
+    assert fabricated == [
+        ("3.14t", "3.14t+nogc", "3.14t+recv64k", "3.14t+tlbc0"),
+        ("3.14t", "3.14t+nogc+recv64k"),
+    ]
+    assert "nogc+recv64k" in done.stdout
+    assert "own-ssl (3.14t): no SSLContext is shared here" in done.stdout
+    assert "switch500us (3.14t): 3.14t has no GIL to hand over" in done.stdout
+    assert done.stdout.rstrip().endswith("restart workers before it hurts")
+
+
+def test_the_object_has_both_stages(command: Command, fabricated: list[tuple[str, ...]]) -> None:
+    done = command(*ASKED, *SOME, "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert len(fabricated) == 2
+    assert document["best"] == ["recv64k", "nogc"]
+    together = next(each for each in document["together"] if each["workers"] == 2)
+    assert together["remedy"] == "nogc+recv64k"
+    assert together["ratio"] == pytest.approx(1.56, rel=0.01)
+    assert together["verdict"] == "faster"
+    assert document["paste"]["python"][-1].startswith("gc.disable()")
+
+
+def test_one_that_helps_is_pasted_without_a_second_study(
+    command: Command, fabricated: list[tuple[str, ...]]
+) -> None:
+    document = json.loads(command(*ASKED, "--remedy", "nogc,eager", "--json").stdout)
+    assert len(fabricated) == 1
+    assert document["best"] == ["nogc"]
+    assert document["together"] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "say what to measure: --workload echo, or --app"),
+        (("--workload", "echo,compute"), "say what to measure"),
+        (("--workload", "echo", "--app", "shop.main:app"), "give one of them"),
+        (("--app", "shop"), "expected package.module:name"),
+        (("--study", "scale"), "--study: remedies makes a study of its own"),
+        (("--workload", "echo", "--remedy", "recv32k"), "Did you mean 'recv64k'"),
+    ],
+)
+def test_what_cannot_be_asked_is_said_in_a_line(
+    command: Command, fabricated: list[tuple[str, ...]], options: tuple[str, ...], said: str
+) -> None:
+    done = command("remedies", *options)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert fabricated == []
+
+
+@pytest.mark.slow
+def test_it_runs_on_a_real_build(command: Command) -> None:
+    done = command(
+        *(*ASKED, "--arm", BUILD, "--remedy", "recv64k,eager", "--workers", "1", "--json"),
+        *("--blocks", "1", "--seconds", "0.1", "--no-aa-pairs"),
+    )
+    assert done.returncode == 0, done.stderr
+    factors = json.loads(done.stdout)["factors"]
+    assert {each["remedy"] for each in factors} == {"recv64k", "eager"}
+    assert {each["verdict"] for each in factors} == {"inconclusive"}
