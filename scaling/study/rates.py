@@ -27,6 +27,7 @@ from scaling.base.errors import UsageError
 from scaling.base.typed import share
 from scaling.builds.arms import parse_arm
 from scaling.builds.interpreters.builds import Build
+from scaling.builds.settings.ladder import LADDER
 from scaling.journal.identity import canonical, cell_key
 from scaling.journal.record import Calibration, Cell, ParameterValue
 from scaling.study.load import CLOSED, RATE
@@ -178,14 +179,16 @@ def _key(cell: Cell) -> str:
 def _candidates(group: Sequence[Cell]) -> tuple[Cell, ...]:
     """Cells in a closed loop at the largest N within the cores: the baseline, if it is there.
 
-    Without processes on an arm with the GIL it is processes on any arm, else all configurations.
+    Without processes on an arm with the GIL it is processes on any arm, else all configurations of
+    the ladder's arms, else all.
     """
     within = [cell for cell in group if cell.region == "cores"]
     most = max(cell.workers for cell in within) if within else min(c.workers for c in group)
     largest = [cell for cell in group if cell.workers == most]
     processes = [cell for cell in largest if cell.model == "processes"]
     usual = [cell for cell in processes if _is_baseline(cell.arm)]
-    among = usual or processes or largest
+    plain = [cell for cell in largest if set(cell.arm.split("+")[1:]) <= LADDER]
+    among = usual or processes or plain or largest
     server = [among[0].parameters.get(name) for name in OF_ONE_APPLICATION]
     heaviest = _heaviest(group)
     chosen = [

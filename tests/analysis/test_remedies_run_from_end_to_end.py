@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from scaling.journal.record import Cell
 from scaling.machine.topology import Topology
 from scaling.study.combine import study_from
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.rates import calibrations_for
 from tests.support.cli import BUILD, Command
 from tests.support.descriptions import description
 from tests.support.fabricate import Made, journal, write
@@ -99,6 +101,24 @@ def test_one_that_helps_is_pasted_without_a_second_study(
     assert len(fabricated) == 1
     assert document["best"] == ["nogc"]
     assert document["together"] == []
+
+
+def test_rates_are_those_of_the_arm_without_a_remedy() -> None:
+    """A calibration of every arm would take longer than the study."""
+    cells = [
+        Cell(
+            workload="serve",
+            loop="asyncio",
+            arm=arm,
+            model="threads",
+            workers=2,
+            region="cores",
+            parameters={"rate_per_s": "50%"},
+        )
+        for arm in ("3.14t", "3.14t+recv64k", "3.14t+nogc")
+    ]
+    (needed,) = calibrations_for(cells)
+    assert [cell.arm for cell in needed.candidates] == ["3.14t"]
 
 
 @pytest.mark.parametrize(

@@ -38,3 +38,5 @@ MIMALLOC = Setting(
     source="https://docs.python.org/3/c-api/memory.html#the-mimalloc-allocator",
     instead_of="allocator",
 )
+
+LADDER = {GIL.name, MIMALLOC.name}
