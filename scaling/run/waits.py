@@ -24,8 +24,8 @@ from typing import Any, Literal
 from scaling.journal.record import Record, Waits
 
 # Rounds. Each is late or early by up to half, so as not to be in step with ticks. A round of two
-# threads takes about 0.1 ms of CPU time, most of it for waking up.
-RATE_PER_S = 50.0
+# threads takes about 0.1 ms of CPU time, most of it for waking up, and costs a loop about as much.
+RATE_PER_S = 30.0
 THREADS_A_ROUND = 8
 LONGEST_BYTES = 256  # a number and eight registers
 RUNNING = "running"
