@@ -21,7 +21,7 @@ def unknown(what: str, name: str, known: Iterable[str], *, where: str = "") -> U
 
     `what` is the kind of name ("workload", "loop", "key").
     """
-    names = list(known)
+    names = list(dict.fromkeys(known))
     suggestion = nearest(name, names)
     meant = f" Did you mean {suggestion!r}?" if suggestion else ""
     there_are = f" There are: {', '.join(names)}." if names else " There are none."

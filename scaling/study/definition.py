@@ -15,7 +15,7 @@ from scaling.study.application_note import ApplicationNote
 from scaling.study.kinds import Kind
 from scaling.study.parameters import Override
 from scaling.study.presets import PRESETS
-from scaling.study.rates import GRID_RATES
+from scaling.study.rates import GRID_RATES, RATES_MOST
 
 # With `precision`, no more blocks than this: about two hours of the default study on two cores. The
 # interval narrows with the root of their number, so halving that of 10 blocks takes all 40.
@@ -129,7 +129,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     rates: Annotated[
         int,
         Option(
-            kinds.COUNT,
+            kinds.count_up_to(RATES_MOST),
             f'How many rates rate_per_s = "grid" stands for ({GRID_RATES}).',
             flag="--rates",
         ),

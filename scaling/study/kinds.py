@@ -141,6 +141,18 @@ def one_of(known: Collection[str], what: str) -> Kind:
     return Kind(type=_schema(str, enum=list(known)), check=check, metavar="NAME")
 
 
+def count_up_to(most: int) -> Kind:
+    """A count with an upper limit."""
+
+    def check(value: int, where: str) -> int:
+        if not 1 <= value <= most:
+            raise UsageError(f"{where}: expected 1 to {most:,}, got {value:,}")
+        return value
+
+    of = _schema(int, minimum=1, maximum=most)
+    return Kind(type=of, check=check, from_text=_whole_number, metavar="N")
+
+
 def some_of(known: Collection[str], what: str) -> Kind:
     """A list of these names."""
     one = one_of(known, what)

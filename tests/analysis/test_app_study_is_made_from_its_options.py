@@ -24,7 +24,7 @@ WRONG = {
     "interface": (["shop:app", "--interface", "asgy"], "Did you mean 'asgi'?"),
     "lifespan": (["shop:app", "--lifespan", "of"], "Did you mean 'off'?"),
     "rate": (["shop:app", "--rate", "fast"], "expected a number"),
-    "no rate": (["shop:app", "--rate", "0"], "expected a number"),
+    "no rate": (["shop:app", "--rate", "0"], "expected requests/s above 0"),
     "slo": (["shop:app", "--slo", "p99"], "--slo"),
     "budget": (["shop:app", "--budget", "db"], "as in db=20"),
     "memory": (["shop:app", "--memory", "much"], "such as 2GiB"),

@@ -30,6 +30,7 @@ def study(text: str, options: Options) -> Study:
         ("workers = [2, 0]", "mine.toml: workers: expected 1 or more, got 0"),
         ("loops = []", "mine.toml: loops: the list is empty"),
         ("blocks = 0", "mine.toml: blocks: expected 1 or more, got 0"),
+        ("rates = 1_000", "mine.toml: rates: expected 1 to 32, got 1,000"),
         ("blocks = 2.5", "mine.toml: blocks: expected whole number, got number (2.5)"),
         ("window_s = inf", "mine.toml: window_s: expected seconds above 0, got inf"),
         ("warmup_s = -1", "mine.toml: warmup_s: expected seconds, 0 or more, got -1"),

@@ -29,6 +29,7 @@ ALONE: Mapping[str, Callable[[Any, Any], bool]] = {
     "enum": lambda value, known: value in known,
     "pattern": lambda value, form: re.search(form, value) is not None,
     "minimum": lambda value, least: value >= least,
+    "maximum": lambda value, most: value <= most,
     "exclusiveMinimum": lambda value, bound: value > bound,
     "minItems": lambda value, least: len(value) >= least,
     "required": lambda value, keys: all(key in value for key in keys),
