@@ -7,7 +7,7 @@ ratios are exploratory.
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Literal, NamedTuple
 
@@ -69,10 +69,14 @@ class _Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Remedies:
-    """The factors of a study of remedies, and the largest N with a core for each worker."""
+    """The factors of a study of remedies, and the largest N with a core for each worker.
+
+    `unmeasured` has the arms without any, and what is wrong with their runs.
+    """
 
     factors: list[Factor]
     headline_n: int
+    unmeasured: dict[str, str] = field(default_factory=dict)
 
     def throughput(self, model: str | None = None) -> list[Factor]:
         """The factors on throughput at the headline N, the best first."""
@@ -131,7 +135,19 @@ def remedies_in(results: StudyResults, bases: Sequence[str]) -> Remedies:
     factors = [
         Factor(*each[:5], ratio) for each, ratio in zip(asked, verdicts, strict=True) if ratio.n
     ]
-    return Remedies(factors, max((runs.headline_n for runs in closed), default=1))
+    headline_n = max((runs.headline_n for runs in closed), default=1)
+    return Remedies(factors, headline_n, _unmeasured(results, factors))
+
+
+def _unmeasured(results: StudyResults, factors: Sequence[Factor]) -> dict[str, str]:
+    """The arms of the study that are in no factor; of their runs the first fault."""
+    known = {arm for each in factors for arm in (each.of.arm, each.over.arm)}
+    found = {}
+    for arm in results.study.arms:
+        runs = results.frame[(results.frame["arm"] == arm) & ~results.frame["valid"]]
+        if arm not in known and len(runs):
+            found[arm] = "; ".join(runs["details"].iloc[0])
+    return found
 
 
 def _of_section(runs: Paired, bases: Sequence[str], subject: str) -> Iterator[_Asked]:

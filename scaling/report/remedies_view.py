@@ -101,6 +101,10 @@ def notes(found: Remedies) -> Iterator[str]:
         f"N = {found.headline_n}. Throughput at N = {found.headline_n} is one family (Holm), all "
         f"else is exploratory; ? is inconclusive."
     )
+    if any(each.figure == "latency_p99_s" for each in found.factors):
+        yield "P99 is at half of the peak of the arm without a remedy, in an open loop."
+    for arm, fault in found.unmeasured.items():
+        yield f"{arm}: no run is valid: {fault}"
     for each in found.suspicious:
         yield (
             f"IN DOUBT: {'+'.join(each.added)} is a control that must not help, and is faster at N "

@@ -28,7 +28,13 @@ EFFORT = {
     "default": PresetTable({"blocks": 10, "window_s": 1.0}),
     "rigorous": PresetTable({"blocks": 24, "window_s": 2.0}),
 }
-assert EFFORT.keys() == PRESETS.keys()
+# P99 takes 2,000 requests. Twelve arms in three cells each and eight blocks: twenty minutes.
+EFFORT_SERVED = {
+    "smoke": PresetTable({"blocks": 6, "window_s": 1.0}),
+    "default": PresetTable({"blocks": 8, "window_s": 2.0}),
+    "rigorous": PresetTable({"blocks": 20, "window_s": 4.0}),
+}
+assert EFFORT.keys() == EFFORT_SERVED.keys() == PRESETS.keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +88,7 @@ def remedies_study(
     """What a study file would say that asks for this.
 
     `arms` has for each arm without a remedy the settings to add, several for one arm of the study.
-    A served workload is also measured at a rate, for its P99.
+    A served workload is also measured at a rate, for its P99, with the most workers.
     """
     every = [
         arm
@@ -97,10 +103,15 @@ def remedies_study(
         "controls": False,  # remedies have controls of their own
         "primary": ("setting",),
     }
-    if served and RATE not in workload.parameters:
-        parameters = {**workload.parameters, RATE: [CLOSED, P99_RATE]}
-        workload = WorkloadEntry(name=workload.name, parameters=parameters)
-    return StudyFile(values, (workload,), EFFORT)
+    if not served:
+        return StudyFile(values, (workload,), EFFORT)
+    peak = _at_rate(workload, CLOSED, workers)
+    return StudyFile(values, (peak, _at_rate(workload, P99_RATE, workers[-1:])), EFFORT_SERVED)
+
+
+def _at_rate(workload: WorkloadEntry, rate: float | str, workers: tuple[int, ...]) -> WorkloadEntry:
+    parameters = {**workload.parameters, RATE: rate}
+    return WorkloadEntry(name=workload.name, parameters=parameters, workers=workers)
 
 
 def best_together(base: str, winners: Sequence[str], place: Place) -> tuple[str, ...]:

@@ -9,16 +9,20 @@ import pytest
 
 from scaling.analysis.remedies import Found, Remedies, remedies_in
 from scaling.analysis.results import StudyResults
+from scaling.analysis.table.load import read_journal
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.settings import REMEDIES, SETTINGS
 from scaling.builds.settings.setting import Place
+from scaling.journal.record import RunLine
 from scaling.report.export.remedies import remedies_json
 from scaling.report.remedies_view import listing, print_remedies
 from scaling.study.definition import WorkloadEntry
 from scaling.study.remedies import LeftOut, best_together, remedies_for, remedies_study
-from tests.support.fabricate import Made, studied
+from tests.support.fabricate import Made, studied, with_, write
+from tests.support.served import Served
+from tests.support.served import journal as served_journal
 
 BASE = "3.14t"
 ARMS = (BASE, "3.14t+recv64k", "3.14t+nogc", "3.14t+gc50k", "3.14t+eager", "3.14t+tlbc0")
@@ -110,8 +114,9 @@ def test_the_study_has_none_and_each_alone_and_a_rate_where_it_is_served() -> No
     study = remedies_study(entry, added, (1, 2), "remedies-serve", served=True)
     assert study.values["arms"] == (BASE, "3.14t+nogc", "3.14t+recv64k+eager")
     assert study.values["workers"] == (1, 2)
-    (workload,) = study.workloads
-    assert workload.parameters == {"rate_per_s": [0.0, "50%"]}
+    peak, at_rate = study.workloads
+    assert (peak.parameters, peak.workers) == ({"rate_per_s": 0.0}, (1, 2))
+    assert (at_rate.parameters, at_rate.workers) == ({"rate_per_s": "50%"}, (2,))
 
 
 def test_each_factor_is_over_the_arm_without_it(tmp_path: Path) -> None:
@@ -132,6 +137,36 @@ def test_what_is_proven_to_help_wins_and_no_control_does(tmp_path: Path) -> None
     assert "IN DOUBT: tlbc0 is a control that must not help" in shown(
         found(tmp_path / "again", tlbc0=1.4)
     )
+
+
+def test_a_remedy_without_a_valid_run_says_why(tmp_path: Path) -> None:
+    def without_it(run: RunLine) -> RunLine:
+        return with_(run, record__process__switches=()) if "recv64k" in run.cell.arm else run
+
+    made = Made(arms=(BASE, "3.14t+recv64k", "3.14t+nogc"), workers=(2,), blocks=6)
+    measured = remedies_in(StudyResults.of(studied(tmp_path, made, without_it)), [BASE])
+    assert {each.of.arm for each in measured.factors} == {"3.14t+nogc"}
+    (fault,) = measured.unmeasured.values()
+    assert "max_size: not read back, the arm asks for 65536" in fault
+    assert fault in shown(Found(alone=measured, together=None, best=(), left_out=[]))
+
+
+def test_p99_stands_beside_the_figures_of_the_closed_loop(tmp_path: Path) -> None:
+    with_remedy = "3.14t+nogc", "threads"
+    made = Served(
+        configurations=((BASE, "threads"), with_remedy),
+        speeds={(BASE, "threads"): 500.0, with_remedy: 1000.0},
+        workers=(2,),
+        rates=(0.0, 400.0),
+        blocks=8,
+    )
+    path = write(served_journal(made), tmp_path / "journal.jsonl")
+    measured = remedies_in(StudyResults.of(read_journal(path)), [BASE])
+    figures = {each.figure: each.ratio.verdict.word for each in measured.factors}
+    assert figures["latency_p99_s"] == "faster"
+    assert {"throughput", "cpu_s_per_op", "memory"} < set(figures)
+    assert len({each.subject for each in measured.factors}) == 1
+    assert "P99" in shown(Found(alone=measured, together=None, best=(), left_out=[]))
 
 
 def test_of_remedies_in_place_of_each_other_the_best_is_taken() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from scaling.journal.record import ProcessFacts, Record, Switch
 from tests.support.children import FREE_THREADED, finish, measured
+from workers.readback.switches import Switches
 
 pytestmark = pytest.mark.slow
 
@@ -96,6 +97,14 @@ def test_a_switch_that_did_not_arrive_is_reported() -> None:
         Switch(name=VARIABLE, value=None),
         Switch(name=there, value=True, was_there=True),
     )
+
+
+def test_a_library_in_place_of_another_is_read_from_what_is_loaded() -> None:
+    """An allocator that is preloaded is one of them; asked for and not there, it is not."""
+    loaded, missing = "libc.so.6", "libjemalloc.so.2"
+    for library, value in ((loaded, loaded), (missing, None)):
+        (found,) = Switches({"LD_PRELOAD": library}).read_back()
+        assert found == {"name": "LD_PRELOAD", "value": value, "was_there": None}
 
 
 def test_a_switch_of_no_module_ends_the_run() -> None:
