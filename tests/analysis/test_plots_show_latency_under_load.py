@@ -55,6 +55,10 @@ def marks(axes: Axes, name: str) -> list[tuple[float, float]]:
     )
 
 
+def empty_because(axes: Axes) -> str:
+    return "".join(each.get_text() for each in axes.texts if each.get_gid() == "empty")
+
+
 def panel(sheet: Sheet, title: str) -> Axes:
     (found,) = [each for each in sheet.all_panels if each.get_title(loc="left") == title]
     return found
@@ -102,9 +106,14 @@ def test_lower_bounds_are_open_and_the_rates_beyond_are_grey(about: LoadSubject)
 
 def test_what_has_too_few_requests_is_not_drawn(tmp_path: Path) -> None:
     few = under_load(tmp_path, replace(MADE, rates=(50.0, 800.0)))
-    sheet = drawn(few)["latency"]
+    sheets = drawn(few)
+    sheet = sheets["latency"]
     assert [rate for rate, _ in marks(panel(sheet, "P99, N = 1"), "median")] == [800.0, 800.0]
     assert {rate for rate, _ in marks(panel(sheet, "P50, N = 1"), "median")} == {50.0, 800.0}
+    by_workers = sheets["latency-by-workers"]
+    why = {each.get_title(loc="left"): empty_because(each) for each in by_workers.all_panels}
+    assert why.pop("P99 at 50.0/s") == "P99 not known:\ntoo few requests in valid runs"
+    assert set(why.values()) == {""}
 
 
 def test_percentiles_stand_at_one_over_their_rest(about: LoadSubject) -> None:

@@ -1,7 +1,7 @@
 """Percentiles of latency side by side: each configuration at the same rate, a panel for each N.
 
-The x axis is 1 / (1 − share), logarithmic: one request in ten, in a hundred, in a thousand takes at
-least as long as the line says there.
+The x axis is 1 / (1 − share), logarithmic: one request in ten (90), in a hundred (99) or in a
+thousand (99.9) takes at least as long as the line says there.
 """
 
 from itertools import product
@@ -27,7 +27,7 @@ from scaling.report.plots.style import INK
 from scaling.report.tables.questions.rates import percentile_grids
 from scaling.report.tables.rated import PERCENTILES, AtRate, Line
 
-NAMES = [name for name, _ in PERCENTILES.values()]
+NAMES = [name.removeprefix("P") for name, _ in PERCENTILES.values()]
 PLACES = {column: 1 / (1 - share) for column, (_, share) in PERCENTILES.items()}
 
 OBJECTIVE_REACH = 1.8  # factor of the x axis, to either side
@@ -101,7 +101,7 @@ def _finish_shares(axes: Axes) -> None:
     axes.set_xlim(places[0] / 1.4, places[-1] * 1.4)
     axes.set_xticks(places, NAMES)
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xlabel("share of requests, as 1 / (1 − share)")
+    axes.set_xlabel("percentile of requests")
     axes.tick_params(axis="x", labelsize=8)
 
 

@@ -32,6 +32,7 @@ MS_PER_S = 1e3
 ROWS = (("latency_p99_s", "P99"), ("latency_p50_s", "P50"))
 HEAD_ROOM, FOOT_ROOM = 1.35, 1.25  # factors
 OBJECTIVE_LINE = (0, (6, 2))
+EMPTY_SIZE = 8.5  # points
 FEW_DECADES = 1.5  # up to here a logarithmic axis has marks between its powers of ten, too
 
 
@@ -66,6 +67,8 @@ class LatencyPanels[T]:
             zip(self.sheet.all_panels, self._every, strict=True)
         ):
             yield axes, loop, column, at
+            if not axes.containers:
+                _say_why_empty(axes, name)
             objectives = self._subject.objectives_s.get(column, [])
             draw_objectives(axes, objectives)
             has_label = self._alone or number % self.columns == 0
@@ -73,6 +76,12 @@ class LatencyPanels[T]:
             finish_latency_axis(axes, f"{name}, ms" if has_label else "", limits)
             title = f"{loop}: {name}{place(at)}" if several else f"{name}{place(at)}"
             axes.set_title(title, loc="left", pad=pad, color=INK, fontweight="bold")
+
+
+def _say_why_empty(axes: Axes, name: str) -> None:
+    words = f"{name} not known:\ntoo few requests in valid runs"
+    place: dict[str, Any] = {"ha": "center", "va": "center", "transform": axes.transAxes}
+    axes.text(0.5, 0.5, words, color=QUIET, fontsize=EMPTY_SIZE, gid="empty", **place)
 
 
 def estimates_ms(at: Iterable[AtRate], column: str) -> list[Estimate]:

@@ -26,7 +26,8 @@ def draw(found: Sequence[Finding], caption: str, what: str = "throughput") -> Sh
         Line2D([], [], color=COLOURS.get(word, QUIET), marker="o", ls="-", lw=1.4, label=word)
         for word in marks
     ]
-    band = Line2D([], [], color=QUIET, lw=8, alpha=2 * BAND_ALPHA, label="margin of the verdict")
+    band = Line2D([], [], color=QUIET, lw=8, alpha=2 * BAND_ALPHA, solid_capstyle="butt")
+    band.set_label("margin of the verdict")
     most = max(_label(each.question).count("\n") + 1 for each in found)
     row_in = most * LINE_IN + BETWEEN_IN
     layout = Layout(1, 1, panel_in=row_in * len(found) + 0.1)
