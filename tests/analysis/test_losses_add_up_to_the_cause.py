@@ -81,6 +81,14 @@ def test_the_efficiency_is_that_of_throughput(two: Journal) -> None:
     assert efficiency == pytest.approx(curve.points[1].efficiency.point, rel=1e-9)
 
 
+def test_the_sentence_names_what_comes_after_the_largest(two: Journal) -> None:
+    found = cell(of(two, lost(run_queue=9_000.0, blocked=4_000.0, rest=100.0), noise=0.0))
+    words = " ".join(sentences(found))
+    assert "Largest loss: run queue, 9.0" in words
+    assert "Then: blocked, 4.0" in words
+    assert "rest" not in words
+
+
 def test_a_loss_within_the_noise_has_no_cause(two: Journal) -> None:
     found = cell(of(two, lost(user=60.0)))
     assert not found.misses

@@ -13,6 +13,7 @@ from scaling.analysis.results import StudyResults
 from scaling.report.page.render import page
 from tests.support.chromium import MISSING, NAMES, Chromium, Page, chromium
 from tests.support.fabricate import Made, studied
+from tests.support.time_terms import plus, with_terms
 
 PHONE, DESK = 390, 1280  # CSS pixels
 READABLE, VISIBLE = 4.5, 3.0  # contrast of writing and of drawings (WCAG 2.2, 1.4.3 and 1.4.11)
@@ -55,7 +56,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         blocks=6,
     )
     file = folder / "report.html"
-    html = page(StudyResults.of(studied(folder, made)))
+    journal = with_terms(studied(folder, made), lambda arm, model, n: plus(blocked=900.0 * n))
+    html = page(StudyResults.of(journal))
     file.write_text(html, encoding="utf-8")
     return file
 
@@ -144,7 +146,7 @@ def test_it_can_be_listened_to(browser: Chromium, report: Path) -> None:
     named = [(role, name) for role, name in heard if role in ("image", "region", "heading")]
     assert all(name.strip() for _, name in named)
     pictures = [name for role, name in named if role == "image"]
-    assert len(pictures) == len(set(pictures)) == 6
+    assert len(pictures) == len(set(pictures)) == 7
     assert "echo: throughput" in pictures
 
 

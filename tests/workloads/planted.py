@@ -1,40 +1,51 @@
 """Each workload here loses time at N > 1 in one known way; `tests.benchmarks.planted` looks for it.
 
-One operation is one callback with about a millisecond of pure Python. What is planted is added only
-where there are several workers: at N = 1 each is the same as `Private`.
+One operation is one callback. What costs one worker nothing (a lock that is free) is there at every
+N; what costs it something (a sleep) only where there are several workers.
 """
 
 import asyncio
 import gc
 import random
+import socket
 import threading
 import time
 from dataclasses import dataclass
-from functools import partial
 
 from workers import Worker, Workload, parameter
 from workers.workloads.parts.turns import call_back, turns
 
 TURNS = 30_000
 HELD = 0.3
-BUFFER_BYTES = 256 * 1024
-PAGE_BYTES = 4096
+BUFFER_BYTES, MESSAGE_BYTES, MESSAGES = 256 * 1024, 100_000, 20
 LIVE_OBJECTS = 20_000
 
 
 @dataclass
 class Private(Workload):
-    """Nothing is planted."""
+    """Nothing is planted: about a millisecond of pure Python."""
 
     operation = "callbacks"
 
     async def run(self, worker: Worker) -> None:
         """Schedule one callback after another until stopped."""
-        planted = self.planted if worker.workers > 1 else partial(turns, TURNS)
-        await call_back(worker, planted)
+        await call_back(worker, self.operate if worker.workers > 1 else self.operate_alone)
 
-    def planted(self) -> None:
+    def operate(self) -> None:
         """One operation at N > 1."""
+        turns(TURNS)
+
+    def operate_alone(self) -> None:
+        """One operation at N = 1."""
+        self.operate()
+
+
+@dataclass
+class _OnlyOfSeveral(Private):
+    """At N = 1 nothing is planted."""
+
+    def operate_alone(self) -> None:
+        """Nothing but the work."""
         turns(TURNS)
 
 
@@ -52,7 +63,7 @@ class Lock(Private):
         """Make a generator of random numbers that no other worker has."""
         self._random = random.Random(worker.index)
 
-    def planted(self) -> None:
+    def operate(self) -> None:
         """A part alone, a part with the lock."""
         alone = self._random.uniform(0, 2 * (1 - HELD))
         turns(round(TURNS * alone))
@@ -73,32 +84,32 @@ COMMON = Common()
 class Attribute(Private):
     """All workers write one attribute of one object."""
 
-    def planted(self) -> None:
-        """One write for every hundred turns."""
-        for k in range(TURNS // 100):
-            COMMON.value = k
-            turns(100)
+    def operate(self) -> None:
+        """Write it, and again."""
+        common = COMMON
+        for k in range(TURNS // 10):
+            common.value = k
 
 
 @dataclass
-class Collect(Private):
+class Collect(_OnlyOfSeveral):
     """Each worker runs a full collection after each operation, with some objects alive."""
 
     async def setup(self, worker: Worker) -> None:
         """Make the objects."""
         self._alive = [[worker] for _ in range(LIVE_OBJECTS)]
 
-    def planted(self) -> None:
+    def operate(self) -> None:
         """Work, then a collection."""
         turns(TURNS)
         gc.collect()
 
 
 @dataclass
-class Sleep(Private):
+class Sleep(_OnlyOfSeveral):
     """A callback sleeps for half a millisecond, and with it the loop."""
 
-    def planted(self) -> None:
+    def operate(self) -> None:
         """Work, then sleep."""
         turns(TURNS)
         time.sleep(0.0005)
@@ -106,14 +117,27 @@ class Sleep(Private):
 
 @dataclass
 class Buffer(Private):
-    """Each message is a fresh buffer of 256 KiB, of which every page is written."""
+    """Each message is received into a fresh buffer of 256 KiB, as asyncio's transports do."""
 
-    def planted(self) -> None:
-        """Work, then ten messages."""
-        turns(TURNS)
-        for _ in range(10):
-            buffer = bytearray(BUFFER_BYTES)
-            buffer[::PAGE_BYTES] = bytes(BUFFER_BYTES // PAGE_BYTES)
+    async def setup(self, worker: Worker) -> None:
+        """Connect two sockets that hold a message."""
+        self._ends = socket.socketpair()
+        for end in self._ends:
+            for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+                end.setsockopt(socket.SOL_SOCKET, option, 4 * BUFFER_BYTES)
+        self._message = bytes(MESSAGE_BYTES)
+
+    def operate(self) -> None:
+        """Send and receive some messages."""
+        ours, theirs = self._ends
+        for _ in range(MESSAGES):
+            ours.send(self._message)
+            theirs.recv(BUFFER_BYTES)
+
+    async def teardown(self, worker: Worker) -> None:
+        """Close both."""
+        for end in self._ends:
+            end.close()
 
 
 @dataclass

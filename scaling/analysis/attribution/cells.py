@@ -101,10 +101,16 @@ class Attribution:
         return self.whole.factor.high < 1 - self.margin
 
     @property
-    def largest(self) -> Loss | None:
-        """The largest of the losses that are above 0, if the cell misses its ideal."""
+    def ranked(self) -> list[Loss]:
+        """If the cell misses its ideal, the losses whose intervals are above 0, largest first."""
         found = [each for each in self.losses if each.loss.n and each.loss.low > 0]
-        return max(found, key=lambda each: each.loss.point, default=None) if self.misses else None
+        found.sort(key=lambda each: each.loss.point, reverse=True)
+        return found if self.misses else []
+
+    @property
+    def largest(self) -> Loss | None:
+        """The first of `ranked`."""
+        return next(iter(self.ranked), None)
 
 
 def attributions(every: Iterable[Paired]) -> list[Attribution]:

@@ -23,7 +23,7 @@ from scaling.report.plots.style import BAR_MARKER, IDEAL_LINE, INK, QUIET
 from scaling.report.plots.subject import Subject
 from scaling.report.tables.grid import Grid
 from scaling.report.tables.loss_sentences import Unit, unit_of, words_of
-from scaling.report.tables.losses import losses_grid
+from scaling.report.tables.losses import losses_grids
 
 MODEL = "threads"
 COLUMNS = 2
@@ -170,11 +170,9 @@ def _tables(subject: Subject, title: str) -> list[Grid]:
     del title
     titles = dict.fromkeys(each.runs.title for each in subject.attributions)
     return [
-        grid
+        grid.of(title)
         for title in titles
-        for grid in losses_grid(
-            (each for each in subject.attributions if each.runs.title == title), title
-        )
+        for grid in losses_grids(each for each in subject.attributions if each.runs.title == title)
     ]
 
 

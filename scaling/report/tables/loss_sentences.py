@@ -48,6 +48,7 @@ UNITS = (Unit("ns", 1e9), Unit("µs", 1e6), Unit("ms", 1e3))
 LARGEST_IN_UNIT = 10_000.0
 DIGITS = 4  # of the longest time: one more than it is known to, so that small terms are seen
 MOST_CALLS = 3
+SMALLEST_NEXT = 0.1  # of the whole loss: what is named beside the largest
 
 
 def unit_of(longest_s: float) -> Unit:
@@ -139,6 +140,11 @@ def _largest(each: Attribution) -> list[str]:
         f"Largest loss: {words}, {unit.text(largest.loss)} per operation, {part}.",
         f"It can be {cause}.",
     ]
+    least_s = SMALLEST_NEXT * each.whole.loss.point
+    others = [loss for loss in each.ranked[1:] if loss.loss.point >= least_s]
+    if others:
+        named_too = (f"{words_of(loss.term, each)}, {unit.text(loss.loss)}" for loss in others)
+        found.append(f"Then: {'; '.join(named_too)}.")
     if largest.term is BLOCKED and each.waits:
         found.append(_calls(each))
     return found

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from scaling.analysis.attribution.cells import Attribution, Loss
+from scaling.analysis.attribution.terms import TERMS, Term
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.base import formats
@@ -19,6 +20,7 @@ from scaling.report.tables.loss_sentences import (
 )
 
 TITLE = "What is lost"
+ON_CPU, OFF_CPU = TERMS[:3], TERMS[3:]
 SMALLEST_SHOWN = 0.01  # of all time: CPU time of other threads
 
 
@@ -51,31 +53,45 @@ def _known(value: Estimate) -> Cell:
     return value if value.n else formats.BLANK
 
 
-def losses_grid(some: Iterable[Attribution], title: str = TITLE) -> list[Grid]:
-    """A row for each cell of one section and loop, and a column for each term that any lost in."""
-    known = [each for each in some if each.whole is not None]
+def losses_grids(some: Iterable[Attribution]) -> list[Grid]:
+    """Two tables with a row for each cell of one section and loop: what is lost on CPU, and off it.
+
+    One table would be wider than a page.
+    """
+    known = [(each, each.whole) for each in some if each.whole is not None]
     if not known:
         return []
-    longest_s = max(max(e.whole.at_one.point, e.whole.at_n.point) for e in known if e.whole)
-    unit = unit_of(longest_s)
-    headings = ["cell", "efficiency", f"N = 1, {unit.name}", "loss"]
-    terms = [loss.term.words for loss in known[0].losses]
-    rows = [_cell_row(each, unit) for each in known]
-    kind = bounds_kind(each.whole.loss for each in known if each.whole)
-    notes = [f"In {unit.name} per operation, means with {kind or 'no interval'}."]
-    notes.append("Largest: of a cell that misses its ideal by more than the noise.")
-    if any(each.one_term for each in known):
-        notes.append(ONE_TERM)
-    return [Grid(title, [*headings, *terms, "largest"], rows, words=1, note="\n".join(notes))]
+    unit = unit_of(max(max(whole.at_one.point, whole.at_n.point) for _, whole in known))
+    kind = bounds_kind(whole.loss for _, whole in known)
+    note = f"In {unit.name} per operation, means with {kind or 'no interval'}."
+    largest = "Largest: of a cell that misses its ideal by more than the noise."
+    notes = [note, largest, *([ONE_TERM] if any(each.one_term for each, _ in known) else [])]
 
+    def cells(each: Attribution, terms: Iterable[Term]) -> list[Cell]:
+        return [
+            _known(loss.loss.scaled(unit.per_s, unit.name))
+            for loss in each.losses
+            if loss.term in terms
+        ]
 
-def _cell_row(each: Attribution, unit: Unit) -> list[Cell]:
-    assert each.whole is not None
-    largest = words_of(each.largest.term, each) if each.largest else formats.BLANK
-    shown = [each.whole.at_one, each.whole.loss, *(loss.loss for loss in each.losses)]
-    figures = [_known(value.scaled(unit.per_s, unit.name)) for value in shown]
-    where = f"{each.of.arm} · {each.of.model} · N = {each.workers}"
-    return [where, _known(each.whole.factor), *figures, largest]
+    on, off = [], []
+    for each, whole in known:
+        totals = (value.scaled(unit.per_s, unit.name) for value in (whole.at_one, whole.loss))
+        of_whole = [_known(whole.factor), *map(_known, totals)]
+        name = f"{each.of.arm} · {each.of.model} · N = {each.workers}"
+        on.append([name, *of_whole, *cells(each, ON_CPU)])
+        first = words_of(each.largest.term, each) if each.largest else formats.BLANK
+        off.append([name, *cells(each, OFF_CPU), first])
+    lost = ["cell", "efficiency", f"N = 1, {unit.name}", "loss"]
+    return [
+        Grid("Lost on CPU", [*lost, *(term.words for term in ON_CPU)], on, note=note),
+        Grid(
+            "Lost off the CPU",
+            ["cell", *(term.words for term in OFF_CPU), "largest"],
+            off,
+            note="\n".join(notes),
+        ),
+    ]
 
 
 def loss_chapters(results: StudyResults) -> list[Chapter]:
@@ -86,7 +102,7 @@ def loss_chapters(results: StudyResults) -> list[Chapter]:
     for title, group in groupby(results.attributions, lambda each: each.runs.title):
         members = list(group)
         words = [*told(members), LEGEND]
-        chapters.append(Chapter(f"{TITLE}: {title}", words, losses_grid(members, "")))
+        chapters.append(Chapter(f"{TITLE}: {title}", words, losses_grids(members)))
     return [each for each in chapters if each.grids]
 
 
