@@ -8,6 +8,7 @@ service manager does.
 import contextlib
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -20,39 +21,19 @@ from pathlib import Path
 from scaling.base.errors import ScalingError
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.run.fault_client import HOST, WHO, have
+from scaling.study.deploying import COMMANDS, SERVE, arguments
 
 WORKERS = 2
 APPLICATION = "workers.outside.faulty:make"  # the user's, with paths at which it fails
 READY_S, END_S = 20.0, 10.0
-SERVE = "serve.py"
-
-# For each interface and model: the server, and its arguments after the interpreter. {program} is
-# that of --write; gunicorn calls the factory in each worker, with --preload once for all.
-GUNICORN = f"-m gunicorn {APPLICATION}() --bind {HOST}:{{port}} --keep-alive 75 --no-control-socket"
-OWN = f"{{program}} {APPLICATION} --factory --workers {WORKERS} --port {{port}}"
-UVICORN = (
-    f"-m uvicorn {APPLICATION} --factory --workers {WORKERS} --port {{port}} --no-access-log "
-    "--http httptools"
-)
-ON_UVICORN = f"{GUNICORN} --workers {WORKERS} --worker-class uvicorn.workers.UvicornWorker"
-ON_AIOHTTP = f"{GUNICORN} --workers {WORKERS} --worker-class aiohttp.GunicornWebWorker"
-SERVERS: Mapping[str, Mapping[str, tuple[str, str]]] = {
-    "asgi": {
-        "threads": (SERVE, OWN),
-        "processes": ("uvicorn", UVICORN),
-        "forked": ("gunicorn", f"{ON_UVICORN} --preload"),
-    },
-    "aiohttp": {
-        "threads": (SERVE, OWN),
-        "processes": ("gunicorn", ON_AIOHTTP),
-        "forked": ("gunicorn", f"{ON_AIOHTTP} --preload"),
-    },
-    "wsgi": {
-        "threads": ("gunicorn", f"{GUNICORN} --worker-class gthread --threads {WORKERS}"),
-        "processes": ("gunicorn", f"{GUNICORN} --worker-class gthread --workers {WORKERS}"),
-        "forked": ("gunicorn", f"{GUNICORN} --worker-class gthread --workers {WORKERS} --preload"),
-    },
+# Where it listens, and how it is kept quiet.
+LISTENING = {
+    SERVE: "--port {port}",
+    "uvicorn": "--port {port} --no-access-log",
+    "gunicorn": f"--bind {HOST}:{{port}} --keep-alive 75 --no-control-socket",
 }
+# The same class, which is deprecated in uvicorn itself, but needs no other package there.
+UVICORN_WORKER = {"uvicorn_worker.UvicornWorker": "uvicorn.workers.UvicornWorker"}
 
 
 @dataclass(frozen=True)
@@ -76,20 +57,24 @@ def deployed(
     interface: str,
     program: Path | None,
 ) -> Iterator[Deployed]:
-    """The configurations of each model in `arms`.
+    """The configuration of each model in `arms` that the interface has.
 
     `application` is its path and whether it is a factory; `program` is the one that serves threads,
     where there is one for that interface.
     """
     faulty = {"SCALING_FAULTY": json.dumps([*application, interface])}
     for model, arm in arms.items():
-        server, arguments = SERVERS[interface][model]
-        words = [each.replace("{program}", str(program)) for each in arguments.split()]
+        if model not in COMMANDS[interface]:
+            continue
+        server, _ = COMMANDS[interface][model]
+        text = arguments(interface, model, APPLICATION, WORKERS, factory=True)
+        words = shlex.split(f"{text} {LISTENING[server]}")
+        own = {SERVE: str(program), **UVICORN_WORKER}
         yield Deployed(
             arm=arm.arm.name,
             model=model,
             server=server,
-            command=(arm.program, *words),
+            command=(arm.program, *(own.get(word, word) for word in words)),
             environment={**arm.environment, **faulty},
             apart=1 if (interface, model) == ("wsgi", "threads") else WORKERS,
         )

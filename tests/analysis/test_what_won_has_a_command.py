@@ -17,20 +17,35 @@ from scaling.report.page.render import page
 from tests.support.applications import application_study, results_of
 from tests.support.fabricate import with_
 
+WORKER = "--worker-class"
 COMMANDS = {
-    ("3.14t", "threads"): "python3.14t serve.py shop:make --factory --workers 2",
-    ("3.14", "processes"): "python3.14 -m uvicorn shop:make --factory --workers 2 --http httptools",
-    ("3.14+mimalloc", "forked"): (
+    ("asgi", "3.14t", "threads"): "python3.14t serve.py shop:make --factory --workers 2",
+    ("asgi", "3.14", "processes"): (
+        "python3.14 -m uvicorn shop:make --factory --workers 2 --http httptools"
+    ),
+    ("asgi", "3.14+mimalloc", "forked"): (
         "PYTHONMALLOC=mimalloc python3.14 -m gunicorn 'shop:make()' --preload --workers 2 "
-        "--worker-class uvicorn_worker.UvicornWorker"
+        f"{WORKER} uvicorn_worker.UvicornWorker"
+    ),
+    ("aiohttp", "3.14t", "threads"): "python3.14t serve.py shop:make --factory --workers 2",
+    ("aiohttp", "3.14", "processes"): (
+        f"python3.14 -m gunicorn 'shop:make()' --workers 2 {WORKER} aiohttp.GunicornWebWorker"
+    ),
+    ("wsgi", "3.14t", "threads"): (
+        f"python3.14t -m gunicorn 'shop:make()' {WORKER} gthread --threads 2"
+    ),
+    ("wsgi", "3.14", "processes"): (
+        f"python3.14 -m gunicorn 'shop:make()' {WORKER} gthread --workers 2"
     ),
 }
 
 
-@pytest.mark.parametrize("configuration", COMMANDS)
-def test_models_and_settings_are_in_the_command(configuration: tuple[str, str]) -> None:
-    of = Configuration(*configuration, 2)
-    assert command(of, {"application": "shop:make", "factory": True}) == COMMANDS[configuration]
+@pytest.mark.parametrize("asked", COMMANDS)
+def test_models_and_settings_are_in_the_command(asked: tuple[str, str, str]) -> None:
+    interface, arm, model = asked
+    of = Configuration(arm, model, 2)
+    parameters = {"application": "shop:make", "factory": True}
+    assert command(of, interface, parameters) == COMMANDS[asked]
 
 
 def test_no_command_is_guessed_for_another_server(tmp_path: Path) -> None:

@@ -14,8 +14,9 @@ from scaling.journal.faults import FaultRecord
 from scaling.report.deploy.write import PROGRAMS
 from scaling.run import app_faults
 from scaling.run.app_faults import FAULTS
-from scaling.run.deployed import SERVERS, WORKERS, Deployed, Served, deployed
+from scaling.run.deployed import WORKERS, Deployed, Served, deployed
 from scaling.run.fault_client import WHO, have
+from scaling.study.deploying import COMMANDS
 from tests.support.children import ROOT
 from tests.support.descriptions import description
 
@@ -54,7 +55,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app_faults, "RESTARTED_S", app_faults.AFTER_S)
 
 
-CONFIGURATIONS = [(interface, model) for interface in SERVERS for model in SERVERS[interface]]
+CONFIGURATIONS = [(interface, model) for interface in COMMANDS for model in COMMANDS[interface]]
 
 
 def configuration(folder: Path, model: str, interface: str = "asgi") -> Deployed:

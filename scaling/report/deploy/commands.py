@@ -1,33 +1,38 @@
 """The commands that serve what is best for an application, as they are typed."""
 
-import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.lookup.latencies import counting_lines
 from scaling.analysis.results import StudyResults
+from scaling.journal.record import RunLine
 from scaling.report.tables.grid import Cell, Grid
-from scaling.study.application import WORKLOAD
+from scaling.study.application import OF_WSGI, WORKLOAD
+from scaling.study.deploying import SERVE, arguments
 
-NOTE = (
-    "For each aim the configuration that was decided, else both that were compared. serve.py is "
-    "written by scaling app --write serve.py."
-)
+NOTE = "For each aim the configuration that was decided, else both that were compared."
+WRITTEN = "serve.py is written by scaling app --write serve.py."
+# What serves an application on loops of this project, by the beginning of its name.
+INTERFACES = {"uvicorn": "asgi", "aiohttp": "aiohttp"}
 
 
 def deploy_commands(results: StudyResults) -> dict[Configuration, str]:
     """The command for each configuration that is best, or may be, for an aim.
 
-    Empty where it is not known what serves the application: of aiohttp, and without a journal.
+    Empty where it is not known what the application is: without a journal.
     """
     found = results.application
     if found is None or results.path is None:
         return {}
     runs = results.frame[results.frame["workload"] == WORKLOAD]
-    line = next(counting_lines(results.path, runs), None)
-    served_by = line.record.facts.get("server", "") if line and line.record else ""
-    if line is None or not served_by.startswith("uvicorn"):
+    known = (
+        (interface, line.cell.parameters)
+        for line in counting_lines(results.path, runs)
+        if (interface := _interface(line))
+    )
+    interface, parameters = next(known, ("", {}))
+    if not interface:
         return {}
     chosen = [
         each
@@ -36,23 +41,16 @@ def deploy_commands(results: StudyResults) -> dict[Configuration, str]:
             [shipped.configuration] if shipped.configuration else [shipped.of, shipped.over]
         )
     ]
-    return {each: command(each, line.cell.parameters) for each in dict.fromkeys(chosen)}
+    return {each: command(each, interface, parameters) for each in dict.fromkeys(chosen)}
 
 
-def command(configuration: Configuration, parameters: Mapping[str, Any]) -> str:
-    """The command of an ASGI application; settings of an arm are variables before it."""
+def command(configuration: Configuration, interface: str, parameters: Mapping[str, Any]) -> str:
+    """The command of a configuration; settings of an arm are variables before it."""
     arm, model, workers, _ = configuration
     build, *settings = arm.split("+")
-    application = str(parameters["application"])
-    factory = " --factory" if parameters.get("factory") else ""
     python = ("PYTHONMALLOC=mimalloc " if "mimalloc" in settings else "") + f"python{build}"
-    if model == "threads":
-        return f"{python} serve.py {application}{factory} --workers {workers}"
-    if model == "forked":  # imported once, before the fork; the class is in uvicorn-worker
-        called = shlex.quote(f"{application}()") if factory else application
-        options = f"--preload --workers {workers} --worker-class uvicorn_worker.UvicornWorker"
-        return f"{python} -m gunicorn {called} {options}"
-    return f"{python} -m uvicorn {application}{factory} --workers {workers} --http httptools"
+    application, factory = str(parameters["application"]), bool(parameters.get("factory"))
+    return f"{python} {arguments(interface, model, application, workers, factory=factory)}"
 
 
 def deploy_grids(results: StudyResults) -> Iterator[Grid]:
@@ -61,7 +59,8 @@ def deploy_grids(results: StudyResults) -> Iterator[Grid]:
         rows: list[list[Cell]] = [
             [f"{each.arm} {each.model}", text] for each, text in found.items()
         ]
-        yield Grid("How to deploy it", ["configuration", "command"], rows, words=2, note=NOTE)
+        note = f"{NOTE} {WRITTEN}" if any(SERVE in text for text in found.values()) else NOTE
+        yield Grid("How to deploy it", ["configuration", "command"], rows, words=2, note=note)
 
 
 def deploy_json(results: StudyResults) -> list[dict[str, Any]]:
@@ -70,3 +69,12 @@ def deploy_json(results: StudyResults) -> list[dict[str, Any]]:
         {"arm": each.arm, "model": each.model, "workers": each.workers, "command": text}
         for each, text in deploy_commands(results).items()
     ]
+
+
+def _interface(line: RunLine) -> str:
+    """What the application of a run is; empty where that run does not show it."""
+    if line.cell.parameters.get("server") in OF_WSGI:
+        return "wsgi"
+    served_by = line.record.facts.get("server", "") if line.record else ""
+    is_own = line.cell.parameters.get("server") == "loops"
+    return INTERFACES.get(served_by.partition(" ")[0], "") if is_own else ""
