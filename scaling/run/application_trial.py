@@ -30,15 +30,21 @@ from scaling.study.plan.order import PlannedRun
 WINDOW_S, WARMUP_S = 0.3, 0.1
 MOST_ERRORS = 0.5  # a larger share of requests that fail: no figure would mean anything
 
-# Run in the child's environment; what is wrong with the application is found by the trial.
+# Run in the child's environment, where the application is told its share as in a run.
 FIND_OUT = """
-import json, sys
-from workers.workloads.parts.applications import load_application
-found = load_application(*json.loads(sys.argv[1]))
-found.make()
+import json, os, sys
+from workers.workloads.parts import applications
+application, factory, interface, budgets = json.loads(sys.argv[1])
+os.environ |= applications.share_variables(1, 0, applications.read_budgets(budgets))
+try:
+    found = applications.load_application(application, factory, interface)
+    found.make()
+except applications.ApplicationError as error:
+    sys.exit(f"{sys.argv[2]}{error}")
 print(found.interface)
 """
 FIND_OUT_S = 60.0
+REFUSED = "application refused: "
 
 # What to do about packages that are known to turn the GIL on, by the module that does.
 REMEDIES = {
@@ -69,19 +75,35 @@ def try_application(ready: Prepared) -> None:
 
 
 def interface_of(ready: Prepared) -> str:
-    """What the application is, as its own environment finds it out; empty where it cannot."""
+    """What the application is, as its own environment finds it out; empty where it cannot, for
+    reasons that a trial shows.
+
+    Raises:
+        UsageError: it cannot be imported or made, or is no application.
+    """
     cell = ready.plan.cells[0]
     arm = ready.arms[cell.arm]
-    names = ("application", "factory", "interface")
-    answer = subprocess.run(
-        [arm.program, "-c", FIND_OUT, json.dumps([cell.parameters[name] for name in names])],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        env=dict(arm.environment),
-        timeout=FIND_OUT_S,
-        check=False,
-    )
+    names = ("application", "factory", "interface", "budgets")
+    asked = json.dumps([cell.parameters[name] for name in names])
+    where = f"{cell.parameters['application']} on {cell.arm}"
+    try:
+        answer = subprocess.run(
+            [arm.program, "-c", FIND_OUT, asked, REFUSED],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            env=dict(arm.environment),
+            timeout=FIND_OUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise UsageError(
+            f"{where}: importing it took more than {FIND_OUT_S:.0f} s: what it waits for may not "
+            "be there"
+        ) from None
+    _, refused, why = answer.stderr.rpartition(REFUSED)
+    if refused:
+        raise UsageError(f"{where}: {why.strip()}")
     return answer.stdout.strip().rpartition("\n")[2] if answer.returncode == 0 else ""
 
 
