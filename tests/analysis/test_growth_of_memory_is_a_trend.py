@@ -65,7 +65,7 @@ def test_page_json_and_answer_have_it(tmp_path: Path, capsys: pytest.CaptureFixt
     assert (stopped["ended"], stopped["requests"]) == (limit, None)
     new_console().print(AppLines(results_of(path)), width=80)
     shown = " ".join(capsys.readouterr().out.split())
-    assert "MiB after 1 min and 10 min at 400/s: threads 60" in shown
+    assert "MiB after 1 min and 10 min at 400/s (growth per hour): threads 60" in shown
     assert f"processes {limit}" in shown
 
 

@@ -88,6 +88,7 @@ def test_what_an_application_is_is_found_out(name: str, factory: bool, expected:
         ("shop:old", False, "auto", "as ASGI 2 did"),
         ("shop:number", False, "auto", "an object of class int, which is no application"),
         ("shop:number", True, "auto", "is not a function: leave --factory out"),
+        ("shop:framework", True, "auto", "is an application itself: leave --factory out"),
         ("shop:app", False, "fcgi", "interface 'fcgi' is unknown; known: asgi, aiohttp, wsgi"),
     ],
 )

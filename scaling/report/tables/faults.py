@@ -14,6 +14,7 @@ MEASURES = {
     "others max ms": "others_max_ms",
     "answers again after s": "back_s",
 }
+A_WORKER = "one worker "  # how names of faults begin
 NOTE = (
     "One run each, without an interval. Lost: sent and not answered; refused: nobody listened. "
     "A process that is gone is started again at once, as a service manager does."
@@ -28,21 +29,27 @@ def faults_grid(faults: Sequence[FaultRecord]) -> Grid:
 
 
 def faults_sentence(faults: Sequence[FaultRecord]) -> str:
-    """Who else waits for a blocked loop, and how many requests get no answer after other faults."""
-    names = dict.fromkeys(each.fault for each in faults)
-    return " ".join(
-        f"{name[0].upper()}{name[1:]}: "
-        f"{', '.join(_effect(each) for each in faults if each.fault == name)}."
-        for name in names
+    """`A worker (threads · processes) blocked for 1 s, others' P99 3 · 2 ms; killed, …`."""
+    if not faults:
+        return ""
+    models = list(dict.fromkeys(each.model for each in faults))
+    found = {(each.fault, each.model): each for each in faults}
+    effects = (
+        f"{name.removeprefix(A_WORKER)}, {_effect([found.get((name, model)) for model in models])}"
+        for name in dict.fromkeys(each.fault for each in faults)
     )
+    return f"A worker ({' · '.join(models)}) {'; '.join(effects)}."
 
 
-def _effect(each: FaultRecord) -> str:
-    if each.own_p99_ms is None:  # nothing was blocked
-        return f"{each.lost + each.refused:,} of {each.requests:,} unanswered ({each.model})"
-    if each.others_p99_ms is None:  # threads of WSGI: any of them answers
-        return f"P99 of all {formats.number(each.own_p99_ms)} ms ({each.model})"
-    return f"P99 of the others {formats.number(each.others_p99_ms)} ms ({each.model})"
+def _effect(of_models: Sequence[FaultRecord | None]) -> str:
+    """What one fault does to requests, for each model."""
+    if not any(each and each.own_p99_ms is not None for each in of_models):  # nothing was blocked
+        counts = (f"{e.lost + e.refused:,}" if e else formats.BLANK for e in of_models)
+        return f"{' · '.join(counts)} failed"
+    # Any thread of WSGI answers: there are no others.
+    waits = (each and (each.others_p99_ms or each.own_p99_ms) for each in of_models)
+    texts = (formats.number(wait) if wait else formats.BLANK for wait in waits)
+    return f"others' P99 {' · '.join(texts)} ms"
 
 
 def _row(each: FaultRecord) -> list[Cell]:

@@ -31,12 +31,13 @@ def soak_grid(runs: Sequence[SoakRecord]) -> Grid:
 
 
 def soak_sentence(runs: Sequence[SoakRecord]) -> str:
-    """`MiB after 1 min and 10 min at 400/s: threads 61, 63 (12 per hour, 3–20)`; or nothing."""
+    """`MiB after 1 min and 10 min at 400/s (growth per hour): threads 61, 63 (3–20).`, if any."""
     if not runs:
         return ""
     first = runs[0]
     after = f"{_time(FIRST * first.duration_s)} and {_time(first.duration_s)}"
-    return f"MiB after {after} at {number(first.rate_per_s)}/s: {', '.join(map(_short, runs))}."
+    asked = f"MiB after {after} at {number(first.rate_per_s)}/s (growth per hour)"
+    return f"{asked}: {', '.join(map(_short, runs))}."
 
 
 def soak_json(runs: Sequence[SoakRecord]) -> list[dict[str, Any]]:
@@ -64,9 +65,8 @@ def _short(run: SoakRecord) -> str:
     if run.ended:
         return f"{run.model} {run.ended}"
     begin, end = _ends(run)
-    found = growth(run)
-    bounds = f", {found.bounds}" if found.bounds else ""
-    return f"{run.model} {begin}, {end} ({number(found.point)} per hour{bounds})"
+    bounds = growth(run).bounds
+    return f"{run.model} {begin}, {end}{f' ({bounds})' if bounds else ''}"
 
 
 def _row(run: SoakRecord) -> list[Cell]:

@@ -87,7 +87,7 @@ class AppLines:
         fitting = wrapped(self._fitting(found), width, 2)
         check, faults, soaked = _beside(results)
         trust = [check, few_cores(results), left_out(results), spread_text(results)]
-        noise = wrapped(faults, width, 3) + wrapped(soaked, width, 2)
+        noise = wrapped(faults, width, 2) + wrapped(soaked, width, 2)
         noise += wrapped(" ".join(filter(None, trust)), width, 3)
         room = self._most - len(lines) - len(fitting) - len(noise)
         return [*lines, *figure_lines(found, width, room), *fitting, *noise]
@@ -164,10 +164,14 @@ def factors_text(each: Factors) -> str:
 
 
 def figure_lines(found: AppAnswer, width: int, most: int) -> list[str]:
-    """A table with a row for each configuration at N, the first ones if there are too many;
-    columns without a value are left out.
+    """A table with a row for each configuration at N, those that are compared if there are too
+    many; columns without a value are left out.
     """
-    rows = found.at_n[: max(1, most - ABOVE)]
+    rows = list(found.at_n)
+    if len(rows) > most - ABOVE:
+        of, over = ({getattr(each, side) for each in found.shipped} for side in ("of", "over"))
+        rows.sort(key=lambda each: (each.configuration not in of, each.configuration not in over))
+    rows = rows[: max(1, most - ABOVE)]
     more = len(found.at_n) - len(rows)
     names = [_row_name(each, rows) for each in rows]
     columns = [

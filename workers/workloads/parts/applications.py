@@ -80,7 +80,7 @@ class Application:
                 f"the factory {self.path} is async: give a plain function, and do what waits in "
                 "the application's lifespan"
             )
-        self.interface = interface_of(made, self.path, self.interface)
+        self.interface = interface_of(made, f"what {self.path} makes", self.interface)
         return made
 
 
@@ -98,6 +98,8 @@ def load_application(path: str, factory: bool, interface: str = "auto") -> Appli
     if factory:
         if not callable(found):
             raise ApplicationError(f"{path} is not a function: leave --factory out")
+        if _is_aiohttp(found) or _arguments(found) in (OF_ASGI, OF_WSGI):
+            raise ApplicationError(f"{path} is an application itself: leave --factory out")
         return Application(path, factory, asked, found)
     return Application(path, factory, interface_of(found, path, asked), found)
 
