@@ -4,7 +4,7 @@ Everything is paired inside blocks; a block counts where both runs are valid and
 Losses are means over blocks, which add up; factors are geometric means, which multiply.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ from scaling.analysis.comparison.baseline import ceiling
 from scaling.analysis.comparison.paired import Configuration, Paired
 from scaling.analysis.curves.curve import Curve
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.statistics.mean import NO_MEAN, geometric_mean, mean
+from scaling.analysis.statistics.mean import NO_MEAN, geometric_means, means
 from scaling.base.vocabulary import PROCESSES
 
 FEWEST_BLOCKS = 2  # of one block there is no interval
@@ -133,13 +133,14 @@ def _attribution(runs: Paired, curve: Curve, n: int) -> Attribution:
     if not known.any():
         return Attribution(runs, of, 0, margin, is_rated, _why(runs, of))
     one, many, one_term = _terms(runs, of, known)
-    logs = log_factors(one, many)
-    if is_rated:
-        logs = np.full_like(logs, np.nan)
-    losses = [_loss(term, one[:, i], many[:, i], logs[:, i]) for i, term in enumerate(TERMS)]
+    factors = [NO_MEAN] * (len(TERMS) + 1)
+    if not is_rated:
+        factors = geometric_means(_with_sum(log_factors(one, many)))
+    *losses, whole = _losses((*TERMS, WHOLE), _with_sum(one), _with_sum(many), factors)
     if one_term:
         losses = [_unknown(each.term) if each.term in NOT_SEPARATE else each for each in losses]
-    others = [_values(runs, each, OTHER_THREADS)[known] for each in (_one(of), of)]
+    others = [_values(runs, each, OTHER_THREADS)[known, np.newaxis] for each in (_one(of), of)]
+    (other_threads,) = _losses([OTHER_THREADS], others[0], others[1], [NO_MEAN])
     return Attribution(
         runs,
         of,
@@ -147,8 +148,8 @@ def _attribution(runs: Paired, curve: Curve, n: int) -> Attribution:
         margin,
         is_rated,
         losses=tuple(losses),
-        whole=_loss(WHOLE, one.sum(axis=1), many.sum(axis=1), logs.sum(axis=1)),
-        other_threads=_loss(OTHER_THREADS, others[0], others[1], np.empty(0)),
+        whole=whole,
+        other_threads=other_threads,
         one_term=one_term,
         waits=_waits(runs, of, known),
         shared=None if is_rated else _shared(runs, of, known),
@@ -199,8 +200,17 @@ def _waits(runs: Paired, of: Configuration, known: Flags) -> dict[str, float]:
     return {name: shares[name] for name in ranked if shares[name] > 0}
 
 
-def _loss(term: Term, one: Floats, many: Floats, logs: Floats) -> Loss:
-    return Loss(term, mean(one, "s"), mean(many, "s"), mean(many - one, "s"), geometric_mean(logs))
+def _with_sum(table: Floats) -> Floats:
+    """The table with the sum of its columns as a further one."""
+    return np.column_stack([table, table.sum(axis=1)])
+
+
+def _losses(
+    terms: Sequence[Term], one: Floats, many: Floats, factors: Iterable[Estimate]
+) -> list[Loss]:
+    """The losses of some terms; the tables have a column for each."""
+    figures = zip(means(one, "s"), means(many, "s"), means(many - one, "s"), factors, strict=True)
+    return [Loss(term, *each) for term, each in zip(terms, figures, strict=True)]
 
 
 def _unknown(term: Term) -> Loss:
@@ -219,7 +229,7 @@ def _shared(runs: Paired, of: Configuration, known: Flags) -> Shared | None:
             scale = ours[0] / theirs[0] if processes.arm != of.arm else np.ones(len(both))
             machine = ((theirs[1] - theirs[0]) * scale)[both]
             loss = (ours[1] - ours[0])[both]
-            return Shared(processes, mean(machine, "s"), mean(loss - machine, "s"))
+            return Shared(processes, *means(np.column_stack([machine, loss - machine]), "s"))
     return None
 
 
