@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -105,10 +105,7 @@ def run_child(
         with ours, theirs, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             probe = Probe(ours, lambda: services_cpu_s() + load.cpu_s(), on_phase)
             load.start()
-            process = _start(child, theirs, out, err)
-            if cpus is not None:
-                with contextlib.suppress(OSError):  # what is read back shows it
-                    os.sched_setaffinity(process.pid, cpus)
+            process = _start(child, theirs, out, err, cpus)
             document = msgspec.json.encode({**cell, "observer_fd": theirs.fileno()})
             theirs.close()
             probe.start()
@@ -126,27 +123,18 @@ def run_child(
         return Ending("crashed", time.monotonic() - started, stderr=reason)
     finally:
         load.close()
-    printed = without_paths(printed, folders)
-    record = None
-    with contextlib.suppress(*UNREADABLE):
-        record = decode_record(printed)
-    code = process.returncode
-    instants = record.instants_ns if record else None
-    stderr = without_paths(errors if record else _with_garbage(errors, printed), folders)
-    return Ending(
-        outcome=_outcome(record, code, timed_out=timed_out),
-        elapsed_s=elapsed_s,
-        record=record,
-        raw_record=printed if record else None,
-        stderr=stderr.decode(errors="replace"),
-        exit_code=code if code >= 0 else None,
-        signal=-code if code < 0 else None,
+    ending = _ending(
+        process.returncode, printed, errors, folders, elapsed_s=elapsed_s, timed_out=timed_out
+    )
+    instants = ending.record.instants_ns if ending.record else None
+    return replace(
+        ending,
         memory=probe.memory(
             instants.opened if instants else None, instants.closed if instants else None
         ),
         disturbance=_disturbance(probe),
         load=load.result,
-        waits=sampler.waits(record),
+        waits=sampler.waits(ending.record),
     )
 
 
@@ -208,9 +196,13 @@ class _LoadOfRun:
 
 
 def _start(
-    child: Child, theirs: socket.socket, out: IO[bytes], err: IO[bytes]
+    child: Child,
+    theirs: socket.socket,
+    out: IO[bytes],
+    err: IO[bytes],
+    cpus: Sequence[int] | None,
 ) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [child.program, *child.arguments],
         stdin=subprocess.PIPE,
         stdout=out,
@@ -219,6 +211,10 @@ def _start(
         pass_fds=(theirs.fileno(),),
         start_new_session=True,  # Ctrl-C is the driver's; and the whole tree can be ended
     )
+    if cpus is not None:
+        with contextlib.suppress(OSError):  # what is read back shows it
+            os.sched_setaffinity(process.pid, cpus)
+    return process
 
 
 def _feed_and_wait(process: subprocess.Popen[bytes], document: bytes, limit_s: float) -> bool:
@@ -230,6 +226,32 @@ def _feed_and_wait(process: subprocess.Popen[bytes], document: bytes, limit_s: f
         return True
     ask_for_stacks(process)
     return False
+
+
+def _ending(
+    code: int,
+    printed: bytes,
+    errors: bytes,
+    folders: Sequence[str],
+    *,
+    elapsed_s: float,
+    timed_out: bool,
+) -> Ending:
+    """What a child says of its run: by its exit code, its record, its last words."""
+    printed = without_paths(printed, folders)
+    record = None
+    with contextlib.suppress(*UNREADABLE):
+        record = decode_record(printed)
+    stderr = without_paths(errors if record else _with_garbage(errors, printed), folders)
+    return Ending(
+        outcome=_outcome(record, code, timed_out=timed_out),
+        elapsed_s=elapsed_s,
+        record=record,
+        raw_record=printed if record else None,
+        stderr=stderr.decode(errors="replace"),
+        exit_code=code if code >= 0 else None,
+        signal=-code if code < 0 else None,
+    )
 
 
 def _outcome(record: Record | None, code: int, *, timed_out: bool) -> Outcome:

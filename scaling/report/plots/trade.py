@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from scaling.analysis.curves.curve import Curve
@@ -147,6 +148,8 @@ def _write_workers(axes: Axes, curves: list[Curve]) -> None:
             textcoords="offset points",
             fontsize=7.5,
             color=INK,
+            path_effects=[withStroke(linewidth=2.0, foreground="white")],
+            zorder=6,
             gid="N",
         )
 
