@@ -113,7 +113,8 @@ class RemedySteps:
                 say(self.console, line)
             if self.entry.name == APP:
                 try_application(ready)
-            folder = measure(ready, output, display(self.console))
+            # Not again: with the second study interrupted, the first one is there already.
+            folder = measure(ready, output, display(self.console), again=False)
         say(self.console, f"journal: {folder}")
         return remedies_in(StudyResults.of(read_journal(folder)), self._bases)
 

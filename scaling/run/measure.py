@@ -94,8 +94,10 @@ def prepared(
         yield Prepared(plan, arms, topology, pins_sha256(wanted.group), source)
 
 
-def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
+def measure(ready: Prepared, output: Path | None, display: Display, *, again: bool = True) -> Path:
     """Measure what remains of a study; return the folder that it is in.
+
+    A complete study is measured once more in another folder, unless `again` is false.
 
     Raises:
         UsageError: the folder cannot be used.
@@ -113,7 +115,7 @@ def measure(ready: Prepared, output: Path | None, display: Display) -> Path:
 
         def is_done(journal: JournalFile) -> bool:
             rates = journal.head.calibrations if journal.head else ()
-            return is_complete(asked.at_rates(rates), journal.runs, judge, rule)
+            return again and is_complete(asked.at_rates(rates), journal.runs, judge, rule)
 
         chosen = choose(
             output or RESULTS / asked.study.name,

@@ -40,7 +40,8 @@ def fabricated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
         study = study_from(options, running_build="3.14t", load_file=load_file)
         yield Planned(make_plan(study, dict.fromkeys(study.arms, description()), TOPOLOGY))
 
-    def measure(ready: Planned, output: Path, _display: object) -> Path:
+    def measure(ready: Planned, output: Path, _display: object, *, again: bool) -> Path:
+        assert not again
         arms = ready.plan.study.arms
         studies.append(arms)
         speeds = {(arm, "threads", n): n * factor(arm) for arm in arms for n in (1, 2)}
@@ -142,12 +143,18 @@ def test_what_cannot_be_asked_is_said_in_a_line(
 
 
 @pytest.mark.slow
-def test_it_runs_on_a_real_build(command: Command) -> None:
-    done = command(
+def test_it_runs_on_a_real_build_and_goes_on_where_it_stopped(
+    command: Command, tmp_path: Path
+) -> None:
+    asked = (
         *(*ASKED, "--arm", BUILD, "--remedy", "recv64k,eager", "--workers", "1", "--json"),
         *("--blocks", "1", "--seconds", "0.1", "--no-aa-pairs"),
     )
+    done = command(*asked)
     assert done.returncode == 0, done.stderr
+    measured = (tmp_path / "out" / "journal.jsonl").read_bytes()
+    assert command(*asked).stdout == done.stdout
+    assert (tmp_path / "out" / "journal.jsonl").read_bytes() == measured
     factors = json.loads(done.stdout)["factors"]
     assert {each["remedy"] for each in factors} == {"recv64k", "eager"}
     assert {each["verdict"] for each in factors} == {"inconclusive"}
