@@ -87,6 +87,7 @@ def test_the_sentence_names_what_comes_after_the_largest(two: Journal) -> None:
     assert "Largest loss: run queue, 9.0" in words
     assert "Then: blocked, 4.0" in words
     assert "rest" not in words
+    assert "blocked in futex (100 %)" in words
 
 
 def test_a_loss_within_the_noise_has_no_cause(two: Journal) -> None:

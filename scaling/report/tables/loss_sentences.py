@@ -145,7 +145,7 @@ def _largest(each: Attribution) -> list[str]:
     if others:
         named_too = (f"{words_of(loss.term, each)}, {unit.text(loss.loss)}" for loss in others)
         found.append(f"Then: {'; '.join(named_too)}.")
-    if largest.term is BLOCKED and each.waits:
+    if each.waits and any(loss.term is BLOCKED for loss in (largest, *others)):
         found.append(_calls(each))
     return found
 
