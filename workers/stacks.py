@@ -6,10 +6,9 @@ is internal; nothing else here uses it. In 3.14 a stack ends where C has called 
 does not reach the loop that runs it.
 
 It prints one line when it begins, samples until its standard input is closed, and then prints one
-JSON object. Each sample is [monotonic ns, index of the stack, state of the thread, CPU time in ns
-that it has used since its last sample]. The state is `running`, which it may also be while it waits
-for a CPU, or the number of the system call that it is blocked in. A stack is a list of [function,
-file], innermost first.
+JSON object. Each sample is [monotonic ns, thread, state, index of the stack]. The state is
+`running`, which it may also be while it waits for a CPU, or the number of the system call that it
+is blocked in. A stack is a list of [function, file], innermost first.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+LONGEST_NS = 500_000  # of a look; one at eight threads takes about 200,000
 TRIES, AGAIN_S = 20, 0.01  # to read an interpreter that is changing at that moment
 # What a read may meet in memory that is written meanwhile: the sample is counted as missed.
 TORN = (OSError, RuntimeError, UnicodeDecodeError, ValueError, MemoryError)
@@ -36,26 +36,28 @@ class Samples:
     def __init__(self) -> None:
         self.stacks: dict[Stack, int] = {}
         self.samples: list[tuple[int, int, str, int]] = []
-        self._used_ns: dict[int, int] = {}  # CPU time at the last sample, by thread
         self.missed = 0
 
     def add(self, pid: int, wanted: set[int], unwinder: Any) -> None:
         """Look at the wanted threads of a process once."""
+        began_ns = time.monotonic_ns()
+        before = {thread_id: _state(pid, thread_id) for thread_id in wanted}
         try:
-            threads = unwinder.get_stack_trace()
+            found = list(_threads(unwinder.get_stack_trace()))
         except TORN:
             self.missed += 1
             return
-        for thread_id, frames in _threads(threads):
-            if thread_id not in wanted:
-                continue
-            state, used = _read(pid, thread_id, "syscall"), _read(pid, thread_id, "schedstat")
-            if state and used:
+        after = {thread_id: _state(pid, thread_id) for thread_id in wanted}
+        now_ns = time.monotonic_ns()
+        for thread_id, frames in found:
+            state = after.get(thread_id)
+            # A sampler that had to wait for a CPU has a state of one moment and a stack of another.
+            if state and state == before[thread_id] and now_ns - began_ns < LONGEST_NS:
                 stack = tuple((str(frame.funcname), str(frame.filename)) for frame in frames)
                 place = self.stacks.setdefault(stack, len(self.stacks))
-                since = int(used) - self._used_ns.get(thread_id, int(used))
-                self._used_ns[thread_id] = int(used)
-                self.samples.append((time.monotonic_ns(), place, state, since))
+                self.samples.append((now_ns, thread_id, state, place))
+            elif state:
+                self.missed += 1
 
     def document(self) -> dict[str, Any]:
         """All of it, with the CPU time that looking has cost."""
@@ -75,10 +77,10 @@ def _threads(found: Iterable[Any]) -> Iterator[tuple[int, Any]]:
             yield thread.thread_id, thread.frame_info
 
 
-def _read(pid: int, thread_id: int, name: str) -> str:
-    """The first word of what the kernel says of a thread; empty if it has ended."""
+def _state(pid: int, thread_id: int) -> str:
+    """What the kernel says of a thread; empty if it has ended."""
     try:
-        with open(f"/proc/{pid}/task/{thread_id}/{name}", encoding="ascii") as file:
+        with open(f"/proc/{pid}/task/{thread_id}/syscall", encoding="ascii") as file:
             return file.read().partition(" ")[0].strip()
     except (FileNotFoundError, ProcessLookupError):
         return ""

@@ -7,7 +7,7 @@ from rich.console import Console
 from scaling.analysis.results import StudyResults
 from scaling.base.console import say
 from scaling.base.errors import UsageError
-from scaling.journal.profile import Profile
+from scaling.journal.profile import Profile, read_profiles
 from scaling.report.export.explained import explained_json
 from scaling.report.output import read
 from scaling.report.tables.loss_sentences import LEGEND
@@ -30,6 +30,8 @@ def explain(results: Path, console: Console, *, json_to: Console | None = None) 
         say(console, warning)
     console.print(Waterfalls(study.attributions))
     console.print(LEGEND, style="dim")
+    for profile in read_profiles(study.path.parent) if study.path else ():
+        console.print(ProfileView(profile))
 
 
 def show_profile(

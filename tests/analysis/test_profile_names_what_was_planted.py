@@ -1,4 +1,4 @@
-"""A function that is only called where there are several workers is the first in the profile."""
+"""What is only slow where there are several workers is first in the profile, and so is its lock."""
 
 import json
 from pathlib import Path
@@ -14,6 +14,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.measures]
 
 PLANTED = f"""\
 {BEGINNING}
+import threading
+
+LOCK = threading.Lock()
+
 
 def always():
     return sum(range(400))
@@ -21,9 +25,14 @@ def always():
 
 def slow_when_many():
     total = 0
-    for number in range(4000):
+    for number in range(40_000):
         total += number * number
     return total
+
+
+def behind_a_lock():
+    with LOCK:
+        slow_when_many()
 
 
 class Theirs(Workload):
@@ -33,7 +42,7 @@ class Theirs(Workload):
         while worker.running:
             always()
             if worker.workers > 1:
-                slow_when_many()
+                behind_a_lock()
             worker.operations += 1
             await asyncio.sleep(0)
 """
@@ -42,22 +51,33 @@ class Theirs(Workload):
 def test_a_planted_function_is_named_first(tmp_path: Path, command: Command, undrawn: None) -> None:
     (tmp_path / "planted.py").write_text(PLANTED)
     workload = ["--workload", "planted:Theirs", "--path", ".", "--loop", "asyncio"]
-    small = ["--workers", "1,2", "--seconds", "0.2", "--blocks", "1", "--no-controls"]
+    small = ["--workers", "1,2", "--seconds", "0.5", "--blocks", "1", "--no-controls"]
     done = command(
         *("run", "--arm", BUILD, *workload, *small, "--no-aa-pairs", "--output", "out"),
     )
     assert done.returncode == 0, done.stderr
     runs = len(read_journal(tmp_path / "out").frame)
-    profile = ["--profile", "--cell", "Theirs", "--pairs", "4", "--path", "."]
+    profile = ["--profile", "--cell", "Theirs", "--pairs", "5", "--path", "."]
     done = command("explain", "out", *profile)
     assert done.returncode == 0, done.stderr
-    assert "slow_when_many (planted.py)" in done.stdout
-    assert "pair 4 of 4 done" in done.stderr
+    assert "slow_when_many (planted.py)" in done.stdout, done.stdout
+    assert "pair 5 of 5 done" in done.stderr
+
+    done = command("explain", "out", "--json")
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(done.stdout)["profile"]
+    assert "slow_when_many (planted.py)" in {each["function"] for each in shown}
 
     (found,) = read_profiles(tmp_path / "out")
-    python = next(part for part in found.parts if part.functions[0].kind == "python")
+    python = next(
+        part for part in found.parts if part.functions and part.functions[0].kind == "python"
+    )
     assert python.functions[0].function == "slow_when_many (planted.py)"
     assert python.functions[0].low > 0
+    blocked = next(
+        part for part in found.parts if part.functions and part.functions[0].kind == "blocked"
+    )
+    assert blocked.functions[0].function.startswith("behind_a_lock (planted.py)")
     for part in found.parts:
         if part.total and part.rest:
             gained = sum(each.gained_ns for each in part.functions) + part.rest.gained_ns

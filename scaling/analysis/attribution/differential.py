@@ -53,10 +53,7 @@ PARTS: tuple[Part, ...] = (
 
 @dataclass(frozen=True)
 class Tally:
-    """How much of `of` was in each function, by kind and name: samples, or ns that they stand for.
-
-    `samples` is how many it was made of.
-    """
+    """How much of `of` was in each function, by kind and name; `samples` is what it was made of."""
 
     amounts: Mapping[tuple[Kind, str], float] = field(default_factory=dict)
     of: float = 0

@@ -25,22 +25,27 @@ from scaling.run.profile.source import Thread, UnavailableError, python_name
 RATE_PER_S = 1999  # not in step with anything that happens every millisecond
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 START_S, STOP_S, READ_S = 20.0, 20.0, 120.0
-EVENTS = ("cpu-clock", "cpu-clock:u")  # with the kernel; without, which needs fewer rights
+# What is sampled, and what is tried to see whether it may be: with the kernel, and without, which
+# needs fewer rights. Asked for both, perf leaves the kernel out without a word where it must.
+WITH_KERNEL, WITHOUT = "cpu-clock", "cpu-clock:u"
+EVENTS = {WITH_KERNEL: "cpu-clock:k", WITHOUT: WITHOUT}
 UNSEEN: tuple[Kind, str] = ("kernel", "[the kernel, which cannot be seen]")
 
-HEAD = re.compile(r"^\s*\d+\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s*(?P<frame>.*)$")
+HEAD = re.compile(r"^\s*(?P<thread>\d+)\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s*(?P<frame>.*)$")
 FRAME = re.compile(r"^\s*(?P<address>[0-9a-f]+)\s+(?P<symbol>.+) \((?P<object>.*?)\)\s*$")
 CLONE = re.compile(r"\.(?:cold|constprop|isra|part|lto_priv|localalias|llvm)\b[.\d]*")
 TRAMPOLINE = "py::"
+UNREADABLE = "native functions: perf cannot read its samples"
 
 
 class Sample(NamedTuple):
-    """One sample: when (monotonic ns), and the frames, innermost first.
+    """One sample: when (monotonic ns), in which thread, and the frames, innermost first.
 
     Of a frame there is the kind and the name; that of a Python function is `py::name:file`.
     """
 
     at_ns: int
+    thread: int
     frames: list[tuple[Kind, str]]
 
 
@@ -67,6 +72,7 @@ class Perf:
         self._process: subprocess.Popen[bytes] | None = None
         self._pids: set[int] = set()
         self._pipes: list[int] = []
+        self._samples: list[Sample] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     @property
@@ -77,19 +83,18 @@ class Perf:
     @property
     def note(self) -> str:
         """What it cannot see, and what would permit it; empty where it sees everything."""
-        if self._event == EVENTS[0]:
+        if self._event == WITH_KERNEL:
             return ""
         return f"kernel functions: not permitted; {_how_to_permit()}"
 
     def _permitted(self) -> str:
         """The event that may be sampled here: tried, since many things may forbid it."""
-        said = ""
-        for event in EVENTS:
-            command = [self._program, "record", "-q", "-e", event, "-o", os.devnull, "true"]
-            tried = subprocess.run(command, capture_output=True, text=True, check=False)
-            if not tried.returncode:
+        for event, tried in EVENTS.items():
+            command = [self._program, "record", "-e", tried, "-o", os.devnull, "true"]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if not done.returncode:
                 return event
-            said = tried.stderr.strip().partition("\n")[0]
+        said = " ".join(done.stderr.split("\n\n")[0].split())
         raise UnavailableError(
             f"native functions: perf may not sample ({said}); {_how_to_permit()}"
         )
@@ -138,33 +143,45 @@ class Perf:
 
     def tallies(self, opened_ns: int, closed_ns: int) -> Mapping[Kind, Tally]:
         """Own CPU time by function; with callers, by the Python function that called it, too."""
-        command = [self._program, "script", "-i", str(self._data), "--ns", "--no-inline"]
-        fields = "tid,time,ip,sym,dso"
-        try:
-            done = subprocess.run(
-                [*command, "-F", fields],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=READ_S,
-                check=True,
-            )
-        except subprocess.CalledProcessError as error:
-            said = error.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-            raise UnavailableError(
-                f"native functions: perf cannot read its samples: {said}"
-            ) from None
-        except subprocess.TimeoutExpired:
-            raise UnavailableError(
-                "native functions: perf takes too long to read its samples"
-            ) from None
-        found = samples(done.stdout.decode(errors="replace").splitlines())
-        inside = [each for each in found if opened_ns <= each.at_ns <= closed_ns]
+        inside = [each for each in self._read() if opened_ns <= each.at_ns <= closed_ns]
         return tallies_of(inside, self._folders)
+
+    def on_cpu(self) -> Mapping[int, Sequence[int]]:
+        """When each thread was found on a CPU (monotonic ns, rising).
+
+        Raises:
+            UnavailableError: the samples cannot be read.
+        """
+        times: dict[int, list[int]] = {}
+        for each in self._read():
+            times.setdefault(each.thread, []).append(each.at_ns)
+        return {thread: sorted(found) for thread, found in times.items()}
+
+    def _read(self) -> list[Sample]:
+        """The samples of the run, read once."""
+        if self._samples is None:
+            command = [self._program, "script", "-i", str(self._data), "--ns", "--no-inline"]
+            try:
+                done = subprocess.run(
+                    [*command, "-F", "tid,time,ip,sym,dso"],
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    timeout=READ_S,
+                    check=True,
+                )
+            except subprocess.CalledProcessError as error:
+                said = error.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+                raise UnavailableError(f"{UNREADABLE}: {said}") from None
+            except subprocess.TimeoutExpired:
+                raise UnavailableError(f"{UNREADABLE} within {READ_S:.0f} s") from None
+            lines = done.stdout.decode(errors="replace").splitlines()
+            self._samples = list(samples(lines))
+        return self._samples
 
     @property
     def sees_kernel(self) -> bool:
         """Whether time in the kernel is sampled, too."""
-        return self._event == EVENTS[0]
+        return self._event == WITH_KERNEL
 
     def close(self) -> None:
         """End perf and remove its files, and those that name the child's trampolines."""
@@ -175,6 +192,7 @@ class Perf:
         for pipe in self._pipes:
             os.close(pipe)
         self._pipes = []
+        self._samples = None
         if self._folder:
             self._folder.cleanup()
         self._folder = None
@@ -207,7 +225,7 @@ def samples(lines: Iterable[str]) -> Iterator[Sample]:
             if current and current.frames:
                 yield current
             at_ns = int(head["s"]) * 1_000_000_000 + int(head["ns"])
-            current = Sample(at_ns, [])
+            current = Sample(at_ns, int(head["thread"]), [])
         frame = FRAME.match(head["frame"] if head else line)
         if frame and current:
             current.frames.append(_named(frame["symbol"], frame["object"]))

@@ -82,8 +82,8 @@ def profiled(
             display.end()
     if len(found) < FEWEST_PAIRS:
         raise ScalingError(
-            f"no profile: {len(found)} of {pairs} pairs of runs could be used, and it takes "
-            f"{FEWEST_PAIRS}. {'; '.join(dict.fromkeys(sampling.notes))}"
+            f"no profile: {len(found)} of {pairs} pairs of runs were valid, and it takes "
+            f"{FEWEST_PAIRS}. Try again when the machine is quiet, with more --pairs"
         )
     return _profile(chosen, work.operation, found, sampling)
 
@@ -162,6 +162,7 @@ def _sources(
     """What can sample here, and why the others cannot."""
     sources: list[Source] = []
     notes = []
+    perf = None
     try:
         perf = Perf(folders, frame_pointers=frame_pointers)
         sources.append(perf)
@@ -172,7 +173,7 @@ def _sources(
     if model == "interpreters":
         notes.append(SUB_INTERPRETERS)
     else:
-        sources.append(Stacks(arm, folders))
+        sources.append(Stacks(arm, folders, perf))
     return sources, notes
 
 
@@ -222,8 +223,8 @@ class _Work:
         self._sampling.again()
         self._display.finished(words, figure_of(line, self.operation), self._time.left)
         if reason:
-            self._sampling.notes.append(f"a run is left out: {reason}")
-            self._display.invalid(reason, again=False)
+            self._sampling.notes.append(f"a run of {words}: {reason}")
+            self._display.note(f"left out, with the other of its pair: {words}: {reason}")
         return measured
 
     def _measured(self, line: RunLine) -> Measured:

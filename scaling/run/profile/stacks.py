@@ -6,19 +6,22 @@ The sampler is a process of the child's own build, outside the measured process 
 import contextlib
 import json
 import subprocess
-from collections import defaultdict
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from scaling.analysis.attribution.differential import Tally
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.profile import Kind
+from scaling.run.profile.perf import Perf
 from scaling.run.profile.source import Thread, UnavailableError, python_name
 from scaling.run.waits import CALLS, RUNNING
 
 RATE_PER_S = 200
 STOP_S = 20.0
+NEAR_NS = 500_000  # perf samples a thread that has a CPU every half millisecond
 PTRACE = Path("/proc/sys/kernel/yama/ptrace_scope")
 FUTEX = next((str(number) for number, name in CALLS.items() if name == "futex"), "")
 NONE = "(no Python function)"
@@ -32,9 +35,13 @@ WHY = {
 class Stacks:
     """Samples the Python stacks of a run's workers; see `Source`."""
 
-    def __init__(self, arm: PreparedArm, folders: Sequence[str]) -> None:
-        """`folders` are those that a child imports from: they are left out of names."""
+    def __init__(self, arm: PreparedArm, folders: Sequence[str], perf: Perf | None) -> None:
+        """`folders` are those that a child imports from: they are left out of names.
+
+        `perf`, where there is one, knows when a thread had a CPU.
+        """
         self._arm = arm
+        self._perf = perf
         self._folders = folders
         self._process: subprocess.Popen[str] | None = None
         self._document: dict[str, Any] = {}
@@ -67,9 +74,12 @@ class Stacks:
 
     def tallies(self, opened_ns: int, closed_ns: int) -> Mapping[Kind, Tally]:
         """CPU time by function, alone and with callees; time in a futex by stack."""
+        on_cpu = self._perf.on_cpu() if self._perf else None
         inside = [
-            (self._document["stacks"][place], state, used_ns)
-            for at_ns, place, state, used_ns in self._document.get("samples", ())
+            StackSample(
+                self._document["stacks"][place], state, _times_on_cpu(on_cpu, thread, at_ns)
+            )
+            for at_ns, thread, state, place in self._document.get("samples", ())
             if opened_ns <= at_ns <= closed_ns
         ]
         if not inside:
@@ -84,34 +94,50 @@ class Stacks:
         self._process = None
 
 
-def tallies_of(
-    inside: Sequence[tuple[Sequence[Sequence[str]], str, int]],
-    folders: Sequence[str],
-    futex: str = FUTEX,
-) -> Mapping[Kind, Tally]:
-    """Samples of stacks by function and by stack, each with the state of its thread.
+class StackSample(NamedTuple):
+    """A stack of (function, file), innermost first, and the state of its thread.
 
-    `futex` is the number of the system call in which threads wait for locks. A sample of one that
-    runs counts as much as the CPU time that the thread has used since its last sample: otherwise a
-    thread that waits for a CPU would count as if it had one.
+    `times_on_cpu` is how often perf found the thread on a CPU at about that time; without perf it
+    is 1.
     """
-    own: defaultdict[tuple[Kind, str], float] = defaultdict(float)
-    total: defaultdict[tuple[Kind, str], float] = defaultdict(float)
-    blocked: defaultdict[tuple[Kind, str], float] = defaultdict(float)
-    running_ns = 0
-    for stack, state, used_ns in inside:
+
+    stack: Sequence[Sequence[str]]
+    state: str
+    times_on_cpu: int = 1
+
+
+def _times_on_cpu(on_cpu: Mapping[int, Sequence[int]] | None, thread: int, at_ns: int) -> int:
+    if on_cpu is None:
+        return 1
+    times = on_cpu.get(thread, ())
+    return bisect_right(times, at_ns + NEAR_NS) - bisect_left(times, at_ns - NEAR_NS)
+
+
+def tallies_of(
+    inside: Sequence[StackSample], folders: Sequence[str], futex: str = FUTEX
+) -> Mapping[Kind, Tally]:
+    """Samples of stacks by function and by stack.
+
+    `futex` is the number of the system call in which threads wait for locks. To the kernel, a
+    thread that waits for a CPU is running: perf samples only what has one.
+    """
+    own: Counter[tuple[Kind, str]] = Counter()
+    total: Counter[tuple[Kind, str]] = Counter()
+    blocked: Counter[tuple[Kind, str]] = Counter()
+    running = 0
+    for stack, state, times in inside:
         names = [python_name(function, file, folders) for function, file in stack] or [NONE]
-        if state == RUNNING:
-            running_ns += used_ns
-            own["python", names[0]] += used_ns
+        if state == RUNNING and times:
+            running += times
+            own["python", names[0]] += times
             for each in set(names):
-                total["python_total", each] += used_ns
+                total["python_total", each] += times
         elif state == futex:
             blocked["blocked", " < ".join(names[:FRAMES_SHOWN])] += 1
     count = len(inside)
     tallies: dict[Kind, Tally] = {
-        "python": Tally(own, running_ns, count),
-        "python_total": Tally(total, running_ns, count),
+        "python": Tally(own, running, count),
+        "python_total": Tally(total, running, count),
     }
     if futex:
         tallies["blocked"] = Tally(blocked, count, count)
