@@ -25,14 +25,14 @@ def always():
 
 def slow_when_many():
     total = 0
-    for number in range(40_000):
+    for number in range(80_000):
         total += number * number
     return total
 
 
 def behind_a_lock():
     with LOCK:
-        slow_when_many()
+        time.sleep(0.002)
 
 
 class Theirs(Workload):
@@ -42,6 +42,7 @@ class Theirs(Workload):
         while worker.running:
             always()
             if worker.workers > 1:
+                slow_when_many()
                 behind_a_lock()
             worker.operations += 1
             await asyncio.sleep(0)
