@@ -89,12 +89,13 @@ class Perf:
 
     def _permitted(self) -> str:
         """The event that may be sampled here: tried, since many things may forbid it."""
+        said = ""
         for event, tried in EVENTS.items():
             command = [self._program, "record", "-e", tried, "-o", os.devnull, "true"]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if not done.returncode:
                 return event
-        said = " ".join(done.stderr.split("\n\n")[0].split())
+            said = " ".join(done.stderr.split("\n\n")[0].split())
         raise UnavailableError(
             f"native functions: perf may not sample ({said}); {_how_to_permit()}"
         )
