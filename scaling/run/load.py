@@ -46,6 +46,7 @@ class _Histograms(msgspec.Struct, frozen=True):
     service: Latency
     slip: Latency
     censored: Latency
+    background: Latency
     completed: int
 
 
@@ -217,6 +218,7 @@ class Generator:
             latency=_together([each.latency for each in windows]),
             unfinished=_together([each.censored for each in windows]),
             service=_together([each.service for each in windows]),
+            background=_together([each.background for each in windows]),
             slip=_together([each.slip for each in windows]),
             windows=[_sub_window(each) for each in windows],
         )
@@ -326,8 +328,8 @@ def _sub_window(found: _Histograms) -> SubWindow:
     latency = found.latency
     up_to = list(accumulate(latency.count))
     if not up_to:
-        return SubWindow()
+        return SubWindow(answered=found.completed)
     middle = bisect_left(up_to, up_to[-1] / 2)
     return SubWindow(
-        answered=up_to[-1], p50_ns=latency.value_ns[middle], max_ns=latency.value_ns[-1]
+        answered=found.completed, p50_ns=latency.value_ns[middle], max_ns=latency.value_ns[-1]
     )

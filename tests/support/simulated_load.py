@@ -1,8 +1,8 @@
 """Open and closed loop against a simulated server, in virtual time: exact and without waiting."""
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
-from itertools import count
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import count, repeat
 from typing import Any
 
 from workers.services.load.closed_loop import ClosedLoop
@@ -113,17 +113,21 @@ def simulate(
     seconds: int,
     *,
     stopped: Span = (0, 0),
+    positions: Iterator[int] | None = None,
+    background: Collection[int] = (),
 ) -> dict[str, Any]:
-    """Send to a server per lane (None: closed loop); return the summary as `--json` has it."""
+    """Send to a server per lane (None: closed loop); return the summary as `--json` has it.
+
+    `positions` are those of the requests in a list, of which some are `background`.
+    """
     clock = Clock(stopped)
-    tally = Tally([0, seconds * SECOND_NS])
+    tally = Tally([0, seconds * SECOND_NS], background)
     loop: OpenLoop | ClosedLoop
+    draw = (positions or repeat(0)).__next__
     if due_ns is None:
-        loop = ClosedLoop(lambda: 0, tally, clock.read)
+        loop = ClosedLoop(draw, tally, clock.read)
     else:
-        loop = OpenLoop(
-            due_ns, lambda: 0, tally, clock.read, lambda call: SimulatedTimer(clock, call)
-        )
+        loop = OpenLoop(due_ns, draw, tally, clock.read, lambda call: SimulatedTimer(clock, call))
     lanes = [SimulatedLane(clock, server, tally) for server in servers]
     for lane in lanes:
         lane.attach(tally, loop.freed)

@@ -10,7 +10,7 @@ import numpy as np
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.table.column import OBJECT, Column, Read, Shown
-from scaling.analysis.table.latency import summary
+from scaling.analysis.table.latency import SHARES, fewest, summary
 from scaling.analysis.table.own_figures import CONNECTIONS
 from scaling.analysis.table.stacks import NS_PER_S
 from scaling.analysis.validity.served import SLIP
@@ -135,6 +135,30 @@ GENERATOR = {
         words="P99 time from send to answer",
         better="less",
     ),
+    "background_summary": Column(
+        read=_summaries(lambda load: load.background, "background"),
+        dtype=OBJECT,
+        definition="latencies of background requests, a dict",
+        in_frame=False,
+    ),
+    **{
+        f"background_{name}_s": Column(
+            read=_in_summary("background_summary", f"background_{name}_s"),
+            unit="s",
+            definition=f"{name.upper()} of background requests, from the due time; so far where "
+            f"unfinished. They are in no other latency. From {fewest(SHARES[name]):,} requests on",
+            words=f"{name.upper()} latency of background requests",
+            better="less",
+            shown=Shown(
+                heading=f"background {name.upper()} ms",
+                name=f"background_{name}_ms",
+                factor=1e3,
+                place=place,
+                extra=True,
+            ),
+        )
+        for name, place in {"p50": 108, "p99": 109}.items()
+    },
     "slip_summary": Column(
         read=_summaries(lambda load: load.slip, "slip"),
         dtype=OBJECT,

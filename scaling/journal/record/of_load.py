@@ -19,11 +19,12 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     `rate_per_s` is what was asked for, of all workers together; None is a closed loop. Latency
     counts from the due time, `service` from the send, `slip` is how late the generator itself was.
     `unfinished` are requests without an answer at the end, with their latency so far; `latency` has
-    only answered ones. `busy_fraction` is the share of a core of the busiest generator process,
-    `cpu_s` what all its processes used in the window. `cpus` are those that it had to itself and
-    `worker_cpus` those of the workers' processes, both as read back (None: they shared all CPUs).
-    `slice_ns` is the scheduling slice that it was granted, as read back. `windows` are equal parts
-    of the window, in order.
+    only answered ones. Of background requests, answered or not, the latency is in `background` and
+    nowhere else; they count in all else. `busy_fraction` is the share of a core of the busiest
+    generator process, `cpu_s` what all its processes used in the window. `cpus` are those that it
+    had to itself and `worker_cpus` those of the workers' processes, both as read back (None: they
+    shared all CPUs). `slice_ns` is the scheduling slice that it was granted, as read back.
+    `windows` are equal parts of the window, in order.
     """
 
     rate_per_s: float | None = None
@@ -48,5 +49,6 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     latency: Latency = Latency()
     unfinished: Latency = Latency()
     service: Latency = Latency()
+    background: Latency = Latency()
     slip: Latency = Latency()
     windows: list[SubWindow] = []

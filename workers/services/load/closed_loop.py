@@ -35,7 +35,8 @@ class ClosedLoop:
         """Send the next request, until the last instant."""
         now_ns = self._clock()
         if now_ns < self._tally.closes_ns:
-            lane.send(self._draw(), now_ns, self._tally.take(now_ns))
+            position = self._draw()
+            lane.send(position, now_ns, self._tally.take(now_ns, position))
 
     def finish(self) -> None:
         """Nothing is due that was not sent."""

@@ -38,7 +38,8 @@ type Report = dict[str, Any]  # see `send`
 
 async def send(part: Part, lanes: Sequence[Lane], begins_ns: int, instants_ns: list[int]) -> Report:
     """Send from `begins_ns` to the last instant (monotonic); return what was counted."""
-    tally = Tally(instants_ns)
+    background = [place for place, each in enumerate(part.requests) if each.background]
+    tally = Tally(instants_ns, background)
     pick = draw([each.weight for each in part.requests], f"{part.seed} {part.place}")
     sending: OpenLoop | ClosedLoop
     if part.rate_per_s is None:

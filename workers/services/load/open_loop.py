@@ -49,7 +49,7 @@ class OpenLoop:
         self._early_ns = early_ns
         self._next_ns = next(due_ns)
         self._free: deque[Lane] = deque()  # the one that waits longest comes first
-        self._queue: deque[tuple[int, Window]] = deque()
+        self._queue: deque[tuple[int, int, Window]] = deque()  # position, due time, window
         self._timer = make_timer(self.take_due)
         self.timer_kind = self._timer.kind
 
@@ -67,13 +67,14 @@ class OpenLoop:
         for _ in range(AT_A_TIME):
             if due_ns > now_ns or due_ns >= closes_ns:
                 break
-            window = self._tally.take(due_ns)
+            position = self._draw()
+            window = self._tally.take(due_ns, position)
             if free:
                 lane = free.popleft()
-                lane.send(self._draw(), due_ns, window)
+                lane.send(position, due_ns, window)
                 window.slip.record(lane.sent_ns - due_ns)
             else:
-                self._queue.append((due_ns, window))
+                self._queue.append((position, due_ns, window))
                 window.slip.record(now_ns - due_ns)
             due_ns = next(self._schedule)
             now_ns = self._clock()
@@ -86,19 +87,19 @@ class OpenLoop:
     def freed(self, lane: Lane) -> None:
         """Give a lane that is idle again what has waited longest."""
         if self._queue:
-            due_ns, window = self._queue.popleft()
-            lane.send(self._draw(), due_ns, window)
+            lane.send(*self._queue.popleft())
         else:
             self._free.append(lane)
 
     def finish(self) -> None:
         """Count everything that was due and not sent before the last instant as censored."""
         while self._next_ns < self._tally.closes_ns:
-            window = self._tally.take(self._next_ns)
-            self._queue.append((self._next_ns, window))
+            position = self._draw()
+            window = self._tally.take(self._next_ns, position)
+            self._queue.append((position, self._next_ns, window))
             window.slip.record(self._tally.closes_ns - self._next_ns)
             self._next_ns = next(self._schedule)
         self._timer.close()
         while self._queue:
-            due_ns, window = self._queue.popleft()
+            _, due_ns, window = self._queue.popleft()
             self._tally.censor(window, due_ns)

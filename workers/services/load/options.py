@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from workers.services.load.arrivals import KINDS
-from workers.services.load.requests_list import Request, read_requests
+from workers.services.load.requests_list import TYPES, Request, read_requests
 from workers.services.load.target import BadInputError, Target, parse_target
 
 RATE_LEAST, RATE_MOST = 0.01, 1_000_000
@@ -15,6 +15,7 @@ CONNECTIONS_MOST = 100_000
 PROCESSES_MOST = 64
 REQUESTS_MOST = 50_000_000
 MODULE = "workers.services.load"
+REQUESTS = f"JSON lines with any of: {' '.join(TYPES)}"
 LATER = "-"  # in place of a URL: the driver gives servers and requests
 
 
@@ -67,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
     add("--connections", type=_connections, default=64, metavar="C", help="at most in use (64)")
     add("--processes", type=_processes, default=1, metavar="K", help="generator processes (1)")
     add("--seed", type=int, default=1, help="of arrivals and of the choice of requests (1)")
-    add("--requests", metavar="FILE", help="JSON lines: method path headers body weight status")
+    add("--requests", metavar="FILE", help=REQUESTS)
     add("--no-keepalive", action="store_true", help="a connection per request")
     add("--timeout", type=_timeout, default=10.0, metavar="S", help="for an answer (10)")
     add("--json", action="store_true", help="print one JSON object")
@@ -127,6 +128,8 @@ def with_targets(options: Options, urls: Sequence[str], requests: Sequence[Reque
     """
     if len(urls) > options.connections:
         raise BadInputError(f"{len(urls)} servers need at least as many connections")
+    if all(each.background for each in requests):
+        raise BadInputError("all requests are background ones: there is no latency to measure")
     targets = [parse_target(url, remote=options.remote) for url in urls]
     if len({target.scheme for target in targets}) > 1:
         raise BadInputError("http:// and tcp:// cannot be mixed")

@@ -11,7 +11,9 @@ ROWS = {
     "latency_ms": "latency",
     "service_ms": "service",
     "slip_ms": "slip",
+    "background_ms": "others",
 }
+MEANING_BACKGROUND = "others: latency of background requests, which are in no other row but slip"
 MEANING_OPEN = (
     "latency: from the due time; service: from the send",
     "slip: how late the generator was",
@@ -47,6 +49,8 @@ def printout(summary: Mapping[str, Any]) -> str:
             cells = "".join(f"{_number(figures[column]):>10}" for column in COLUMNS)
             lines.append(f"{name:<7}{cells}")
     lines += ["", *(MEANING_OPEN if open_loop else MEANING_CLOSED)]
+    if summary["background_ms"]["n"]:
+        lines.append(MEANING_BACKGROUND)
     latency = summary["latency_ms"]
     if latency["n"] and any(latency[column] is None for column in COLUMNS):
         lines.append("–: fewer than 20 requests beyond this percentile")

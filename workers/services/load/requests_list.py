@@ -1,7 +1,8 @@
 """What is asked: one request, or a list with weights from a file of JSON lines.
 
-A line is an object with `method`, `path`, `headers`, `body`, `weight` and `status` (the one that
-is right; without it 200 to 399 are). All are optional.
+A line is an object with `method`, `path`, `headers`, `body`, `weight`, `status` (the one that is
+right; without it 200 to 399 are) and `background` (true: the request loads the server, and its
+latency is kept apart from that of the others). All are optional.
 """
 
 import itertools
@@ -23,6 +24,7 @@ TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {  # and what they ar
     "body": (str, "a text"),
     "weight": ((int, float), "a number"),
     "status": (int, "a whole number"),
+    "background": (bool, "true or false"),
 }
 
 
@@ -36,6 +38,7 @@ class Request:
     body: str = ""
     weight: float = 1.0
     status: int | None = None
+    background: bool = False
 
     def on_http(self, authority: str, path: str, *, keepalive: bool) -> bytes:
         """The request as bytes for the server at `authority`; `path` is the URL's."""
@@ -107,7 +110,7 @@ def request_from(document: Any, place: str) -> Request:
         if name not in TYPES:
             raise BadInputError(f"{place}: unknown key {name!r}; known: {', '.join(TYPES)}")
         kind, words = TYPES[name]
-        if not isinstance(value, kind) or isinstance(value, bool):
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise BadInputError(f"{place}: {name} must be {words}, not {value!r}")
     for name, value in document.get("headers", {}).items():
         if not isinstance(value, str):

@@ -1,7 +1,7 @@
 """What all processes counted, as one JSON object, and whether it can be believed."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from workers.services.load.distribution import Distribution, Figures
@@ -16,6 +16,7 @@ BUSY_MOST = 0.7
 DECIDING = ("mean", "p50", "p90", "p95", "p99")  # slip here makes a result invalid
 DOUBTFUL = (*DECIDING, "p999", "max")  # one stall makes the last two doubtful, no more
 
+LATENCY = ("latency", "censored")  # histograms of answered and of unfinished requests
 SETTINGS = ("python", "gil", "loop", "timer", "slice_ns")  # alike in all processes
 
 type Object = dict[str, Any]
@@ -27,21 +28,30 @@ def summarize(
     """Add up the reports of all processes (see `generator.send`).
 
     `latency_ms` holds answered and censored requests; of the latter it knows the latency so far,
-    which is a lower bound. `histograms` adds those of each sub-window, in ns, and the
-    instants (monotonic) between them.
+    which is a lower bound. `background_ms` is that of the background requests, which count in
+    everything but `latency_ms` and `service_ms`. `histograms` adds those of each sub-window, in ns,
+    and the instants (monotonic) between them.
     """
     passed_ns = instants_ns[-1] - instants_ns[0]
     windows = [window for report in reports for window in report["windows"]]
+    background = _background(windows)
+    every = [*windows, *background]
     errors: Counter[str] = Counter()
-    for window in windows:
+    for window in every:
         errors.update(window["errors"])
-    latency, service, slip, censored = (
-        Distribution(window[name] for name in names for window in windows)
-        for names in (("latency", "censored"), ("service",), ("slip",), ("censored",))
+    latency, service, beside, slip, censored = (
+        Distribution(window[name] for name in names for window in among)
+        for among, names in (
+            (windows, LATENCY),
+            (windows, ("service",)),
+            (background, LATENCY),
+            (every, ("slip",)),
+            (every, ("censored",)),
+        )
     )
     summary: Object = {
-        "offered": sum(window["offered"] for window in windows),
-        "completed": sum(window["completed"] for window in windows),
+        "offered": sum(window["offered"] for window in every),
+        "completed": sum(window["completed"] for window in every),
         "censored": censored.n,
         "errors": dict(sorted(errors.items())),
         "rate_per_s": sum(report["answered"] for report in reports) * 1e9 / passed_ns,
@@ -49,6 +59,7 @@ def summarize(
         "cpu_s": sum(report["cpu_s"] for report in reports),
         "latency_ms": latency.figures(),
         "service_ms": service.figures(),
+        "background_ms": beside.figures(),
         "slip_ms": slip.figures(),
         "processes": len(reports),
         **{name: reports[0][name] for name in SETTINGS},
@@ -93,12 +104,27 @@ def reasons(summary: Object, *, open_loop: bool) -> list[str]:
 
 def _by_window(by_process: Sequence[Sequence[Mapping[str, Any]]]) -> list[Object]:
     """Counts and histograms of each sub-window, all processes added up."""
-    return [
-        {
-            "offered": sum(each["offered"] for each in same),
-            "completed": sum(each["completed"] for each in same),
-            "errors": dict(sum((Counter(each["errors"]) for each in same), Counter())),
-            **{name: Distribution(each[name] for each in same).document() for name in QUANTITIES},
-        }
-        for same in zip(*by_process, strict=True)
-    ]
+    return [_added_up(same) for same in zip(*by_process, strict=True)]
+
+
+def _added_up(windows: Sequence[Mapping[str, Any]]) -> Object:
+    """Counts of all requests, histograms as in the summary; `background` has answered ones and
+    unfinished ones.
+    """
+    background = _background(windows)
+    every = [*windows, *background]
+    return {
+        "offered": sum(each["offered"] for each in every),
+        "completed": sum(each["completed"] for each in every),
+        "errors": dict(sum((Counter(each["errors"]) for each in every), Counter())),
+        **{name: Distribution(each[name] for each in windows).document() for name in QUANTITIES},
+        "slip": Distribution(each["slip"] for each in every).document(),
+        "background": Distribution(
+            each[name] for name in LATENCY for each in background
+        ).document(),
+    }
+
+
+def _background(windows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The background requests of windows, in the form of windows."""
+    return [found for each in windows if (found := each.get("background"))]

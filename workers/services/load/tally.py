@@ -1,7 +1,10 @@
-"""What is counted: requests by how they ended, in windows by when they were due."""
+"""What is counted: requests by how they ended, in windows by when they were due.
+
+Background requests load the server; their latencies are not among the others.
+"""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from workers.worker.histogram import Histogram
 
@@ -9,12 +12,16 @@ QUANTITIES = ("latency", "service", "slip", "censored")
 
 
 class Window:
-    """The requests that were due in a stretch of time; histograms are in ns."""
+    """The requests that were due in a stretch of time; histograms are in ns.
 
-    __slots__ = ("closes_ns", "completed", "errors", "offered", *QUANTITIES)
+    `background` has the background requests among them, which are counted in it alone.
+    """
 
-    def __init__(self, closes_ns: int) -> None:
+    __slots__ = ("background", "closes_ns", "completed", "errors", "offered", *QUANTITIES)
+
+    def __init__(self, closes_ns: int, background: "Window | None" = None) -> None:
         self.closes_ns = closes_ns
+        self.background = background
         self.offered = 0
         self.completed = 0
         self.errors: Counter[str] = Counter()
@@ -24,32 +31,44 @@ class Window:
         self.censored = Histogram()  # latency so far of what was unfinished at the end
 
     def document(self) -> dict[str, object]:
-        """Counts and histograms as JSON takes them."""
+        """Counts and histograms as JSON takes them; no `background` where there was none."""
+        background = self.background if self.background and self.background.offered else None
         return {
             "offered": self.offered,
             "completed": self.completed,
             "errors": dict(self.errors),
             **{name: getattr(self, name).document() for name in QUANTITIES},
+            "background": background.document() if background else None,
         }
 
 
 class Tally:
-    """The warm-up and, between each two instants (monotonic ns), a window."""
+    """The warm-up and, between each two instants (monotonic ns), a window.
 
-    def __init__(self, instants_ns: Sequence[int]) -> None:
+    `background` are the positions of background requests in the list of requests.
+    """
+
+    def __init__(self, instants_ns: Sequence[int], background: Collection[int] = ()) -> None:
         self.opens_ns, *closes_ns = instants_ns
         self.closes_ns = closes_ns[-1]
-        self.windows = [Window(each) for each in closes_ns]
+        first, *self.windows = [Window(each, Window(each)) for each in instants_ns]
         self.answered = 0  # answers between first and last instant, whenever they were due
-        self._order: Iterator[Window] = iter([Window(self.opens_ns), *self.windows])
+        self._background = frozenset(background)
+        self._order: Iterator[Window] = iter([first, *self.windows])
         self._window = next(self._order)
 
-    def take(self, due_ns: int) -> Window:
-        """Count a request as offered; each is due no earlier than the one before."""
+    def take(self, due_ns: int, position: int = 0) -> Window:
+        """Count the request at a position in the list as offered; return where it is settled.
+
+        Each is due no earlier than the one before.
+        """
         while due_ns >= self._window.closes_ns:
             self._window = next(self._order)
-        self._window.offered += 1
-        return self._window
+        window = self._window
+        if position in self._background and window.background:
+            window = window.background
+        window.offered += 1
+        return window
 
     def settle(self, window: Window, due_ns: int, sent_ns: int, done_ns: int, error: str) -> None:
         """Count how a request ended; an empty `error` is a good answer."""
