@@ -5,7 +5,7 @@ from typing import Any
 
 from scaling.analysis.safety.findings import Seen, judge
 from scaling.base.errors import ScalingError
-from scaling.base.formats import plural
+from scaling.base.formats import listed, plural
 from scaling.journal.app_check import AppCheck
 from scaling.journal.record import GilStates, ParameterValue, Record
 from scaling.run.app_checker import Checker
@@ -43,16 +43,16 @@ def check_application(
     `child` is that of the arm whose threads are to be checked (`3.14t`), its environment variables
     made as for a run. `parameters` are those of the workload `app`: application, factory,
     interface, lifespan, health. `requests` are objects of the JSON Lines file. `say` gets a line
-    before each step. It takes less than 20 s for an application that answers.
+    before it begins. It takes less than 20 s for an application that answers.
 
     Raises:
         AppCheckError: the application does not work at N = 1; the message has its last lines.
     """
     on_loops = {**parameters, "server": "loops"}
+    if say:
+        say(f"checking {plural(len(requests), 'request')} at N = {listed([1, *workers])}")
 
     def run(model: str, count: int, together_s: float) -> Seen:
-        if say:
-            say(f"checking {plural(len(requests), 'request')} at N = {count}")
         cell = {"workload": WORKLOAD, "parameters": on_loops, "loop": loop, **SHORTEST}
         return _run(child, {**cell, "model": model, "workers": count}, requests, together_s)
 

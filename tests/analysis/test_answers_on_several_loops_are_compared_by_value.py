@@ -72,6 +72,12 @@ def test_bytes_are_compared_too() -> None:
 TEA, MILK = answer({"name": "tea"}), answer({"name": "milk"})
 ALONE = [Seen(workers=1, answers=[[TEA], [MILK]])] * 2
 NAMES = ["GET /tea", "GET /milk"]
+TAKEN = """
+Traceback (most recent call last):
+  File "/shop/main.py", line 37, in lifespan
+    listener = socket.create_server(("", 9000))
+OSError: [Errno 98] Address already in use
+"""
 
 
 def judged(**seen: object) -> AppCheck:
@@ -118,6 +124,11 @@ def test_run_that_ends_badly_is_a_finding(outcome: str, kind: str) -> None:
     found = judged(outcome=outcome, answers=[[], []], text="Segmentation fault")
     assert kinds(found) == [(kind, "")]
     assert "Segmentation fault" in found.findings[0].message
+
+
+def test_a_port_that_the_application_binds_is_said_to_be_its_own() -> None:
+    (found,) = judged(outcome="failed", answers=[[], []], text=TAKEN).findings
+    assert (found.kind, "bind no port" in found.remedy) == ("failed-to-start", True)
 
 
 def test_gil_that_an_import_enables_is_a_finding_and_that_of_the_arm_is_none() -> None:

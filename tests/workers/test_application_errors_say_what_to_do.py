@@ -181,7 +181,7 @@ def started(**parameters: Any) -> str:
 
 
 LIFESPAN = """
-    import errno
+    import asyncio, errno
     from starlette.applications import Starlette
     from aiohttp import web
 
@@ -203,6 +203,9 @@ LIFESPAN = """
 
     of_aiohttp = web.Application()
     of_aiohttp.on_startup.append(connect)
+
+    async def waiting(scope, receive, send):
+        await asyncio.sleep(3600)
 
     async def never(scope, receive, send):
         if scope["type"] == "http":
@@ -231,6 +234,14 @@ def test_an_application_that_does_not_start_says_why(
     monkeypatch.setattr(readiness, "READY_S", 0.1)
     (shop / "broken.py").write_text(textwrap.dedent(LIFESPAN))
     assert says in started(application=f"broken:{name}", **parameters)
+
+
+def test_an_application_that_waits_when_it_starts_says_so(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readiness, "STARTED_S", 0.1)
+    (shop / "broken.py").write_text(textwrap.dedent(LIFESPAN))
+    assert "its lifespan waits" in started(application="broken:waiting")
 
 
 @pytest.mark.slow

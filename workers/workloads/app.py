@@ -18,7 +18,7 @@ from workers.workloads.parts.applications import (
 from workers.workloads.parts.served import Served
 from workers.workloads.parts.servers import preload, server_of
 from workers.workloads.parts.servers.base import BaseServer
-from workers.workloads.parts.servers.readiness import until_ready
+from workers.workloads.parts.servers.readiness import until_ready, until_started
 
 
 @dataclass
@@ -115,9 +115,9 @@ class App(Served, _Which):
             server = server_of(application.interface, worker, made, lifespan=self.lifespan)
             self._server = server
             if self._budgets:
-                await server.start()
+                await until_started(server)
         if not self._budgets:
-            await server.start()
+            await until_started(server)
         self._facts = await until_ready(server, self.health)
         self._facts["application"] = _whose(application, worker)
         return server

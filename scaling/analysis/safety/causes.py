@@ -64,6 +64,11 @@ CAUSES = (
     ),
     Cause(
         "failed-to-start",
+        "bind no port in the application: each of its loops or processes would need another",
+        r"Address already in use",
+    ),
+    Cause(
+        "failed-to-start",
         "start it as several loops in threads of one process, and see which line raises this",
     ),
     Cause(

@@ -1,4 +1,4 @@
-"""Waits until a worker's application is ready: its health path answers, before anything is sent."""
+"""Waits until a worker's application has started and is ready: its health path answers."""
 
 import asyncio
 import time
@@ -7,9 +7,25 @@ from workers.workloads.parts.applications import ApplicationError
 from workers.workloads.parts.first_request import first_answer
 from workers.workloads.parts.servers.base import BaseServer
 
-READY_S = 30.0  # limit
+STARTED_S = READY_S = 30.0  # limits
 AGAIN_S = 0.05  # between two tries
 FIRST_ERROR = 400  # a status that says: not ready
+
+
+async def until_started(server: BaseServer) -> None:
+    """Start the application.
+
+    Raises:
+        ApplicationError: it did not start, or not in time.
+    """
+    try:
+        async with asyncio.timeout(STARTED_S):
+            await server.start()
+    except TimeoutError:
+        raise ApplicationError(
+            f"the application did not start within {STARTED_S:.0f} s: its lifespan waits. Start "
+            "what it needs, or leave it out with --lifespan off"
+        ) from None
 
 
 async def until_ready(server: BaseServer, health: str) -> dict[str, str]:
