@@ -27,7 +27,7 @@ RARE_COLLECTOR = Setting(
 
 FREEZE = Setting(
     name="gcfreeze",
-    summary="gc.freeze after the warm-up: the collector never looks at what exists by then",
+    summary="gc.freeze just before the window: the collector never looks at what exists by then",
     switches={"gc.freeze": True},
     source="https://docs.python.org/3/library/gc.html#gc.freeze",
     lines=("import gc", "gc.freeze()  # once the application has started and is warm"),
