@@ -20,7 +20,8 @@ from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import RC
 from tests.support.fabricate import Made, journal, studied, write
 
-ALL = {plot.name: plot.draw for plot in PLOTS}
+# Of `losses` these studies have no readings, and it has no band: its bars have intervals.
+ALL = {plot.name: plot.draw for plot in PLOTS if plot.name != "losses"}
 MADE = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), aa_pairs=True, noise=0.02)
 CROWDED = Made(
     arms=("3.14", "3.14+mimalloc", "3.14t"),
