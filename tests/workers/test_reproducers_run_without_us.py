@@ -1,0 +1,37 @@
+"""Reproducers show what they say, with nothing but the interpreter and the package in question."""
+
+import ast
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "results" / "reproducers"
+PROGRAMS = sorted(FOLDER.glob("*.py"))
+FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.stem)
+def test_it_imports_nothing_of_ours_and_says_how_it_is_run(program: Path) -> None:
+    tree = ast.parse(program.read_text())
+    assert f"python3.14t {program.name} " in (ast.get_docstring(tree) or "")
+    nodes = list(ast.walk(tree))
+    names = {each.name for node in nodes if isinstance(node, ast.Import) for each in node.names}
+    names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
+    assert names
+    assert not {name.partition(".")[0] for name in names} & {"scaling", "workers", "tests"}
+
+
+@pytest.mark.slow
+@pytest.mark.measures
+def test_pages_of_large_objects_pile_up_only_without_the_gil() -> None:
+    assert max(grown_mib("1", 132_000), grown_mib("2", 130_000)) < 5.0
+    assert (grown_mib("2", 132_000) > 10.0) == FREE_THREADED
+
+
+def grown_mib(threads: str, size_bytes: int) -> float:
+    command = [sys.executable, str(FOLDER / "large_objects.py"), threads, str(size_bytes)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    return float(done.stdout.split()[1])
