@@ -19,6 +19,7 @@ from scaling.analysis.table.load import read_journal
 from scaling.builds.runtimes.known import RUNTIMES
 from scaling.cli.program import app
 from scaling.report.plots.caption import caption
+from scaling.run.services import Services
 from scaling.study.file import built_in_studies, load_study_file
 from scaling.study.scaled import scaled_to
 from tests.support.of_the_machine import require_none_is_ours
@@ -34,34 +35,37 @@ SMALL = [
 
 BUILDS = ("3.14", "3.14t")
 
-# Left out: what makes a run long, and the site where another study has it. That all of it can be
-# planned is tested elsewhere.
-SERVED = ("--model", "threads,processes", "--set", "serve.server=tcp", "--rates", "1")
+# Left out: what makes a run long, and what another study has, too. That all of it can be planned is
+# tested elsewhere.
+SERVED = ("--model", "processes", "--set", "serve.server=tcp", "--rates", "1")
 FEWER = {
     "accept": (
-        *SERVED,
+        *(*SERVED, "--model", "threads,processes"),
         *("--set", "serve.accept=acceptor", "--set", "serve.connections=4"),
         *("--set", "serve.rate_per_s=50%"),
     ),
     "async-1m-io": (
-        *("--set", "gather.fan_out=1000", "--set", "gather.join=TaskGroup,wait"),
-        *("--set", "fetch.requests=100000", "--set", "sleep.sleeps_in_flight=10000"),
-        *("--set", "lifecycle.pause_s=0"),
+        *("--set", "gather.fan_out=1000", "--set", "gather.join=wait"),
+        *("--set", "fetch.requests=100000", "--set", "fetch.timed=true"),
+        *("--set", "sleep.sleeps_in_flight=10000"),
+        *("--set", "lifecycle.pause_s=0", "--set", "lifecycle.way=runner"),
     ),
     "async-tools": (
         *("--loop", "asyncio,anyio/trio"),
-        *("--set", "sleep.work_us=10", "--set", "echo.work_us=10"),
+        *("--set", "sleep.work_us=10", "--set", "sleep.timed=true"),
+        *("--set", "echo.work_us=10"),
     ),
-    "compare": ("--workload", "compute,shared,echo", "--loop", "asyncio"),
+    "compare": ("--workload", "shared,echo", "--loop", "asyncio"),
     "latency": SERVED,
-    "quansight-2025": ("--set", "scrape.delay_ms=20"),
-    "scale": ("--workload", "compute,shared,echo,stream", "--loop", "asyncio"),
-    "serve": SERVED,
+    "quansight-2025": ("--model", "threads", "--set", "scrape.delay_ms=20"),
+    "scale": ("--workload", "compute,stream", "--loop", "asyncio"),
+    "serve": (*SERVED, "--model", "threads,processes"),
     "sharing": ("--set", "shared.sharing=nothing,attribute-write,lock,asyncio-lock"),
     "slo": SERVED,
     "tail": (
         *SERVED,
         *("--workload", "serve", "--set", "serve.heap_objects=1000"),
+        *("--set", "serve.garbage_per_request=50"),
     ),
     "task-overhead": ("--set", "spawn.tasks=100000,1000000"),
     "tls": ("--loop", "asyncio", "--set", "echo.tls=per-worker"),
@@ -70,6 +74,7 @@ FEWER = {
 # A machine that stalls for a quarter of a window makes its run invalid, perhaps more than once. A
 # fault of ours shows in every attempt.
 RETRIES = 4
+SHORT_S = 0.3  # for the peaks of calibrations and services, which nothing here depends on
 
 SOURCES = {
     "async-1m-io": "johal-2024",
@@ -94,6 +99,8 @@ def test_it_is_measured_on_both_builds(
     monkeypatch.setenv("SCALING_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr("scaling.run.session.RETRIES", RETRIES)
+    monkeypatch.setattr("scaling.run.calibrate.CALIBRATION_WINDOW_S", SHORT_S)
+    monkeypatch.setitem(Services.ceiling.__kwdefaults__, "seconds", SHORT_S)
     # A load generator that shares two cores with workers and other tests sends late.
     monkeypatch.setattr("scaling.analysis.validity.served.SLIP_ALWAYS_S", math.inf)
     # Other tests disturb most of these runs; making them again for that is tested elsewhere.
