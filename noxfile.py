@@ -49,6 +49,8 @@ TEST_PARTS = {
     "tests that measure": ("-m", "measures"),
 }
 """Tests that measure memory or time run one at a time, after all others."""
+WITH_BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
+"""Each process would compile all that it imports: pytest its tests, and a hundred of ours."""
 MARK = "pytest.mark.measures"
 QUOTING = ("README.md", "results/README.md")
 PUBLISHED = "results/published"
@@ -140,7 +142,7 @@ def run_all(session: nox.Session, commands: Mapping[str, Sequence[str]]) -> None
     for name, command in commands.items():
         began = time.monotonic()
         try:
-            session.run(*command, external=True)
+            session.run(*command, env=WITH_BYTECODE, external=True)
         except nox.command.CommandFailed:
             failed.append(name)
         took_s[name] = time.monotonic() - began

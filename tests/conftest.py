@@ -24,6 +24,11 @@ settings.register_profile(
 settings.load_profile("untimed")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Slow tests come first: else cores are idle in the end, while the last of these go on."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
 @pytest.fixture
 def theirs(tmp_path: Path) -> Callable[[str], str]:
     """Writes a user's module into `tmp_path`; gives the name of its class `Theirs` for a cell."""
