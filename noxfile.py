@@ -42,8 +42,8 @@ TEST_FOLDERS = {
     "3.14": ["tests", *(f"--ignore={each}" for each in ON_FREE_THREADED)],
     "3.14t": ON_EVERY_BUILD,
 }
-# Two tests a core: most of them wait for a child half of the time.
-IN_PARALLEL = ("--numprocesses", str(2 * (os.cpu_count() or 1)), "--dist", "worksteal")
+# Three tests a core: most of them wait for a child two thirds of the time.
+IN_PARALLEL = ("--numprocesses", str(3 * (os.cpu_count() or 1)), "--dist", "worksteal")
 TEST_PARTS = {
     "tests": ("-m", "not measures", *IN_PARALLEL),
     "tests that measure": ("-m", "measures"),

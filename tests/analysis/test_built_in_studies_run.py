@@ -100,7 +100,7 @@ def test_it_is_measured_on_both_builds(
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr("scaling.run.session.RETRIES", RETRIES)
     monkeypatch.setattr("scaling.run.calibrate.CALIBRATION_WINDOW_S", SHORT_S)
-    monkeypatch.setitem(Services.ceiling.__kwdefaults__, "seconds", SHORT_S)
+    monkeypatch.setattr(Services.ceiling, "__kwdefaults__", {"seconds": SHORT_S})
     # A load generator that shares two cores with workers and other tests sends late.
     monkeypatch.setattr("scaling.analysis.validity.served.SLIP_ALWAYS_S", math.inf)
     # Other tests disturb most of these runs; making them again for that is tested elsewhere.

@@ -2,8 +2,8 @@
 
 import io
 import re
-import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ from scaling.analysis.statistics.estimate import median
 from scaling.cli.encoding import HANDLER, print_in_any_encoding
 from scaling.report.terminal.bars import FULL, MEDIAN, SHADED, SLIVER, bar
 from scaling.report.terminal.show import show
-from tests.support.cli import Command, environment
+from tests.support.cli import Command
 from tests.support.fabricate import Made, journal, write
 
 ESCAPE = "\x1b["
@@ -43,15 +43,22 @@ def shown(results: Path, width: int) -> str:
     return console.file.getvalue()
 
 
-def shown_in(results: Path, **variables: str) -> bytes:
-    done = subprocess.run(
-        [sys.executable, "-m", "scaling", "show", str(results)],
-        stdout=subprocess.PIPE,
-        check=True,
-        timeout=100,
-        env={**environment(results), **variables},
-    )
-    return done.stdout
+@pytest.fixture
+def shown_in(
+    results: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., str]:
+    """Gives what the command prints where the output has an encoding, with such variables."""
+
+    def shown_in(encoding: str, **variables: str) -> str:
+        out = io.BytesIO()
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", io.TextIOWrapper(out, encoding, write_through=True))
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            assert command("show", str(results)).returncode == 0
+            return out.getvalue().decode(encoding)
+
+    return shown_in
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
@@ -102,20 +109,21 @@ def test_a_pipe_gets_no_codes_and_nothing_is_written(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_an_encoding_that_lacks_letters_gets_others(encoding: str, results: Path) -> None:
+def test_an_encoding_that_lacks_letters_gets_others(
+    encoding: str, shown_in: Callable[..., str]
+) -> None:
     """Character for character: no table is bent by it, and no letter of ours is unknown."""
-    found = shown_in(results, PYTHONIOENCODING=encoding).decode(encoding)
-    whole = shown_in(results, PYTHONIOENCODING="utf-8").decode()
+    found, whole = shown_in(encoding), shown_in("utf-8")
     assert list(map(len, found.splitlines())) == list(map(len, whole.splitlines()))
     assert found.count("?") == whole.count("?")
     assert re.search(r"^1 +#+", found, re.MULTILINE)
 
 
 @pytest.mark.slow
-def test_no_color_is_respected_on_a_terminal(results: Path) -> None:
+def test_no_color_is_respected_on_a_terminal(shown_in: Callable[..., str]) -> None:
     terminal = {"FORCE_COLOR": "1", "TERM": "xterm-256color"}
-    assert COLOUR.search(shown_in(results, **terminal, NO_COLOR="").decode())
-    assert not COLOUR.search(shown_in(results, **terminal, NO_COLOR="1").decode())
+    assert COLOUR.search(shown_in("utf-8", **terminal, NO_COLOR=""))
+    assert not COLOUR.search(shown_in("utf-8", **terminal, NO_COLOR="1"))
 
 
 def test_errors_can_be_printed_in_any_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
