@@ -12,12 +12,13 @@ from rich.console import Console
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.base.console import say
+from scaling.base.formats import duration, listed, plural
 from scaling.journal.app_check import AppCheck, write_check
 from scaling.journal.faults import write_faults
 from scaling.journal.soak import write_soak
 from scaling.report.deploy.write import PROGRAMS
 from scaling.report.terminal.app_findings import finding_lines
-from scaling.run.app_faults import measure_faults
+from scaling.run.app_faults import FAULT_S, FAULTS, measure_faults
 from scaling.run.application_trial import check_of, interface_of, try_application
 from scaling.run.deployed import deployed
 from scaling.run.measure import Prepared, generators_of, measure, prepared
@@ -25,6 +26,7 @@ from scaling.run.prepare import ChildNeeds
 from scaling.run.progress import display
 from scaling.run.soak import measure_soak
 from scaling.study.application import DEPLOYED, AppAsked, application_study
+from scaling.study.deploying import COMMANDS
 from scaling.study.options import Options
 from scaling.study.plan.view import one_line, reservations
 
@@ -78,7 +80,7 @@ class AppSteps:
     def measure(self, output: Path | None, *, checked: bool) -> Path:
         """Try it, check it if that is asked, measure it; the folder that the study is in."""
         with self.ready() as ready:
-            for line in (one_line(ready.plan), *reservations(ready.plan)):
+            for line in (one_line(ready.plan), *reservations(ready.plan), *self.afterwards()):
                 say(self.console, line)
             try_application(ready)
             # The check serves WSGI on our own server, which a user's environment may not have.
@@ -94,10 +96,22 @@ class AppSteps:
                 self._as_deployed(ready, measured)
             return measured
 
+    def afterwards(self) -> Iterator[str]:
+        """What is measured after the study, and how long that takes."""
+        models = COMMANDS.get(self.interface, {})
+        if self.asked.full and models:
+            faults_s = FAULT_S * len(FAULTS) * len(models)
+            kinds = plural(len(FAULTS), "fault")
+            yield f"then {kinds} in {listed(models)}: about {duration(faults_s)}"
+        if self.soak_s and models:
+            runs = f"{plural(len(models), 'run')} of {duration(self.soak_s)}"
+            yield f"then memory under load: {runs}, with {listed(models)}"
+
     def _as_deployed(self, ready: Prepared, folder: Path) -> None:
         """Measure what faults and a long load do, at the rate that was measured."""
         found = StudyResults.of(read_journal(folder)).application
         if found is None or math.isnan(found.rate_per_s):
+            self._note("faults and memory under load are not measured: no valid run gave a rate")
             return
         gil, free = self.asked.builds
         arms = {"threads": ready.arms[free]} | dict.fromkeys(WITH_GIL, ready.arms[gil])

@@ -17,6 +17,7 @@ MOST_PER_S = 400.0  # the client's threads would be late above it
 BEFORE_S, AFTER_S = 1.0, 3.0
 RESTARTED_S = 8.0  # uvicorn ends and starts one worker after the other
 BLOCKED_S = 1.0
+FAULT_S = 8.0  # what one takes, with the start of the server
 FAILURES = (OSError, ScalingError, http.client.HTTPException, subprocess.TimeoutExpired)
 
 
