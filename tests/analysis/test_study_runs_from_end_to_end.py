@@ -1,5 +1,7 @@
 """One command measures, writes down, tabulates and draws; killed, it goes on where it stopped."""
 
+import json
+import math
 import signal
 from pathlib import Path
 
@@ -101,6 +103,20 @@ def test_every_derived_file_is_made_again_from_the_journal_alone(
     drawn = {path.name: path.read_bytes() for path in (again / "plots").glob("*.svg")}
     assert drawn == {path.name: path.read_bytes() for path in (out / "plots").glob("*.svg")}
     assert f"{len(drawn)} plots" in said
+
+
+def test_what_is_lost_adds_up(measured: Path, command: Command) -> None:
+    done = command("explain", str(measured / "out"), "--json")
+    assert done.returncode == 0, done.stderr
+    cells = [each for each in json.loads(done.stdout)["cells"] if each["blocks"]]
+    assert {each["workers"] for each in cells} == {2}
+    for each in cells:
+        total = each["terms_ns"].pop("total")
+        parts = [term["at_n"]["value"] for term in each["terms_ns"].values() if term]
+        assert sum(parts) == pytest.approx(total["at_n"]["value"])
+        efficiency = each["factors"].pop("efficiency")["value"]
+        product = math.prod(factor["value"] for factor in each["factors"].values() if factor)
+        assert product == pytest.approx(efficiency)
 
 
 def test_it_is_pinned_and_has_its_controls_if_nothing_else_is_said(measured: Path) -> None:

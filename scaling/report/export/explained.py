@@ -44,7 +44,7 @@ def _cell(each: Attribution) -> dict[str, Any]:
     key = each.runs.curves[0].key
     losses = {loss.term.name: loss for loss in each.losses}
     terms = {term.name: _terms(losses.get(term.name)) for term in TERMS}
-    factors = {name: _factor(loss) for name, loss in losses.items()}
+    factors = {term.name: _factor(losses.get(term.name)) for term in TERMS}
     return {
         "cell": each.name,
         "workload": key.workload,
