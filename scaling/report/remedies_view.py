@@ -38,10 +38,12 @@ def print_remedies(found: Found, console: Console) -> None:
             say(console, line)
     for line in left_out_lines(found.left_out):
         say(console, line)
-    for line in pasted(found.best):
-        say(console, line)
     if not found.best:
         say(console, "No remedy is proven to help: there is nothing to paste.")
+        return
+    say(console, f"To have {listed(found.best)}:")
+    for line in pasted(found.best):
+        say(console, line)
 
 
 def tables(found: Remedies) -> Iterator[tuple[str, Table]]:
