@@ -12,7 +12,7 @@ from scaling.journal.profile import Kind, ProfilePart
 
 def run(cpu_ns: float, native: Mapping[str, int], **others: Tally) -> SampledRun:
     counts: dict[tuple[Kind, str], int] = {("native", name): n for name, n in native.items()}
-    tallies = {"native": Tally(counts, sum(native.values())), **others}
+    tallies = {"native": Tally(counts, sum(native.values()), sum(native.values())), **others}
     return SampledRun(cpu_ns, 2 * cpu_ns, tallies)  # type: ignore[arg-type]
 
 
@@ -53,9 +53,9 @@ def test_named_functions_and_the_rest_are_the_whole_gain() -> None:
 
 def test_of_many_functions_the_largest_are_named_and_the_sum_stays() -> None:
     names = [f"f{k}" for k in range(50)]
-    several = {name: 10 + k for k, name in enumerate(names)}
+    several = {name: 10_000 + 1000 * k for k, name in enumerate(names)}
     found = [
-        (run(1000.0, dict.fromkeys(names, 10)), run(1000.0 + more, several))
+        (run(1000.0, dict.fromkeys(names, 10_000)), run(1000.0 + more, several))
         for more in (900.0, 901.0, 902.0)
     ]
     part = native(differentials(found))
@@ -67,8 +67,14 @@ def test_of_many_functions_the_largest_are_named_and_the_sum_stays() -> None:
     assert together == pytest.approx(part.total.gained_ns)
 
 
+def test_a_handful_of_samples_proves_nothing() -> None:
+    """One in each run at N and none at 1: the pairs agree, by chance."""
+    found = [(run(1000.0, {"eval": 100}), run(1001.0, {"eval": 99, "one": 1})) for _ in range(3)]
+    assert native(differentials(found)).functions == []
+
+
 def test_functions_that_contain_each_other_have_no_sum() -> None:
-    calls = Tally({("python_total", "main"): 10, ("python_total", "slow"): 6}, 10)
+    calls = Tally({("python_total", "main"): 10, ("python_total", "slow"): 6}, 10, 10)
     found = [(a, SampledRun(b.cpu_ns_per_op, 1.0, {"python_total": calls})) for a, b in pairs()]
     found = [(SampledRun(900.0, 1.0, {"python_total": calls}), several) for _, several in found]
     (part,) = differentials(found)
@@ -78,7 +84,7 @@ def test_functions_that_contain_each_other_have_no_sum() -> None:
 
 def test_a_lock_profile_is_a_share_of_the_time_of_the_workers() -> None:
     def blocked(n: int) -> Tally:
-        return Tally({("blocked", "acquire < work"): n}, 100)
+        return Tally({("blocked", "acquire < work"): n}, 100, 100)
 
     found = [
         (run(1000.0, {"eval": 1}, blocked=blocked(0)), run(1000.0, {"eval": 1}, blocked=blocked(n)))
@@ -117,3 +123,18 @@ def test_unknown_names_are_not_explained() -> None:
 def test_every_meaning_has_a_source() -> None:
     known = [each for table in TABLES.values() for each in table.values()]
     assert all("/" in each.source and " " not in each.source for each in known)
+
+
+def test_functions_that_take_next_to_nothing_are_not_tested() -> None:
+    def with_many(cpu_ns: float, lock: int, noise: int) -> SampledRun:
+        tiny = {f"tiny{k}": 1 + (k + noise) % 2 for k in range(300)}
+        return run(cpu_ns, {"eval": 100_000, "lock": lock, **tiny})
+
+    # With 300 more hypotheses, of 4 pairs no gain would be significant.
+    found = [
+        (with_many(1000.0, 10_000 + 40 * k, k), with_many(1400.0, 50_000 - 900 * k, k + 1))
+        for k in range(4)
+    ]
+    part = native(differentials(found))
+    assert "lock" in [each.function for each in part.functions]
+    assert not any(each.function.startswith("tiny") for each in part.functions)

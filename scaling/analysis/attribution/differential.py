@@ -2,11 +2,14 @@
 
 A profile has numbers of samples. The share of a function in a run, times what an operation took in
 that run, is its time per operation. A run at N = 1 and one at N make a pair; a function's gain is
-the mean of the differences over the pairs, with the interval of Student's t. Means add up: the
+the mean of the differences over the pairs, with the interval of Student's t, whose error is at
+least that of counting. Means add up: the
 gains of all functions are together the gain of their sum, in every pair and on average.
 
 Hundreds of functions are tested at once, and one in twenty would be beyond its interval by chance:
-a function is named if its gain is significant after the correction of Benjamini and Hochberg.
+a function is named if its gain is significant after the correction of Benjamini and Hochberg. Only
+functions that take a certain share of the time at N = 1 and N together are tested: more are found
+then, and no outcome is favoured (R. Bourgon, R. Gentleman and W. Huber, PNAS 107 (2010), 9546).
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,6 +25,7 @@ from scaling.analysis.statistics.families import corrected
 from scaling.journal.profile import FunctionGain, Kind, ProfilePart
 
 FEWEST_PAIRS = 2  # a single difference has no interval
+LEAST_SHARE = 0.005  # of a part's time: functions that take less are not tested
 MOST_NAMED = 20  # functions of a part; smaller gains are in the rest
 
 
@@ -53,7 +57,7 @@ PARTS: tuple[Part, ...] = (
 
 @dataclass(frozen=True)
 class Tally:
-    """How much of `of` was in each function, by kind and name; `samples` is what it was made of."""
+    """How much of `of` was in each function, by kind and name, found in so many `samples`."""
 
     amounts: Mapping[tuple[Kind, str], float] = field(default_factory=dict)
     of: float = 0
@@ -91,30 +95,16 @@ def _differential(part: Part, pairs: Sequence[tuple[SampledRun, SampledRun]]) ->
     if not names:
         return None
 
-    def table(which: int) -> Floats:
-        """Shape (pairs, functions), ns per operation."""
-        rows = [
-            [
-                pair[which].base_ns(part)
-                * pair[which].tally(part).amounts.get(name, 0)
-                / pair[which].tally(part).of
-                for name in names
-            ]
-            for pair in seen
-        ]
-        return np.array(rows, dtype=np.float64)
-
-    at_1, at_n = table(0), table(1)
-    every = [gain(*name, at_1[:, k], at_n[:, k]) for k, name in enumerate(names)]
+    alone, several = (_Side.of([pair[which] for pair in seen], part, names) for which in (0, 1))
+    errors = _errors(alone, several)
+    every = [_gain(name, alone, several, [k]) for k, name in enumerate(names)]
     order = sorted(range(len(every)), key=lambda k: -every[k].gained_ns)
-    sizes = sorted(_significant(at_n - at_1), key=lambda k: -abs(every[k].gained_ns))
-    named = set(sizes[:MOST_NAMED])
+    found = _significant(alone, several, errors)
+    named = set(sorted(found, key=lambda k: -abs(every[k].gained_ns))[:MOST_NAMED])
     others = [k for k in order if k not in named]
 
     def together(function: str, which: Sequence[int]) -> FunctionGain | None:
-        kind = part.kinds[0]
-        sums = at_1[:, which].sum(axis=1), at_n[:, which].sum(axis=1)
-        return gain(kind, function, *sums) if part.adds_up else None
+        return _gain((part.kinds[0], function), alone, several, which) if part.adds_up else None
 
     return ProfilePart(
         title=part.title,
@@ -125,36 +115,83 @@ def _differential(part: Part, pairs: Sequence[tuple[SampledRun, SampledRun]]) ->
     )
 
 
-def gain(kind: Kind, function: str, at_1: Floats, at_n: Floats) -> FunctionGain:
-    """The mean gain of a function over the pairs, shape (pairs,), with its interval."""
-    gained = at_n - at_1
-    half = _half_width(len(gained)) * float(gained.std(ddof=1))
+@dataclass(frozen=True)
+class _Side:
+    """The runs of all pairs at one N: ns per operation, of shape (pairs, functions).
+
+    `base_ns` is what they are shares of, `samples` how many there were, both of shape (pairs, 1).
+    """
+
+    at_ns: Floats
+    base_ns: Floats
+    samples: Floats
+
+    @classmethod
+    def of(
+        cls, runs: Sequence[SampledRun], part: Part, names: Sequence[tuple[Kind, str]]
+    ) -> "_Side":
+        tallies = [run.tally(part) for run in runs]
+        shares = [[each.amounts.get(name, 0.0) / each.of for name in names] for each in tallies]
+        base_ns = np.array([[run.base_ns(part)] for run in runs], dtype=np.float64)
+        samples = np.array([[each.samples] for each in tallies], dtype=np.float64)
+        return cls(np.array(shares, dtype=np.float64) * base_ns, base_ns, samples)
+
+    def summed(self, which: Sequence[int]) -> "_Side":
+        """These functions as one."""
+        at_ns = self.at_ns[:, which].sum(axis=1, keepdims=True)
+        return _Side(at_ns, self.base_ns, self.samples)
+
+    @property
+    def counted(self) -> Floats:
+        """The variance that counting alone gives: a share is one of so many samples (binomial)."""
+        spread = self.at_ns * (self.base_ns - self.at_ns).clip(min=0)
+        return np.asarray((spread / self.samples).mean(axis=0))
+
+
+def _errors(alone: _Side, several: _Side) -> Floats:
+    """The standard error of each mean gain.
+
+    It is what the pairs show, and no less than counting gives: one sample in each of two runs is no
+    proof that they agree.
+    """
+    seen = (several.at_ns - alone.at_ns).var(axis=0, ddof=1)
+    variance = np.maximum(seen, alone.counted + several.counted)
+    return np.asarray(np.sqrt(variance / len(alone.at_ns)))
+
+
+def _gain(
+    name: tuple[Kind, str], alone: _Side, several: _Side, which: Sequence[int]
+) -> FunctionGain:
+    """The mean gain of some functions together, with its interval."""
+    from scipy.special import stdtrit  # scipy.stats takes longer to import
+
+    kind, function = name
+    one, many = alone.summed(which), several.summed(which)
+    pairs = len(one.at_ns)
+    half = float(stdtrit(pairs - 1, (1 + COVERAGE) / 2)) * float(_errors(one, many)[0])
+    at_1_ns, at_n_ns = float(one.at_ns.mean()), float(many.at_ns.mean())
+    gained_ns = at_n_ns - at_1_ns
     return FunctionGain(
         kind=kind,
         function=function,
-        at_1_ns=float(at_1.mean()),
-        at_n_ns=float(at_n.mean()),
-        gained_ns=float(gained.mean()),
-        low=float(gained.mean()) - half,
-        high=float(gained.mean()) + half,
+        at_1_ns=at_1_ns,
+        at_n_ns=at_n_ns,
+        gained_ns=gained_ns,
+        low=gained_ns - half,
+        high=gained_ns + half,
         meaning=meaning(kind, function),
     )
 
 
-def _significant(gained: Floats) -> list[int]:
-    """Which functions gained or lost time, of shape (pairs, functions), corrected for how many."""
+def _significant(alone: _Side, several: _Side, errors: Floats) -> list[int]:
+    """Which functions gained or lost time, corrected for how many are tested."""
     from scipy.special import stdtr
 
-    pairs, functions = gained.shape
-    error = gained.std(axis=0, ddof=1) / pairs**0.5
+    pairs, functions = alone.at_ns.shape
+    both = (alone.at_ns + several.at_ns).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        p_values = 2 * stdtr(pairs - 1, -np.abs(gained.mean(axis=0) / error))
+        in_errors = np.abs((several.at_ns - alone.at_ns).mean(axis=0)) / errors
+    p_values = 2 * stdtr(pairs - 1, -in_errors)
+    p_values[both < LEAST_SHARE * both.sum()] = np.nan  # not tested
     adjusted = corrected(p_values.tolist(), ["exploratory"] * functions)
     return [k for k, p_value in enumerate(adjusted) if p_value < 1 - COVERAGE]
-
-
-def _half_width(n: int) -> float:
-    """Half the width of the interval of a mean of `n` values, in their standard deviations."""
-    from scipy.special import stdtrit  # scipy.stats takes longer to import
-
-    return float(stdtrit(n - 1, (1 + COVERAGE) / 2) / n**0.5)

@@ -2,8 +2,10 @@
 
 `cpu-clock` is a timer of the kernel: it works on virtual machines, which often have no hardware
 counters. Samples carry the monotonic clock, so that those of the window can be chosen afterwards.
-Callers are only known where the interpreter was compiled with frame pointers; there the child also
-runs with `-X perf`, whose trampolines name the Python functions on the stack.
+Callers are only known where the interpreter was compiled with frame pointers. There the child also
+runs with `-X perf`, whose trampolines name the Python functions on the stack. Without frame
+pointers a Python function was found in a fifth of the samples of `echo` on 3.14t, and an operation
+took 6 % more CPU time, so there it runs without, and Python functions are those of sampled stacks.
 """
 
 import contextlib

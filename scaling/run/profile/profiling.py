@@ -27,7 +27,7 @@ from scaling.run.profile.perf import RATE_PER_S, UNSEEN, Perf
 from scaling.run.profile.source import Source, UnavailableError
 from scaling.run.profile.stacks import Stacks
 from scaling.run.progress import Display
-from scaling.run.session import InterruptedStudyError
+from scaling.run.session import RETRIES, InterruptedStudyError
 from scaling.run.time_left import TimeLeft
 from scaling.run.wording import figure_of, run_in_words
 from scaling.study.plan.order import PlannedRun
@@ -200,17 +200,29 @@ class _Work:
         self._time = TimeLeft(plan.inside_s, plan.overhead_s(chosen.several))
 
     def pairs(self, count: int) -> Iterator[tuple[Measured, Measured]]:
-        """The pairs of which both runs are valid, N = 1 and N first in turn."""
+        """So many pairs of valid runs, N = 1 and N first in turn.
+
+        One in which a run is invalid is made again, at most as many as were asked for.
+        """
         for cell in self._cells * count:
             self._time.expect(cell)
         self._display.begin(2 * count, 0)
-        for pair in range(count):
+        done, most = 0, (1 + RETRIES) * count
+        for pair in range(most):
             order = self._cells if pair % 2 == 0 else self._cells[::-1]
             runs = {cell.workers: self._run(pair, place, cell) for place, cell in enumerate(order)}
-            self._display.block_done(pair, f"pair {pair + 1} of {count} done · {self._time.left}")
             alone, several = (runs[cell.workers] for cell in self._cells)
             if alone and several:
+                done += 1
+                text = f"pair {done} of {count} done · {self._time.left}"
+                self._display.block_done(done - 1, text)
                 yield alone, several
+            elif pair + 1 < most:
+                for cell in self._cells:
+                    self._time.expect(cell)
+                self._display.more(2)
+            if done == count:
+                return
 
     def _run(self, pair: int, place: int, cell: Cell) -> Measured | None:
         words = run_in_words(cell)
@@ -224,7 +236,7 @@ class _Work:
         self._display.finished(words, figure_of(line, self.operation), self._time.left)
         if reason:
             self._sampling.notes.append(f"a run of {words}: {reason}")
-            self._display.note(f"left out, with the other of its pair: {words}: {reason}")
+            self._display.note(f"invalid, its pair is made again: {words}: {reason}")
         return measured
 
     def _measured(self, line: RunLine) -> Measured:

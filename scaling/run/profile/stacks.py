@@ -124,11 +124,12 @@ def tallies_of(
     own: Counter[tuple[Kind, str]] = Counter()
     total: Counter[tuple[Kind, str]] = Counter()
     blocked: Counter[tuple[Kind, str]] = Counter()
-    running = 0
+    running = on_cpu = 0
     for stack, state, times in inside:
         names = [python_name(function, file, folders) for function, file in stack] or [NONE]
         if state == RUNNING and times:
             running += times
+            on_cpu += 1
             own["python", names[0]] += times
             for each in set(names):
                 total["python_total", each] += times
@@ -136,8 +137,8 @@ def tallies_of(
             blocked["blocked", " < ".join(names[:FRAMES_SHOWN])] += 1
     count = len(inside)
     tallies: dict[Kind, Tally] = {
-        "python": Tally(own, running, count),
-        "python_total": Tally(total, running, count),
+        "python": Tally(own, running, on_cpu),
+        "python_total": Tally(total, running, on_cpu),
     }
     if futex:
         tallies["blocked"] = Tally(blocked, count, count)
