@@ -1,6 +1,7 @@
 """Every setting is read back from inside every process that it applies to."""
 
 import asyncio
+import mmap
 import platform
 from collections.abc import Iterator
 from pathlib import Path
@@ -105,6 +106,15 @@ def test_a_library_in_place_of_another_is_read_from_what_is_loaded() -> None:
     for library, value in ((loaded, loaded), (missing, None)):
         (found,) = Switches({"LD_PRELOAD": library}).read_back()
         assert found == {"name": "LD_PRELOAD", "value": value, "was_there": None}
+
+
+def test_the_file_of_a_library_may_have_a_longer_version(tmp_path: Path) -> None:
+    file = tmp_path / "libown.so.4.5.10"
+    file.write_bytes(bytes(mmap.PAGESIZE))
+    with file.open("r+b") as opened, mmap.mmap(opened.fileno(), 0):
+        for library, value in (("libown.so.4", "libown.so.4"), ("libown.so.40", None)):
+            (found,) = Switches({"LD_PRELOAD": library}).read_back()
+            assert found["value"] == value
 
 
 def test_a_switch_of_no_module_ends_the_run() -> None:

@@ -153,9 +153,13 @@ def _current(name: str, asked: Value) -> Value | None:
 
 
 def _is_loaded(library: str) -> bool:
-    """Whether a library of that file name is part of this process (Linux)."""
+    """Whether a library of that name is part of this process (Linux).
+
+    The file may have a longer version in its name: `libtcmalloc.so.4` is `libtcmalloc.so.4.5.10`.
+    """
     try:
         with open("/proc/self/maps") as maps:
-            return any(line.rstrip().endswith(f"/{library}") for line in maps)
+            names = {line.rstrip().rpartition("/")[2] for line in maps}
+            return any(f"{name}.".startswith(f"{library}.") for name in names)
     except OSError:  # not Linux: not known, and so not proven
         return False
