@@ -29,8 +29,11 @@ KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "schema": ((int,), "a whole number"),
 }
 
-# The workload that serves a user's application: its name, and its path, which the driver sends.
-APPLICATIONS = ("app", "workers.workloads.app:App")
+# The workloads that a command may serve: their names, and their paths, which the driver sends.
+APPLICATIONS = (
+    *("app", "workers.workloads.app:App"),
+    *("mix", "workers.workloads.mix:Mix"),
+)
 
 
 class CellError(ValueError):

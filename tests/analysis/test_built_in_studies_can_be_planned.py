@@ -136,7 +136,7 @@ def test_other_runtimes_are_asked_for_on_their_own_loop_and_python_is_not(
 
 
 PRESETS_TIMED = ("default", "smoke")
-SERVED = ("latency", "slo", "tail", "accept", "serve")
+SERVED = ("latency", "slo", "tail", "accept", "serve", "sync-or-async")
 
 
 @pytest.mark.parametrize("name", SERVED)

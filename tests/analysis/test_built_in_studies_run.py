@@ -62,6 +62,10 @@ FEWER = {
     "serve": (*SERVED, "--model", "threads,processes"),
     "sharing": ("--set", "shared.sharing=nothing,attribute-write,lock,asyncio-lock"),
     "slo": SERVED,
+    "sync-or-async": (
+        *("--set", "mix.heavy=python", "--set", "mix.rate_per_s=50%"),
+        *("--set", "mix.heavy_ms=1", "--model", "threads"),
+    ),
     "tail": (
         *SERVED,
         *("--workload", "serve", "--set", "serve.heap_objects=1000"),

@@ -55,6 +55,10 @@ def test_a_server_of_applications_brings_its_group() -> None:
     assert group(set=("serve.server=tcp,fastapi",)) == "serve"
 
 
+def test_a_workload_whose_server_is_always_one_of_applications_brings_its_group() -> None:
+    assert group(workload=("mix",)) == "serve"
+
+
 @pytest.mark.parametrize("other", [{"set": ("serve.server=asgi", "echo.tls=true")}, {"loop": ()}])
 def test_two_groups_are_found_in_the_one_that_has_everything(other: dict[str, Any]) -> None:
     asked = {"set": ("serve.server=asgi",), "loop": ("rloop",)}

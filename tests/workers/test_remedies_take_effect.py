@@ -23,7 +23,7 @@ HERE = parse_arm(BUILD)
 ALL = [name for name, setting in REMEDIES.items() if not setting.misfit(parse_build(BUILD))]
 # They take the place of what others set, and so are measured in a child of their own.
 APART = ("buffered", "uvloop", "own-ssl")
-OF_APPLICATIONS = "own-app"
+OF_OTHERS = ("own-app", "to-thread")  # they are not for the workload that is measured here
 
 
 def arm_with(*names: str) -> Arm:
@@ -57,7 +57,7 @@ def lost(line: RunLine, arm: Arm) -> list[str]:
 
 
 def test_all_that_go_together_take_effect_together() -> None:
-    names = [name for name in ALL if name not in (*APART, OF_APPLICATIONS)]
+    names = [name for name in ALL if name not in (*APART, *OF_OTHERS)]
     arm = arm_with(*names)
     place = Place(workload="echo", parameters={"api": "protocol"}, model="threads", loop="asyncio")
     assert arm.unfit(place) is None
@@ -72,7 +72,7 @@ def test_another_loop_and_protocol_and_contexts_of_their_own_take_effect() -> No
     assert lost(run(arm, tls="shared"), arm) == []
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if name != OF_APPLICATIONS])
+@pytest.mark.parametrize("name", [name for name in ALL if name not in OF_OTHERS])
 def test_a_setting_that_did_not_take_effect_is_found(name: str) -> None:
     assert lost(run(HERE), HERE) == []
     (found,) = lost(run(HERE), arm_with(name))

@@ -12,13 +12,17 @@ from workers.readback.gil import gil_enabled
 
 if TYPE_CHECKING:
     from workers.workloads.app import App
+    from workers.workloads.mix import Mix
+
+    type Hosted = App | Mix  # `threads`: of each worker of a server without loops
 
 HOST = "127.0.0.1"
 PYTHON = "python"  # in a command: the interpreter of the run
 LOOPS = ("asyncio", "uvloop")
 IDLE_S = 75  # how long an idle connection is kept: as this project's own servers do
 
-type Arguments = Callable[["App", int, str], str]  # application, workers, loop
+# application, workers, loop, model
+type Arguments = Callable[["Hosted", int, str, str], str]
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,8 @@ class Server:
     interfaces: tuple[str, ...] = ("asgi", "wsgi")
 
 
-def _uvicorn(app: "App", workers: int, loop: str) -> str:
+def _uvicorn(app: "Hosted", workers: int, loop: str, model: str) -> str:
+    del model
     options = f"--host {HOST} --port {{port}} --workers {workers} --loop {loop} --http httptools"
     quiet = "--ws none --no-access-log --log-level warning"
     kind = "wsgi" if app.interface == "wsgi" else "auto"
@@ -44,7 +49,8 @@ def _uvicorn(app: "App", workers: int, loop: str) -> str:
     return f"{PYTHON} -m uvicorn {app.application} {options} {quiet} {more}{factory}"
 
 
-def _granian(app: "App", workers: int, loop: str) -> str:
+def _granian(app: "Hosted", workers: int, loop: str, model: str) -> str:
+    del model
     kind = "wsgi" if app.interface == "wsgi" else "asgi"
     if kind == "asgi" and app.lifespan == "off":
         kind = "asginl"
@@ -54,17 +60,19 @@ def _granian(app: "App", workers: int, loop: str) -> str:
     return f"{PYTHON} -m granian {app.application} {options} {more}{factory}"
 
 
-def _gunicorn(workers: str) -> Arguments:
-    def arguments(app: "App", count: int, _loop: str) -> str:
-        called = f"{app.application}()" if app.factory else app.application
-        options = f"--bind {HOST}:{{port}} --worker-class gthread {workers.format(count)}"
-        more = f"--keep-alive {IDLE_S} --no-control-socket --log-level warning"
-        return f"{PYTHON} -m gunicorn {shlex.quote(called)} {options} {more}"
+def _gunicorn(app: "Hosted", workers: int, loop: str, model: str) -> str:
+    """Workers in threads are those of one process."""
+    del loop
+    called = f"{app.application}()" if app.factory else app.application
+    processes, threads = (workers, 1) if model == "processes" else (1, workers)
+    count = f"--workers {processes} --threads {threads * app.threads}"
+    options = f"--bind {HOST}:{{port}} --worker-class gthread {count}"
+    more = f"--keep-alive {IDLE_S} --no-control-socket --log-level warning"
+    return f"{PYTHON} -m gunicorn {shlex.quote(called)} {options} {more}"
 
-    return arguments
 
-
-def _own(app: "App", workers: int, _loop: str) -> str:
+def _own(app: "Hosted", workers: int, loop: str, model: str) -> str:
+    del loop, model
     return app.command.replace("{workers}", str(workers))
 
 
@@ -73,15 +81,15 @@ SERVERS: Mapping[str, Server] = {
     # Its workers are threads where there is no GIL, and processes where there is one.
     "granian": Server(_granian, lambda: ("processes" if gil_enabled() else "threads",)),
     "gunicorn": Server(
-        _gunicorn("--workers {} --threads 1"),
+        _gunicorn,
         lambda: ("processes",),
         loops=("asyncio",),
         has_loops=False,
         interfaces=("wsgi",),
     ),
     "gunicorn-gthread": Server(
-        _gunicorn("--workers 1 --threads {}"),
-        lambda: ("threads",),
+        _gunicorn,
+        lambda: ("threads", "processes"),
         loops=("asyncio",),
         has_loops=False,
         interfaces=("wsgi",),
@@ -90,7 +98,7 @@ SERVERS: Mapping[str, Server] = {
 }
 
 
-def refusal(app: "App", model: str, loop: str) -> str | None:
+def refusal(app: "Hosted", model: str, loop: str) -> str | None:
     """Why an application cannot be served that way by its `server`; None if it can."""
     server = SERVERS[app.server]
     if not sys.platform.startswith("linux"):
@@ -105,17 +113,20 @@ def refusal(app: "App", model: str, loop: str) -> str | None:
     return None
 
 
-def missing(server: str) -> str | None:
-    """What has to be installed for a server; None if it is there."""
+def require(server: str) -> None:
+    """Make sure that a server is installed.
+
+    Raises:
+        ModuleNotFoundError: it is not.
+    """
     package = server.partition("-")[0]
-    if server == "command" or importlib.util.find_spec(package):
-        return None
-    return package
+    if server != "command" and not importlib.util.find_spec(package):
+        raise ModuleNotFoundError(f"{package} is not installed: add it with --with")
 
 
-def command_line(app: "App", workers: int, loop: str) -> str:
+def command_line(app: "Hosted", workers: int, loop: str, model: str) -> str:
     """The command as text, for people and for the record; `{port}` is still in it."""
-    return SERVERS[app.server].arguments(app, workers, loop)
+    return SERVERS[app.server].arguments(app, workers, loop, model)
 
 
 def arguments_of(line: str, port: int) -> list[str]:

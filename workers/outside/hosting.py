@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from workers.cell import SCHEMA, Cell
 from workers.host.hosting import LOAD_LEAD_S
@@ -31,8 +31,10 @@ from workers.outside.tree import CpuClock, end, family
 from workers.worker.registry import load_workload
 from workers.worker.session import RefusedError, failure_of
 from workers.worker.workload import build, reason_against
-from workers.workloads.app import App
 from workers.workloads.parts.applications import read_budgets, share_variables
+
+if TYPE_CHECKING:
+    from workers.outside.commands import Hosted
 
 HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hook")
 WORDS_KEPT = 4_000  # bytes of what the command printed, from the end
@@ -86,15 +88,16 @@ class OutsideHost:
 
     def _run(self) -> None:
         cell = self._cell
-        app = cast(App, build(load_workload(cell.workload), cell.parameters))
+        workload = build(load_workload(cell.workload), cell.parameters)
         if self._observer.descriptor is None:
             raise DriverError("a served workload needs a driver that loads it: scaling run")
-        reason = reason_against(app, cell.model, cell.loop)
+        reason = reason_against(workload, cell.model, cell.loop)
         if reason is None and cell.pinning is not None:
             reason = "workers of a command are its own: they cannot be pinned"
         if reason is not None:
             raise RefusedError(reason)
         self._phase = "setup"
+        app = cast("Hosted", workload)
         port = free_port()
         self._start(app, port)
         self._be_ready(app, port)
@@ -104,7 +107,7 @@ class OutsideHost:
             "serving",
             self._pids,
             urls=[f"http://{HOST}:{port}"],
-            requests=app.client_requests(),
+            requests=workload.client_requests(),
         )
         opens_ns = time.monotonic_ns() + round((LOAD_LEAD_S + cell.warmup_s) * 1e9)
         instants_ns = schedule(opens_ns, cell.window_s, cell.ticks)
@@ -120,9 +123,9 @@ class OutsideHost:
         self._phase = "stop"
         self._instants_ns["report"] = time.monotonic_ns()
 
-    def _start(self, app: App, port: int) -> None:
+    def _start(self, app: "Hosted", port: int) -> None:
         cell = self._cell
-        line = command_line(app, cell.workers, cell.loop)
+        line = command_line(app, cell.workers, cell.loop, cell.model)
         self._facts |= {"server": app.server, "command": line}
         asked = {"folder": self._folder, "gc": cell.gc, "gc_threshold": cell.gc_threshold}
         copies = cell.workers if cell.model == "processes" else 1
@@ -146,7 +149,7 @@ class OutsideHost:
         except (OSError, ValueError) as error:
             raise CommandError(f"the command cannot be started: {error}: {line}") from None
 
-    def _be_ready(self, app: App, port: int) -> None:
+    def _be_ready(self, app: "Hosted", port: int) -> None:
         """Wait until it answers, with as many loops as there are workers.
 
         Raises:

@@ -2,7 +2,7 @@
 
 import threading
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from workers import Worker, Workload, parameter
 from workers.workloads.parts.applications import (
@@ -57,6 +57,8 @@ class App(Served, _Which):
     )
     command: str = parameter("", "with server=command: the command, with {port} and {workers}")
 
+    threads: ClassVar[int] = 1  # of each worker of a server without loops
+
     def __post_init__(self) -> None:
         """Begin with what a test or a description needs."""
         super().__post_init__()
@@ -87,10 +89,9 @@ class App(Served, _Which):
         """Import the application and its server; without an application, nothing."""
         self._budgets = read_budgets(self.budgets)
         if self.server != "loops":
-            from workers.outside.commands import missing
+            from workers.outside.commands import require
 
-            if package := missing(self.server):
-                raise ModuleNotFoundError(f"{package} is not installed: add it with --with")
+            require(self.server)
         elif self.application:
             with ENVIRONMENT, environment(self._at_import):
                 self._application = load_application(self.application, self.factory, self.interface)

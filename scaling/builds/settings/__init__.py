@@ -11,6 +11,7 @@ from scaling.builds.settings import (
     collector,
     interpreter,
     ladder,
+    serving,
     sharing,
     sockets,
     tasks,
@@ -42,6 +43,8 @@ SETTINGS: Mapping[str, Setting] = {
         interpreter.SHORT_SWITCHES,
         interpreter.NO_THREAD_LOCAL_BYTECODE,
         interpreter.DEFERRED_FUNCTIONS,
+        serving.TO_THREAD,
+        serving.THREADS_WITHOUT_LOOPS,
     )
 }
 
