@@ -1,4 +1,7 @@
-"""`scaling gate`: fails if a study proves that scaling is too bad, or worse than before."""
+"""`scaling gate`: fails if a study proves that scaling is too bad, or worse than before.
+
+Against an earlier study it shows what is better, worse or inconclusive, with a bound or without.
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +24,7 @@ def gate(
         ),
     ] = None,
     against: Annotated[
-        Path | None, typer.Option(metavar="OLD", help="An earlier study to compare with.")
+        Path | None, typer.Option(metavar="OLD", help="An earlier study, to show what changed.")
     ] = None,
     max_regression: Annotated[
         str | None,
@@ -57,7 +60,7 @@ def gate(
         Texts,
         typer.Option(
             metavar="N,…",
-            help="Numbers of workers: 2,4 (the largest with a core for each worker).",
+            help="Numbers of workers: 2,4 (for a bound, the largest with a core for each worker).",
             rich_help_panel=CELLS,
         ),
     ] = None,
@@ -71,7 +74,10 @@ def gate(
         ),
     ] = None,
 ) -> None:
-    """Check bounds on a study. Exit code 1 if its intervals prove that a bound is broken."""
+    """Check bounds on a study, and show what changed since an earlier one.
+
+    Exit code 1 if intervals prove that a bound is broken.
+    """
     from scaling.analysis.gate.request import Limits, filter_of, share
     from scaling.report.gate_output import gate
 

@@ -1,7 +1,9 @@
-"""`scaling gate`: reads the journals, makes the checks, prints them, and returns the exit code."""
+"""`scaling gate`: reads the journals, makes the checks, prints them and what changed since a
+baseline, and returns the exit code.
+"""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -9,13 +11,22 @@ from rich.console import Console
 from scaling.analysis.comparison.between_studies import across
 from scaling.analysis.controls import soundness
 from scaling.analysis.curves.sections import sections
-from scaling.analysis.gate.cells import CheckedCell, cells, chosen, every
+from scaling.analysis.gate.cells import CheckedCell, cells, compared, every, matching, pairs
+from scaling.analysis.gate.changes import CellChange, changes
 from scaling.analysis.gate.checks import limits_held
 from scaling.analysis.gate.request import Filter, Limits
+from scaling.analysis.lookup.extent import MINUTE_S, extent
+from scaling.analysis.statistics.noise import noise_floor
 from scaling.analysis.table.load import Journal
 from scaling.base.console import say
 from scaling.base.errors import UsageError
-from scaling.report.gate_view import family, markdown, sentence, spread_note, table
+from scaling.report.gate_changes_view import (
+    changes_lines,
+    changes_markdown,
+    changes_notes,
+    changes_sentence,
+)
+from scaling.report.gate_view import family, markdown, sentence, spread_note, summary_text, table
 from scaling.report.output import read
 from scaling.study.scaled import scaled_to
 
@@ -33,10 +44,11 @@ def gate(
     summary: Path | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> int:
-    """Print the checks of a study and return the exit code.
+    """Print the checks of a study, and what changed since a baseline; return the exit code.
 
-    1 if a check is proven to fail, or with `strict` if any is inconclusive; else 0. A Markdown
-    summary is added to the end of `summary`, by default of the file that GitHub Actions names.
+    1 if a check is proven to fail, or with `strict` if any is inconclusive; else 0. What changed
+    without a bound informs only. A Markdown summary is added to the end of `summary`, by default of
+    the file that GitHub Actions names.
 
     Raises:
         UsageError: a journal cannot be read, it has nothing that could be checked, or the summary
@@ -49,8 +61,8 @@ def gate(
     void = next((f"{which} is void" for which, s in sound.items() if s.status == "void"), "")
     here = sections(new.frame, new.study)
     before = sections(old.frame, old.study) if old else []
-    now, then = cells(here, wanted), every(before)
-    found = limits_held(now, limits, then, void)
+    now = cells(here, wanted) if limits.has_bound else []
+    found = limits_held(now, limits, every(before), void)
     words = {check.word for check in found}
     passes = "fails" not in words and not (strict and "inconclusive" in words)
     outcome = sentence(found, passes=passes, strict=strict)
@@ -58,19 +70,39 @@ def gate(
     for which, each in studies.items():
         doubts = (sound[which].text, scaled_to(each.study.study))
         notes += [f"{which}: {doubt}" for doubt in doubts if doubt]
+    if found:
+        console.print(table(found))
+    changed: list[CellChange] = []
+    block_s = max(map(_block_s, studies.values()))
     if old:
-        notes += _changed(old, new)
-        notes += _alone(now, then, "Not in OLD, and not compared with it")
-        notes += _alone(chosen(before, wanted), every(here), "Only in OLD, and not checked")
-    console.print(table(found))
+        both = pairs(compared(here, wanted), every(before))
+        floors = [noise_floor(each.frame, each.study) for each in studies.values()]
+        changed = changes(both, floors, void)
+        for part in changes_lines(changed, block_s):
+            console.print(part)
+        notes += [*changes_notes(changed), *_differences(old, new)]
+        notes += _alone(
+            matching(here, wanted), every(before), "Not in OLD, and not compared with it"
+        )
+        notes += _alone(matching(before, wanted), every(here), "Only in OLD, and not checked")
+        for which, cells_of in zip(studies, zip(*both, strict=True), strict=True):
+            notes += _invalid(cells_of, which)
+        notes.append(changes_sentence(changed))
     for line in [*notes, outcome]:
         say(console, line)
     if file := summary or environment.get(JOB_SUMMARY):
-        _append(Path(file), markdown(found, outcome, notes))
+        tables = [markdown(found), changes_markdown(changed, block_s)]
+        _append(Path(file), summary_text(outcome, tables, notes))
     return PASS if passes else FAIL
 
 
-def _changed(old: Journal, new: Journal) -> list[str]:
+def _block_s(journal: Journal) -> float:
+    """What the runs of a block take."""
+    measured = extent(journal)
+    return MINUTE_S * measured.minutes / max(1, measured.blocks)
+
+
+def _differences(old: Journal, new: Journal) -> list[str]:
     """What else is not the same in two studies, and may be what a ratio comes from."""
     between = across((old.frame, old.study), (new.frame, new.study))
     changed = [
@@ -88,6 +120,12 @@ def _alone(some: Sequence[CheckedCell], others: Sequence[CheckedCell], what: str
     known = {cell.identity for cell in others}
     alone = [cell.name for cell in some if cell.identity not in known]
     return [f"{what}: {'; '.join(alone)}."] if alone else []
+
+
+def _invalid(some: Iterable[CheckedCell], which: str) -> list[str]:
+    """Those of the cells that have no valid run."""
+    without = [cell.name for cell in some if not cell.point.throughput.n]
+    return [f"No valid run in {which}: {'; '.join(without)}."] if without else []
 
 
 def _append(file: Path, text: str) -> None:

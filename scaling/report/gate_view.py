@@ -18,6 +18,8 @@ HEADINGS = ("cell", "at least", "measured", "outcome")
 
 def sentence(found: Sequence[BoundCheck], *, passes: bool, strict: bool) -> str:
     """The outcome in one line: `gate: FAILS: 1 of 3 checks fails.`."""
+    if not found:
+        return "gate: passes: no bound was stated; --max-regression 5% states one."
     counts = Counter(check.word for check in found)
     among = f"of {formats.plural(len(found), 'check')}"
     if fails := counts["fails"]:
@@ -65,12 +67,20 @@ def table(found: Sequence[BoundCheck]) -> Table:
     return shown
 
 
-def markdown(found: Sequence[BoundCheck], outcome: str, notes: Sequence[str]) -> str:
-    """The same for a job summary."""
+def markdown(found: Sequence[BoundCheck]) -> str:
+    """The same for a job summary; empty without a check."""
+    if not found:
+        return ""
     rows = []
     for each in found:
         cells = [each.cell, each.what, formats.number(each.bound), str(each.value)]
         rows.append([unbroken(cell) for cell in [*cells, each.word, each.why]])
-    shown = pipe_table(["cell", "", "at least", "measured", "outcome", "why"], rows, {2, 3})
-    result = "\n".join(f"{unbroken(note)}  " for note in notes)
-    return f"## Scaling gate\n\n**{unbroken(outcome)}**\n\n{shown}\n\n{result}\n"
+    return pipe_table(["cell", "", "at least", "measured", "outcome", "why"], rows, {2, 3})
+
+
+def summary_text(outcome: str, tables: Sequence[str], notes: Sequence[str]) -> str:
+    """What a job summary shows: the outcome, the tables that are not empty, the notes."""
+    lines = "\n".join(f"{unbroken(note)}  " for note in notes)
+    return "\n\n".join(
+        filter(None, ("## Scaling gate", f"**{unbroken(outcome)}**", *tables, lines))
+    )

@@ -203,12 +203,7 @@ def _hypotheses(then: Place, now: Place, floors: list[NoiseFloor]) -> Iterator[H
 def _runs(place: Place, measure: str, alike: bool) -> Floats:
     """The values of a cell's runs, shape (blocks,); none where they cannot be compared."""
     _, curve, point = place
-    if not alike:
-        return np.empty(0)
-    own = curve.workers.index(point.workers)
-    values = curve.values[measure][:, own]
-    behind = curve.values["behind"][:, own] == 1
-    return np.where(behind, np.nan, values) if measure == "latency_p99_s" else values
+    return curve.runs(measure, point.workers) if alike else np.empty(0)
 
 
 def _measure(section: Section) -> Literal["throughput", "latency_p99_s"]:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from scaling.analysis.arrays import Floats
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.groups import Key
@@ -51,8 +53,8 @@ class Curve:
     """One scaling curve. Memory is `memory_kind`, RSS or PSS; `slope` is MiB per extra worker.
 
     `values` are the single runs behind the points, for drawing: one array (blocks × N) each for
-    `throughput`, `speedup`, `efficiency`, `memory` and `latency_p99_s`, NaN where a run is missing
-    or invalid, and `outlier`, 1 where a run is one.
+    `throughput`, `speedup`, `efficiency`, `memory`, `cpu_s_per_op` and `latency_p99_s`, NaN where a
+    run is missing or invalid, and `outlier` and `behind`, 1 where a run is one or fell behind.
     """
 
     key: Key
@@ -65,6 +67,14 @@ class Curve:
     def workers(self) -> list[int]:
         """The Ns of the points, ascending."""
         return [point.workers for point in self.points]
+
+    def runs(self, measure: str, workers: int) -> Floats:
+        """The values of one cell's runs, shape (blocks,); NaN where P99 is only a lower bound."""
+        at = self.workers.index(workers)
+        values = self.values[measure][:, at]
+        if measure == "latency_p99_s":
+            values = np.where(self.values["behind"][:, at] == 1, np.nan, values)
+        return values
 
     @property
     def headline_n(self) -> int | None:

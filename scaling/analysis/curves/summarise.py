@@ -134,7 +134,8 @@ def _curve(key: Key, runs: Columns) -> Curve:
         )
         for column, n in enumerate(workers)
     ]
-    values |= {name: grid(name) for name in ("latency_p99_s", "outlier", "behind")}
+    singly = ("cpu_s_per_op", "latency_p99_s", "outlier", "behind")
+    values |= {name: grid(name) for name in singly}
     return Curve(key, points, slope(memory / MIB, workers), kind, values)
 
 

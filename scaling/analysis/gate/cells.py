@@ -1,13 +1,11 @@
-"""Which cells of a study are to be checked.
+"""Which cells of a study are to be checked, and which compared with an earlier study.
 
-Those of an open loop never are: their throughput is that of the schedule.
+Those of an open loop are never checked: their throughput is that of the schedule.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.curves.curve import Curve, Point
@@ -40,8 +38,7 @@ class CheckedCell:
 
     def runs(self, measure: str) -> Floats:
         """The values of its runs, shape (blocks,), NaN where there is none."""
-        values = self.curve.values[measure]
-        return np.asarray(values[:, self.curve.workers.index(self.point.workers)])
+        return self.curve.runs(measure, self.point.workers)
 
 
 def every(sections: Iterable[Section]) -> list[CheckedCell]:
@@ -76,6 +73,40 @@ def cells(sections: Sequence[Section], wanted: Filter) -> list[CheckedCell]:
         raise UsageError(
             "gate: this study has nothing but open loops, whose throughput is that of the schedule"
         )
+    _refuse_unknown(curves, wanted)
+    found = chosen(sections, wanted)
+    if not found:
+        raise UsageError(
+            "gate: no curve has an N above 1 with a core for each worker; choose an N with --at"
+        )
+    return found
+
+
+def compared(sections: Sequence[Section], wanted: Filter) -> list[CheckedCell]:
+    """The cells that pass a filter as in `matching`, at least one.
+
+    Raises:
+        UsageError: a name or an N that no cell has, or nothing is left.
+    """
+    _refuse_unknown([curve for section in sections for curve in section.curves], wanted)
+    return matching(sections, wanted)
+
+
+def matching(sections: Iterable[Section], wanted: Filter) -> list[CheckedCell]:
+    """The cells that pass a filter, at every N if it names none, open loops among them."""
+    return [
+        cell
+        for cell in every(sections)
+        if _passes(cell.curve, wanted) and (not wanted.at or cell.point.workers in wanted.at)
+    ]
+
+
+def _refuse_unknown(curves: Sequence[Curve], wanted: Filter) -> None:
+    """Refuse a filter with a name or an N that no curve has, or that leaves nothing.
+
+    Raises:
+        UsageError: it is one.
+    """
     for field, names in wanted.names.items():
         known = list(dict.fromkeys(str(getattr(curve.key, field)) for curve in curves))
         for name in names:
@@ -91,11 +122,21 @@ def cells(sections: Sequence[Section], wanted: Filter) -> list[CheckedCell]:
         if n not in measured:
             ns = ", ".join(map(str, sorted(measured)))
             raise UsageError(f"gate: --at {n}: not measured; these curves have N = {ns}")
-    found = chosen(sections, wanted)
+
+
+type Pair = tuple[CheckedCell, CheckedCell]  # now, then
+
+
+def pairs(now: Iterable[CheckedCell], then: Iterable[CheckedCell]) -> list[Pair]:
+    """The cells that both studies have, at least one.
+
+    Raises:
+        UsageError: there is none.
+    """
+    before = {cell.identity: cell for cell in then}
+    found = [(cell, before[cell.identity]) for cell in now if cell.identity in before]
     if not found:
-        raise UsageError(
-            "gate: no curve has an N above 1 with a core for each worker; choose an N with --at"
-        )
+        raise UsageError("gate: --against: that study has none of these cells")
     return found
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from scaling.analysis.gate.cells import CheckedCell
+from scaling.analysis.gate.cells import CheckedCell, Pair, pairs
 from scaling.analysis.gate.request import Limits
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.unpaired import ratio
@@ -82,15 +82,11 @@ def regressions(
     Raises:
         UsageError: the studies have none of these cells in common.
     """
-    before = {cell.identity: cell for cell in then}
-    pairs = [(cell, before[cell.identity]) for cell in now if cell.identity in before]
-    if not pairs:
-        raise UsageError("gate: --against: that study has none of these cells")
-    return list(_changes(pairs, 1 - most))
+    return list(_regressions(pairs(now, then), 1 - most))
 
 
-def _changes(pairs: list[tuple[CheckedCell, CheckedCell]], least: float) -> Iterator[_Open]:
-    for cell, old in pairs:
+def _regressions(both: list[Pair], least: float) -> Iterator[_Open]:
+    for cell, old in both:
         ours, theirs = cell.runs("throughput"), old.runs("throughput")
         tested = unpaired_hypothesis(ours / least, theirs, 0.0)
         yield _Open(cell.name, "throughput over OLD", ratio(ours, theirs), least, tested)

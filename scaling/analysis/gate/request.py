@@ -13,6 +13,8 @@ from scaling.base.typed import values_in
 class Limits:
     """Bounds as shares of 1: `min_efficiency` 0.8, `max_regression` 0.05 over the study `against`.
 
+    Without a bound, a study `against` which to compare is enough.
+
     Raises:
         UsageError: no bound, half of one, or one that nothing could fail.
     """
@@ -26,12 +28,19 @@ class Limits:
         if self.min_efficiency is None and self.max_regression is None and self.against is None:
             raise UsageError(
                 "gate: no bound given: use --min-efficiency 0.8, or "
-                "--against OLD --max-regression 5%, or both"
+                "--against OLD --max-regression 5%, or both; or --against OLD alone to compare"
             )
-        if (self.max_regression is None) != (self.against is None):
-            raise UsageError("gate: --against OLD and --max-regression 5% go together")
+        if self.max_regression is not None and self.against is None:
+            raise UsageError(
+                "gate: --max-regression 5% needs a study to compare with: --against OLD"
+            )
         if self.min_efficiency == 0 or self.max_regression == 1:
             raise UsageError("gate: an efficiency of 0 or a regression of 100 % can never fail")
+
+    @property
+    def has_bound(self) -> bool:
+        """Whether anything can fail."""
+        return self.min_efficiency is not None or self.max_regression is not None
 
 
 def share(text: str | None, flag: str) -> float | None:

@@ -36,7 +36,7 @@ RATIO = "×"
 # within the margin may still differ too much to be called the same.
 WIDEST_SAME = 0.1
 
-type Word = Literal["faster", "slower", "more", "less", "same", "inconclusive"]
+type Word = Literal["faster", "slower", "more", "less", "better", "worse", "same", "inconclusive"]
 
 
 class Direction(NamedTuple):

@@ -1,0 +1,131 @@
+"""What changed since a baseline, for a terminal and for the summary of a CI job."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from rich.table import Table
+from rich.text import Text
+
+from scaling.analysis.gate.changes import CellChange
+from scaling.analysis.lookup.extent import MINUTE_S
+from scaling.analysis.statistics.decision_forecast import POWER
+from scaling.analysis.statistics.estimate import bounds_kind
+from scaling.analysis.statistics.verdict import Word
+from scaling.base import formats
+from scaling.report.tables.fitting import width_of
+from scaling.report.tables.pipes import pipe_table, unbroken
+
+STYLES: dict[Word, str] = {
+    "worse": "bold red",
+    "better": "green",
+    "same": "dim",
+    "inconclusive": "yellow",
+}
+HEADINGS = ("", "OLD → RESULTS", "ratio", "verdict", "to decide")
+FIGURES = (1, 2)  # the places of columns that are aligned right
+UNITS = {"cpu_s_per_op": ("CPU µs/op", 1e6), "latency_p99_s": ("P99 ms", 1e3)}
+NBSP = "\N{NO-BREAK SPACE}"
+MOST_BLOCKS = 1_000  # beyond, nobody waits for a verdict
+
+
+def changes_sentence(found: Sequence[CellChange]) -> str:
+    """`Since OLD, of 6 figures: 1 worse, 4 same, 1 inconclusive.`."""
+    counts = Counter(each.ratio.verdict.word for each in found)
+    parts = [f"{counts[word]} {word}" for word in STYLES if counts[word]]
+    return f"Since OLD, of {formats.plural(len(found), 'figure')}: {', '.join(parts)}."
+
+
+def changes_notes(found: Sequence[CellChange]) -> list[str]:
+    """What verdicts and forecasts rest on."""
+    margins = sorted({each.ratio.verdict.margin for each in found if each.ratio.n})
+    kind = bounds_kind(each.ratio for each in found)
+    lines = [f"With each ratio its {kind}, unpaired."] if kind else []
+    if margins:
+        ends = dict.fromkeys(f"±{formats.percent(margin)}" for margin in (margins[0], margins[-1]))
+        lines.append(
+            f"better, worse: proven to differ by more than the noise ({' to '.join(ends)}); "
+            "same: proven to differ by less."
+        )
+    if any(math.isfinite(each.blocks) for each in found):
+        lines.append(
+            f"To decide: with about so many blocks in each study a verdict has a chance of "
+            f"{formats.percent(POWER)}, if ratio and scatter stay as they are; minutes are those "
+            "of a whole study."
+        )
+    return lines
+
+
+def changes_lines(found: Sequence[CellChange], block_s: float) -> Iterator[Text | Table]:
+    """A line for each figure under the name of its cell; `block_s` is what a block takes, s."""
+    rows = [_row(each, block_s) for each in found]
+    widths = [width_of(map(str, column)) for column in zip(HEADINGS, *rows, strict=True)]
+    yield _table(widths, [[Text(heading, "bold") for heading in HEADINGS]])
+    for name, group in groupby(zip(found, rows, strict=True), key=lambda each: each[0].cell.name):
+        yield Text(name)
+        yield _table(widths, [_styled(change, row) for change, row in group])
+
+
+def changes_markdown(found: Sequence[CellChange], block_s: float) -> str:
+    """The same as a Markdown table; empty without a figure."""
+    if not found:
+        return ""
+    rows = [[each.cell.name, *_row(each, block_s)] for each in found]
+    figures = {1 + place for place in FIGURES}
+    return pipe_table(["cell", *HEADINGS], [[*map(unbroken, row)] for row in rows], figures)
+
+
+def _table(widths: Sequence[int], rows: list[list[Text]]) -> Table:
+    """Every column but the last is as wide as its widest cell in the whole table."""
+    table = Table(box=None, show_header=False, padding=(0, 0, 0, 2), pad_edge=True)
+    *fixed, _ = widths
+    for place, width in enumerate(fixed):
+        table.add_column(justify="right" if place in FIGURES else "left", width=width, no_wrap=True)
+    table.add_column(overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _row(change: CellChange, block_s: float) -> list[str]:
+    heading, factor = _unit(change)
+    then, now = (formats.number(factor * each.point) for each in (change.then, change.now))
+    ratio = str(change.ratio) if change.ratio.n else formats.BLANK
+    return [
+        heading,
+        f"{then} → {now}",
+        ratio,
+        change.ratio.verdict.word,
+        _to_decide(change, block_s),
+    ]
+
+
+def _styled(change: CellChange, row: list[str]) -> list[Text]:
+    *figures, word, to_decide = map(Text, row)
+    word.stylize(STYLES[change.ratio.verdict.word])
+    to_decide.stylize("dim")
+    return [*figures, word, to_decide]
+
+
+def _unit(change: CellChange) -> tuple[str, float]:
+    """The heading of a figure and the factor from its own unit."""
+    if change.figure == "throughput":
+        return f"{change.cell.section.operation}/s", 1.0
+    if change.figure == "memory":
+        return f"{change.cell.curve.memory_kind} MiB", 1.0
+    return UNITS[change.figure]
+
+
+def _to_decide(change: CellChange, block_s: float) -> str:
+    """`40 blocks, 12 min`, broken at the comma only; or why no number of blocks is known."""
+    verdict, blocks = change.ratio.verdict, change.blocks
+    if verdict.word != "inconclusive":
+        return ""
+    if not math.isfinite(blocks):
+        return verdict.why
+    if blocks > MOST_BLOCKS:
+        return f"over {MOST_BLOCKS:,} blocks"
+    minutes = math.ceil(blocks * block_s / MINUTE_S)
+    took = formats.duration(minutes * MINUTE_S).removesuffix(" 00 s")
+    return ", ".join(part.replace(" ", NBSP) for part in (f"{blocks:,.0f} blocks", took))

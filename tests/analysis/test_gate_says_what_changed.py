@@ -1,0 +1,199 @@
+"""`scaling gate --against OLD` shows what is better, worse or inconclusive, and what decides it."""
+
+import math
+import re
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from scaling.analysis.gate.request import Filter, Limits, filter_of
+from scaling.analysis.statistics.decision_forecast import POWER, blocks_to_decide
+from scaling.analysis.statistics.verdict import judge, unpaired_hypothesis
+from scaling.base.errors import UsageError
+from scaling.journal.record import RunLine
+from scaling.report.gate_output import gate
+from tests.support.applications import application_study
+from tests.support.fabricate import Made, journal, with_, write
+
+CELL = "echo · weak · asyncio · 3.14t · threads · N = "
+EXACT = 0.003  # noise of what is to be decided
+
+
+def study(folder: Path, factor: float = 1.0, **made: object) -> Path:
+    """Threads on 3.14t that do `factor` times 1 and 1.8."""
+    folder.mkdir()
+    speeds = {("3.14t", "threads", n): factor * speed for n, speed in ((1, 1.0), (2, 1.8))}
+    asked = {"blocks": 8, "workers": (1, 2), "noise": EXACT, **made}
+    write(journal(Made(speeds=speeds, **asked)), folder / "journal.jsonl")  # type: ignore[arg-type]
+    return folder
+
+
+def compared(
+    now: Path, then: Path, wanted: Filter | None = None, width: int = 200, **more: object
+) -> tuple[int, str]:
+    console = Console(width=width, file=StringIO(), record=True)
+    limits = Limits(against=then, max_regression=more.pop("max_regression", None))  # type: ignore[arg-type]
+    code = gate(now, limits, wanted or Filter(), console, environment={}, **more)  # type: ignore[arg-type]
+    return code, console.export_text()
+
+
+def verdicts(text: str) -> dict[str, list[str]]:
+    """The words of the lines of each figure, from the top."""
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        if match := re.match(r" +(\S.*?)  +\S+ → \S+ +.*? {2}(\w+)", line):
+            found.setdefault(match[1], []).append(match[2])
+    return found
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    return study(tmp_path / "old")
+
+
+def test_each_figure_has_a_verdict(old: Path, tmp_path: Path) -> None:
+    code, text = compared(study(tmp_path / "new", 0.8, seed=2), old)
+    assert code == 0, "without a bound it informs"
+    assert "no bound was stated" in text
+    assert f"{CELL}1" in text
+    assert f"{CELL}2" in text
+    assert verdicts(text) == {
+        "round trips/s": ["worse"] * 2,
+        "CPU µs/op": ["worse"] * 2,
+        "RSS MiB": ["same"] * 2,
+    }
+    assert "Since OLD, of 6 figures: 4 worse, 2 same." in text
+
+
+def test_more_is_better_of_throughput_and_less_of_cpu_time(old: Path, tmp_path: Path) -> None:
+    found = verdicts(compared(study(tmp_path / "new", 1.3, seed=2), old)[1])
+    assert found["round trips/s"] == found["CPU µs/op"] == ["better"] * 2
+
+
+def test_a_bound_fails_as_before(old: Path, tmp_path: Path) -> None:
+    code, text = compared(study(tmp_path / "new", 0.8, seed=2), old, max_regression=0.05)
+    assert code == 1
+    assert "throughput over OLD" in text
+    assert "4 worse" in text
+
+
+def test_what_is_inconclusive_says_how_long_a_run_decides_it(tmp_path: Path) -> None:
+    noisy = {"noise": 0.03, "aa_pairs": True}
+    old = study(tmp_path / "old", **noisy)
+    _, text = compared(study(tmp_path / "new", 0.9, seed=2, **noisy), old)
+    text = text.replace("\N{NO-BREAK SPACE}", " ")
+    undecided = [line for line in text.splitlines() if "inconclusive  " in line]
+    assert undecided
+    for line in undecided:
+        blocks = re.search(r"inconclusive +(?:over )?([\d,]+) blocks(?:, \d+ (?:min|h))?", line)
+        assert blocks, line
+        assert int(blocks[1].replace(",", "")) > 8
+    assert "a verdict has a chance of 80 %" in text
+
+
+@pytest.mark.parametrize(
+    ("ratio", "margin", "scatter"),
+    [(0.93, 0.02, 0.03), (1.1, 0.05, 0.06), (1.0, 0.03, 0.04), (0.99, 0.04, 0.03)],
+)
+def test_so_many_blocks_decide_it_as_often_as_forecast(
+    ratio: float, margin: float, scatter: float
+) -> None:
+    """The rule of all verdicts, on made runs whose scatter is known."""
+    rng = np.random.default_rng(17)
+    long, base = (np.exp(rng.normal(m, scatter, 100_000)) for m in (math.log(ratio), 0.0))
+    blocks = int(blocks_to_decide(long, base, ratio, margin))
+    decided = 0
+    for _ in range(300):
+        ours, theirs = (np.exp(rng.normal(m, scatter, blocks)) for m in (math.log(ratio), 0.0))
+        (found,) = judge([unpaired_hypothesis(ours, theirs, margin)])
+        decided += found.verdict.word != "inconclusive"
+    assert POWER - 0.1 < decided / 300 < 0.96
+
+
+def test_no_number_of_blocks_decides_a_ratio_at_the_margin() -> None:
+    runs = np.array([1.0, 1.1, 0.9])
+    assert blocks_to_decide(runs, runs, 1.02, 0.02) > 1e6
+    assert blocks_to_decide(runs, runs, 1.0, 0.2) == math.inf, "too wide to call it the same"
+    assert math.isnan(blocks_to_decide(runs[:1], runs, 0.5, 0.02))
+
+
+def test_below_six_blocks_the_forecast_is_six_or_more(tmp_path: Path) -> None:
+    old, new = (study(tmp_path / f"{seed}", blocks=3, seed=seed) for seed in (1, 2))
+    _, text = compared(new, old)
+    blocks = re.findall(r"inconclusive +(\d+)\sblocks", text)
+    assert blocks
+    assert min(map(int, blocks)) >= 6
+
+
+def test_a_void_study_changes_nothing(tmp_path: Path) -> None:
+    variants = {"compute": [{}], "echo": [{"payload_bytes": 1024}]}
+    speeds = {("3.14t", "threads", n): 1.0 for n in (1, 2)}
+    void = tmp_path / "void"
+    void.mkdir()
+    made = Made(variants=variants, speeds=speeds, blocks=8, workers=(1, 2))  # type: ignore[arg-type]
+    write(journal(made), void / "journal.jsonl")
+    _, text = compared(study(tmp_path / "new", 0.5), void)
+    assert {word for words in verdicts(text).values() for word in words} == {"inconclusive"}
+    assert "OLD is void" in text
+
+
+def test_what_crashes_now_is_named(old: Path, tmp_path: Path) -> None:
+    def crash(run: RunLine) -> RunLine:
+        lost = with_(run, outcome="crashed", record=None, signal=11)
+        return lost if run.cell.workers == 2 else run
+
+    write(journal(Made(blocks=8, workers=(1, 2)), crash), tmp_path / "journal.jsonl")
+    _, text = compared(tmp_path, old)
+    assert f"No valid run in RESULTS: {CELL}2." in text
+
+
+def test_the_cells_can_be_chosen(old: Path, tmp_path: Path) -> None:
+    new = study(tmp_path / "new", seed=2)
+    _, text = compared(new, old, filter_of({}, ["2"]))
+    assert f"{CELL}2" in text
+    assert f"{CELL}1" not in text
+    with pytest.raises(UsageError, match="--loop uvloop: not in this study, which has asyncio"):
+        compared(new, old, filter_of({"loop": ["uvloop"]}, None))
+
+
+def test_the_summary_has_the_same_table(old: Path, tmp_path: Path) -> None:
+    summary = tmp_path / "summary.md"
+    compared(study(tmp_path / "new", 0.8, seed=2), old, summary=summary)
+    written = summary.read_text(encoding="utf-8")
+    rows = [line for line in written.splitlines() if line.startswith(f"| {CELL}")]
+    assert [row.split(" | ")[4] for row in rows] == ["worse", "worse", "same"] * 2
+    assert "4 worse, 2 same" in written
+
+
+def test_every_figure_fits_80_columns(tmp_path: Path) -> None:
+    noisy = {"noise": 0.03, "aa_pairs": True}
+    old = study(tmp_path / "old", **noisy)
+    _, text = compared(study(tmp_path / "new", 0.9, seed=2, **noisy), old, width=80)
+    shown = [line for line in text.splitlines() if " → " in line]
+    assert len(shown) == 7  # the heading and six figures
+    assert all(len(line) <= 80 for line in shown)
+    assert "…" not in text
+
+
+def test_an_application_is_compared_at_its_peak_and_at_its_rates(tmp_path: Path) -> None:
+    old = application_study(tmp_path / "old")
+    new = application_study(tmp_path / "new", seed=3, speeds={("3.14t", "threads"): 1_300.0})
+    code, text = compared(new, old, filter_of({"arm": ["3.14t"]}, None))
+    assert code == 0
+    found = verdicts(text)
+    assert found["requests/s"] == ["better", "better"]
+    assert found["CPU µs/op"] == ["better"] * 4
+    assert found["P99 ms"] == ["better", "better"]
+    assert found["RSS MiB"] == ["same"] * 4
+
+
+def test_a_study_of_a_schedule_alone_is_compared(tmp_path: Path) -> None:
+    """Its throughput cannot be checked, but its latency has a verdict."""
+    old, new = (application_study(tmp_path / f"{n}", seed=n, rates=(400.0,)) for n in (1, 2))
+    code, text = compared(new, old)
+    assert code == 0
+    assert "requests/s" not in verdicts(text)
+    assert "P99 ms" in verdicts(text)
