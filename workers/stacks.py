@@ -22,7 +22,8 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-LONGEST_NS = 500_000  # of a look; one at eight threads takes about 200,000
+LONGEST_NS = 300_000  # of a look, and 100,000 more a thread, of which each takes about 30,000
+PER_THREAD_NS = 100_000
 TRIES, AGAIN_S = 20, 0.01  # to read an interpreter that is changing at that moment
 # What a read may meet in memory that is written meanwhile: the sample is counted as missed.
 TORN = (OSError, RuntimeError, UnicodeDecodeError, ValueError, MemoryError)
@@ -49,10 +50,11 @@ class Samples:
             return
         after = {thread_id: _state(pid, thread_id) for thread_id in wanted}
         now_ns = time.monotonic_ns()
+        in_time = now_ns - began_ns < LONGEST_NS + PER_THREAD_NS * len(wanted)
         for thread_id, frames in found:
             state = after.get(thread_id)
             # A sampler that had to wait for a CPU has a state of one moment and a stack of another.
-            if state and state == before[thread_id] and now_ns - began_ns < LONGEST_NS:
+            if state and state == before[thread_id] and in_time:
                 stack = tuple((str(frame.funcname), str(frame.filename)) for frame in frames)
                 place = self.stacks.setdefault(stack, len(self.stacks))
                 self.samples.append((now_ns, thread_id, state, place))

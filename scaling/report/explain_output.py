@@ -31,6 +31,7 @@ def explain(results: Path, console: Console, *, json_to: Console | None = None) 
     console.print(Waterfalls(study.attributions))
     console.print(LEGEND, style="dim")
     for profile in read_profiles(study.path.parent) if study.path else ():
+        console.print()
         console.print(ProfileView(profile))
 
 

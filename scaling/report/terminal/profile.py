@@ -29,7 +29,7 @@ class ProfileView:
             yield from _part(part, profile)
         if profile.notes:
             yield Text()
-            yield from (Text(f"not seen: {note}") for note in profile.notes)
+            yield from (Text(f"note: {note}") for note in profile.notes)
 
 
 def _facts(profile: Profile) -> Iterator[str]:

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
@@ -16,12 +17,14 @@ from scaling.analysis.attribution.differential import (
 )
 from scaling.analysis.table.rows import Rows, judge_of
 from scaling.base.errors import ScalingError
+from scaling.builds import cache
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.profile import Kind, Profile, ProfiledRun
 from scaling.journal.record import CeilingLine, Cell, RunLine, StudyLine
 from scaling.run.execute import Executor
 from scaling.run.generator_count import generator_processes
 from scaling.run.measure import Prepared, generators_of, services_of
+from scaling.run.path_redaction import without_paths
 from scaling.run.profile.choice import Chosen
 from scaling.run.profile.perf import RATE_PER_S, UNSEEN, Perf
 from scaling.run.profile.source import Source, UnavailableError
@@ -38,7 +41,7 @@ FRAME_POINTERS = (
     "(sysconfig.get_config_var('PY_CORE_CFLAGS') or ''))"
 )
 NO_CALLERS = (
-    "callers of native functions: this interpreter was compiled without frame pointers "
+    "the callers of native functions are unknown: this interpreter was compiled without frame pointers "
     "(CFLAGS=-fno-omit-frame-pointer); Python functions are those of sampled stacks"
 )
 SUB_INTERPRETERS = "Python functions: the stacks of sub-interpreters cannot be read from outside"
@@ -235,7 +238,7 @@ class _Work:
         self._sampling.again()
         self._display.finished(words, figure_of(line, self.operation), self._time.left)
         if reason:
-            self._sampling.notes.append(f"a run of {words}: {reason}")
+            self._sampling.notes.append(f"a run was invalid ({words}): {reason}")
             self._display.note(f"invalid, its pair is made again: {words}: {reason}")
         return measured
 
@@ -278,8 +281,14 @@ def _profile(
         runs=[_described(number, run) for number, pair in enumerate(found) for run in pair],
         parts=parts,
         speed=speed,
-        notes=list(dict.fromkeys(sampling.notes)),
+        notes=[_without_folders(each) for each in dict.fromkeys(sampling.notes)],
     )
+
+
+def _without_folders(note: str) -> str:
+    """What a program said, without the machine's folders: people publish such files."""
+    folders = [tempfile.gettempdir(), str(cache.folder())]
+    return without_paths(note.encode(), folders).decode(errors="replace")
 
 
 def _described(pair: int, run: Measured) -> ProfiledRun:
