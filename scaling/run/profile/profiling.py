@@ -41,8 +41,8 @@ FRAME_POINTERS = (
     "(sysconfig.get_config_var('PY_CORE_CFLAGS') or ''))"
 )
 NO_CALLERS = (
-    "the callers of native functions are unknown: this interpreter was compiled without frame pointers "
-    "(CFLAGS=-fno-omit-frame-pointer); Python functions are those of sampled stacks"
+    "the callers of native functions are unknown: this interpreter was compiled without frame "
+    "pointers (CFLAGS=-fno-omit-frame-pointer); Python functions are those of sampled stacks"
 )
 SUB_INTERPRETERS = "Python functions: the stacks of sub-interpreters cannot be read from outside"
 
