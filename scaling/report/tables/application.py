@@ -4,8 +4,9 @@ import math
 from collections.abc import Iterator
 
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.ship import AppAnswer, Factors, Figures, Shipped
+from scaling.analysis.served.ship import SERVER, AppAnswer, Factors, Figures, Shipped
 from scaling.base import formats
+from scaling.base.vocabulary import WORKERS
 from scaling.report.tables.findings import bounds_heading, times, verdict
 from scaling.report.tables.grid import Cell, Grid
 
@@ -20,6 +21,7 @@ HEADINGS = {
     "MiB per extra worker": "extra_mib",
     "start s": "start_s",
 }
+OWN = "\nServer loops: the same code for each model, on uvicorn with httptools or aiohttp's server."
 NOT_DECIDED = "not decided"
 MEASURES = {"throughput": "throughput", "cpu_s_per_op": "CPU time per request"}
 FACTORS = (
@@ -69,9 +71,8 @@ def _factors(found: AppAnswer) -> Grid:
     headings = ["measure", "part", "ratio", kind]
     rows = [row for each in found.factors for row in _factor_rows(each)]
     first = found.factors[0]
-    title = (
-        f"{first.of.workers} threads over {first.over.workers} {first.over.model}, in two factors"
-    )
+    over = WORKERS[first.over.model]
+    title = f"{first.of.workers} threads over {first.over.workers} {over}, in two factors"
     return Grid(title, headings, rows, words=2, note=FACTORS)
 
 
@@ -93,7 +94,8 @@ def _configurations(found: AppAnswer) -> Grid:
         [*names, *HEADINGS, "errors"],
         rows,
         words=len(names) - 1,
-        note=f"Latencies are{rate or ' not known'}, from the due time; all else is at the peak.",
+        note=f"Latencies are{rate or ' not known'}, from the due time; all else is at the peak."
+        f"{OWN if any(each.server == SERVER for each in found.figures) else ''}",
     )
 
 
