@@ -15,7 +15,7 @@ from scaling.run.fault_client import BLOCK, PER_LOOP, FaultClient, Sent, have
 
 MOST_PER_S = 400.0  # the client's threads would be late above it
 BEFORE_S, AFTER_S = 1.0, 3.0
-RESTARTED_S = 8.0  # uvicorn ends and starts one worker after the other
+RESTARTED_S = 30.0  # limit: uvicorn ends and starts one worker after the other
 BLOCKED_S = 1.0
 FAULT_S = 8.0  # what one takes, with the start of the server
 FAILURES = (OSError, ScalingError, http.client.HTTPException, subprocess.TimeoutExpired)
@@ -82,14 +82,24 @@ def measured(
     """
     client = FaultClient(served.port, requests, served.deployed.apart, rate_per_s)
     time.sleep(BEFORE_S)
+    old = {each.loop for each in client.sent}
     failed_s = time.monotonic()
     blocked = fail(served)
-    time.sleep(RESTARTED_S if fail is restart else AFTER_S)
+    time.sleep(AFTER_S)
+    replaced = fail is not restart or _replaced(client, old, failed_s + RESTARTED_S)
     sent = client.stop()
-    old = {each.loop for each in sent if each.due_s < failed_s}
-    if fail is restart and old & {each.loop for each in sent[-len(old) * PER_LOOP :]}:
-        raise ScalingError("the old workers still answer")
+    if not replaced:
+        raise ScalingError(f"the old workers still answer after {RESTARTED_S:.0f} s")
     return record(served.deployed, name, sent, blocked, failed_s, rate_per_s)
+
+
+def _replaced(client: FaultClient, old: set[str], until_s: float) -> bool:
+    """Wait until none of the old loops has any of the last requests; whether that came in time."""
+    while old & {each.loop for each in client.sent[-len(old) * PER_LOOP :]}:
+        if time.monotonic() > until_s:
+            return False
+        time.sleep(0.1)
+    return True
 
 
 def record(

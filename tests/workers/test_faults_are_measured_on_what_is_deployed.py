@@ -49,12 +49,6 @@ def app(environ, start_response):
 }
 
 
-@pytest.fixture(autouse=True)
-def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads are restarted within less time than uvicorn's workers."""
-    monkeypatch.setattr(app_faults, "RESTARTED_S", app_faults.AFTER_S)
-
-
 CONFIGURATIONS = [(interface, model) for interface in COMMANDS for model in COMMANDS[interface]]
 
 
@@ -119,5 +113,6 @@ def test_a_restart_that_changes_nothing_is_no_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Served, "restart", lambda _: None)
+    monkeypatch.setattr(app_faults, "RESTARTED_S", app_faults.AFTER_S)
     with pytest.raises(ScalingError, match="old workers"):
         measured(tmp_path, "threads", "graceful restart")
