@@ -108,6 +108,7 @@ def main(options: argparse.Namespace) -> None:
     address = options.host, options.port
     with socket.create_server(address, backlog=2048, reuse_port=True) as listener:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections inherit it
+        logger.info("%d loops serve http://%s:%d", len(workers), *address)
         deal(workers, listener)
     drain(workers)
 
