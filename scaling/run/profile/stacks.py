@@ -74,7 +74,9 @@ class Stacks:
 
     def tallies(self, opened_ns: int, closed_ns: int) -> Mapping[Kind, Tally]:
         """CPU time by function, alone and with callees; time in a futex by stack."""
-        on_cpu = self._perf.on_cpu() if self._perf else None
+        on_cpu = None
+        with contextlib.suppress(UnavailableError):  # perf says so itself
+            on_cpu = self._perf.on_cpu() if self._perf else None
         inside = [
             StackSample(
                 self._document["stacks"][place], state, _times_on_cpu(on_cpu, thread, at_ns)
