@@ -173,6 +173,13 @@ def switched(arms: Iterable[str]) -> list[str]:
     ]
 
 
+def with_settings(arm: str, parameters: Mapping[str, object]) -> dict[str, object]:
+    """A workload's parameters as an arm's settings change them; those of a later version do not."""
+    settings = (SETTINGS[name] for name in arm.split("+")[1:] if name in SETTINGS)
+    changed = {name: value for each in settings for name, value in each.parameters.items()}
+    return {**parameters, **changed}
+
+
 def parse_arms(texts: Iterable[str]) -> tuple[Arm, ...]:
     """Several arms in the order given, each once.
 

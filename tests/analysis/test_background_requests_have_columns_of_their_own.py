@@ -5,7 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from scaling.analysis.results import StudyResults
 from scaling.journal.record import RunLine
+from scaling.report.plots.load_caption import load_text
+from scaling.report.tables.questions.rates import BACKGROUND_NOTE, rate_grids
+from scaling.report.tables.rated import rated
+from scaling.report.terminal.load_rows import load_lines
 from tests.support.fabricate import with_
 from tests.support.served import Served, histogram, studied
 
@@ -30,3 +35,21 @@ def test_a_run_without_any_has_no_value(tmp_path: Path) -> None:
     row = studied(tmp_path / "alone", ONE).frame.iloc[0]
     assert np.isnan(row["background_p50_s"])
     assert np.isnan(row["background_p99_s"])
+
+
+def test_tables_captions_and_the_answer_say_whose_latency_it_is(tmp_path: Path) -> None:
+    results = StudyResults.of(studied(tmp_path / "mixed", ONE, with_background))
+    (grid,) = rate_grids(rated(results)[0])
+    assert "all foreground requests" in str(grid.note)
+    assert BACKGROUND_NOTE in str(grid.note)
+    assert "background P99 ms" in grid.headings
+    assert "latency of foreground requests only" in load_text(results.sections[0], results)
+    assert "latency of foreground requests at" in next(load_lines(results, 80))
+
+
+def test_without_background_nothing_is_said_of_it(tmp_path: Path) -> None:
+    results = StudyResults.of(studied(tmp_path / "alone", ONE))
+    (grid,) = rate_grids(rated(results)[0])
+    shown = [*grid.headings, str(grid.note), *load_text(results.sections[0], results)]
+    assert not [each for each in shown if "ground" in each]
+    assert "foreground" not in next(load_lines(results, 80))

@@ -141,6 +141,16 @@ GENERATOR = {
         definition="latencies of background requests, a dict",
         in_frame=False,
     ),
+    "background_requests": Column(
+        read=lambda rows: [
+            found.get("background_count") or np.nan for found in rows["background_summary"]
+        ],
+        definition="requests that load the server and are in no latency but their own; NaN if none",
+        words="background requests",
+        shown=Shown(
+            heading="background requests", name="background_requests", place=106, extra=True
+        ),
+    ),
     **{
         f"background_{name}_s": Column(
             read=_in_summary("background_summary", f"background_{name}_s"),

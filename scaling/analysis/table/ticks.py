@@ -4,6 +4,7 @@ The window of a finite run is its release to its finish. That some workers of it
 others is part of the result: its throughput is that of all until the last is done.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -12,7 +13,8 @@ import numpy as np
 from scaling.analysis.arrays import Floats
 from scaling.analysis.table.column import Column, Read, Shown
 from scaling.analysis.table.stacks import NS_PER_S, Stack, over_window, readings, stacks
-from scaling.journal.record import Record
+from scaling.base.vocabulary import PROCESSES
+from scaling.journal.record import Record, RunLine
 
 if TYPE_CHECKING:
     from scaling.analysis.table.rows import Rows
@@ -79,6 +81,26 @@ def _cpu_per_operation(stack: Stack) -> Floats | None:
     return None if cpu_s is None else _per_operation(cpu_s, stack)
 
 
+def _cost_per_operation(rows: "Rows") -> Floats:
+    """Of served runs with all threads of their processes, as commands have it: a pool's, too."""
+    found = from_ticks(_cpu_per_operation)(rows)
+    whole_s = np.array([np.nan if run.load is None else _process_cpu_s(run) for run in rows.runs])
+    operations = np.asarray(rows["operations"], np.float64)
+    known = np.isfinite(whole_s) & (operations > 0)
+    return np.where(known, whole_s / np.where(known, operations, 1.0), found)
+
+
+def _process_cpu_s(run: RunLine) -> float:
+    """CPU s of all threads of the workers' processes; NaN where the workers did not read it."""
+    workers = run.record.workers if run.record is not None else []
+    uses = [each.use.process_cpu_ns if each.use else None for each in workers]
+    read_ns = [each for each in uses if each is not None]
+    if not read_ns or len(read_ns) < len(workers):
+        return math.nan
+    total_ns = sum(read_ns)
+    return total_ns / NS_PER_S / (1 if run.cell.model in PROCESSES else len(read_ns))
+
+
 def _cpu_busy(stack: Stack) -> Floats | None:
     cpu_s = _cpu_s(stack)
     return None if cpu_s is None else np.asarray((cpu_s / stack.counted_s).sum(axis=1))
@@ -141,10 +163,10 @@ COUNTED = {
         definition="time between first and last tick, mean of the workers",
     ),
     "cpu_s_per_op": Column(
-        read=from_ticks(_cpu_per_operation),
+        read=_cost_per_operation,
         unit="s",
-        definition="CPU time of the workers' threads (of a command: of all its processes) ÷ "
-        "operations",
+        definition="CPU time of the workers' threads (of a served run: of all threads of their "
+        "processes; of a command: of all its processes) ÷ operations",
         words="CPU time per operation",
         better="less",
         noise="cpu_s_per_op",

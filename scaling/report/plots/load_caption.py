@@ -8,8 +8,9 @@ from scaling.analysis.curves.sections import Section
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.base import formats
+from scaling.builds.arms import with_settings
 from scaling.report.tables.few_cores import bound_text, bounds
-from scaling.report.tables.rated import is_served
+from scaling.report.tables.rated import has_background, is_served
 
 SERVER, ACCEPT, CONNECTIONS = "server", "accept", "connections"
 SIZED = {"weak": "per worker", "strong": "in total"}
@@ -30,6 +31,8 @@ def load_text(section: Section, results: StudyResults) -> list[str]:
     if not is_served(section, results.study):
         return []
     parameters = json.loads(key.parameters)
+    served = [with_settings(curve.key.arm, parameters) for curve in section.curves]
+    servers = dict.fromkeys(str(each[SERVER]) for each in served if SERVER in each)
     connections = parameters.get(CONNECTIONS)
     window_s = results.study.study.get("window_s")
     closed = parameters.get("rate_per_s") == 0
@@ -37,9 +40,10 @@ def load_text(section: Section, results: StudyResults) -> list[str]:
         filter(
             None,
             [
-                f"server {parameters[SERVER]}" if SERVER in parameters else "",
+                f"server {formats.listed(servers)}" if servers else "",
                 _connections(connections, section.sizing),
-                accepted(parameters),
+                "; ".join(dict.fromkeys(map(accepted, served))),
+                "latency of foreground requests only" if has_background(section) else "",
                 "closed loop" if closed else "",
                 f"windows of {window_s:g} s" if isinstance(window_s, int | float) else "",
                 bound_text(bounds(results.frame, [section])),

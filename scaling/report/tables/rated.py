@@ -97,6 +97,11 @@ class Rated:
         on_cores = [point.workers for point in points if point.region == "cores"]
         return max(on_cores, default=max(self.workers))
 
+    @property
+    def has_background(self) -> bool:
+        """Whether some of the requests are in no latency but their own."""
+        return has_background(self.section)
+
     def ratio(self, line: Line, rate_per_s: float) -> LatencyRatio | None:
         """P99 of a configuration at a rate over that of processes; None where there is none."""
         configuration = line.key.arm, line.key.model, line.workers
@@ -111,6 +116,12 @@ class Rated:
     def on(self, loop: str, workers: int) -> list[Line]:
         """The configurations of a loop at N workers."""
         return [line for line in self.lines if (line.key.loop, line.workers) == (loop, workers)]
+
+
+def has_background(section: Section) -> bool:
+    """Whether the load generator sent background requests, too."""
+    points = (point for curve in section.curves for point in curve.points)
+    return any(point.figures["background_requests"].n for point in points)
 
 
 def is_served(section: Section, study: StudyLine) -> bool:

@@ -114,7 +114,8 @@ def _latency(each: Rated, *, has_few_cores: bool) -> Iterator[Table]:
     name, _ = PERCENTILES[column]
     kind = _kind([at.point.figures[column] for _, at in rows])
     asked = f"{formats.number(rate)} {each.section.operation}/s"
-    heading = f"{each.label}: {name} latency at {asked}, N = {each.headline_n} ({kind})"
+    of = " of foreground requests" if each.has_background else ""
+    heading = f"{each.label}: {name} latency{of} at {asked}, N = {each.headline_n} ({kind})"
     ratios = [each.ratio(line, rate) if column == COLUMNS[0] else None for line, _ in rows]
     besides = [_ratio(ratio.ratio) if ratio else () for ratio in ratios]
     notes = _over([ratio.over for ratio in ratios if ratio])

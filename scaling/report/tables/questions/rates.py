@@ -17,6 +17,8 @@ COLUMNS = (
     "achieved_per_s",
     *PERCENTILES,
     "latency_max_s",
+    "background_p50_s",
+    "background_p99_s",
     "slip_p99_s",
     "load_errors",
     "cpu_s_per_op",
@@ -24,9 +26,10 @@ COLUMNS = (
 BOUND, BEHIND = "≥", "†"
 RATIO = "P99 over processes"
 NOTE = (
-    "Latency is that of all requests, from the time at which each was due; unfinished ones count "
-    "with the latency so far."
+    "Latency is that of all {kind}requests, from the time at which each was due; unfinished ones "
+    "count with the latency so far."
 )
+BACKGROUND_NOTE = "Background requests are in no latency but their own; they count in all else."
 BOUNDS_NOTE = f"{BEHIND} The server fell behind: latencies of this row are lower bounds."
 SUSPECT_NOTE = f"{SUSPECT} some of these runs are suspect; why is listed with the runs."
 BLANK_NOTE = (
@@ -75,7 +78,8 @@ def _grid(title: str, rows: Sequence[tuple[Line, AtRate]], rated: Rated) -> Grid
     headings = [each.heading.format(operation=rated.section.operation) for each in shown.values()]
     ratios = [rated.ratio(line, at.rate_per_s) for line, at in rows]
     cells = [_row(line, at, shown) for line, at in rows]
-    notes = [NOTE]
+    notes = [NOTE.format(kind="foreground " if rated.has_background else "")]
+    notes += [BACKGROUND_NOTE] if rated.has_background else []
     notes += [BLANK_NOTE] if any(formats.BLANK in row for row in cells) else []
     notes += [BOUNDS_NOTE] if any(at.is_bound for _, at in rows) else []
     notes += [SUSPECT_NOTE] if any(at.point.suspect for _, at in rows) else []
