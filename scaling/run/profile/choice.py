@@ -121,9 +121,7 @@ def _cells(head: StudyLine, runs: Sequence[RunLine]) -> list[Chosen]:
     cells: dict[str, dict[int, Cell]] = defaultdict(dict)
     for line, per_s, is_valid in zip(runs, rows["throughput_per_s"], valid, strict=True):
         cell = line.cell
-        outside = str(cell.parameters.get("server", "loops")) != "loops" and (
-            "application" in cell.parameters
-        )
+        outside = line.record is not None and line.record.outside is not None
         if is_valid and not cell.twin and not outside and cell.arm not in RUNTIMES:
             throughput[_curve(cell)][cell.workers].append(float(per_s))
             cells[_curve(cell)][cell.workers] = cell
