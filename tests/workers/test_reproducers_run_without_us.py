@@ -13,6 +13,10 @@ PROGRAMS = sorted(FOLDER.glob("*.py"))
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 
+def test_there_are_some() -> None:
+    assert PROGRAMS
+
+
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.stem)
 def test_it_imports_nothing_of_ours_and_says_how_it_is_run(program: Path) -> None:
     tree = ast.parse(program.read_text())
