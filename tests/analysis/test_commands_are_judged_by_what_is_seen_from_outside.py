@@ -14,7 +14,7 @@ from tests.support.served import Served, studied
 from workers.outside.commands import SERVERS
 
 ONE = Served(configurations=(("3.14", "processes"),), workers=(2,), rates=(0.0,), blocks=2)
-INSIDE = ("fairness", "fairness_min_max", "lag_p50_s", "lag_max_s", "bytes_per_s")
+INSIDE = ("fairness", "fairness_min_max", "lag_p50_s", "lag_max_s")
 
 
 def from_outside(run: RunLine, loop: str = "asyncio.unix_events.Loop", **seen: Any) -> RunLine:
