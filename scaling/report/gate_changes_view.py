@@ -8,7 +8,7 @@ from itertools import groupby
 from rich.table import Table
 from rich.text import Text
 
-from scaling.analysis.gate.changes import CellChange
+from scaling.analysis.gate.changes import Change
 from scaling.analysis.lookup.extent import MINUTE_S
 from scaling.analysis.statistics.decision_forecast import POWER
 from scaling.analysis.statistics.estimate import bounds_kind
@@ -25,19 +25,17 @@ STYLES: dict[Word, str] = {
 }
 HEADINGS = ("", "OLD → RESULTS", "ratio", "verdict", "to decide")
 FIGURES = (1, 2)  # the places of columns that are aligned right
-UNITS = {"cpu_s_per_op": ("CPU µs/op", 1e6), "latency_p99_s": ("P99 ms", 1e3)}
-NBSP = "\N{NO-BREAK SPACE}"
 MOST_BLOCKS = 1_000  # beyond, nobody waits for a verdict
 
 
-def changes_sentence(found: Sequence[CellChange]) -> str:
+def changes_sentence(found: Sequence[Change]) -> str:
     """`Since OLD, of 6 figures: 1 worse, 4 same, 1 inconclusive.`."""
     counts = Counter(each.ratio.verdict.word for each in found)
     parts = [f"{counts[word]} {word}" for word in STYLES if counts[word]]
     return f"Since OLD, of {formats.plural(len(found), 'figure')}: {', '.join(parts)}."
 
 
-def changes_notes(found: Sequence[CellChange]) -> list[str]:
+def changes_notes(found: Sequence[Change]) -> list[str]:
     """What verdicts and forecasts rest on."""
     margins = sorted({each.ratio.verdict.margin for each in found if each.ratio.n})
     kind = bounds_kind(each.ratio for each in found)
@@ -57,21 +55,21 @@ def changes_notes(found: Sequence[CellChange]) -> list[str]:
     return lines
 
 
-def changes_lines(found: Sequence[CellChange], block_s: float) -> Iterator[Text | Table]:
+def changes_lines(found: Sequence[Change], block_s: float) -> Iterator[Text | Table]:
     """A line for each figure under the name of its cell; `block_s` is what a block takes, s."""
     rows = [_row(each, block_s) for each in found]
     widths = [width_of(map(str, column)) for column in zip(HEADINGS, *rows, strict=True)]
     yield _table(widths, [[Text(heading, "bold") for heading in HEADINGS]])
-    for name, group in groupby(zip(found, rows, strict=True), key=lambda each: each[0].cell.name):
+    for name, group in groupby(zip(found, rows, strict=True), key=lambda each: each[0].of.cell):
         yield Text(name)
         yield _table(widths, [_styled(change, row) for change, row in group])
 
 
-def changes_markdown(found: Sequence[CellChange], block_s: float) -> str:
+def changes_markdown(found: Sequence[Change], block_s: float) -> str:
     """The same as a Markdown table; empty without a figure."""
     if not found:
         return ""
-    rows = [[each.cell.name, *_row(each, block_s)] for each in found]
+    rows = [[each.of.cell, *_row(each, block_s)] for each in found]
     figures = {1 + place for place in FIGURES}
     return pipe_table(["cell", *HEADINGS], [[*map(unbroken, row)] for row in rows], figures)
 
@@ -88,12 +86,15 @@ def _table(widths: Sequence[int], rows: list[list[Text]]) -> Table:
     return table
 
 
-def _row(change: CellChange, block_s: float) -> list[str]:
-    heading, factor = _unit(change)
-    then, now = (formats.number(factor * each.point) for each in (change.then, change.now))
+def _row(change: Change, block_s: float) -> list[str]:
+    of = change.of
+    then, now = (
+        f"{bound} {formats.number(value.point)}".strip()
+        for bound, value in zip(of.bounds, (of.then, of.now), strict=True)
+    )
     ratio = str(change.ratio) if change.ratio.n else formats.BLANK
     return [
-        heading,
+        of.what,
         f"{then} → {now}",
         ratio,
         change.ratio.verdict.word,
@@ -101,24 +102,15 @@ def _row(change: CellChange, block_s: float) -> list[str]:
     ]
 
 
-def _styled(change: CellChange, row: list[str]) -> list[Text]:
+def _styled(change: Change, row: list[str]) -> list[Text]:
     *figures, word, to_decide = map(Text, row)
     word.stylize(STYLES[change.ratio.verdict.word])
     to_decide.stylize("dim")
     return [*figures, word, to_decide]
 
 
-def _unit(change: CellChange) -> tuple[str, float]:
-    """The heading of a figure and the factor from its own unit."""
-    if change.figure == "throughput":
-        return f"{change.cell.section.operation}/s", 1.0
-    if change.figure == "memory":
-        return f"{change.cell.curve.memory_kind} MiB", 1.0
-    return UNITS[change.figure]
-
-
-def _to_decide(change: CellChange, block_s: float) -> str:
-    """`40 blocks, 12 min`, broken at the comma only; or why no number of blocks is known."""
+def _to_decide(change: Change, block_s: float) -> str:
+    """`40 blocks, 12 min`; or why no number of blocks is known."""
     verdict, blocks = change.ratio.verdict, change.blocks
     if verdict.word != "inconclusive":
         return ""
@@ -128,4 +120,4 @@ def _to_decide(change: CellChange, block_s: float) -> str:
         return f"over {MOST_BLOCKS:,} blocks"
     minutes = math.ceil(blocks * block_s / MINUTE_S)
     took = formats.duration(minutes * MINUTE_S).removesuffix(" 00 s")
-    return ", ".join(part.replace(" ", NBSP) for part in (f"{blocks:,.0f} blocks", took))
+    return f"{blocks:,.0f} blocks, {took}"

@@ -11,8 +11,9 @@ from rich.console import Console
 from scaling.analysis.comparison.between_studies import across
 from scaling.analysis.controls import soundness
 from scaling.analysis.curves.sections import sections
+from scaling.analysis.gate.capacity_changes import capacity_figures
 from scaling.analysis.gate.cells import CheckedCell, cells, compared, every, matching, pairs
-from scaling.analysis.gate.changes import CellChange, changes
+from scaling.analysis.gate.changes import Change, changes, figures
 from scaling.analysis.gate.checks import limits_held
 from scaling.analysis.gate.request import Filter, Limits
 from scaling.analysis.lookup.extent import MINUTE_S, extent
@@ -72,12 +73,14 @@ def gate(
         notes += [f"{which}: {doubt}" for doubt in doubts if doubt]
     if found:
         console.print(table(found))
-    changed: list[CellChange] = []
+    changed: list[Change] = []
     block_s = max(map(_block_s, studies.values()))
     if old:
         both = pairs(compared(here, wanted), every(before))
-        floors = [noise_floor(each.frame, each.study) for each in studies.values()]
-        changed = changes(both, floors, void)
+        ours, theirs = (new.frame, new.study), (old.frame, old.study)
+        floors = [noise_floor(*study) for study in (ours, theirs)]
+        at_objectives = capacity_figures(ours, theirs, wanted, floors)
+        changed = changes([*figures(both, floors), *at_objectives], void)
         for part in changes_lines(changed, block_s):
             console.print(part)
         notes += [*changes_notes(changed), *_differences(old, new)]

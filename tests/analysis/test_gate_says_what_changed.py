@@ -15,6 +15,7 @@ from scaling.analysis.statistics.verdict import judge, unpaired_hypothesis
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
 from scaling.report.gate_output import gate
+from tests.support import served
 from tests.support.applications import application_study
 from tests.support.fabricate import Made, journal, with_, write
 
@@ -84,7 +85,6 @@ def test_what_is_inconclusive_says_how_long_a_run_decides_it(tmp_path: Path) -> 
     noisy = {"noise": 0.03, "aa_pairs": True}
     old = study(tmp_path / "old", **noisy)
     _, text = compared(study(tmp_path / "new", 0.9, seed=2, **noisy), old)
-    text = text.replace("\N{NO-BREAK SPACE}", " ")
     undecided = [line for line in text.splitlines() if "inconclusive  " in line]
     assert undecided
     for line in undecided:
@@ -123,7 +123,7 @@ def test_no_number_of_blocks_decides_a_ratio_at_the_margin() -> None:
 def test_below_six_blocks_the_forecast_is_six_or_more(tmp_path: Path) -> None:
     old, new = (study(tmp_path / f"{seed}", blocks=3, seed=seed) for seed in (1, 2))
     _, text = compared(new, old)
-    blocks = re.findall(r"inconclusive +(\d+)\sblocks", text)
+    blocks = re.findall(r"inconclusive +(\d+) blocks", text)
     assert blocks
     assert min(map(int, blocks)) >= 6
 
@@ -197,3 +197,47 @@ def test_a_study_of_a_schedule_alone_is_compared(tmp_path: Path) -> None:
     assert code == 0
     assert "requests/s" not in verdicts(text)
     assert "P99 ms" in verdicts(text)
+
+
+def at_objective(folder: Path, speed: float, rates: tuple[float, ...], seed: int = 1) -> Path:
+    """One worker that answers `speed` requests/s, at a grid of rates; P99 is to be below 20 ms."""
+    folder.mkdir()
+    asked = served.Served(
+        configurations=(("3.14t", "threads"),),
+        speeds={("3.14t", "threads"): speed},
+        workers=(1,),
+        rates=rates,
+        blocks=8,
+        seed=seed,
+    )
+    first, *runs = served.journal(asked)
+    stated = with_(first, study={**first.study, "slo": ["p99<20ms"]})  # type: ignore[union-attr]
+    write([stated, *runs], folder / "journal.jsonl")
+    return folder
+
+
+def test_capacities_at_an_objective_are_compared(tmp_path: Path) -> None:
+    rates = (400.0, 700.0, 900.0, 1_200.0, 1_600.0)
+    old = at_objective(tmp_path / "old", 1_000.0, rates)
+    new = at_objective(tmp_path / "new", 1_300.0, rates, seed=2)
+    _, text = compared(new, old)
+    assert "serve · weak · asyncio · 3.14t · threads · N = 1 · p99<20ms" in text
+    assert verdicts(text)["capacity/s"] == ["better"]
+
+
+def test_a_capacity_beyond_the_rates_proves_nothing(tmp_path: Path) -> None:
+    rates = (200.0, 400.0)
+    old = at_objective(tmp_path / "old", 1_000.0, rates)
+    new = at_objective(tmp_path / "new", 1_300.0, rates, seed=2)
+    _, text = compared(new, old)
+    (line,) = (line for line in text.splitlines() if "capacity/s" in line)
+    assert "≥ 400 → ≥ 400" in line
+    assert "inconclusive  a capacity lies outside the rates" in line
+
+
+def test_p99_of_a_server_that_fell_behind_is_a_bound_and_proves_nothing(tmp_path: Path) -> None:
+    old = at_objective(tmp_path / "old", 1_000.0, (1_600.0,))
+    new = at_objective(tmp_path / "new", 1_300.0, (1_600.0,), seed=2)
+    _, text = compared(new, old)
+    (line,) = (line for line in text.splitlines() if "P99 ms" in line)
+    assert re.search(r"≥ [\d,]+ → ≥ [\d,]+ +– +inconclusive +a server fell behind", line)

@@ -57,7 +57,7 @@ def chosen(sections: Iterable[Section], wanted: Filter) -> list[CheckedCell]:
     return [
         CheckedCell(section, curve, point)
         for section, curve in curves
-        if _passes(curve, wanted)
+        if passes(curve.key, wanted)
         for point in _points(curve, wanted.at)
     ]
 
@@ -97,7 +97,7 @@ def matching(sections: Iterable[Section], wanted: Filter) -> list[CheckedCell]:
     return [
         cell
         for cell in every(sections)
-        if _passes(cell.curve, wanted) and (not wanted.at or cell.point.workers in wanted.at)
+        if passes(cell.curve.key, wanted) and (not wanted.at or cell.point.workers in wanted.at)
     ]
 
 
@@ -114,7 +114,7 @@ def _refuse_unknown(curves: Sequence[Curve], wanted: Filter) -> None:
                 raise UsageError(
                     f"gate: --{field} {name}: not in this study, which has {', '.join(known)}"
                 )
-    passing = [curve for curve in curves if _passes(curve, wanted)]
+    passing = [curve for curve in curves if passes(curve.key, wanted)]
     if not passing:
         raise UsageError("gate: no curve of this study matches all options; leave one out")
     measured = {n for curve in passing for n in curve.workers}
@@ -145,12 +145,11 @@ def _free(sections: Iterable[Section]) -> list[Section]:
     return [section for section in sections if section.rate_per_s is None]
 
 
-def _passes(curve: Curve, wanted: Filter) -> bool:
-    if "workload" not in wanted.names:
-        key = curve.key
-        if is_control(key.workload, json.loads(key.parameters)):
-            return False
-    return all(getattr(curve.key, field) in names for field, names in wanted.names.items())
+def passes(key: Key, wanted: Filter) -> bool:
+    """Whether a filter lets a curve pass, whatever its N; controls only if they are named."""
+    if "workload" not in wanted.names and is_control(key.workload, json.loads(key.parameters)):
+        return False
+    return all(getattr(key, field) in names for field, names in wanted.names.items())
 
 
 def _points(curve: Curve, at: tuple[int, ...]) -> Iterator[Point]:

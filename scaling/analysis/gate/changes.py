@@ -4,93 +4,120 @@ The two studies were not made side by side, so ratios are unpaired. All of them 
 family, and their margin is the larger noise floor of the two studies.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
-from scaling.analysis.gate.cells import CheckedCell, Pair
+import numpy as np
+
+from scaling.analysis.arrays import Floats
+from scaling.analysis.gate.cells import Pair
 from scaling.analysis.statistics.decision_forecast import blocks_to_decide
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.analysis.statistics.verdict import (
     ERROR_RATE,
     Direction,
-    Hypothesis,
     RatioVerdict,
     judge,
     unpaired_hypothesis,
 )
 
-type Figure = Literal["throughput", "latency_p99_s", "cpu_s_per_op", "memory"]
-
+MORE_IS_BETTER = Direction("worse", "better")
 LESS_IS_BETTER = Direction("better", "worse")
-DIRECTIONS: dict[Figure, Direction] = {
-    "throughput": Direction("worse", "better"),
-    "latency_p99_s": LESS_IS_BETTER,
-    "cpu_s_per_op": LESS_IS_BETTER,
-    "memory": LESS_IS_BETTER,
-}
+BEHIND = "a server fell behind: its P99 is a lower bound"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """One figure of a cell in two studies: `what` with its unit, `then` and `now`.
+
+    `runs` are the values now and then, shape (blocks,) each. `why` says why the figure proves
+    nothing, where it does not; `bounds` are `≥` or `<` where then or now is only a bound.
+    """
+
+    cell: str
+    what: str
+    then: Estimate
+    now: Estimate
+    runs: tuple[Floats, Floats]
+    margin: float
+    direction: Direction = LESS_IS_BETTER
+    why: str = ""
+    bounds: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True, slots=True)
-class CellChange:
-    """One figure of a cell, `then` and `now`, and the `ratio` of now to then with its verdict.
+class Change:
+    """A figure with the ratio of now to then and its verdict.
 
     `blocks` is how many each study needs until an inconclusive ratio is decided, as
-    `blocks_to_decide` has it; NaN where the ratio is decided or nothing is known of its scatter.
+    `blocks_to_decide` has it; NaN where the ratio is decided or cannot be.
     """
 
-    cell: CheckedCell
-    figure: Figure
-    then: Estimate
-    now: Estimate
+    of: Compared
     ratio: RatioVerdict
     blocks: float
 
 
-def changes(both: Sequence[Pair], floors: Sequence[NoiseFloor], void: str = "") -> list[CellChange]:
-    """Every figure that both studies have of a cell. In a `void` study (the reason) all are
-    inconclusive.
-    """
-    asked = [(pair, figure) for pair in both for figure in _figures(*pair)]
-    family = [_hypothesis(*each, floors) for each in asked]
-    verdicts = judge(family)
+def changes(compared: Sequence[Compared], void: str = "") -> list[Change]:
+    """The figures with their verdicts. In a `void` study (the reason) all are inconclusive."""
+    verdicts = judge(
+        [unpaired_hypothesis(*f.runs, f.margin, f.direction, "exploratory") for f in compared]
+    )
     # The Benjamini-Hochberg threshold of one more hypothesis beside those that are decided.
     decided = sum(each.verdict.word != "inconclusive" for each in verdicts)
-    level = ERROR_RATE * min(1.0, (decided + 1) / max(1, len(family)))
+    level = ERROR_RATE * min(1.0, (decided + 1) / max(1, len(verdicts)))
     return [
-        _change(pair, figure, ratio, level, void)
-        for (pair, figure), ratio in zip(asked, verdicts, strict=True)
+        _change(figure, ratio, level, void or figure.why)
+        for figure, ratio in zip(compared, verdicts, strict=True)
     ]
 
 
-def _figures(now: CheckedCell, then: CheckedCell) -> Iterator[Figure]:
-    """Those that both have; in an open loop throughput is the schedule's, and P99 is compared."""
-    figures: list[Figure] = [
-        "throughput" if now.section.rate_per_s is None else "latency_p99_s",
-        "cpu_s_per_op",
-    ]
-    if now.curve.memory_kind == then.curve.memory_kind:
-        figures.append("memory")
-    for figure in figures:
-        if now.point.estimate(figure).n and then.point.estimate(figure).n:
-            yield figure
+def _change(of: Compared, ratio: RatioVerdict, level: float, why: str) -> Change:
+    if why:
+        proves_nothing = replace(ratio.verdict, word="inconclusive", why=why)
+        return Change(of, replace(ratio, verdict=proves_nothing), math.nan)
+    if ratio.verdict.word != "inconclusive":
+        return Change(of, ratio, math.nan)
+    blocks = blocks_to_decide(*of.runs, ratio.point, of.margin, level)
+    return Change(of, ratio, max(blocks, ratio.n + 1))  # so many did not decide it; NaN stays
 
 
-def _hypothesis(pair: Pair, figure: Figure, floors: Sequence[NoiseFloor]) -> Hypothesis:
-    ours, theirs = (cell.runs(figure) for cell in pair)
-    margin = max(floor.margin(pair[0].curve.key.workload, figure) for floor in floors)
-    return unpaired_hypothesis(ours, theirs, margin, DIRECTIONS[figure], "exploratory")
+def figures(both: Sequence[Pair], floors: Sequence[NoiseFloor]) -> Iterator[Compared]:
+    """Throughput, CPU time per operation and memory of each cell, where both studies have them.
+
+    In an open loop throughput is the schedule's, and P99 takes its place.
+    """
+    for pair in both:
+        now, then = pair
+        section, curve = now.section, now.curve
+        if section.rate_per_s is None:
+            yield from _of(pair, floors, "throughput", f"{section.operation}/s", 1.0)
+        else:
+            yield from _of(pair, floors, "latency_p99_s", "P99 ms", 1e3)
+        yield from _of(pair, floors, "cpu_s_per_op", "CPU µs/op", 1e6)
+        if curve.memory_kind == then.curve.memory_kind:
+            yield from _of(pair, floors, "memory", f"{curve.memory_kind} MiB", 1.0)
 
 
-def _change(pair: Pair, figure: Figure, ratio: RatioVerdict, level: float, void: str) -> CellChange:
+def _of(
+    pair: Pair, floors: Sequence[NoiseFloor], measure: str, what: str, factor: float
+) -> Iterator[Compared]:
+    """One figure, if both studies have it; `factor` is to the unit that `what` names."""
     now, then = pair
-    if void:
-        proves_nothing = replace(ratio.verdict, word="inconclusive", why=void)
-        ratio = replace(ratio, verdict=proves_nothing)
-    blocks = float("nan")
-    if ratio.verdict.word == "inconclusive" and not void:
-        runs = now.runs(figure), then.runs(figure)
-        blocks = blocks_to_decide(*runs, ratio.point, ratio.verdict.margin, level)
-    estimates = then.point.estimate(figure), now.point.estimate(figure)
-    return CellChange(now, figure, *estimates, ratio, blocks)
+    ours, theirs = (cell.point.estimate(measure).scaled(factor, what) for cell in pair)
+    runs = now.runs(measure), then.runs(measure)
+    bounds = ["" if np.isfinite(each).any() else "≥" for each in runs]  # servers fell behind
+    if ours.n and theirs.n:
+        yield Compared(
+            cell=now.name,
+            what=what,
+            then=theirs,
+            now=ours,
+            runs=runs,
+            margin=max(floor.margin(now.curve.key.workload, measure) for floor in floors),
+            direction=MORE_IS_BETTER if measure == "throughput" else LESS_IS_BETTER,
+            why=BEHIND if any(bounds) else "",
+            bounds=(bounds[1], bounds[0]),
+        )

@@ -1,0 +1,71 @@
+"""Capacities at an objective, now and then: what an open loop has in the place of throughput."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from scaling.analysis.comparison.between_studies import Study
+from scaling.analysis.gate.cells import passes
+from scaling.analysis.gate.changes import MORE_IS_BETTER, Compared
+from scaling.analysis.gate.request import Filter
+from scaling.analysis.served.capacity import BEYOND_GRID, Capacity, capacities
+from scaling.analysis.statistics.noise import NoiseFloor
+from scaling.analysis.table.groups import Key
+from scaling.analysis.table.labels import short_labels
+from scaling.study.objective import Objective, parse_objective
+
+
+def capacity_figures(
+    now: Study, then: Study, wanted: Filter, floors: Sequence[NoiseFloor]
+) -> Iterator[Compared]:
+    """The capacities that pass a filter, at the objectives that both studies state.
+
+    One that lies outside the rates in some block proves nothing. The margin is that of CPU time, as
+    in `scaling.analysis.served.capacity`.
+    """
+    objectives = [each for each in _objectives(now) if each in _objectives(then)]
+    if not objectives:
+        return
+    ours, theirs = (
+        capacities(study[0], objectives, floor).judged().every
+        for study, floor in zip((now, then), floors, strict=True)
+    )
+    names = short_labels([(each.subject.workload, each.subject.parameters) for each in ours])
+    before = {_identity(each): each for each in theirs}
+    for own in ours:
+        other, key = before.get(_identity(own)), _key(own)
+        n = own.configuration.workers
+        if other is None or not passes(key, wanted) or (wanted.at and n not in wanted.at):
+            continue
+        name = names[own.subject.workload, own.subject.parameters]
+        parts = [name, key.sizing, key.loop, key.arm, key.model, f"N = {n}", own.objective.text]
+        yield Compared(
+            cell=" · ".join(parts),
+            what="capacity/s",
+            then=other.estimate,
+            now=own.estimate,
+            runs=(_rates(own), _rates(other)),
+            margin=max(floor.margin(key.workload, "cpu_s_per_op") for floor in floors),
+            direction=MORE_IS_BETTER,
+            why=BEYOND_GRID if own.outside or other.outside else "",
+            bounds=(other.bound, own.bound),
+        )
+
+
+def _objectives(study: Study) -> list[Objective]:
+    return [parse_objective(text) for text in study[1].study.get("slo") or ()]
+
+
+def _identity(capacity: Capacity) -> tuple[object, ...]:
+    return capacity.subject, capacity.configuration, capacity.objective
+
+
+def _key(capacity: Capacity) -> Key:
+    """The curve that it belongs to, as a filter sees it."""
+    workload, parameters, sizing, loop = capacity.subject
+    arm, model, *_ = capacity.configuration
+    return Key("", workload, parameters, sizing, loop, arm, model)
+
+
+def _rates(capacity: Capacity) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.array([each.rate_per_s for each in capacity.crossings], np.float64)
