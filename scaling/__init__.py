@@ -3,7 +3,7 @@
 This is the public front: notebooks and other programs import names from here, and nothing inside
 does. A journal becomes a table with `load`, a table with its study with `read`, and everything that
 follows from it with `StudyResults.of(read(…))`; `figure` looks up one figure, `plot` draws one,
-`explain` has what each cell loses.
+`explain` has what each cell loses, `remedies` what each remedy brings.
 
 The noxfile imports this file on whatever Python runs nox, so it needs only Python 3.10. What needs
 pandas is imported at its first use.
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from scaling.analysis.table.load import read_journal as read
     from scaling.base.formats import number as number
     from scaling.base.formats import percent as percent
+    from scaling.report.export.remedies import remedy_rows as remedies
     from scaling.report.plots.single import drawn as plot
     from scaling.report.tables.loss_rows import loss_rows as explain
 
@@ -58,6 +59,7 @@ _HOMES = {
     "plot": "scaling.report.plots.single:drawn",
     "read": "scaling.analysis.table.load:read_journal",
     "region_laws": "scaling.analysis.laws.regions:region_laws",
+    "remedies": "scaling.report.export.remedies:remedy_rows",
     "with_unit": "scaling.analysis.claims.amounts:with_unit",
 }
 
@@ -82,6 +84,7 @@ __all__ = [
     "plot",
     "read",
     "region_laws",
+    "remedies",
     "with_unit",
 ]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import scaling
 from scaling.analysis.remedies import Found, Remedies, remedies_in
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
@@ -200,3 +201,12 @@ def test_the_object_has_every_factor_with_its_interval(tmp_path: Path) -> None:
 def test_every_remedy_is_listed_with_its_source() -> None:
     text = "\n".join(listing())
     assert all(f"{name}: " in text and REMEDIES[name].source in text for name in REMEDIES)
+
+
+def test_a_table_has_a_row_for_each_figure(tmp_path: Path) -> None:
+    made = Made(arms=ARMS[:3], workers=(1, 2), blocks=6)
+    rows = scaling.remedies(StudyResults.of(studied(tmp_path, made)), BASE)
+    assert set(rows["remedy"]) == {"recv64k", "nogc"}
+    assert len(rows) == 2 * 2 * 3  # remedies, Ns, figures
+    assert (rows["low"] <= rows["ratio"]).all()
+    assert (rows["ratio"] <= rows["high"]).all()

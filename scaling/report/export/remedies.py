@@ -1,11 +1,13 @@
-"""What remedies bring as one JSON object: `factors`, `together`, `left_out`, `paste`."""
+"""What remedies bring, for other programs: as one JSON object, and as a table."""
 
 import json
 from typing import Any
 
 import msgspec
+import pandas as pd
 
-from scaling.analysis.remedies import Factor, Found
+from scaling.analysis.remedies import Factor, Found, remedies_in
+from scaling.analysis.results import StudyResults
 from scaling.builds.settings import SETTINGS
 from scaling.report.remedies_view import python_lines, variables
 
@@ -23,6 +25,16 @@ def remedies_json(found: Found) -> str:
         "paste": {"environment": variables(chosen), "python": python_lines(chosen)},
     }
     return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def remedy_rows(results: StudyResults, without: str) -> pd.DataFrame:
+    """One row for each figure of an arm with remedies over that of the arm `without` any.
+
+    Columns: `subject` (the workload), `remedy`, `control` (it must not help), `arm`, `over`,
+    `model`, `workers`, `measure`; the `ratio`, a median over `blocks`, with its bounds `low` and
+    `high` (a 95 % interval where there is a `coverage`), its `verdict`, `why`, and `family`.
+    """
+    return pd.DataFrame([_factor(each) for each in remedies_in(results, [without]).factors])
 
 
 def _factor(each: Factor) -> dict[str, Any]:
