@@ -29,6 +29,7 @@ from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_rows import comparison_rows
 from scaling.report.tables.comparison_view import Comparison, comparison_markdown
 from tests.support.fabricate import Made, studied, with_
+from tests.support.time_terms import plus, with_terms
 
 LADDER = ("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t")
 MODELS = ("threads", "processes", "interpreters")
@@ -236,7 +237,8 @@ def test_n_is_written_beside_what_it_gives_and_costs(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", BY_NAME)
 def test_no_word_of_a_full_comparison_leaves_the_sheet(tmp_path: Path, kind: str) -> None:
-    sheet = drawn(studied(tmp_path, FULL), kind)
+    study = with_terms(studied(tmp_path, FULL), lambda _arm, _model, n: plus(user=9_000.0 * n))
+    sheet = drawn(study, kind)
     sheet.figure.draw_without_rendering()
     edges = sheet.figure.bbox
     for text in sheet.figure.findobj(Text):
