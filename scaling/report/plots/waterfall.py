@@ -123,10 +123,12 @@ def _panel(axes: Axes, each: Attribution, subject: Subject, unit: Unit, *, label
     axes.set_yticks(range(len(names)), names)
     axes.yaxis.set_tick_params(labelleft=labels, labelsize=LETTERS)
     axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_xlim(0, top * ROOM_RIGHT)
+    most = top * ROOM_RIGHT
+    axes.set_xlim(0, most)
+    ticks = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]).tick_values(0, most)
+    axes.set_xticks([tick for tick in ticks if tick <= most])
     axes.grid(visible=True, axis="x")
     axes.grid(visible=False, axis="y")
-    axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
     axes.set_xlabel(f"{unit.name} of worker time per operation")
     name = f"{each.runs.loop} · {each.of.arm} · {each.of.model}, N = {each.workers}"
