@@ -159,6 +159,14 @@ def test_idle_beyond_that_of_the_least_idle_is_imbalance() -> None:
     assert_only(terms, user=600, idle=200, imbalance=200)
 
 
+def test_many_workers_that_are_idle_alike_have_no_imbalance() -> None:
+    """Of few samples of each, some workers have none that waits: that is chance."""
+    polls = np.random.default_rng(1).binomial(15, 0.15, size=16)
+    assert 0 in polls
+    calls = [{"epoll_wait": int(count), "running": 15 - int(count)} for count in polls]
+    assert_only(terms_of(*[worker(user_s=0.85)] * 16, calls=calls), user=850, idle=150)
+
+
 def test_what_a_hypervisor_takes_is_the_rest() -> None:
     """Nobody waits, and yet the threads are on no CPU."""
     assert_only(terms_of(worker(user_s=0.6), worker(user_s=0.6)), user=600, rest=400)

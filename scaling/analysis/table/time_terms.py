@@ -3,7 +3,9 @@
 For a worker over its own window, T = c + r + b + e + x: on CPU, in the run queue, blocked, idle in
 the loop's poll, the rest (`DESIGN.md`, What is lost, and what helps). T, c and r are measured, so
 the time off the CPU, T - c - r, is known exactly. Samples of what the thread waits in divide it:
-no more of it is waiting than the samples allow (Wilson's upper bound), the rest is the rest.
+no more of it is waiting than the samples allow (Wilson's upper bound), the rest is the rest. Of a
+worker without such a sample none is waiting, unless that can be chance where the run's workers wait
+as much as all samples together say: of many workers, each of which has few samples, some have none.
 
 Only the split of CPU time into user and system is not exact: kernels sample it at their ticks. With
 250 of them in a window of a second, a share has a standard error of up to 3 %.
@@ -29,6 +31,7 @@ NO_WAITS = frozenset({"running", "page fault"})
 
 ONE_PROCESS = ("threads", "interpreters")  # models: all workers in it
 Z_95 = 1.96  # of a two-sided 95 % interval
+BY_CHANCE = 0.05  # that any worker of a run has no sample that waits
 
 TERMS = ("user", "system", "collector", "run_queue", "blocked", "idle", "imbalance", "rest")
 
@@ -47,14 +50,14 @@ class _Readings(NamedTuple):
 
 
 def wilson_upper(share: Floats, samples: Floats) -> Floats:
-    """The upper end of the 95 % interval of a share of so many samples; 0 where none has it.
+    """The upper end of the 95 % interval of a share of so many samples.
 
     E. B. Wilson, Probable inference, J. Am. Stat. Assoc. 22 (1927). NaN without samples.
     """
     per_sample = Z_95**2 / samples
     middle = share + per_sample / 2
     half = np.sqrt(per_sample * (share * (1 - share) + per_sample / 4))
-    return np.where(share > 0, (middle + half) / (1 + per_sample), 0.0 * middle)
+    return np.asarray((middle + half) / (1 + per_sample))
 
 
 def _terms(rows: "Rows") -> dict[str, Floats]:
@@ -93,10 +96,9 @@ def _of_stack(stack: Stack, runs: list[RunLine]) -> dict[str, Floats]:
     user_s = cpu_s * np.where(both_s > 0, read.user_s / both_s, 1.0)
     user_s = np.maximum(user_s - collector_s, 0)
 
-    waiting = read.blocked + read.idle
-    most_s = stack.window_s * wilson_upper(waiting / read.samples, read.samples)
-    waiting_s = np.maximum(np.minimum(off_s, most_s), 0)
-    blocked_s = waiting_s * np.where(waiting > 0, read.blocked / waiting, 0.0)
+    most, blocked_part = _waiting(read)
+    waiting_s = np.maximum(np.minimum(off_s, stack.window_s * most), 0)
+    blocked_s = waiting_s * blocked_part
     sampled = (read.samples > 0).all(axis=1)
     idle_s = np.where(sampled[:, None], waiting_s - blocked_s, off_s)
     least_idle_s = idle_s.min(axis=1) * stack.shape.workers
@@ -118,6 +120,22 @@ def _of_stack(stack: Stack, runs: list[RunLine]) -> dict[str, Floats]:
     process_s = _process_cpu_s(stack, runs, read.process_cpu_s)
     all_terms["other_threads"] = np.maximum(process_s - cpu_s.sum(axis=1), 0)
     return {name: values / operations for name, values in all_terms.items()}
+
+
+def _waiting(read: _Readings) -> tuple[Floats, Floats]:
+    """Of each worker the largest part of its window that it can have waited, and which part of that
+    it was blocked.
+    """
+    waiting = read.blocked + read.idle
+    together, blocked, samples = (
+        each.sum(axis=1, keepdims=True) for each in (waiting, read.blocked, read.samples)
+    )
+    chance = (1 - together / samples) ** read.samples
+    unseen = (waiting == 0) & (together > 0) & (chance > BY_CHANCE / waiting.shape[1])
+    most = wilson_upper(waiting / read.samples, read.samples)
+    parts = np.where(unseen, blocked / together, read.blocked / waiting)
+    waits = unseen | (waiting > 0)
+    return np.where(waits, most, 0.0), np.where(waits, parts, 0.0)
 
 
 def _process_cpu_s(stack: Stack, runs: list[RunLine], of_each: Floats) -> Floats:
