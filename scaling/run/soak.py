@@ -99,7 +99,7 @@ def soak(
         duration_s=duration_s,
         parts=PARTS,
         memory_mib=memory,
-        kind=watched.kind,
+        kind=watched.kind or "PSS",
         requests=load.completed if load else None,
         errors=sum(load.errors.values()) if load else None,
         ended=watched.ended,
@@ -107,13 +107,16 @@ def soak(
 
 
 class _Watched:
-    """The memory of a server's processes, until it is gone or has too much; `ended` says which."""
+    """The memory of a server's processes, until it is gone or has too much; `ended` says which.
+
+    All of it is of one `kind`, that of the first sample: PSS where the system has it, else RSS.
+    """
 
     def __init__(self, served: Served, limit_bytes: float) -> None:
         self._served = served
         self._limit_bytes = limit_bytes
         self.ended = ""
-        self.kind = "PSS"
+        self.kind = ""
 
     def parts(self, instants_ns: Sequence[int]) -> Iterator[float]:
         """The median of each part between two instants, MiB; the last may be shorter."""
@@ -137,8 +140,8 @@ class _Watched:
             self.ended = f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
             return []
         found: dict[str, Any] = full_memory(with_descendants([self._served.pid]))
-        if found["pss"] is None and found["rss"] is not None:
-            self.kind = "RSS"
+        if not self.kind and found["rss"] is not None:
+            self.kind = "RSS" if found["pss"] is None else "PSS"
         used_bytes = found["rss" if self.kind == "RSS" else "pss"]
         if used_bytes is None:
             return []

@@ -1,11 +1,15 @@
 """Memory is read from outside while a deployed application is under load, until a leak's limit."""
 
 import contextlib
+import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from scaling.journal.soak import SoakRecord
+from scaling.run import soak as soak_module
 from scaling.run.deployed import Served
 from scaling.run.soak import MIB, PARTS, soak
 from tests.support import serving
@@ -14,7 +18,7 @@ from tests.workers.test_faults_are_measured_on_what_is_deployed import APPLICATI
 pytestmark = pytest.mark.slow
 
 RATE = 200.0
-KEEP = "kept.append(bytearray(os.urandom(1 << 20)))"
+KEEP = "kept.append(bytearray(b'x') * (1 << 20))"
 LEAK = f"""
 import signal, os
 kept = []
@@ -40,6 +44,23 @@ def test_every_part_has_its_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert all(10 < each < 300 for each in found.memory_mib)
     assert found.requests
     assert (found.errors, found.ended) == (0, "")
+
+
+def test_a_reading_without_pss_is_left_out_where_others_have_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """RSS in its place would be a step of memory that nobody used."""
+    readings = iter([(30, 10), (30, None), (34, 12)])
+
+    def full_memory(_: object) -> dict[str, int | None]:
+        rss, pss = next(readings)
+        return {"rss": rss << 20, "pss": None if pss is None else pss << 20}
+
+    monkeypatch.setattr(soak_module, "full_memory", full_memory)
+    server = SimpleNamespace(exit_code=None, pid=os.getpid())
+    watched = soak_module._Watched(cast("Served", server), limit_bytes=1e12)
+    assert [watched._read() for _ in range(3)] == [[10.0], [], [12.0]]
+    assert watched.kind == "PSS"
 
 
 def test_a_leak_ends_at_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
