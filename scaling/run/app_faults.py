@@ -81,13 +81,15 @@ def measured(
         ScalingError: a restart replaced no worker.
     """
     client = FaultClient(served.port, requests, served.deployed.apart, rate_per_s)
-    time.sleep(BEFORE_S)
-    old = {each.loop for each in client.sent}
-    failed_s = time.monotonic()
-    blocked = fail(served)
-    time.sleep(AFTER_S)
-    replaced = fail is not restart or _replaced(client, old, failed_s + RESTARTED_S)
-    sent = client.stop()
+    try:
+        time.sleep(BEFORE_S)
+        old = {each.loop for each in client.sent}
+        failed_s = time.monotonic()
+        blocked = fail(served)
+        time.sleep(AFTER_S)
+        replaced = fail is not restart or _replaced(client, old, failed_s + RESTARTED_S)
+    finally:
+        sent = client.stop()
     if not replaced:
         raise ScalingError(f"the old workers still answer after {RESTARTED_S:.0f} s")
     return record(served.deployed, name, sent, blocked, failed_s, rate_per_s)

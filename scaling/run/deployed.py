@@ -84,12 +84,21 @@ class Served:
     """A deployed configuration that answers on `port`."""
 
     def __init__(self, deployed: Deployed) -> None:
+        """Start it, and wait until it answers.
+
+        Raises:
+            ScalingError: it does not.
+        """
         with socket.create_server((HOST, 0)) as free:
             self.port: int = free.getsockname()[1]
         self.deployed = deployed
         self._printed = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
         self._processes = [self._start()]
-        self.until_answered()
+        try:
+            self._until_answered()
+        except BaseException:  # Ctrl-C, too: the server is in a session of its own
+            self.close()
+            raise
 
     @property
     def pid(self) -> int:
@@ -112,17 +121,11 @@ class Served:
             start_new_session=True,
         )
 
-    def until_answered(self) -> None:
-        """Wait until it answers.
-
-        Raises:
-            ScalingError: it does not.
-        """
+    def _until_answered(self) -> None:
         until = time.monotonic() + READY_S
         while not have(self.port, WHO):
             if self.exit_code is not None or time.monotonic() > until:
                 words = self._last_words()
-                self.close()
                 raise ScalingError(f"{self.deployed.server} does not answer: {words}")
             time.sleep(0.02)
 

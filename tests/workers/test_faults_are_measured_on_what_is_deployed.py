@@ -2,7 +2,9 @@
 
 import contextlib
 import os
+import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -116,3 +118,31 @@ def test_a_restart_that_changes_nothing_is_no_figure(
     monkeypatch.setattr(app_faults, "RESTARTED_S", app_faults.AFTER_S)
     with pytest.raises(ScalingError, match="old workers"):
         measured(tmp_path, "threads", "graceful restart")
+
+
+def test_nothing_is_left_running_where_a_fault_cannot_be_caused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Served) -> str:
+        raise subprocess.TimeoutExpired("serve.py", 1)
+
+    before = threading.active_count()
+    monkeypatch.setitem(app_faults.FAULTS, "one worker killed", fail)
+    with pytest.raises(subprocess.TimeoutExpired):
+        measured(tmp_path, "threads", "one worker killed")
+    assert threading.active_count() == before  # nobody sends requests
+
+
+def test_nothing_is_left_running_after_an_interrupt_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Served] = []
+
+    def interrupted(served: Served) -> None:
+        started.append(served)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Served, "_until_answered", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Served(configuration(tmp_path, "threads"))
+    assert started[0].exit_code is not None
