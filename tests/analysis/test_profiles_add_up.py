@@ -8,6 +8,11 @@ import pytest
 from scaling.analysis.attribution.differential import SampledRun, Tally, differentials
 from scaling.analysis.attribution.meanings import TABLES, meaning
 from scaling.journal.profile import Kind, ProfilePart
+from scaling.journal.record import RunLine, StudyLine, ThreadUse
+from scaling.run.profile.profiling import Sampling, measured
+from tests.support.fabricate import with_
+from tests.support.served import Served
+from tests.support.served import journal as served_journal
 
 
 def run(cpu_ns: float, native: Mapping[str, int], **others: Tally) -> SampledRun:
@@ -28,6 +33,24 @@ def pairs() -> list[tuple[SampledRun, SampledRun]]:
 
 def native(parts: list[ProfilePart]) -> ProfilePart:
     return next(part for part in parts if "native" in part.title)
+
+
+def test_shares_are_of_the_cpu_time_of_the_threads_that_are_sampled() -> None:
+    """A pool's threads are not: what they use is in the cost of a request, and in no function."""
+
+    def cpu_ns_per_op(pool_s: float) -> float:
+        def with_pool(run: RunLine) -> RunLine:
+            use = ThreadUse(process_cpu_ns=round(pool_s * 1e9))
+            workers = run.record.workers if run.record else []
+            return with_(run, record__workers=[with_(each, use=use) for each in workers])
+
+        one = Served(configurations=[("3.14t", "threads")], workers=(2,), rates=(800.0,), blocks=1)
+        head, *lines = served_journal(one, with_pool)
+        assert isinstance(head, StudyLine)
+        line = next(each for each in lines if isinstance(each, RunLine))
+        return measured(line, head, Sampling([], [])).sampled.cpu_ns_per_op
+
+    assert cpu_ns_per_op(100.0) == cpu_ns_per_op(1.0) == pytest.approx(0.9e6, rel=0.1)
 
 
 def test_only_what_is_beyond_its_interval_is_named() -> None:

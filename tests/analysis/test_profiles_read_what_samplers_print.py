@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scaling.run.profile import perf, stacks
-from scaling.run.profile.perf import Perf, samples, tallies_of
+from scaling.run.profile import perf, profiling, stacks
+from scaling.run.profile.perf import TRAMPOLINES, Perf, samples, tallies_of
 from scaling.run.profile.source import UnavailableError, file_shown
 from scaling.run.profile.stacks import StackSample
 
@@ -57,6 +57,18 @@ def test_python_functions_are_found_among_the_callers() -> None:
     assert ("python_total", "run_worker (workers/worker/session.py)") in (
         found["python_total"].amounts
     )
+
+
+def test_the_trampolines_themselves_have_one_name_without_a_folder() -> None:
+    lines = [
+        "  78  5.000000001:",
+        "        7f0001 py::Cart.add:/home/me/secret/cart.py (/tmp/perf-77.map)",
+        "  78  5.000000002:",
+        "        7f0002 [unknown] ([JIT] tid 77)",
+    ]
+    found = tallies_of(list(samples(lines)), [])
+    assert found["native"].amounts == {TRAMPOLINES: 1, ("native", "[unknown] ([JIT])"): 1}
+    assert found["python"].amounts == {("python", "Cart.add (cart.py)"): 1}
 
 
 def test_names_have_no_folder_of_the_machine() -> None:
@@ -124,6 +136,31 @@ def test_a_sampler_that_ends_at_once_says_why(tmp_path: Path) -> None:
         pytest.raises(UnavailableError, match="perf did not begin: no such process"),
     ):
         sampler.start([(1, 1)])
+
+
+def test_a_sampler_that_never_answers_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(perf, "BEGIN_S", 0.1)
+    program = fake(tmp_path, 'case "$*" in *control*) exec sleep 600;; esac')
+    sampler = Perf(program=program)
+    with (
+        contextlib.closing(sampler),
+        pytest.raises(UnavailableError, match="perf did not begin: no answer"),
+    ):
+        sampler.start([(1, 1)])
+
+
+def test_what_names_the_trampolines_of_every_process_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(profiling, "MAP", tmp_path / "perf-{}.map")
+    for pid in (1, 2, 3):
+        (tmp_path / f"perf-{pid}.map").touch()
+    sampling = profiling.Sampling([], [])
+    sampling.watch("ready", {"pids": [1, 2], "threads": [[2, 2]]})  # 1 has no loop
+    sampling.close()
+    assert [each.name for each in tmp_path.glob("*.map")] == ["perf-3.map"]
 
 
 def test_stacks_that_may_not_be_read_are_named_with_the_setting(

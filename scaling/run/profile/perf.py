@@ -11,6 +11,7 @@ took 6 % more CPU time, so there it runs without, and Python functions are those
 import contextlib
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -26,7 +27,7 @@ from scaling.run.profile.source import Thread, UnavailableError, python_name
 
 RATE_PER_S = 1999  # not in step with anything that happens every millisecond
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
-STOP_S, READ_S = 20.0, 120.0
+BEGIN_S, STOP_S, READ_S = 20.0, 20.0, 120.0
 # What is sampled, and what is tried to see whether it may be: with the kernel, and without, which
 # needs fewer rights. Asked for both, perf leaves the kernel out without a word where it must.
 WITH_KERNEL, WITHOUT = "cpu-clock", "cpu-clock:u"
@@ -37,6 +38,8 @@ HEAD = re.compile(r"^\s*(?P<thread>\d+)\s+(?P<s>\d+)\.(?P<ns>\d{9}):\s*(?P<frame
 FRAME = re.compile(r"^\s*(?P<address>[0-9a-f]+)\s+(?P<symbol>.+) \((?P<object>.*?)\)\s*$")
 CLONE = re.compile(r"\.(?:cold|constprop|isra|part|lto_priv|localalias|llvm)\b[.\d]*")
 TRAMPOLINE = "py::"
+TRAMPOLINES: tuple[Kind, str] = ("native", "[trampolines of -X perf]")
+NO_KERNEL = ("[vdso]", "[vsyscall]", "[unknown]", "[JIT]", "[heap]", "[stack")
 UNREADABLE = "native functions: perf cannot read its samples"
 
 
@@ -72,7 +75,6 @@ class Perf:
         self._calls = frame_pointers
         self._event = self._permitted()
         self._process: subprocess.Popen[bytes] | None = None
-        self._pids: set[int] = set()
         self._pipes: list[int] = []
         self._samples: list[Sample] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -104,7 +106,6 @@ class Perf:
 
     def start(self, threads: Sequence[Thread]) -> None:
         """Begin to sample; return when perf has said that it has begun."""
-        self._pids = {pid for pid, _ in threads}
         self._folder = tempfile.TemporaryDirectory(prefix="scaling-perf-")
         asked, asks = os.pipe()
         answer, answers = os.pipe()
@@ -130,12 +131,17 @@ class Perf:
             begun = b""
             with contextlib.suppress(BrokenPipeError):
                 os.write(asks, b"enable\n")
-                begun = os.read(answer, 16)
+                if select.select([answer], [], [], BEGIN_S)[0]:
+                    begun = os.read(answer, 16)
+                else:
+                    self._process.kill()
             if not begun:
                 self._process.wait()
                 errors.seek(0)
                 said = errors.read().decode(errors="replace").strip().rpartition("\n")[2]
-                raise UnavailableError(f"native functions: perf did not begin: {said}")
+                raise UnavailableError(
+                    f"native functions: perf did not begin: {said or 'no answer'}"
+                )
 
     def stop(self) -> None:
         """End sampling and have the samples written."""
@@ -187,7 +193,7 @@ class Perf:
         return self._event == WITH_KERNEL
 
     def close(self) -> None:
-        """End perf and remove its files, and those that name the child's trampolines."""
+        """End perf and remove its files."""
         if self._process and self._process.poll() is None:
             self._process.kill()
             self._process.wait()
@@ -199,8 +205,6 @@ class Perf:
         if self._folder:
             self._folder.cleanup()
         self._folder = None
-        for pid in self._pids:
-            Path(f"/tmp/perf-{pid}.map").unlink(missing_ok=True)
 
 
 def _how_to_permit() -> str:
@@ -238,10 +242,11 @@ def samples(lines: Iterable[str]) -> Iterator[Sample]:
 
 def _named(symbol: str, found_in: str) -> tuple[Kind, str]:
     """Kind and name of a function: without what the compiler adds to it, and without folders."""
-    kernel = found_in.startswith("[") and found_in not in ("[vdso]", "[vsyscall]", "[unknown]")
+    kernel = found_in.startswith("[") and not found_in.startswith(NO_KERNEL)
     name = symbol if symbol.startswith(TRAMPOLINE) else CLONE.sub("", symbol)
     if symbol == "[unknown]":
-        name = f"[unknown] ({Path(found_in).name})"
+        # Of `[JIT] tid 77` without the number, which differs from run to run.
+        name = f"[unknown] ({Path(found_in).name.partition(' tid ')[0]})"
     return ("kernel" if kernel else "native"), name
 
 
@@ -251,7 +256,8 @@ def tallies_of(found: Sequence[Sample], folders: Sequence[str]) -> Mapping[Kind,
     python: Counter[tuple[Kind, str]] = Counter()
     total: Counter[tuple[Kind, str]] = Counter()
     for sample in found:
-        own[sample.frames[0]] += 1
+        kind, name = sample.frames[0]
+        own[TRAMPOLINES if name.startswith(TRAMPOLINE) else (kind, name)] += 1
         functions = [
             python_name(*name.removeprefix(TRAMPOLINE).rpartition(":")[::2], folders)
             for _, name in sample.frames

@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -36,6 +37,7 @@ from scaling.run.wording import figure_of, run_in_words
 from scaling.study.plan.order import PlannedRun
 
 NS_PER_S = 1e9
+MAP = Path("/tmp/perf-{}.map")  # what every process with -X perf leaves
 FRAME_POINTERS = (
     "import sysconfig; print('-fno-omit-frame-pointer' in "
     "(sysconfig.get_config_var('PY_CORE_CFLAGS') or ''))"
@@ -64,9 +66,9 @@ def profiled(
     arm = ready.arms[chosen.several.arm]
     folders = arm.environment.get("PYTHONPATH", "").split(os.pathsep)
     calls = has_frame_pointers(arm)
+    sampling = Sampling(*_sources(arm, chosen.several.model, folders, frame_pointers=calls))
     if calls:
         arm = replace(arm, environment={**arm.environment, "PYTHONPERFSUPPORT": "1"})
-    sampling = Sampling(*_sources(arm, chosen.several.model, folders, frame_pointers=calls))
     with contextlib.closing(sampling), services_of(ready) as services:
         processes = generator_processes(ready.plan, ceilings, ready.topology)
         execute = Executor(
@@ -107,9 +109,11 @@ class Sampling:
         self.notes = list(notes)
         self._sources = list(sources)
         self._begun: list[Source] = []
+        self._pids: set[int] = set()
 
     def watch(self, phase: str, facts: Mapping[str, Any]) -> None:
         """Sample from when all workers are ready to the end of the window; the child waits."""
+        self._pids.update(facts["pids"])
         if phase == "ready":
             for source in self._sources:
                 try:
@@ -138,10 +142,13 @@ class Sampling:
         return tallies
 
     def again(self) -> None:
-        """Make ready for the next run."""
+        """Make ready for the next run; remove what names the trampolines of the last one."""
         for source in self._sources:
             source.close()
         self._begun = []
+        for pid in self._pids:
+            MAP.with_name(MAP.name.format(pid)).unlink(missing_ok=True)
+        self._pids = set()
 
     close = again
 
@@ -234,28 +241,31 @@ class _Work:
         self._time.done(cell)
         self._time.learn(line)
         reason = self._judge(line)
-        measured = None if reason else self._measured(line)
+        found = None if reason else measured(line, self._head, self._sampling)
         self._sampling.again()
         self._display.finished(words, figure_of(line, self.operation), self._time.left)
         if reason:
             self._sampling.notes.append(f"a run was invalid ({words}): {reason}")
             self._display.note(f"invalid, its pair is made again: {words}: {reason}")
-        return measured
+        return found
 
-    def _measured(self, line: RunLine) -> Measured:
-        rows = Rows([line], self._head)
-        per_s, cpu_s = (float(rows[name][0]) for name in ("throughput_per_s", "cpu_s_per_op"))
-        tallies = self._sampling.tallies(line, cpu_s * float(rows["operations"][0]))
-        workers = line.cell.workers
-        return Measured(
-            workers=workers,
-            throughput_per_s=per_s,
-            sampled=SampledRun(
-                cpu_ns_per_op=NS_PER_S * cpu_s,
-                worker_ns_per_op=NS_PER_S * workers / per_s,
-                tallies=tallies,
-            ),
-        )
+
+def measured(line: RunLine, head: StudyLine, sampling: Sampling) -> Measured:
+    """A valid run that was sampled."""
+    rows = Rows([line], head)
+    per_s, operations = (float(rows[name][0]) for name in ("throughput_per_s", "operations"))
+    # Of the loops' threads, which are sampled: `cpu_s_per_op` may have a pool's threads in it.
+    cpu_s = float(rows["cpu_busy"][0]) / per_s
+    workers = line.cell.workers
+    return Measured(
+        workers=workers,
+        throughput_per_s=per_s,
+        sampled=SampledRun(
+            cpu_ns_per_op=NS_PER_S * cpu_s,
+            worker_ns_per_op=NS_PER_S * workers / per_s,
+            tallies=sampling.tallies(line, cpu_s * operations),
+        ),
+    )
 
 
 def _with_unseen(tally: Tally, cpu_s: float) -> Tally:
