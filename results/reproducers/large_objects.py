@@ -1,13 +1,14 @@
 """Memory of large objects on free-threaded CPython: above 128 KiB, pages wait for other threads.
 
-One thread makes and drops `bytes` of the given size, one at a time, while another only counts. Up
+One thread makes and drops `bytes` of the given size, one at a time, while the others only count. Up
 to 128 KiB the dropped block is used again. Above it every object gets a fresh page (`mi_find_page`
-in Objects/mimalloc/page.c), and the dropped one waits until the other thread has passed a quiescent
-state (`_PyMem_mi_page_maybe_free` in Objects/obmalloc.c).
+in Objects/mimalloc/page.c), and the dropped one waits until every other thread has passed a
+quiescent state (`_PyMem_mi_page_maybe_free` in Objects/obmalloc.c). A thread that waits for a CPU
+passes none, so take more threads than there are CPUs.
 
     python3.14t large_objects.py 1 200000    no other thread: a few hundred KiB
-    python3.14t large_objects.py 2 130000    just below the limit: the same
-    python3.14t large_objects.py 2 132000    just above it: MiB, for one object alive at a time
+    python3.14t large_objects.py 8 130000    just below the limit: the same
+    python3.14t large_objects.py 8 132000    just above it: MiB, for one object alive at a time
 
 To mend in CPython. `receive_buffer.py` shows what it does to asyncio.
 """
