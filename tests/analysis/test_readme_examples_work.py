@@ -43,7 +43,7 @@ def test_every_path_that_it_names_is_there(path: str) -> None:
 
 @pytest.mark.slow
 def test_the_workload_of_ones_own_runs(tmp_path: Path) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    (example,) = re.findall(r"```python\n(.*?)```", RESULTS, re.DOTALL)
     (tmp_path / "nap.py").write_text(example, encoding="utf-8")
     record = measured({"workload": "nap:Nap", "workers": 2}, tmp_path)
     assert all(worker.ticks.operations[-1] > 0 for worker in record.workers)
