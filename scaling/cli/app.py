@@ -131,7 +131,7 @@ def app(
         _option(
             "--soak",
             metavar="TIME",
-            said="Then watch memory under load for so long: 10min, for each model.",
+            said="After the study, watch memory under load for this time: 10min, for each model.",
             group=LOAD,
         ),
     ] = None,
@@ -165,6 +165,8 @@ def app(
     from scaling.study.application import AppAsked
     from scaling.study.application_note import ApplicationNote
 
+    if check and (full or soak):
+        raise UsageError("--check measures nothing: leave out --full and --soak")
     if write:
         require_new(write)
     bytes_ = bytes_in(memory, "--memory") if memory else None

@@ -36,7 +36,7 @@ WITH_GIL = ("processes", "forked")  # models, as they are deployed
 
 @dataclass(frozen=True, kw_only=True)
 class AppSteps:
-    """What is asked of an application, and where progress and errors are printed.
+    """The options of `scaling app`, and where progress and errors are printed.
 
     `flags` are those of a study, `requests` a user's own; `interface` is what the application was
     found to be, once it is known. `soak_s` is how long memory is watched under load, which ends at

@@ -6,9 +6,11 @@ from typing import Annotated
 import typer
 
 from scaling.base.console import new_console
+from scaling.base.errors import UsageError
 from scaling.cli.program import Results, Texts, app
 
 PROFILE = "Names of functions (--profile)"
+PAIRS = 5
 
 
 @app.command()
@@ -35,11 +37,13 @@ def explain(
         ),
     ] = None,
     pairs: Annotated[
-        int,
+        int | None,
         typer.Option(
-            metavar="COUNT", help="How many runs at N = 1 and at N.", rich_help_panel=PROFILE
+            metavar="COUNT",
+            help=f"How many pairs of runs, at N = 1 and at N ({PAIRS}).",
+            rich_help_panel=PROFILE,
         ),
-    ] = 5,
+    ] = None,
     path: Annotated[
         list[Path] | None,
         typer.Option(
@@ -61,12 +65,17 @@ def explain(
     """Say where the time goes that N workers lose against one, with intervals."""
     from scaling.report.explain_output import explain, show_profile
 
+    of_profiles = {"--cell": cell, "--pairs": pairs, "--path": path, "--with": with_}
+    given = [flag for flag, value in of_profiles.items() if value not in (None, [])]
+    if given and not profile:
+        raise UsageError(f"explain: {given[0]} needs --profile: every cell is explained without it")
     json_to = new_console() if as_json else None
     console = new_console(stderr=as_json)
     if profile:
         from scaling.cli.profile_steps import profile_cell
 
-        made = profile_cell(results, cell, pairs, paths=path or (), requirements=with_ or ())
+        count = PAIRS if pairs is None else pairs
+        made = profile_cell(results, cell, count, paths=path or (), requirements=with_ or ())
         show_profile(results, made, console, json_to=json_to)
     else:
         explain(results, console, json_to=json_to)

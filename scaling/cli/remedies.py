@@ -46,11 +46,13 @@ def remedies(
 
     console = new_console()
     if listed:
+        if json:
+            raise UsageError("--list prints text: leave --json out")
         for line in listing():
             say(console, line)
         return
     if asked.options.study is not None:
-        raise UsageError("--study: remedies makes a study of its own: give --workload or --app")
+        raise UsageError("--study: remedies makes a study of its own; use --workload or --app")
     errors = new_console(stderr=True)
     steps = RemedySteps(
         asked=asked,

@@ -40,7 +40,7 @@ type Added = Mapping[str, Sequence[Sequence[str]]]  # settings to add to each ar
 
 @dataclass(frozen=True, kw_only=True)
 class RemedySteps:
-    """What is asked, and where it is told how that goes. `only` are the remedies to measure."""
+    """What is asked, and where progress is printed. `only` are the remedies to measure."""
 
     asked: Asked
     entry: WorkloadEntry
@@ -87,7 +87,11 @@ class RemedySteps:
             return _place_of(cell), ready.plan.workloads[cell.workload].served
 
     def _each(self, place: Place, *, served: bool) -> tuple[Remedies, list[LeftOut]]:
-        """Every remedy that applies, alone; and those that do not."""
+        """Every remedy that applies, alone; and those that do not.
+
+        Raises:
+            UsageError: none applies.
+        """
         added: dict[str, list[tuple[str]]] = {}
         left_out = []
         for base in self._bases:
@@ -101,6 +105,9 @@ class RemedySteps:
                     added[base].append((each,))
                 else:
                     left_out.append(LeftOut(each, base, reason.removeprefix(f"{each}: ")))
+        if not any(added.values()):
+            reasons = "; ".join(f"{each.remedy} on {each.arm}: {each.reason}" for each in left_out)
+            raise UsageError(f"remedies: none of these can be measured here. {reasons}")
         return self._run(added, served=served), left_out
 
     def _run(self, added: Added, *, served: bool, suffix: str = "") -> Remedies:

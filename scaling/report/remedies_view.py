@@ -41,7 +41,7 @@ def print_remedies(found: Found, console: Console) -> None:
     if not found.best:
         say(console, "No remedy is proven to help: there is nothing to paste.")
         return
-    say(console, f"To have {listed(found.best)}:")
+    say(console, f"Lines to paste for {listed(found.best)}:")
     for line in pasted(found.best):
         say(console, line)
 
@@ -100,8 +100,8 @@ def notes(found: Remedies) -> Iterator[str]:
     kind = bounds_kind(each.ratio for each in found.factors)
     yield (
         f"Medians of ratios inside a block{f', {kind}' if kind else ''}; CPU, P99 and memory at "
-        f"N = {found.headline_n}. Throughput at N = {found.headline_n} is one family (Holm), all "
-        f"else is exploratory; ? is inconclusive."
+        f"N = {found.headline_n}. Throughput at N = {found.headline_n} is one family (Holm); all "
+        f"other ratios are exploratory. ? means inconclusive."
     )
     if any(each.figure == "latency_p99_s" for each in found.factors):
         yield "P99 is at half of the peak of the arm without a remedy, in an open loop."
@@ -152,4 +152,4 @@ def listing() -> Iterator[str]:
     for name, setting in REMEDIES.items():
         yield f"{name}: {setting.summary}"
         yield f"    {setting.source}"
-        yield from (f"    {line}" for line in pasted([name]))
+        yield from (f"    {line}" for line in (*variables([setting]), *python_lines([setting])))

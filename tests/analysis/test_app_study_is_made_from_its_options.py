@@ -30,6 +30,8 @@ WRONG = {
     "memory": (["shop:app", "--memory", "much"], "such as 2GiB"),
     "soak": (["shop:app", "--soak", "10"], "such as 90s, 10min or 1h"),
     "short soak": (["shop:app", "--soak", "5s"], "at least 10 s"),
+    "soak of a check": (["shop:app", "--check", "--soak", "1h"], "--check measures nothing"),
+    "faults of a check": (["shop:app", "--check", "--full"], "--check measures nothing"),
     "variable": (["shop:app", "--env", "NAME"], "expected NAME=VALUE"),
     "own variable": (["shop:app", "--env", "PYTHONMALLOC=malloc"], "what is compared"),
     "requests": (["shop:app", "--requests", "none.jsonl"], "none.jsonl: No such file"),

@@ -97,6 +97,12 @@ def test_a_loss_within_the_noise_has_no_cause(two: Journal) -> None:
     assert "nothing is lost beyond the noise" in sentences(found)[0]
 
 
+def test_noise_that_hides_losses_is_named(two: Journal) -> None:
+    first = sentences(cell(of(two, lost(user=60.0), noise=0.3)))[0]
+    assert "The noise of ±30 % is too large" in first
+    assert "nothing is lost" not in first
+
+
 def test_the_machine_is_what_processes_lose(tmp_path: Path) -> None:
     def terms(arm: str, model: str, n: int) -> Terms:
         of_the_machine, of_sharing = 2_000.0 * (n - 1), 3_000.0 * (n - 1) * (model == "threads")

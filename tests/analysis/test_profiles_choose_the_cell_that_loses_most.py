@@ -6,6 +6,7 @@ import pytest
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine, StudyLine
 from scaling.run.profile.choice import Chosen, cell_text, choose
+from tests.support.cli import Command
 from tests.support.fabricate import Made, journal
 
 SPEEDS = {
@@ -59,6 +60,13 @@ def test_words_that_no_cell_has_get_a_list_of_cells(
         chosen(study, "ecco")
     assert "no cell has all of 'ecco'" in str(raised.value)
     assert "echo · asyncio · 3.14t · 2 threads" in str(raised.value)
+
+
+@pytest.mark.parametrize("option", [("--cell", "echo"), ("--pairs", "3"), ("--with", "numpy")])
+def test_options_of_a_profile_need_one(command: Command, option: tuple[str, str]) -> None:
+    done = command("explain", "results", *option)
+    assert done.returncode == 2
+    assert f"{option[0]} needs --profile" in done.stderr
 
 
 def test_a_study_of_one_worker_has_nothing_to_compare() -> None:

@@ -181,7 +181,7 @@ def test_of_remedies_in_place_of_each_other_the_best_is_taken() -> None:
 def test_it_ends_with_the_lines_to_paste(tmp_path: Path) -> None:
     text = shown(found(tmp_path, "recv64k", "nopurge"))
     assert "jemalloc (3.14t): no library" in text
-    assert "\nTo have recv64k and nopurge:\n" in text
+    assert "\nLines to paste for recv64k and nopurge:\n" in text
     assert "\nexport MIMALLOC_PURGE_DELAY=-1\n" in text
     assert text.endswith("_SelectorSocketTransport.max_size = 65_536\n")
     assert "1.30 faster" in text

@@ -131,6 +131,8 @@ def test_rates_are_those_of_the_arm_without_a_remedy() -> None:
         (("--app", "shop"), "expected package.module:name"),
         (("--study", "scale"), "--study: remedies makes a study of its own"),
         (("--workload", "echo", "--remedy", "recv32k"), "Did you mean 'recv64k'"),
+        (("--workload", "echo", "--remedy", "switch500us"), "none of these can be measured here"),
+        (("--list", "--json"), "--list prints text"),
     ],
 )
 def test_what_cannot_be_asked_is_said_in_a_line(

@@ -61,9 +61,9 @@ def test_a_closed_loop_has_them_too() -> None:
 
 
 def test_the_summary_for_people_shows_them_where_there_are_any() -> None:
-    assert "others " in printout(mixed(100, 4))
+    assert "background " in printout(mixed(100, 4))
     plain = simulate(arrivals("constant", 100, 1), [Server(repeat(MS))] * 4, 10)
-    assert "others" not in printout(plain)
+    assert "background" not in printout(plain)
 
 
 def test_a_list_of_background_requests_alone_has_nothing_to_time(

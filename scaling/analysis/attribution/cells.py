@@ -1,4 +1,4 @@
-"""What each cell at N > 1 loses against N = 1 on the same curve, and what is to blame.
+"""What each cell at N > 1 loses against N = 1 on the same curve, term by term.
 
 Everything is paired inside blocks; a block counts where both runs are valid and have readings.
 Losses are means over blocks, which add up; factors are geometric means, which multiply.

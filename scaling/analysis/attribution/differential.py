@@ -1,10 +1,9 @@
 """What each function gained between N = 1 and N, in ns per operation, with an interval.
 
 A profile has numbers of samples. The share of a function in a run, times what an operation took in
-that run, is its time per operation. A run at N = 1 and one at N make a pair; a function's gain is
-the mean of the differences over the pairs, with the interval of Student's t, whose error is at
-least that of counting. Means add up: the
-gains of all functions are together the gain of their sum, in every pair and on average.
+that run, is its time per operation. A run at N = 1 and one at N make a pair. A function's gain is
+the mean of the differences over the pairs, with the interval of Student's t. The standard error is
+at least that of counting samples. Means add up: the gains of all functions sum to the gain of all.
 
 Hundreds of functions are tested at once, and one in twenty would be beyond its interval by chance:
 a function is named if its gain is significant after the correction of Benjamini and Hochberg. Only

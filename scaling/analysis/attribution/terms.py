@@ -25,19 +25,22 @@ USER = Term(
     "user",
     "user CPU",
     "more work per operation, or slower work: contended reference counts and caches, or a core "
-    "that gives less",
+    "that is slower while its neighbours work",
 )
 SYSTEM = Term(
     "system", "system CPU", "the kernel: page faults, sockets, or threads that spin on a lock"
 )
-COLLECTOR = Term("collector", "collector", "garbage collections that the workers ran")
+COLLECTOR = Term("collector", "collector", "more garbage to collect, or more objects to visit")
 RUN_QUEUE = Term(
-    "run_queue", "run queue", "more threads ready to run than CPUs, other programs' among them"
+    "run_queue",
+    "run queue",
+    "more threads are ready to run than there are CPUs; those of other programs count, too",
 )
 BLOCKED = Term(
     "blocked",
     "blocked",
-    "a lock, a stopped world or the allocator's arenas (futex), or a call that sleeps or reads",
+    "a lock, a stop of all threads for a collection, the allocator (all futex); or a call that "
+    "sleeps or reads a file",
 )
 IDLE = Term("idle", "idle", "too little work in flight for the loop, or a service that is slow")
 IMBALANCE = Term("imbalance", "imbalance", "some workers had less work than others")

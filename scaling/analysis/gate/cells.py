@@ -136,7 +136,10 @@ def pairs(now: Iterable[CheckedCell], then: Iterable[CheckedCell]) -> list[Pair]
     before = {cell.identity: cell for cell in then}
     found = [(cell, before[cell.identity]) for cell in now if cell.identity in before]
     if not found:
-        raise UsageError("gate: --against: that study has none of these cells")
+        raise UsageError(
+            "gate: --against: the studies have no cell in common (workload, parameters, loop, arm, "
+            "model, N)"
+        )
     return found
 
 

@@ -27,8 +27,8 @@ class Limits:
         """Refuse bounds that are missing or that nothing could fail."""
         if self.min_efficiency is None and self.max_regression is None and self.against is None:
             raise UsageError(
-                "gate: no bound given: use --min-efficiency 0.8, or "
-                "--against OLD --max-regression 5%, or both; or --against OLD alone to compare"
+                "gate: no bound given: use --min-efficiency 0.8, or --against OLD (with "
+                "--max-regression 5% as a bound), or both"
             )
         if self.max_regression is not None and self.against is None:
             raise UsageError(

@@ -1,7 +1,7 @@
 """What is lost, as a waterfall: from the time of an operation at N = 1, term by term, to that at N.
 
 A loss is a full bar, a gain a hollow one; each begins where the one above it ends. The dashed line
-is where as many processes end: what is right of it is the price of sharing a process.
+is where as many processes end: what is right of it is the cost of sharing a process.
 """
 
 from collections.abc import Iterator

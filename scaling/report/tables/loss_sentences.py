@@ -6,6 +6,7 @@ from scaling.analysis.attribution.cells import FEWEST_BLOCKS, Attribution, Share
 from scaling.analysis.attribution.terms import BLOCKED, IDLE, Term
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.statistics.verdict import WIDEST_SAME
 from scaling.analysis.table.time_terms import NO_WAITS, POLLS
 from scaling.base import formats
 from scaling.report.tables.phrases import named, workers
@@ -70,21 +71,22 @@ def words_of(term: Term, each: Attribution) -> str:
 
 
 def sentences(each: Attribution) -> list[str]:
-    """What is to be said of a cell: first how far it is from its ideal, then why."""
+    """The sentences of a cell: first how far it is from its ideal, then why."""
     if each.whole is None:
         return [f"Not explained: {each.why}."]
     found = [_rated(each, each.whole.at_one, each.whole.at_n)] if each.is_rated else [_ideal(each)]
     if each.largest is not None:
         found += _largest(each)
     elif each.misses:
-        found.append("No term alone grew by more than its interval.")
+        found.append("No single term grew by more than its interval.")
     if each.shared is not None and each.misses:
         found.append(_machine(each, each.shared))
     if each.one_term:
         found.append(ONE_TERM)
     point = each.runs.point(each.of)
     if point is not None and point.suspect:
-        found.append(f"{point.suspect} of its {formats.plural(point.runs, 'run')} are suspect.")
+        which = f"{point.suspect} of {formats.plural(point.runs, 'run')}"
+        found.append(f"Suspect: {which} (scaling show lists the reasons).")
     return found
 
 
@@ -106,9 +108,11 @@ def _ideal(each: Attribution) -> str:
             f"{start}: an operation takes {unit.number(each.whole.at_n)} {unit.name} of a worker's "
             f"time, not {unit.number(each.whole.at_one)}."
         )
+    if each.margin > WIDEST_SAME:
+        return f"{start}: inconclusive. The noise of {noise} is too large: use a quieter machine."
     if efficiency.low > 1 - each.margin:
         return f"{start}: nothing is lost beyond the noise of {noise}."
-    return f"{start}: inconclusive against the noise of {noise}; more blocks would decide."
+    return f"{start}: inconclusive, with a noise of {noise}. More blocks may decide it."
 
 
 def _on_loop(each: Attribution) -> Configuration:
@@ -138,7 +142,7 @@ def _largest(each: Attribution) -> list[str]:
     cause = f"{BLOCKED.cause}, or {IDLE.cause}" if words == BLOCKED_OR_IDLE else largest.term.cause
     found = [
         f"Largest loss: {words}, {unit.text(largest.loss)} per operation, {part}.",
-        f"It can be {cause}.",
+        f"Possible cause: {cause}.",
     ]
     least_s = SMALLEST_NEXT * each.whole.loss.point
     others = [loss for loss in each.ranked[1:] if loss.loss.point >= least_s]
@@ -166,5 +170,5 @@ def _machine(each: Attribution, shared: Shared) -> str:
         theirs = f"{named(shared.processes)}, in proportion,"
     return (
         f"The machine's part: {theirs} lose {unit.text(shared.machine)} in the same blocks. "
-        f"The price of sharing a process: {unit.text(shared.sharing)}."
+        f"The cost of sharing a process: {unit.text(shared.sharing)}."
     )

@@ -35,16 +35,15 @@ class ProfileView:
 def _facts(profile: Profile) -> Iterator[str]:
     pairs = len({run.pair for run in profile.runs})
     yield (
-        f"{formats.plural(pairs, 'pair')} of runs of their own, N = 1 against "
+        f"{formats.plural(pairs, 'pair')} of new runs, N = 1 against "
         f"N = {profile.cell.workers}; means, 95 % intervals of the gain (Student's t)"
     )
     samples = sum(run.cpu_samples for run in profile.runs)
     stacks = sum(run.stack_samples for run in profile.runs)
-    seen = [f"{samples:,} samples of perf"] * bool(samples) + [f"{stacks:,} of stacks"] * bool(
-        stacks
-    )
-    speed = f"; throughput {formats.number(profile.speed)} of the study's" if profile.speed else ""
-    yield f"{' and '.join(seen)}{speed}"
+    sources = {"perf": samples, "Python stacks": stacks}
+    seen = [f"{count:,} samples of {name}" for name, count in sources.items() if count]
+    times = f"{formats.number(profile.speed)} times the study's"
+    yield f"{' and '.join(seen)}{f'; throughput {times}' if profile.speed else ''}"
 
 
 def _part(part: ProfilePart, profile: Profile) -> Iterator[Text | Table]:
@@ -54,7 +53,7 @@ def _part(part: ProfilePart, profile: Profile) -> Iterator[Text | Table]:
     factor, unit = (1e-3, "µs") if largest >= US_FROM_NS else (1.0, "ns")
     yield Text(f"{part.title}, {unit} per {noun}", "bold")
     if not part.functions:
-        yield Text(f"none of {formats.plural(part.others, 'function')} gained more than chance")
+        yield Text(f"no function of {part.others:,} gained time beyond chance")
         if not part.total:
             return
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
@@ -64,8 +63,9 @@ def _part(part: ProfilePart, profile: Profile) -> Iterator[Text | Table]:
     for each in part.functions:
         table.add_row(*_figures(each, factor), _name(each))
     if part.rest and part.total:
-        others = formats.plural(part.others, "other") if part.functions else "all"
-        table.add_row(*_figures(part.rest, factor), Text(others, "dim"))
+        if part.functions:
+            others = formats.plural(part.others, "other")
+            table.add_row(*_figures(part.rest, factor), Text(others, "dim"))
         table.add_row(*_figures(part.total, factor), Text("together", "bold"))
     yield table
 

@@ -11,9 +11,9 @@ ROWS = {
     "latency_ms": "latency",
     "service_ms": "service",
     "slip_ms": "slip",
-    "background_ms": "others",
+    "background_ms": "background",
 }
-MEANING_BACKGROUND = "others: latency of background requests, which are in no other row but slip"
+MEANING_BACKGROUND = "background: latency of background requests, which of the other rows only slip has"
 MEANING_OPEN = (
     "latency: from the due time; service: from the send",
     "slip: how late the generator was",
@@ -42,12 +42,12 @@ def printout(summary: Mapping[str, Any]) -> str:
         f"  {count:,} failed: {KINDS_OF_ERRORS.get(kind, f'wrong {kind}')}"
         for kind, count in summary["errors"].items()
     ]
-    lines += ["", "ms     " + "".join(f"{name:>10}" for name in COLUMNS)]
+    lines += ["", f"{'ms':<11}" + "".join(f"{name:>9}" for name in COLUMNS)]
     for key, name in ROWS.items():
         figures = summary[key]
         if figures["n"]:
-            cells = "".join(f"{_number(figures[column]):>10}" for column in COLUMNS)
-            lines.append(f"{name:<7}{cells}")
+            cells = "".join(f"{_number(figures[column]):>9}" for column in COLUMNS)
+            lines.append(f"{name:<11}{cells}")
     lines += ["", *(MEANING_OPEN if open_loop else MEANING_CLOSED)]
     if summary["background_ms"]["n"]:
         lines.append(MEANING_BACKGROUND)
