@@ -13,7 +13,7 @@ ROWS = {
     "slip_ms": "slip",
     "background_ms": "background",
 }
-MEANING_BACKGROUND = "background: latency of background requests, which of the other rows only slip has"
+MEANING_BACKGROUND = "background: latency of background requests, left out of other rows but slip"
 MEANING_OPEN = (
     "latency: from the due time; service: from the send",
     "slip: how late the generator was",
