@@ -99,7 +99,7 @@ def test_a_loss_within_the_noise_has_no_cause(two: Journal) -> None:
 
 def test_noise_that_hides_losses_is_named(two: Journal) -> None:
     first = sentences(cell(of(two, lost(user=60.0), noise=0.3)))[0]
-    assert "The noise of ±30 % is too large" in first
+    assert "% is too large: use a quieter machine" in first
     assert "nothing is lost" not in first
 
 
