@@ -42,8 +42,10 @@ def _facts(profile: Profile) -> Iterator[str]:
     stacks = sum(run.stack_samples for run in profile.runs)
     sources = {"perf": samples, "Python stacks": stacks}
     seen = [f"{count:,} samples of {name}" for name, count in sources.items() if count]
-    times = f"{formats.number(profile.speed)} times the study's"
-    yield f"{' and '.join(seen)}{f'; throughput {times}' if profile.speed else ''}"
+    facts = [" and ".join(seen)]
+    if profile.speed:
+        facts.append(f"throughput {formats.number(profile.speed)} times the study's")
+    yield "; ".join(facts)
 
 
 def _part(part: ProfilePart, profile: Profile) -> Iterator[Text | Table]:
