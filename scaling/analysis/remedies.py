@@ -112,8 +112,8 @@ class Remedies:
 class Found:
     """What was measured: `together` is None where fewer than two remedies helped.
 
-    `best` are the settings to have: those that were measured together if that is faster than none,
-    else the best one alone; none if no remedy is proven to help.
+    `best` are the settings to have: of those together and the best one alone, which were measured
+    in the same blocks, what is faster; none if no remedy is proven to help.
     """
 
     alone: Remedies

@@ -62,10 +62,11 @@ class RemedySteps:
         chosen = best_together(base, winners, place)
         if len(chosen) < 2:
             return Found(alone=alone, together=None, best=tuple(winners[:1]), left_out=left_out)
-        together = self._run({base: [chosen]}, served=served, suffix=f"-{TOGETHER}")
-        helped = bool(together.winners(base))
-        best = chosen if helped else tuple(winners[:1])
-        return Found(alone=alone, together=together, best=best, left_out=left_out)
+        # The best one alone is in the same blocks: together they may do less than it does.
+        added = {base: [chosen, winners[:1]]}
+        together = self._run(added, served=served, suffix=f"-{TOGETHER}")
+        best = (together.winners(base) or winners)[0].split("+")
+        return Found(alone=alone, together=together, best=tuple(best), left_out=left_out)
 
     @property
     def _bases(self) -> tuple[str, ...]:
