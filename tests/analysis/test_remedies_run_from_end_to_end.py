@@ -21,6 +21,7 @@ from tests.support.fabricate import Made, journal, write
 
 TOPOLOGY = Topology(logical_cpus=2, physical_cores=2)
 FACTORS = {"nogc": 1.2, "recv64k": 1.3}
+TOGETHER: dict[str, float] = {}  # of several, where it is not their product
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,9 @@ def fabricated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
 
 
 def factor(arm: str) -> float:
+    together = TOGETHER.get(arm.partition("+")[2])
+    if together:
+        return together
     product = 1.0
     for name in arm.split("+")[1:]:
         product *= FACTORS.get(name, 1.0)
@@ -74,12 +78,14 @@ def test_the_best_are_measured_together_and_can_be_pasted(
     assert done.returncode == 0, done.stderr
     assert fabricated == [
         ("3.14t", "3.14t+nogc", "3.14t+recv64k", "3.14t+tlbc0"),
-        ("3.14t", "3.14t+nogc+recv64k"),
+        ("3.14t", "3.14t+nogc+recv64k", "3.14t+recv64k"),
     ]
     assert "nogc+recv64k" in done.stdout
     assert "own-ssl (3.14t): no SSLContext is shared here" in done.stdout
     assert "switch500us (3.14t): 3.14t has no GIL to hand over" in done.stdout
-    assert done.stdout.rstrip().endswith("restart workers before it hurts")
+    pasted = done.stdout.partition("Lines to paste")[2]
+    assert "gc.disable()" in pasted
+    assert pasted.rstrip().endswith("max_size = 65_536")
 
 
 def test_the_object_has_both_stages(command: Command, fabricated: list[tuple[str, ...]]) -> None:
@@ -87,12 +93,24 @@ def test_the_object_has_both_stages(command: Command, fabricated: list[tuple[str
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert len(fabricated) == 2
-    assert document["best"] == ["recv64k", "nogc"]
-    together = next(each for each in document["together"] if each["workers"] == 2)
-    assert together["remedy"] == "nogc+recv64k"
+    assert document["best"] == ["nogc", "recv64k"]
+    together = next(
+        each
+        for each in document["together"]
+        if each["workers"] == 2 and each["remedy"] == "nogc+recv64k"
+    )
     assert together["ratio"] == pytest.approx(1.56, rel=0.01)
     assert together["verdict"] == "faster"
-    assert document["paste"]["python"][-1].startswith("gc.disable()")
+    assert any(line.startswith("gc.disable()") for line in document["paste"]["python"])
+
+
+def test_the_best_one_alone_is_pasted_if_it_is_faster_than_all_together(
+    command: Command, fabricated: list[tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(TOGETHER, "nogc+recv64k", 1.1)
+    document = json.loads(command(*ASKED, *SOME, "--json").stdout)
+    assert len(fabricated) == 2
+    assert document["best"] == ["recv64k"]
 
 
 def test_one_that_helps_is_pasted_without_a_second_study(
