@@ -38,9 +38,11 @@ ON_FREE_THREADED = [
     "tests/workers/test_real_applications_pass_the_check.py",
 ]
 """Loops in threads are looked at on the build where they run at once."""
+WITH_THE_GIL = "--ignore-glob=tests/workers/test_load_*"
+"""The load generator runs with the GIL on either build, so that its own tests run on one."""
 TEST_FOLDERS = {
     "3.14": ["tests", *(f"--ignore={each}" for each in ON_FREE_THREADED)],
-    "3.14t": ON_EVERY_BUILD,
+    "3.14t": [*ON_EVERY_BUILD, WITH_THE_GIL],
 }
 # Three tests a core: most of them wait for a child two thirds of the time.
 IN_PARALLEL = ("--numprocesses", str(3 * (os.cpu_count() or 1)), "--dist", "worksteal")

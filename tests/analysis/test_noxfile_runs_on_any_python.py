@@ -222,7 +222,7 @@ def test_tests_that_measure_run_after_all_others(monkeypatch: pytest.MonkeyPatch
     session = Session()
     noxfile.run_tests(session, ["3.14", "3.14t"])  # type: ignore[arg-type]
     beside, beside_on_t, alone, alone_on_t = session.commands
-    other = "python3.14t -m pytest " + " ".join(noxfile.ON_EVERY_BUILD)
+    other = "python3.14t -m pytest " + " ".join(noxfile.TEST_FOLDERS["3.14t"])
     here = "python3.14 -m pytest " + " ".join(noxfile.TEST_FOLDERS["3.14"])
     assert beside.startswith(f"{here} -m not measures --numprocesses ")
     assert beside_on_t.startswith(f"{other} -m not measures --numprocesses ")
@@ -243,6 +243,8 @@ def test_what_measures_is_found_wherever_it_is() -> None:
 
 def test_the_paths_of_the_tests_exist() -> None:
     named = [path for folders in noxfile.TEST_FOLDERS.values() for path in folders]
+    named.remove(noxfile.WITH_THE_GIL)
+    assert list(ROOT.glob(noxfile.WITH_THE_GIL.removeprefix("--ignore-glob=")))
     assert all((ROOT / path.removeprefix("--ignore=")).exists() for path in named)
     assert set(noxfile.TEST_FOLDERS) == set(noxfile.TESTED)
 
