@@ -17,7 +17,13 @@ import scaling
 from tests.support.children import ROOT
 
 FOLDER = ROOT / "notebooks"
-NAMES = ["01-the-curve", "02-what-freed-the-speed", "03-threads-or-processes", "04-claims"]
+NAMES = [
+    "01-the-curve",
+    "02-what-freed-the-speed",
+    "03-threads-or-processes",
+    "04-claims",
+    "05-what-helps",
+]
 MOST_CELLS, MOST_LINES, MOST_BYTES = 14, 26, 1_500_000
 FEWEST_WORDS = 60  # of prose before the first code
 IMPORTED = {"IPython", "numpy", "pandas", "scipy", "scaling", "pathlib"}
