@@ -26,7 +26,7 @@ WITH_CALLERS = """\
   78  5.000000001:
         5581e0 PyDict_GetItem (/opt/py/bin/python3.14)
         7f0001 py::Handle._run:/opt/py/lib/python3.14/asyncio/events.py (/tmp/perf-77.map)
-        7f0002 py::run_worker:/work/workers/worker/session.py (/tmp/perf-77.map)
+        7f0002 py::run_worker:/srv/workers/worker/session.py (/tmp/perf-77.map)
 
   78  5.000000002:
         5581e0 main (/opt/py/bin/python3.14)
@@ -72,8 +72,8 @@ def test_the_trampolines_themselves_have_one_name_without_a_folder() -> None:
 
 
 def test_names_have_no_folder_of_the_machine() -> None:
-    folders = ["/work/mine", ""]
-    assert file_shown("/work/mine/shop/cart.py", folders) == "shop/cart.py"
+    folders = ["/srv/mine", ""]
+    assert file_shown("/srv/mine/shop/cart.py", folders) == "shop/cart.py"
     assert file_shown("/x/lib/python3.14t/asyncio/events.py", folders) == "asyncio/events.py"
     assert file_shown("/x/lib/python3.14/site-packages/h11/_state.py", folders) == "h11/_state.py"
     assert file_shown("/home/me/secret/cart.py", folders) == "cart.py"
