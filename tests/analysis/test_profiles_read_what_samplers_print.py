@@ -50,7 +50,7 @@ def test_samples_without_callers_are_a_line_each() -> None:
 
 
 def test_python_functions_are_found_among_the_callers() -> None:
-    found = tallies_of(list(samples(WITH_CALLERS.splitlines())), ["/work"])
+    found = tallies_of(list(samples(WITH_CALLERS.splitlines())), ["/srv"])
     assert found["native"].amounts == {("native", "PyDict_GetItem"): 1, ("native", "main"): 1}
     assert found["python"].amounts == {("python", "Handle._run (asyncio/events.py)"): 1}
     assert found["python"].of == found["native"].of == 2
