@@ -8,6 +8,7 @@ import typer
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
 from scaling.cli.program import Results, Texts, app
+from scaling.cli.study_options import PATH, WITH
 
 PROFILE = "Names of functions (--profile)"
 PAIRS = 5
@@ -48,7 +49,7 @@ def explain(
         list[Path] | None,
         typer.Option(
             metavar="DIR",
-            help="A folder that your own workload is imported from.",
+            help=PATH,
             rich_help_panel=PROFILE,
         ),
     ] = None,
@@ -57,7 +58,7 @@ def explain(
         typer.Option(
             "--with",
             metavar="REQUIREMENT",
-            help="A requirement that your own workload needs, as for pip.",
+            help=WITH,
             rich_help_panel=PROFILE,
         ),
     ] = None,

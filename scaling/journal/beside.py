@@ -1,4 +1,7 @@
-"""Files beside a journal: what was found out about an application that is no run of the study."""
+"""Files beside a journal: what was found out and is no run of the study.
+
+`NAMES` are those about an application.
+"""
 
 from pathlib import Path
 from typing import Any

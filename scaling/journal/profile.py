@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from scaling.base.files import whole
+from scaling.journal.beside import read_beside, write_beside
 from scaling.journal.record import Cell
 
 FILE_NAME = "profile.json"
@@ -85,13 +85,9 @@ def write_profile(folder: Path, profile: Profile) -> None:
         OSError: the file cannot be written.
     """
     others = [each for each in read_profiles(folder) if each.cell != profile.cell]
-    with whole(folder / FILE_NAME) as file:
-        file.write_bytes(msgspec.json.format(msgspec.json.encode([*others, profile])))
+    write_beside(folder, FILE_NAME, [*others, profile])
 
 
 def read_profiles(folder: Path) -> list[Profile]:
     """Those of a study; none where none were made, or the file cannot be read."""
-    try:
-        return msgspec.json.decode((folder / FILE_NAME).read_bytes(), type=list[Profile])
-    except (OSError, msgspec.DecodeError):
-        return []
+    return read_beside(folder, FILE_NAME, list[Profile]) or []

@@ -20,6 +20,7 @@ import numpy as np
 from scaling.analysis.arrays import Floats
 from scaling.analysis.table.column import OBJECT, Column
 from scaling.analysis.table.stacks import NS_PER_S, Stack, over_window
+from scaling.base.vocabulary import PROCESSES
 from scaling.journal.record import Record, RunLine, ThreadUse
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 POLLS = frozenset({"epoll_wait", "epoll_pwait", "epoll_pwait2", "io_uring_enter"})
 NO_WAITS = frozenset({"running", "page fault"})
 
-ONE_PROCESS = ("threads", "interpreters")  # models: all workers in it
 Z_95 = 1.96  # of a two-sided 95 % interval
 BY_CHANCE = 0.05  # that any worker of a run has no sample that waits
 
@@ -140,7 +140,7 @@ def _waiting(read: _Readings) -> tuple[Floats, Floats]:
 
 def _process_cpu_s(stack: Stack, runs: list[RunLine], of_each: Floats) -> Floats:
     """CPU s of all processes of each run. Workers of one process have all read the same counter."""
-    one = np.array([run.cell.model in ONE_PROCESS for run in runs])
+    one = np.array([run.cell.model not in PROCESSES for run in runs])
     same = of_each.max(axis=1) if stack.finite else of_each.mean(axis=1)
     return np.where(one, same, of_each.sum(axis=1))
 
