@@ -30,7 +30,7 @@ from scaling.study.plan.order import PlannedRun
 WINDOW_S, WARMUP_S = 0.3, 0.1
 MOST_ERRORS = 0.5  # a larger share of requests that fail: no figure would mean anything
 
-# Run in the child's environment, where the application is told its share as in a run.
+# Run in the child's environment. The application finds its share of each budget, as in a run.
 FIND_OUT = """
 import json, os, sys
 from workers.workloads.parts import applications
