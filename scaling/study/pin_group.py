@@ -18,15 +18,18 @@ ASKED_BY: dict[str, tuple[str, frozenset[object]]] = {
     "serve": ("server", frozenset({"tcp", "aiohttp"})),
 }
 # And built-in workloads that ask for it whatever their parameters are.
-ASKED_BY_NAME = {"mix": "serve"}
+ASKED_BY_NAME = {"mix": "serve", "web": "stack", "gateway": "stack"}
+# Groups inside others: what asks for both needs the larger one.
+INSIDE = {"serve": "stack"}
 
 
 def group_for(study: Study) -> str:
     """The group of pins for the children of a study, before or after it is settled.
 
     `child`; `tls` if a workload's parameter of that name has a value other than `off`; `serve` if
-    one has a `server` that is not in `child`, and for `mix`; `loops`, which has everything, for two
-    of these, or for a loop or library that none of them has.
+    one has a `server` that is not in `child`, and for `mix`; `stack`, which holds `serve`, for
+    `web` and `gateway`; `loops`, which has everything, for two of these, or for a loop or library
+    that none of them has.
     """
     loops = {loop for entry in study.workloads for loop in entry.loops or study.loops}
     asked = {
@@ -35,6 +38,7 @@ def group_for(study: Study) -> str:
         if not without.issuperset(_values(study, parameter))
     }
     asked |= {ASKED_BY_NAME[entry.name] for entry in study.workloads if entry.name in ASKED_BY_NAME}
+    asked -= {small for small, large in INSIDE.items() if large in asked}
     if not loops <= LOOPS_OF_ALL or len(asked) > 1:
         return "loops"
     return next(iter(asked), "child")
