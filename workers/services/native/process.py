@@ -1,0 +1,192 @@
+"""A program started, ready, ended, whatever happens to the process that starts it.
+
+The kernel ends it with its parent (`PR_SET_PDEATHSIG`). PostgreSQL and pgbouncer refuse to run as
+root: root's are started in a user namespace in which they are somebody else. They have root's files
+there, and nothing has to be changed on the machine.
+"""
+
+import asyncio
+import contextlib
+import ctypes
+import os
+import pwd
+import signal
+import socket
+from asyncio.subprocess import DEVNULL, STDOUT, Process
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from workers.services.native.folder import Folder
+
+HOST = "127.0.0.1"
+LOG = "log"
+READY_S = 20.0
+END_S = 2.0  # then it is killed
+AGAIN_S = 0.02  # between two tries to connect
+TRIES = 5  # another process may take the free port first
+TAKEN = "ddress already in use"
+PR_SET_PDEATHSIG = 1
+NOBODY = "nobody"
+
+
+class NativeError(RuntimeError):
+    """A program does not run or does not do its part; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """How a server is started on a port, and how to find out that it answers.
+
+    `command` writes what it needs into its folder and returns the command. `answers` raises
+    `OSError` as long as it does not. `ends_by` makes it end at once.
+    """
+
+    name: str
+    command: Callable[[int], Sequence[str]]
+    answers: Callable[[int], Awaitable[object]]
+    ends_by: signal.Signals = signal.SIGTERM
+
+
+@dataclass(frozen=True)
+class Server:
+    """A program that answers on `port`."""
+
+    program: Program
+    port: int
+    process: Process
+    folder: Folder
+
+    async def ended(self) -> str:
+        """Wait until it ends by itself; say how."""
+        code = await self.process.wait()
+        how = (
+            f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended, exit code {code}"
+        )
+        return f"{self.program.name} {how}: {last_words(self.folder)}"
+
+
+@asynccontextmanager
+async def serving(program: Program, folder: Folder) -> AsyncIterator[Server]:
+    """Have the program on a free port while the block runs.
+
+    Raises:
+        NativeError: it ends or does not answer; says what it printed last.
+    """
+    for left in reversed(range(TRIES)):
+        port = free_port()
+        command = program.command(port)
+        async with started(command, folder, ends_by=program.ends_by) as process:
+            try:
+                await _until_it_answers(program, port, process, folder)
+            except NativeError as error:
+                if left and TAKEN in str(error):
+                    continue
+                raise
+            yield Server(program, port, process, folder)
+            return
+
+
+@asynccontextmanager
+async def started(
+    command: Sequence[str], folder: Folder, *, ends_by: signal.Signals = signal.SIGKILL
+) -> AsyncIterator[Process]:
+    """Have a process while the block runs; what it prints is in the folder's `log`.
+
+    Raises:
+        NativeError: it cannot be started.
+    """
+    with open(os.path.join(folder.path, LOG), "wb") as log:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=DEVNULL,
+                stdout=log,
+                stderr=STDOUT,
+                cwd=folder.path,
+                pass_fds=(folder.lock,),
+                start_new_session=True,
+                preexec_fn=_before_it_runs(ends_by),  # this process has one thread
+            )
+        except (OSError, ValueError) as error:  # what fails in `preexec_fn` is a SubprocessError
+            why = getattr(error, "strerror", None) or error
+            raise NativeError(f"{os.path.basename(command[0])} cannot be started: {why}") from None
+    try:
+        yield process
+    finally:
+        await _end(process, ends_by)
+
+
+async def done(command: Sequence[str], folder: Folder) -> None:
+    """Run a command to its end.
+
+    Raises:
+        NativeError: it failed; says what it printed last.
+    """
+    async with started(command, folder) as process:
+        if await process.wait():
+            raise NativeError(f"{os.path.basename(command[0])} failed: {last_words(folder)}")
+
+
+def free_port() -> int:
+    """A port on which nothing listens now."""
+    with socket.create_server((HOST, 0)) as listening:
+        port: int = listening.getsockname()[1]
+        return port
+
+
+def last_words(folder: Folder) -> str:
+    """What the program printed last."""
+    with open(os.path.join(folder.path, LOG), encoding="utf-8", errors="replace") as log:
+        lines = [line.strip() for line in log if line.strip()]
+    worst = [line for line in lines if any(word in line for word in ("FATAL", "[emerg]"))]
+    return (worst or lines or ["it printed nothing"])[-1]
+
+
+async def _until_it_answers(program: Program, port: int, process: Process, folder: Folder) -> None:
+    deadline = asyncio.get_running_loop().time() + READY_S
+    while True:
+        if process.returncode is not None:
+            raise NativeError(f"{program.name} does not start: {last_words(folder)}")
+        try:
+            await program.answers(port)
+        except OSError as error:
+            if asyncio.get_running_loop().time() > deadline:
+                raise NativeError(
+                    f"{program.name} does not answer after {READY_S:.0f} s: {error}"
+                ) from None
+            await asyncio.sleep(AGAIN_S)
+        else:
+            return
+
+
+async def _end(process: Process, ends_by: signal.Signals) -> None:
+    if process.returncode is None:
+        process.send_signal(ends_by)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), END_S)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)  # what it has left behind
+    await process.wait()
+
+
+def _before_it_runs(ends_by: signal.Signals) -> Callable[[], None]:
+    """What the new process does before it becomes the program."""
+    prctl, parent, root = ctypes.CDLL(None).prctl, os.getpid(), os.geteuid() == 0
+    somebody = pwd.getpwnam(NOBODY) if root else None
+
+    def prepare() -> None:
+        if somebody:
+            os.unshare(os.CLONE_NEWUSER)
+            for name, text in (
+                ("setgroups", "deny"),
+                ("uid_map", f"{somebody.pw_uid} 0 1"),
+                ("gid_map", f"{somebody.pw_gid} {os.getegid()} 1"),
+            ):
+                with open(f"/proc/self/{name}", "w") as file:
+                    file.write(text)
+        prctl(PR_SET_PDEATHSIG, int(ends_by))
+        if os.getppid() != parent:  # it is gone already
+            os._exit(1)
+
+    return prepare

@@ -1,0 +1,99 @@
+"""`python -m workers.services.nginx URL…`: pass requests on to these servers, in turn."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+
+from workers.services.native.folder import own_folder
+from workers.services.native.process import HOST, Program, serving
+from workers.services.native.program import Announced, native_parser, run, run_program
+
+KEPT = 64  # idle connections to the servers, of each of nginx's processes
+CONFIGURATION = """\
+# nginx for the time of one run. What is not here is as nginx has it by default.
+daemon off;
+worker_processes auto;
+pid nginx.pid;
+events {{
+    worker_connections 4096;
+}}
+http {{
+    access_log off;
+    keepalive_requests 1000000;        # else a connection ends after 1,000, within the window
+    client_body_temp_path body;
+    proxy_temp_path proxy;
+    fastcgi_temp_path fastcgi;
+    uwsgi_temp_path uwsgi;
+    scgi_temp_path scgi;
+    upstream application {{
+{servers}
+{kept}    }}
+    server {{
+        listen {host}:{port} backlog=4096;
+        location / {{
+            proxy_pass http://application;
+            proxy_set_header Host $http_host;
+{reused}        }}
+    }}
+}}
+"""
+UPSTREAM_KEPT = "        keepalive {kept};\n        keepalive_requests 1000000;\n"
+REUSED = '            proxy_http_version 1.1;\n            proxy_set_header Connection "";\n'
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve until asked to stop; return the exit code (2: bad option, 1: failed)."""
+    parser = native_parser("workers.services.nginx", "Passes requests on to servers.")
+    add = parser.add_argument
+    add("servers", nargs="+", metavar="URL", help="where requests go, in turn")
+    add("--program", default="nginx", help="the program, if it is not on PATH")
+    add("--keep-alive", default="True", help="False: a new connection for each request (True)")
+    options = parser.parse_args(arguments)
+    kept = options.keep_alive == "True"
+
+    @asynccontextmanager
+    async def running() -> AsyncIterator[Announced]:
+        with own_folder() as folder:
+            file = os.path.join(folder.path, "nginx.conf")
+
+            def command(port: int) -> list[str]:
+                with open(file, "w", encoding="utf-8") as configuration:
+                    configuration.write(text_for(options.servers, port, kept=kept))
+                return [options.program, "-p", folder.path, "-c", file, "-e", "stderr"]
+
+            async with serving(Program("nginx", command, _answers), folder) as server:
+                facts = {"version": _version(options.program), "keep_alive": str(kept)}
+                yield Announced([f"http://{HOST}:{server.port}"], facts, server)
+
+    return run(parser, until_eof=options.until_eof, running=running)
+
+
+def text_for(servers: Sequence[str], port: int, *, kept: bool) -> str:
+    """The configuration; connections to the servers are `kept`, or made for each request."""
+    return CONFIGURATION.format(
+        servers="\n".join(f"        server {urlsplit(each).netloc};" for each in servers),
+        kept=UPSTREAM_KEPT.format(kept=KEPT) if kept else "",
+        reused=REUSED if kept else "",
+        host=HOST,
+        port=port,
+    )
+
+
+async def _answers(port: int) -> None:
+    _, writer = await asyncio.open_connection(HOST, port)
+    writer.close()
+    await writer.wait_closed()
+
+
+def _version(program: str) -> str:
+    """As in 1.22.1; nginx prints it on standard error."""
+    words = subprocess.run([program, "-v"], capture_output=True, text=True, check=True).stderr
+    return words.rpartition("/")[2].split()[0]
+
+
+if __name__ == "__main__":
+    run_program(lambda: main(sys.argv[1:]))

@@ -1,0 +1,98 @@
+"""`python -m workers.services.pgbouncer`: pool the connections to the server in SCALING_POSTGRES."""
+
+import os
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from urllib.parse import unquote, urlsplit
+
+from workers.services.native.folder import own_folder
+from workers.services.native.process import HOST, Program, serving
+from workers.services.native.program import Announced, native_parser, run, run_program
+from workers.services.pgbouncer.version import keeps_statements, version
+from workers.services.postgres.__main__ import INSTALLED
+
+NAME = "scaling"
+POOL = 20  # pgbouncer's default
+CONFIGURATION = """\
+; pgbouncer for the time of a study. What is not here is as pgbouncer has it by default.
+[databases]
+{name} = {server}
+
+[pgbouncer]
+listen_addr = {host}
+listen_port = {port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = {pool}
+max_client_conn = 10000
+log_connections = 0
+log_disconnections = 0
+"""
+STATEMENTS = "max_prepared_statements = 100\n"  # since 1.21
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Serve until asked to stop; return the exit code (2: bad option, 1: failed)."""
+    parser = native_parser("workers.services.pgbouncer", "Pools connections to PostgreSQL.")
+    add = parser.add_argument
+    add("--program", default="pgbouncer", help="the program, if it is not on PATH")
+    add("--db-connections", type=int, default=0, help=f"to the server; 0: pgbouncer's {POOL}")
+    options = parser.parse_args(arguments)
+    url = os.environ.get(INSTALLED)
+    if not url:
+        parser.error(f"{INSTALLED} has no URL of a PostgreSQL server")
+
+    @asynccontextmanager
+    async def running() -> AsyncIterator[Announced]:
+        found = version(options.program)
+        pool = options.db_connections or POOL
+        with own_folder() as folder:
+            file = os.path.join(folder.path, "pgbouncer.ini")
+
+            def command(port: int) -> list[str]:
+                text = CONFIGURATION.format(
+                    name=NAME, server=_server(url), host=HOST, port=port, pool=pool
+                )
+                with open(file, "w", encoding="utf-8") as configuration:
+                    configuration.write(text + STATEMENTS * keeps_statements(found))
+                return [options.program, "-q", file]
+
+            async with serving(Program("pgbouncer", command, _answers), folder) as server:
+                facts = {"version": found, "pool_mode": "transaction", "pool": str(pool)}
+                yield Announced([f"postgresql://{NAME}@{HOST}:{server.port}/{NAME}"], facts, server)
+
+    return run(parser, until_eof=options.until_eof, running=running)
+
+
+async def _answers(port: int) -> None:
+    """Try the way to the database and back."""
+    import asyncpg
+
+    try:
+        connection = await asyncpg.connect(
+            host=HOST, port=port, user=NAME, database=NAME, ssl=False, statement_cache_size=0
+        )
+        await connection.execute("select 1")
+        await connection.close()
+    except asyncpg.PostgresError as error:
+        raise ConnectionError(str(error)) from None
+
+
+def _server(url: str) -> str:
+    """The server of a URL as pgbouncer names it."""
+    parts = urlsplit(url)
+    found = {
+        "host": parts.hostname or HOST,
+        "port": str(parts.port or 5432),
+        "dbname": parts.path.removeprefix("/"),
+        "user": unquote(parts.username or NAME),
+        "password": unquote(parts.password or ""),
+    }
+    quoted = ((name, value.replace("'", "''")) for name, value in found.items() if value)
+    return " ".join(f"{name}='{value}'" for name, value in quoted)
+
+
+if __name__ == "__main__":
+    run_program(lambda: main(sys.argv[1:]))

@@ -1,0 +1,75 @@
+"""The data of a server: made once, kept in a cache, copied for each study.
+
+A server only ever works on a copy, so a study cannot damage what is kept.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+from collections.abc import Callable
+
+from workers.services.native.folder import Folder, own_folder
+from workers.services.native.process import done
+from workers.services.postgres.server import (
+    DATA,
+    MAINTENANCE,
+    NAME,
+    connect,
+    program,
+    running,
+    version,
+)
+from workers.services.postgres.table import fill
+
+INITDB = ("--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions")
+UNFINISHED = ".making-"
+
+
+async def provide(
+    folder: Folder, cache: str | None, rows: int, seed: int, say: Callable[[str], None]
+) -> str:
+    """Put the data into a folder; return the place in the cache that they were copied from.
+
+    Without a cache they are made there, and the place is empty.
+
+    Raises:
+        NativeError: they cannot be made.
+        OSError: the disk is full, or the cache cannot be written.
+    """
+    if cache is None:
+        await _make(folder, rows, seed, say)
+        return ""
+    kept = os.path.join(cache, f"postgresql-{version()}-{rows}-{seed}")
+    if not os.path.isdir(kept):
+        os.makedirs(cache, exist_ok=True)
+        with own_folder(cache, UNFINISHED) as own:
+            await _make(own, rows, seed, say)
+            with contextlib.suppress(FileExistsError):  # another study was faster
+                _rename(os.path.join(own.path, DATA), kept)
+    shutil.copytree(kept, os.path.join(folder.path, DATA))
+    return kept
+
+
+def _rename(made: str, kept: str) -> None:
+    try:
+        os.rename(made, kept)
+    except OSError:
+        if os.path.isdir(kept):
+            raise FileExistsError(kept) from None
+        raise
+
+
+async def _make(folder: Folder, rows: int, seed: int, say: Callable[[str], None]) -> None:
+    say(f"PostgreSQL: a database of {rows:,} rows is made")
+    data = os.path.join(folder.path, DATA)
+    await done([program("initdb"), f"--pgdata={data}", f"--username={NAME}", *INITDB], folder)
+    async with running(folder, database=MAINTENANCE, ends_by=signal.SIGINT) as server:
+        connection = await connect(server.port, MAINTENANCE)
+        await connection.execute(f"create database {NAME}")
+        await connection.close()
+        connection = await connect(server.port)
+        await fill(connection, rows, seed, say)
+        await connection.execute("checkpoint")  # the end then takes no time
+        await connection.close()
+    await done([program("initdb"), f"--pgdata={data}", "--sync-only"], folder)

