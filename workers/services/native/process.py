@@ -12,10 +12,12 @@ import os
 import pwd
 import signal
 import socket
+import subprocess
 from asyncio.subprocess import DEVNULL, STDOUT, Process
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import IO
 
 from workers.services.native.folder import Folder
 
@@ -28,6 +30,10 @@ TRIES = 5  # another process may take the free port first
 TAKEN = "ddress already in use"
 PR_SET_PDEATHSIG = 1
 NOBODY = "nobody"
+NO_NAMESPACE = (
+    "does not run as root, and this system permits no user namespace in which it would be "
+    "somebody else: run as another user"
+)
 
 
 class NativeError(RuntimeError):
@@ -60,10 +66,8 @@ class Server:
     async def ended(self) -> str:
         """Wait until it ends by itself; say how."""
         code = await self.process.wait()
-        how = (
-            f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended, exit code {code}"
-        )
-        return f"{self.program.name} {how}: {last_words(self.folder)}"
+        how = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+        return f"{self.program.name} ended {how}: {last_words(self.folder)}"
 
 
 @asynccontextmanager
@@ -96,7 +100,7 @@ async def started(
     Raises:
         NativeError: it cannot be started.
     """
-    with open(os.path.join(folder.path, LOG), "wb") as log:
+    with _log_of(folder) as log:
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
@@ -108,9 +112,11 @@ async def started(
                 start_new_session=True,
                 preexec_fn=_before_it_runs(ends_by),  # this process has one thread
             )
-        except (OSError, ValueError) as error:  # what fails in `preexec_fn` is a SubprocessError
-            why = getattr(error, "strerror", None) or error
-            raise NativeError(f"{os.path.basename(command[0])} cannot be started: {why}") from None
+        except OSError as error:
+            why = f"{command[0]} cannot be started: {error.strerror or error}"
+            raise NativeError(why) from None
+        except subprocess.SubprocessError:  # of `preexec_fn`
+            raise NativeError(f"{command[0]} {NO_NAMESPACE}") from None
     try:
         yield process
     finally:
@@ -126,6 +132,10 @@ async def done(command: Sequence[str], folder: Folder) -> None:
     async with started(command, folder) as process:
         if await process.wait():
             raise NativeError(f"{os.path.basename(command[0])} failed: {last_words(folder)}")
+
+
+def _log_of(folder: Folder) -> IO[bytes]:
+    return open(os.path.join(folder.path, LOG), "wb")
 
 
 def free_port() -> int:
@@ -172,16 +182,17 @@ async def _end(process: Process, ends_by: signal.Signals) -> None:
 
 def _before_it_runs(ends_by: signal.Signals) -> Callable[[], None]:
     """What the new process does before it becomes the program."""
-    prctl, parent, root = ctypes.CDLL(None).prctl, os.getpid(), os.geteuid() == 0
-    somebody = pwd.getpwnam(NOBODY) if root else None
+    prctl, parent = ctypes.CDLL(None).prctl, os.getpid()
+    user, group = os.geteuid(), os.getegid()
+    somebody = None if user else pwd.getpwnam(NOBODY)
 
     def prepare() -> None:
         if somebody:
             os.unshare(os.CLONE_NEWUSER)
             for name, text in (
                 ("setgroups", "deny"),
-                ("uid_map", f"{somebody.pw_uid} 0 1"),
-                ("gid_map", f"{somebody.pw_gid} {os.getegid()} 1"),
+                ("uid_map", f"{somebody.pw_uid} {user} 1"),
+                ("gid_map", f"{somebody.pw_gid} {group} 1"),
             ):
                 with open(f"/proc/self/{name}", "w") as file:
                     file.write(text)

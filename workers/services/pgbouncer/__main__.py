@@ -1,4 +1,4 @@
-"""`python -m workers.services.pgbouncer`: pool the connections to the server in SCALING_POSTGRES."""
+"""`python -m workers.services.pgbouncer`: pool connections to the server in SCALING_POSTGRES."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from workers.services.native.folder import own_folder
 from workers.services.native.process import HOST, Program, serving
 from workers.services.native.program import Announced, native_parser, run, run_program
 from workers.services.pgbouncer.version import keeps_statements, version
-from workers.services.postgres.__main__ import INSTALLED
+from workers.services.postgres import INSTALLED
 
 NAME = "scaling"
 POOL = 20  # pgbouncer's default

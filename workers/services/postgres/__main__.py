@@ -16,10 +16,10 @@ from workers.services.native.program import (
     run_program,
     say,
 )
+from workers.services.postgres import INSTALLED
 
 ROWS = 1_000_000
 ROWS_MOST = 100_000_000
-INSTALLED = "SCALING_POSTGRES"
 
 
 def _rows(text: str) -> int:

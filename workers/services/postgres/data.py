@@ -3,7 +3,6 @@
 A server only ever works on a copy, so a study cannot damage what is kept.
 """
 
-import contextlib
 import os
 import shutil
 import signal
@@ -41,23 +40,25 @@ async def provide(
         await _make(folder, rows, seed, say)
         return ""
     kept = os.path.join(cache, f"postgresql-{version()}-{rows}-{seed}")
-    if not os.path.isdir(kept):
+    if not _is_there(kept):
         os.makedirs(cache, exist_ok=True)
         with own_folder(cache, UNFINISHED) as own:
             await _make(own, rows, seed, say)
-            with contextlib.suppress(FileExistsError):  # another study was faster
-                _rename(os.path.join(own.path, DATA), kept)
+            _rename(os.path.join(own.path, DATA), kept)
     shutil.copytree(kept, os.path.join(folder.path, DATA))
     return kept
+
+
+def _is_there(kept: str) -> bool:
+    return os.path.isdir(kept)
 
 
 def _rename(made: str, kept: str) -> None:
     try:
         os.rename(made, kept)
     except OSError:
-        if os.path.isdir(kept):
-            raise FileExistsError(kept) from None
-        raise
+        if not _is_there(kept):  # else another study was faster
+            raise
 
 
 async def _make(folder: Folder, rows: int, seed: int, say: Callable[[str], None]) -> None:

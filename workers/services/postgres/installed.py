@@ -23,7 +23,8 @@ async def installed(
         NativeError: it does not answer or does not allow that. The message has no part of the URL.
     """
     name = f"scaling_{rows}_{seed}"
-    own = urlunsplit(urlsplit(url)._replace(path=f"/{name}"))
+    scheme, netloc, _, query, fragment = urlsplit(url)
+    own = urlunsplit((scheme, netloc, f"/{name}", query, fragment))
     try:
         first = await asyncpg.connect(url)
         try:

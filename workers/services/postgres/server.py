@@ -71,7 +71,7 @@ async def running(
 ) -> AsyncIterator[Server]:
     """Have the server on the data of a folder while the block runs.
 
-    It is ended at once (SIGQUIT), which leaves the data as after a crash; SIGINT puts them in order.
+    It ends at once by SIGQUIT, which leaves the data as after a crash; SIGINT puts them in order.
 
     Raises:
         NativeError: it does not start.
