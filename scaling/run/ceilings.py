@@ -67,6 +67,8 @@ def _missing(plan: Plan, journal: JournalFile) -> Iterator[Loaded]:
         facts = plan.workloads[cell.workload]
         for service in (*facts.services, *[LOAD_GENERATOR] * facts.served):
             kind = WITH_CEILING.get(service)
+            if kind and kind.to_load is None:
+                continue
             parameters = kind.parameters_of(cell.parameters) if kind else {}
             key = service, canonical(parameters)
             if key not in known:

@@ -39,6 +39,7 @@ STDERR_KEPT = 20_000  # bytes, from the end, where tracebacks are
 GARBAGE_KEPT = 2_000  # bytes, from the beginning, which shows what it is
 
 type Watch = Callable[[str, Mapping[str, Any]], None]  # gets a phase, and its facts
+type Front = Callable[[Sequence[str]], list[str]]
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ def run_child(
     cpus: Sequence[int] | None = None,
     waits_per_s: float = RATE_PER_S,
     watch: Watch | None = None,
+    front: Front | None = None,
 ) -> Ending:
     """Run one cell in a fresh process tree; never raises for what the child does.
 
@@ -85,12 +87,13 @@ def run_child(
     `services_cpu_s` returns the CPU seconds that the services have used so far: no disturbance.
     `generator` is that of a served workload. With `cpus`, the whole tree runs on these.
     `waits_per_s` is how often its threads are sampled; 0: not at all. `watch` is called first at
-    each phase of the child, which waits for it.
+    each phase of the child, which waits for it. `front` starts what is in front of the servers: it
+    takes their URLs and returns those that the load is sent to.
     """
     if limit_s is None:
         limit_s = cell["warmup_s"] + cell["window_s"] + LIMIT_S
     started = time.monotonic()
-    load = _LoadOfRun(generator, apart=cpus is not None)
+    load = _LoadOfRun(generator, front, apart=cpus is not None)
     sampler = WaitSampler(waits_per_s)
 
     def on_phase(phase: str, facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,9 +144,12 @@ def run_child(
 class _LoadOfRun:
     """Has the generator of a run do its part at each phase of the child."""
 
-    def __init__(self, generator: Client | None, *, apart: bool) -> None:
+    def __init__(
+        self, generator: Client | None, front: Front | None = None, *, apart: bool
+    ) -> None:
         self.result: Load | None = None
         self._generator = generator
+        self._front = front
         self._apart = apart
         self._failure: LoadError | None = None
 
@@ -170,7 +176,8 @@ class _LoadOfRun:
         elif phase == "serving":
             if self._failure:
                 raise self._failure
-            self._generator.connect(facts["urls"], facts["requests"])
+            urls = self._front(facts["urls"]) if self._front else facts["urls"]
+            self._generator.connect(urls, facts["requests"])
         elif phase == "load":
             self._generator.begin(facts["instants_ns"])
         elif phase == "closed":

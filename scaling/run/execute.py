@@ -2,18 +2,21 @@
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 from scaling.base.formats import now
 from scaling.builds.arms import Arm
 from scaling.builds.prepared_arm import PreparedArm
-from scaling.journal.record import Cell, RunLine
+from scaling.journal.record import Cell, RunLine, ServiceUse
 from scaling.machine.pinning import Apart, apart
-from scaling.run.child import Child, Watch, run_child
+from scaling.run.child import Child, Ending, Watch, run_child
 from scaling.run.load import Generator, GeneratorProgram
+from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
 from scaling.study.load import load_asked
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun, hash_seed
+from scaling.study.services import beside
 
 TICKS = 20  # sub-windows of a window: enough to show a drift, too few to cost time
 
@@ -43,23 +46,14 @@ class Executor:
         """Do one run; return its line and the record as the child printed it."""
         cell = run.cell
         arm = self._arms[cell.arm]
-        workload = self._plan.workloads[cell.workload]
-        places = self._apart(cell) if workload.served else None
-        with self._services.during(workload.services, cell.parameters) as usage:
-            at = now()
-            ending = run_child(
-                Child(
-                    arm.program,
-                    {**arm.environment, "PYTHONHASHSEED": str(self._seed(run))},
-                    arm.arguments,
-                ),
-                self._plan.document(cell, services=usage.urls, ticks=TICKS),
-                limit_s=self._plan.study.limit_s if workload.finite else None,
-                services_cpu_s=usage.cpu_s,
-                generator=self._generator(run, places),
-                cpus=places.workers if places else None,
-                watch=self._watch,
-            )
+        served = self._plan.workloads[cell.workload].served
+        places = self._apart(cell) if served else None
+        at = now()
+        use: dict[str, ServiceUse] = {}
+        try:
+            ending, use = self._run(run, arm, places)
+        except ServiceError as error:  # the study goes on: other cells may not need it
+            ending = Ending("crashed", 0.0, stderr=str(error))
         line = RunLine(
             cell=cell,
             outcome=ending.outcome,
@@ -74,11 +68,45 @@ class Executor:
             signal=ending.signal,
             memory=ending.memory,
             disturbance=ending.disturbance,
-            services=usage.use(),
+            services=use,
             load=ending.load,
             waits=ending.waits,
         )
         return line, ending.raw_record
+
+    def _run(
+        self, run: PlannedRun, arm: PreparedArm, places: Apart | None
+    ) -> tuple[Ending, dict[str, ServiceUse]]:
+        """Run the cell in a child, beside its services; what they used.
+
+        Raises:
+            ServiceError: one of them cannot be started.
+        """
+        cell = run.cell
+        workload = self._plan.workloads[cell.workload]
+        names = beside(workload.services, cell.parameters)
+        with self._services.during(names, cell.parameters) as usage:
+
+            def watch(phase: str, facts: Mapping[str, Any]) -> None:
+                usage.watch(phase, facts)
+                if self._watch:
+                    self._watch(phase, facts)
+
+            ending = run_child(
+                Child(
+                    arm.program,
+                    {**arm.environment, "PYTHONHASHSEED": str(self._seed(run))},
+                    arm.arguments,
+                ),
+                self._plan.document(cell, services=usage.urls, ticks=TICKS),
+                limit_s=self._plan.study.limit_s if workload.finite else None,
+                services_cpu_s=usage.cpu_s,
+                generator=self._generator(run, places),
+                cpus=places.workers if places else None,
+                watch=watch,
+                front=usage.front,
+            )
+        return ending, usage.use()
 
     def _apart(self, cell: Cell) -> Apart | None:
         """CPUs of workers and load generator where they need not share any."""

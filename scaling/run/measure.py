@@ -14,6 +14,7 @@ import msgspec
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.rows import busy_judge_of, judge_of
 from scaling.analysis.validity import watched_cpus
+from scaling.builds import cache
 from scaling.builds.arms import Arm
 from scaling.builds.cache import Say
 from scaling.builds.child_path import workers_path, workers_source_hash
@@ -107,7 +108,7 @@ def measure(ready: Prepared, output: Path | None, display: Display, *, again: bo
     machine = describe_machine(ready.topology)
     first = head(asked, arms, machine, pins=ready.pins, workers_source=ready.workers_source)
     judge, rule = judge_of(first), precision_rule_of(asked.study, first)
-    with services_of(ready) as services:
+    with services_of(ready, display.note) as services:
 
         def executor(plan: Plan, ceilings: Sequence[CeilingLine] = ()) -> Executor:
             processes = generator_processes(plan, ceilings, ready.topology)
@@ -154,11 +155,15 @@ def precision_rule_of(study: Study, first: StudyLine) -> Rule | None:
     return precision_rule(study.precision, study.max_blocks, ratios)
 
 
-def services_of(ready: Prepared) -> Services:
-    """Services on one build, without any arm's settings: they are no part of the comparison."""
+def services_of(ready: Prepared, note: Say = lambda _: None) -> Services:
+    """Services on one build, without any arm's settings: they are no part of the comparison.
+
+    `note` gets what they say while they make their data.
+    """
     program, environment = _beside(ready)
     most = max(cell.workers for cell in ready.plan.cells)
-    return Services(program, environment, workers=most)
+    kept = cache.folder() / "databases"
+    return Services(program, environment, workers=most, data=kept, note=note)
 
 
 def generators_of(ready: Prepared, processes: int) -> GeneratorProgram:

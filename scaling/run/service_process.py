@@ -10,8 +10,10 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 import psutil
@@ -21,6 +23,8 @@ from scaling.base.errors import ScalingError
 READY_S = 30.0  # a site needs about one second; a machine under load may need more
 END_S = 3.0  # to end by itself, then again after each signal
 STDERR_KEPT = 2_000
+CONNECTIONS = Path("/proc/net/tcp")
+ESTABLISHED = "01"
 
 
 class ServiceError(ScalingError):
@@ -28,28 +32,46 @@ class ServiceError(ScalingError):
 
 
 class Ready(msgspec.Struct, frozen=True):
-    """The line that a service prints once it answers requests."""
+    """The line that a service prints once it answers requests.
 
-    urls: list[str]
-    pid: int
+    `pid` is the process that serves, below which the others are; 0: it was there before. `facts`
+    are what figures depend on. Lines before it have no URL: they say what it is `doing`.
+    """
+
+    urls: list[str] = []
+    pid: int = 0
+    facts: dict[str, str] = {}
+    doing: str = ""
 
 
 @dataclass(frozen=True)
 class Usage:
     """What a service holds, and the CPU seconds that each of its processes has used so far, by pid.
 
-    None and nothing once it is gone.
+    `ended_s` are those of processes that have ended. None and nothing once the service is gone.
     """
 
     rss_bytes: int | None = None
     cpu_s: Mapping[int, float] = field(default_factory=dict)
+    ended_s: float = 0.0
+
+    @property
+    def whole_s(self) -> float:
+        """CPU seconds of all its processes so far."""
+        return sum(self.cpu_s.values()) + self.ended_s
 
 
 class ServiceProcess:
-    """A running service; `urls` are where it answers."""
+    """A running service; `urls` are where it answers, `facts` what figures depend on."""
 
-    def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Start it and wait until it reports that it is ready.
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        note: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Start it and wait until it reports that it is ready; `note` gets what it says before.
 
         Raises:
             ServiceError: it ended, reported something else, or was silent for too long.
@@ -71,7 +93,8 @@ class ServiceProcess:
                 f"the service {name!r} cannot be started: {command[0]}: {error.strerror}"
             ) from None
         try:
-            self.urls = self._ready().urls
+            ready = self._ready(note)
+            self.urls, self.facts, self._pid = ready.urls, ready.facts, ready.pid
         except BaseException:
             self.close()
             raise
@@ -83,22 +106,38 @@ class ServiceProcess:
 
     def usage(self) -> Usage:
         """Read memory and CPU time of it and its own processes."""
-        if not self.running:  # its pid may be another process's by now
+        if not self.running or not self._pid:  # its pid may be another process's by now
             return Usage()
         try:
-            processes = self._tree()
+            processes = _tree(self._pid)
             rss_bytes = sum(each.memory_info().rss for each in processes)
             times = {each.pid: each.cpu_times() for each in processes}
         except psutil.Error:
             return Usage()
-        return Usage(rss_bytes, {pid: each.user + each.system for pid, each in times.items()})
+        return Usage(
+            rss_bytes,
+            {pid: each.user + each.system for pid, each in times.items()},
+            sum(each.children_user + each.children_system for each in times.values()),
+        )
+
+    def memory_bytes(self) -> int | None:
+        """Memory of its processes in which what they share counts once; None if it is not known."""
+        try:
+            return sum(each.memory_full_info().pss for each in _tree(self._pid))
+        except (psutil.Error, AttributeError):  # gone; or the system does not say
+            return None
+
+    def connections(self) -> int | None:
+        """How many connections clients have to it; None where that is not known."""
+        ports = {urlsplit(url).port for url in self.urls}
+        return connections_to(ports) if self._pid else None
 
     def close(self) -> None:
         """End it: by the end of its input, by a signal, by force. Harmless when it has ended."""
         tree: list[psutil.Process] = []
         if self.running:
             with contextlib.suppress(psutil.Error):
-                tree = self._tree()
+                tree = _tree(self._process.pid)
         if self._process.stdin:
             with contextlib.suppress(BrokenPipeError):
                 self._process.stdin.close()
@@ -118,11 +157,19 @@ class ServiceProcess:
                 self._process.wait(END_S)
                 return
 
-    def _tree(self) -> list[psutil.Process]:
-        root = psutil.Process(self._process.pid)
-        return [root, *root.children(recursive=True)]
+    def _ready(self, note: Callable[[str], None]) -> Ready:
+        try:
+            while not (said := msgspec.json.decode(self._line(), type=Ready)).urls:
+                note(said.doing)
+            return said
+        except queue.Empty:
+            why = f"it was not ready after {READY_S:g} s"
+        except msgspec.DecodeError:
+            why = self._last_words()
+        raise ServiceError(f"the service {self._name!r} did not start: {why}")
 
-    def _ready(self) -> Ready:
+    def _line(self) -> bytes:
+        """The next line of its output; `queue.Empty` if it prints none in time."""
         lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
         def listen() -> None:
@@ -131,13 +178,7 @@ class ServiceProcess:
                     lines.put(self._process.stdout.readline())
 
         threading.Thread(target=listen, name="service", daemon=True).start()
-        try:
-            return msgspec.json.decode(lines.get(timeout=READY_S), type=Ready)
-        except queue.Empty:
-            why = f"it was not ready after {READY_S:g} s"
-        except msgspec.DecodeError:
-            why = self._last_words()
-        raise ServiceError(f"the service {self._name!r} did not start: {why}")
+        return lines.get(timeout=READY_S)
 
     def _last_words(self) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -145,6 +186,25 @@ class ServiceProcess:
         self._stderr.seek(0)
         text = self._stderr.read()[-STDERR_KEPT:].decode(errors="replace").strip()
         return text.rpartition("\n")[2] or describe_exit(self._process.returncode)
+
+
+def _tree(pid: int) -> list[psutil.Process]:
+    root = psutil.Process(pid)
+    return [root, *root.children(recursive=True)]
+
+
+def connections_to(ports: Collection[int | None]) -> int | None:
+    """How many TCP connections there are to these ports of this machine; None where unknown."""
+    try:
+        lines = CONNECTIONS.read_text(encoding="ascii").splitlines()[1:]
+    except OSError:
+        return None
+    found = (line.split()[1:4] for line in lines)
+    return sum(state == ESTABLISHED and _port(local) in ports for local, _, state in found)
+
+
+def _port(address: str) -> int:
+    return int(address.rpartition(":")[2], 16)
 
 
 def describe_exit(code: int | None) -> str:

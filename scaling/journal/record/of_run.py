@@ -63,12 +63,19 @@ class ServiceUse(msgspec.Struct, frozen=True, kw_only=True):
     """What a service of the workload used during a run.
 
     `busy_fraction` is the share of one core that its busiest process used. (In older journals it is
-    the mean over its processes.)
+    the mean over its processes.) `window_cpu_s` is the part of `cpu_s` in the window of a served
+    workload. At its end, `memory_bytes` counts what its processes share once, and `connections` are
+    those of its clients. `facts` are version and settings; of an `installed` server, which belongs
+    to the user, there are no figures. Older journals have only the first three.
     """
 
     rss_bytes: int | None = None
     cpu_s: float | None = None
     busy_fraction: float | None = None
+    window_cpu_s: float | None = None
+    memory_bytes: int | None = None
+    connections: int | None = None
+    facts: dict[str, str] = {}
 
 
 class Waits(msgspec.Struct, frozen=True, kw_only=True, gc=False):

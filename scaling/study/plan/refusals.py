@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scaling.journal.record import Description, ParameterValue, WorkloadFacts
-from scaling.study.services import SERVICES
+from scaling.study.services import SERVICES, beside, in_front
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +34,9 @@ def refusal(
         return "this build's environment does not have the workload"
     if facts.refused is not None:
         return facts.refused
-    unknown = [name for name in facts.services if name not in SERVICES]
-    if unknown:
-        return f"it needs a service {unknown[0]!r}; there are: {', '.join(SERVICES)}"
+    without = _without_service(facts, parameters, description.packages)
+    if without is not None:
+        return without
     for what, name, offers in (
         ("model", model, description.models),
         ("loop", loop, description.loops),
@@ -52,6 +52,18 @@ def refusal(
             when = ", ".join(f"{name}={value}" for name, value in each.parameters.items())
             return f"{when}: {each.reason}" if when else each.reason
     return _against_dealing_out(facts, parameters) if sizing == "strong" else None
+
+
+def _without_service(
+    facts: WorkloadFacts, parameters: Mapping[str, ParameterValue], packages: Mapping[str, str]
+) -> str | None:
+    """Why a service that it needs cannot be had; None if all can."""
+    unknown = [name for name in facts.services if name not in SERVICES]
+    if unknown:
+        return f"it needs a service {unknown[0]!r}; there are: {', '.join(SERVICES)}"
+    needed = filter(None, (*beside(facts.services, parameters), in_front(parameters)))
+    reasons = (SERVICES[name].missing(packages) for name in needed)
+    return next(filter(None, reasons), None)
 
 
 def _against_dealing_out(

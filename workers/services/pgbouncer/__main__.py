@@ -1,6 +1,7 @@
 """`python -m workers.services.pgbouncer`: pool connections to the server in SCALING_POSTGRES."""
 
 import os
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -9,7 +10,6 @@ from urllib.parse import unquote, urlsplit
 from workers.services.native.folder import own_folder
 from workers.services.native.process import HOST, Program, serving
 from workers.services.native.program import Announced, native_parser, run, run_program
-from workers.services.pgbouncer.version import keeps_statements, version
 from workers.services.postgres import INSTALLED
 
 NAME = "scaling"
@@ -30,7 +30,9 @@ max_client_conn = 10000
 log_connections = 0
 log_disconnections = 0
 """
-STATEMENTS = "max_prepared_statements = 100\n"  # since 1.21
+KEEPS = (1, 21)  # prepared statements of clients, from that version on
+STATEMENTS = "max_prepared_statements = 100\n"
+FORGETS = "?prepared=0"  # at the end of the URL: clients must not prepare any
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -46,7 +48,8 @@ def main(arguments: Sequence[str]) -> int:
 
     @asynccontextmanager
     async def running() -> AsyncIterator[Announced]:
-        found = version(options.program)
+        version = _version(options.program)
+        keeps = _keeps_statements(version)
         pool = options.db_connections or POOL
         with own_folder() as folder:
             file = os.path.join(folder.path, "pgbouncer.ini")
@@ -56,12 +59,13 @@ def main(arguments: Sequence[str]) -> int:
                     name=NAME, server=_server(url), host=HOST, port=port, pool=pool
                 )
                 with open(file, "w", encoding="utf-8") as configuration:
-                    configuration.write(text + STATEMENTS * keeps_statements(found))
+                    configuration.write(text + STATEMENTS * keeps)
                 return [options.program, "-q", file]
 
             async with serving(Program("pgbouncer", command, _answers), folder) as server:
-                facts = {"version": found, "pool_mode": "transaction", "pool": str(pool)}
-                yield Announced([f"postgresql://{NAME}@{HOST}:{server.port}/{NAME}"], facts, server)
+                facts = {"version": version, "pool_mode": "transaction", "pool": str(pool)}
+                place = f"postgresql://{NAME}@{HOST}:{server.port}/{NAME}{'' if keeps else FORGETS}"
+                yield Announced([place], facts, server)
 
     return run(parser, until_eof=options.until_eof, running=running)
 
@@ -78,6 +82,17 @@ async def _answers(port: int) -> None:
         await connection.close()
     except asyncpg.PostgresError as error:
         raise ConnectionError(str(error)) from None
+
+
+def _version(program: str) -> str:
+    """As in 1.18.0."""
+    words = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+    return words.stdout.split()[1]
+
+
+def _keeps_statements(version: str) -> bool:
+    major, minor = version.split(".")[:2]
+    return (int(major), int(minor)) >= KEEPS
 
 
 def _server(url: str) -> str:
