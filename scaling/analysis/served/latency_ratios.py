@@ -5,8 +5,11 @@ the smallest median P99 at that rate and N, among fresh and forked ones on the a
 two are alike, noise decides which, so the comparison errs in favour of processes.
 
 The P99 of a run whose server fell behind is a lower bound, and a ratio of two bounds says nothing:
-it has no value. The primary hypothesis is the ratio of threads at the headline N and the middle
-rate; in a study with objectives it is that of the capacities, and all ratios here are exploratory.
+it has no value. Where the load generator was late, a latency is an upper bound, and the one from
+the send a lower bound: a verdict needs the median of the ratios to lie on the same side of 1
+whatever the truth is between them. The primary hypothesis is the ratio of threads at the headline N
+and the middle rate; in a study with objectives it is that of the capacities, and all ratios here
+are exploratory.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,11 +27,12 @@ from scaling.analysis.served.open_loop import Subject, open_loop_runs
 from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.analysis.statistics.pending import Pending
 from scaling.analysis.statistics.verdict import LATENCY, RatioVerdict, hypothesis
-from scaling.analysis.table.groups import fell_behind
+from scaling.analysis.table.groups import fell_behind, sent_late
 from scaling.base.vocabulary import PROCESSES
 
 P99 = "latency_p99_s"
 FELL_BEHIND = "a server fell behind: its P99 is a lower bound"
+SENT_LATE = "the load generator was late, and its lateness may be all of the difference"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +47,15 @@ class LatencyRatio:
 
 
 class _Values(NamedTuple):
-    """Of one configuration at one rate, a value for each block: P99, and whether it is a bound."""
+    """Of one configuration at one rate, a value for each block.
+
+    P99; whether it is a lower bound; and the least that it can be, P99 from the send where the load
+    generator was late.
+    """
 
     p99_s: Floats
     is_bound: Flags
+    least_s: Floats
 
 
 class _Pair(NamedTuple):
@@ -56,6 +65,7 @@ class _Pair(NamedTuple):
     over: Configuration
     ratios: Floats
     sides: set[int]
+    between: tuple[float, float]
     primary: bool
 
 
@@ -86,7 +96,7 @@ def latency_ratios(
     ]
 
     def complete(verdicts: Iterator[RatioVerdict]) -> list[LatencyRatio]:
-        found = [LatencyRatio(*pair[:4], _honest(next(verdicts), pair.sides)) for pair in pairs]
+        found = [LatencyRatio(*pair[:4], _honest(next(verdicts), pair)) for pair in pairs]
         return [each for each in found if each.ratio.n]
 
     return Pending(hypotheses, complete)
@@ -102,7 +112,8 @@ def _of_subject(runs: pd.DataFrame, column: str) -> Iterator[_Pair]:
         for of, over in _matches(at):
             primary = rate == middle(rates) and of.model == "threads" and of.workers == headline
             ratios, sides = _ratios(at[of], at[over])
-            yield _Pair(subject, rate, of, over, ratios, sides, primary)
+            between = _median_between(at[of], at[over])
+            yield _Pair(subject, rate, of, over, ratios, sides, between, primary)
 
 
 def _values(runs: pd.DataFrame, column: str) -> dict[Configuration, _Values]:
@@ -112,11 +123,14 @@ def _values(runs: pd.DataFrame, column: str) -> dict[Configuration, _Values]:
     for _, own in runs.groupby("configuration", sort=True):
         values = np.full(len(blocks), np.nan)
         bounds = np.zeros(len(blocks), np.bool_)
+        least = np.full(len(blocks), np.nan)
         places = np.searchsorted(blocks, own["block"].to_numpy())
         values[places] = own[column].to_numpy(np.float64)
         bounds[places] = fell_behind(own)
+        from_send = own[column.replace("latency", "service")]
+        least[places] = own[column].mask(sent_late(own), from_send).to_numpy(np.float64)
         if np.isfinite(values).any():
-            found[own["configuration"].iloc[0]] = _Values(values, bounds)
+            found[own["configuration"].iloc[0]] = _Values(values, bounds, least)
     return found
 
 
@@ -131,7 +145,7 @@ def _matches(at: dict[Configuration, _Values]) -> Iterator[tuple[Configuration, 
                 and each.model in PROCESSES
             ]
             if (of.arm, of.model) in version.challengers and among:
-                yield of, min(among, key=lambda each: slowness(*at[each]))
+                yield of, min(among, key=lambda each: slowness(at[each].p99_s, at[each].is_bound))
 
 
 def _ratios(of: _Values, over: _Values) -> tuple[Floats, set[int]]:
@@ -143,10 +157,22 @@ def _ratios(of: _Values, over: _Values) -> tuple[Floats, set[int]]:
     return ratios, sides | ({-1} if (over.is_bound & known).any() else set())
 
 
-def _honest(verdict: RatioVerdict, sides: set[int]) -> RatioVerdict:
-    """Ratios that are bounds prove only what holds for everything beyond them."""
+def _median_between(of: _Values, over: _Values) -> tuple[float, float]:
+    """The least and the greatest median of the ratios that the generator's lateness allows."""
+    known = np.isfinite(of.p99_s / over.p99_s) & ~(of.is_bound & over.is_bound)
+    if not known.any():
+        return np.nan, np.nan
+    least = float(np.median(of.least_s[known] / over.p99_s[known]))
+    return least, float(np.median(of.p99_s[known] / over.least_s[known]))
+
+
+def _honest(verdict: RatioVerdict, pair: _Pair) -> RatioVerdict:
+    """Ratios that are bounds prove only what holds for everything beyond them, or between them."""
     word = verdict.verdict.word
-    proven = {"slower": sides <= {1}, "faster": sides <= {-1}}
-    if word == "inconclusive" or proven.get(word, not sides):
+    proven = {"slower": pair.sides <= {1}, "faster": pair.sides <= {-1}}
+    least, most = pair.between
+    late = {"slower": least <= 1, "faster": most >= 1}.get(word, False)
+    if word == "inconclusive" or (proven.get(word, not pair.sides) and not late):
         return verdict
-    return replace(verdict, verdict=replace(verdict.verdict, word="inconclusive", why=FELL_BEHIND))
+    why = SENT_LATE if late else FELL_BEHIND
+    return replace(verdict, verdict=replace(verdict.verdict, word="inconclusive", why=why))

@@ -8,7 +8,7 @@ import pandas as pd
 
 from scaling.analysis.table.column import OBJECT, WORD
 from scaling.analysis.table.columns import COLUMNS
-from scaling.analysis.table.mixing import mark_mixed_states
+from scaling.analysis.table.marks import mark_between_runs
 from scaling.analysis.table.outliers import label_outliers
 from scaling.analysis.table.rows import Rows
 from scaling.journal.record import RunLine, StudyLine
@@ -40,9 +40,9 @@ class FrameBuilder:
                 self._values[name] += rows[name]
 
     def frame(self) -> pd.DataFrame:
-        """All runs that were added, marked where a cell's allocator state or throughput is odd."""
+        """All runs that were added, marked where one differs from others of its cell."""
         frame = pd.DataFrame({name: self._column(name) for name in COLUMNS})
-        frame = mark_mixed_states(frame)
+        frame = mark_between_runs(frame)
         return frame.assign(outlier=label_outliers(frame))
 
     def _column(self, name: str) -> Any:

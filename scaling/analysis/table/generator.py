@@ -121,20 +121,17 @@ GENERATOR = {
         definition="latencies from the send, a dict",
         in_frame=False,
     ),
-    "service_p50_s": Column(
-        read=_in_summary("service_summary", "service_p50_s"),
-        unit="s",
-        definition="median time from the send of a request to its answer, answered ones only",
-        words="P50 time from send to answer",
-        better="less",
-    ),
-    "service_p99_s": Column(
-        read=_in_summary("service_summary", "service_p99_s"),
-        unit="s",
-        definition="99th percentile of that, from 2,000 answers on",
-        words="P99 time from send to answer",
-        better="less",
-    ),
+    **{
+        f"service_{name}_s": Column(
+            read=_in_summary("service_summary", f"service_{name}_s"),
+            unit="s",
+            definition=f"{name.upper()} of the time from the send of a request to its answer, of "
+            f"answered ones only, from {fewest(SHARES[name]):,} answers on",
+            words=f"{name.upper()} time from send to answer",
+            better="less",
+        )
+        for name in ("p50", "p90", "p95", "p99")
+    },
     "background_summary": Column(
         read=_summaries(lambda load: load.background, "background"),
         dtype=OBJECT,
@@ -184,7 +181,6 @@ GENERATOR = {
             words="P99 slip" if name == "p99" else "",
             better="less",
             shown=SLIP_SHOWN if name == "p99" else None,
-            in_frame=name == "p99",
         )
         for name in SLIP
     },

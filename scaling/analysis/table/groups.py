@@ -51,6 +51,11 @@ def fell_behind(frame: pd.DataFrame) -> Flags:
     return np.array(["saturated" in reasons for reasons in frame["reasons"]], np.bool_)
 
 
+def sent_late(frame: pd.DataFrame) -> Flags:
+    """In which runs the load generator was late, so that their latencies are upper bounds."""
+    return np.array(["generator-late" in reasons for reasons in frame["reasons"]], np.bool_)
+
+
 def in_open_loop(frame: pd.DataFrame) -> Flags:
     """Which runs a load generator loaded at a rate, so that their throughput is the schedule's."""
     if "offered_per_s" not in frame:  # one of an earlier version, or a part of one

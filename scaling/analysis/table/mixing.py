@@ -54,22 +54,3 @@ def mixed_states(frame: pd.DataFrame) -> dict[int, Finding]:
             detail = f"{rate}, unlike most runs of its cell"
             found[int(row)] = Finding("mixed-allocator-state", "invalid", detail)
     return found
-
-
-def mark_mixed_states(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with those rows marked as invalid."""
-    mixed = mixed_states(frame)
-    if not mixed:
-        return frame
-    valid, validity = frame["valid"].to_numpy(copy=True), frame["validity"].tolist()
-    reasons, details = frame["reasons"].tolist(), frame["details"].tolist()
-    for row, finding in mixed.items():
-        valid[row], validity[row] = False, finding.severity
-        reasons[row] = (finding.word, *reasons[row])
-        details[row] = (finding.detail, *details[row])
-    return frame.assign(
-        valid=valid,
-        validity=pd.Categorical(validity, frame["validity"].cat.categories),
-        reasons=pd.Series(reasons, frame.index, dtype=object),
-        details=pd.Series(details, frame.index, dtype=object),
-    )

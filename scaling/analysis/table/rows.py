@@ -113,8 +113,9 @@ def busy_judge_of(study: StudyLine) -> Callable[[RunLine], str | None]:
 def judge_of(study: StudyLine) -> Callable[[RunLine], str | None]:
     """A judge of the study's runs: says why a run is invalid, None where it is not.
 
-    It judges as the frame does. `mixed-allocator-state`, which shows only between runs of one cell,
-    is no reason to run any of them again: the cell has two states.
+    It judges as the frame does, but for what shows only between runs of one cell
+    (`scaling.analysis.table.marks`): two allocator states, or a generator that is late in most
+    runs, are the cell's, and would be there again.
     """
     expected = expectations(study)
 

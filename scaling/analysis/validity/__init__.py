@@ -5,8 +5,7 @@ yields findings. Invalid runs are kept and listed with their reasons, and enter 
 ones are used and marked. Limits follow from one margin: two arms that differ by less than 2 % are
 called the same, so whatever is known to change a figure by more must be reported.
 
-`mixed-allocator-state` shows only between runs of one cell: `scaling.analysis.table.mixing` finds
-it.
+What shows only between runs of one cell is found by `scaling.analysis.table.marks`.
 """
 
 import math

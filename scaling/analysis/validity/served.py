@@ -4,10 +4,11 @@ The limits on the generator are those that it has for itself (`workers.services.
 """
 
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 
-from scaling.analysis.arrays import Floats
+from scaling.analysis.arrays import Flags, Floats
 from scaling.analysis.validity.finding import (
     MARGIN,
     MOST_ERRORS,
@@ -20,11 +21,16 @@ from scaling.analysis.validity.finding import (
 from scaling.base.formats import number
 from scaling.journal.record import Load
 
+LATE = "generator-late"
+
 # The figures of slip and of latency that are compared.
 SLIP = ("mean", "p50", "p90", "p95", "p99")
 
-# Of a latency, that may be the generator's own slip: more, and it measures itself.
+# Of a latency, that may be the generator's own slip: more, and the latency is an upper bound.
 MOST_SLIP = 0.1
+
+# More, and the generator measures itself.
+TOO_LATE = 0.5
 
 # Slip that never counts: waking up takes so long on an idle machine, too.
 SLIP_ALWAYS_S = 0.1e-3
@@ -44,16 +50,29 @@ CHANCE = 4.0
 
 
 def generator_late(batch: Batch) -> Found:
-    """The generator's own lateness is part of a latency: mean, or a percentile up to P99."""
+    """The larger part of a latency is the generator's own lateness: mean, or a percentile.
+
+    Smaller slip is judged by the latencies of all runs of a cell (`scaling.analysis.table.late`).
+    """
     slip_s = np.array([batch.figures[f"slip_{name}_s"] for name in SLIP])
     latency_s = np.array([batch.figures[f"latency_{name}_s"] for name in SLIP])
-    late = slip_s > np.maximum(MOST_SLIP * latency_s, SLIP_ALWAYS_S)
-    for row in batch.where(late.any(axis=0)):
+    for row, late in late_rows(slip_s, latency_s, TOO_LATE, batch.measured):
+        yield row, Finding(LATE, "invalid", f"the load generator sent late: {late}")
+
+
+def late_rows(
+    slip_s: Floats, latency_s: Floats, most: float, rows: Flags
+) -> Iterator[tuple[int, str]]:
+    """The rows in which slip is more than this share of latency, each with the worst in words.
+
+    Shape of slips and latencies: (figures of `SLIP`, runs); `rows` are those to look at.
+    """
+    late = (slip_s > np.maximum(most * latency_s, SLIP_ALWAYS_S)) & rows
+    for row in np.flatnonzero(late.any(axis=0)).tolist():
         worst = int(np.flatnonzero(late[:, row])[-1])
         name = SLIP[worst] if SLIP[worst] == "mean" else SLIP[worst].upper()
         own, whole = _ms(slip_s[worst, row]), _ms(latency_s[worst, row])
-        detail = f"the load generator sent late: {name} of its slip is {own}, of latency {whole}"
-        yield row, Finding("generator-late", "invalid", detail)
+        yield row, f"{name} of its slip is {own}, of latency {whole}"
 
 
 def generator_busy(batch: Batch) -> Found:

@@ -15,6 +15,7 @@ from rich.text import Text
 from scaling.analysis.comparison.baseline import BaselineRatio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import RatioVerdict
+from scaling.analysis.validity.served import LATE
 from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.vocabulary import WORKERS
@@ -140,14 +141,18 @@ def few_cores(results: StudyResults) -> str:
 
 
 def left_out(results: StudyResults) -> str:
-    """`Left out, invalid: 3 of 87 runs, crashed. Disturbed by other load: 5.`; empty for none."""
+    """`Left out, invalid: 3 of 87 runs, crashed. Disturbed by other load: 5.`; empty for none.
+
+    Also how many runs have latencies that are upper bounds.
+    """
     reasons = Counter[str]()
-    disturbed = 0
+    disturbed = late = 0
     for each in results.run_issues:
         if each.validity == "invalid":
             reasons[each.reasons] += each.runs
-        elif BUSY in each.reasons:
-            disturbed += each.runs
+        else:
+            disturbed += each.runs * (BUSY in each.reasons)
+            late += each.runs * (LATE in each.reasons)
     runs = formats.plural(len(results.frame), "run")
     sentences = []
     if reasons:
@@ -156,6 +161,8 @@ def left_out(results: StudyResults) -> str:
         sentences.append(f"Left out, invalid: {reasons.total()} of {runs}, {mostly}{reason}.")
     if disturbed:
         sentences.append(f"Disturbed by other load, used: {disturbed} of {runs}.")
+    if late:
+        sentences.append(f"Latencies are upper bounds (load generator late): {late} of {runs}.")
     return " ".join(sentences)
 
 

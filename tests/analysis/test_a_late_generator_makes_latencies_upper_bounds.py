@@ -1,0 +1,72 @@
+"""A load generator that is late on few cores does not decide which runs are used."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from scaling.analysis.results import StudyResults
+from scaling.analysis.served.latency_ratios import SENT_LATE
+from scaling.journal.record import Latency, RunLine
+from scaling.report.terminal.answer import left_out
+from tests.support.fabricate import with_
+from tests.support.served import Served, studied
+
+THREADS, PROCESSES = ("3.14t", "threads"), ("3.14", "processes")
+MADE = Served(
+    configurations=(THREADS, PROCESSES),
+    speeds={THREADS: 1_000.0, PROCESSES: 1_500.0},
+    workers=(1,),
+    rates=(400.0,),
+    blocks=6,
+    window_s=6.0,
+)
+LATE = replace(MADE, slip_s=0.25e-3)  # P99 of an exponential is 4.6 times its mean
+
+
+def longer(times: Latency, factor: int) -> Latency:
+    return Latency(value_ns=[factor * each for each in times.value_ns], count=times.count)
+
+
+def disturbed(run: RunLine) -> RunLine:
+    """In block 2 other load makes answers ten times as late, and the generator 20 times."""
+    if run.block != 2 or run.load is None:
+        return run
+    load = run.load
+    slip, latency = longer(load.slip, 20), longer(load.latency, 10)
+    return with_(run, load__slip=slip, load__latency=latency)
+
+
+def test_a_generator_that_is_late_in_all_runs_bounds_their_latencies(tmp_path: Path) -> None:
+    made = studied(tmp_path, LATE)
+    frame = made.frame
+    assert frame["valid"].all()
+    assert set(frame["reasons"]) == {("generator-late",)}
+    assert frame["details"].str[0].str.contains("latencies are upper bounds").all()
+    text = left_out(StudyResults.of(made))
+    assert "Latencies are upper bounds (load generator late): 12 of 12 runs." in text
+
+
+def test_a_disturbed_run_is_judged_by_the_latencies_of_its_cell(tmp_path: Path) -> None:
+    """Its own latency would hide its slip, while undisturbed runs would be left out."""
+    frame = studied(tmp_path, replace(LATE, slip_s=0.15e-3), disturbed).frame
+    odd = frame["block"] == 2
+    own = frame["slip_p99_s"] / frame["latency_p99_s"]
+    np.testing.assert_array_less(own[odd], 0.5)  # of its own latency, it would pass
+    assert (frame.loc[odd, "validity"] == "invalid").all()
+    assert frame.loc[~odd, "valid"].all()
+
+
+def test_a_closed_loop_is_never_late(tmp_path: Path) -> None:
+    assert (studied(tmp_path, replace(LATE, rates=(0.0,))).frame["reasons"] == ()).all()
+
+
+def test_a_verdict_needs_more_than_the_generators_lateness(tmp_path: Path) -> None:
+    for speed, word, why in ((1_050.0, "inconclusive", SENT_LATE), (1_500.0, "slower", "")):
+        made = replace(LATE, speeds={THREADS: 1_000.0, PROCESSES: speed}, blocks=10, window_s=20.0)
+        for slip_s, expected in ((20e-6, "slower"), (0.25e-3, word)):
+            at = tmp_path / f"{speed}-{slip_s}"
+            (found,) = StudyResults.of(studied(at, replace(made, slip_s=slip_s))).latency_ratios
+            assert found.ratio.verdict.word == expected
+            if expected == "inconclusive":
+                assert found.ratio.verdict.why == why
