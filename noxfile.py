@@ -31,9 +31,10 @@ TESTED = ("3.14", "3.14t")
 ANALYSIS = ("3.14", "3.14t", "3.15", "3.13")
 """Builds that can run the analysis if the measured one has no wheel of pandas, best first."""
 FEWEST_TO_COMPARE = 2
-ON_EVERY_BUILD = ["tests/workers", "tests/analysis/test_scaling_works_on_every_build.py"]
+ANALYSIS_ON_3_14T = "tests/analysis/test_scaling_works_on_every_build.py"
 """The analysis is tested on one build; the other shows that it can be imported and used there."""
 ON_FREE_THREADED = [
+    ANALYSIS_ON_3_14T,
     "tests/workers/test_faults_on_several_loops_are_found.py",
     "tests/workers/test_real_applications_pass_the_check.py",
 ]
@@ -42,15 +43,17 @@ WITH_THE_GIL = "--ignore-glob=tests/workers/test_load_*"
 """The load generator runs with the GIL on either build, so that its own tests run on one."""
 TEST_FOLDERS = {
     "3.14": ["tests", *(f"--ignore={each}" for each in ON_FREE_THREADED)],
-    "3.14t": [*ON_EVERY_BUILD, WITH_THE_GIL],
+    "3.14t": ["tests/workers", ANALYSIS_ON_3_14T, WITH_THE_GIL],
 }
+LEFT_OUT = {"3.14": "", "3.14t": " and not one_build"}
+"""What no build can change is tested on one of them."""
 # Three tests a core: most of them wait for a child two thirds of the time.
 IN_PARALLEL = ("--numprocesses", str(3 * (os.cpu_count() or 1)), "--dist", "worksteal")
 TEST_PARTS = {
-    "tests": ("-m", "not measures", *IN_PARALLEL),
-    "tests that measure": ("-m", "measures"),
+    "tests": ("not measures", IN_PARALLEL),
+    "tests that measure": ("measures", ()),
 }
-"""Tests that measure memory or time run one at a time, after all others."""
+"""Marks and options: tests that measure memory or time run one at a time, after all others."""
 WITH_BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
 """Each process would compile all that it imports: pytest its tests, and a hundred of ours."""
 MARK = "pytest.mark.measures"
@@ -199,14 +202,21 @@ def quotes(session: nox.Session) -> None:
 def run_tests(session: nox.Session, builds: Sequence[str]) -> None:
     """Run the tests on each of `builds`. With options of pytest: once, with these options alone."""
     pythons = python_for(session, builds, "tests")
-    parts = {"tests": session.posargs} if session.posargs else TEST_PARTS
-    commands = {}
-    for part, options in parts.items():
-        for build, python in pythons.items():
-            folders = [] if session.posargs else TEST_FOLDERS[build]
-            where = measuring(folders) if options == TEST_PARTS["tests that measure"] else folders
-            commands[f"{part} on {build}"] = [python, "-m", "pytest", *where, *options]
+    parts = ["tests"] if session.posargs else TEST_PARTS
+    commands = {
+        f"{part} on {build}": [python, "-m", "pytest", *(session.posargs or which(part, build))]
+        for part in parts
+        for build, python in pythons.items()
+    }
     run_all(session, commands)
+
+
+def which(part: str, build: str) -> list[str]:
+    """The options of pytest for a part of the tests on a build."""
+    marks, options = TEST_PARTS[part]
+    folders = TEST_FOLDERS[build]
+    found = measuring(folders) if part == "tests that measure" else folders
+    return [*found, "-m", marks + LEFT_OUT[build], *options]
 
 
 def measuring(folders: Sequence[str]) -> list[str]:

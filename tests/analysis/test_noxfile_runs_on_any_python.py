@@ -225,11 +225,11 @@ def test_tests_that_measure_run_after_all_others(monkeypatch: pytest.MonkeyPatch
     other = "python3.14t -m pytest " + " ".join(noxfile.TEST_FOLDERS["3.14t"])
     here = "python3.14 -m pytest " + " ".join(noxfile.TEST_FOLDERS["3.14"])
     assert beside.startswith(f"{here} -m not measures --numprocesses ")
-    assert beside_on_t.startswith(f"{other} -m not measures --numprocesses ")
+    assert beside_on_t.startswith(f"{other} -m not measures and not one_build --numprocesses ")
     of_workers = " ".join(noxfile.measuring(["tests/workers"]))
     assert alone.startswith("python3.14 -m pytest tests/")
     assert alone.endswith(f" {of_workers} -m measures")
-    assert alone_on_t == f"python3.14t -m pytest {of_workers} -m measures"
+    assert alone_on_t == f"python3.14t -m pytest {of_workers} -m measures and not one_build"
 
 
 def test_what_measures_is_found_wherever_it_is() -> None:
@@ -253,7 +253,8 @@ def test_what_one_build_leaves_out_the_other_runs() -> None:
     left_out = {path.removeprefix("--ignore=") for path in noxfile.TEST_FOLDERS["3.14"][1:]}
     assert left_out == set(noxfile.ON_FREE_THREADED)
     for path in left_out:
-        assert any(Path(path).is_relative_to(other) for other in noxfile.ON_EVERY_BUILD)
+        assert any(Path(path).is_relative_to(other) for other in noxfile.TEST_FOLDERS["3.14t"])
+        assert "one_build" not in (ROOT / path).read_text()
 
 
 def test_quick_leaves_out_what_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,6 @@
-"""On both builds every module of `scaling` can be imported, and a study runs from end to end.
+"""On 3.14t, too, every module of `scaling` can be imported, and a study runs from end to end.
 
-The other tests of the analysis run on one build: it is pure Python on wheels that exist for both.
+The other tests of the analysis run on 3.14 alone: it is pure Python on wheels that exist for both.
 """
 
 import subprocess

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.one_build
+
 ROOT = Path(__file__).parents[2]
 FILES = sorted(path for room in ("scaling", "workers") for path in (ROOT / room).rglob("*.py"))
 OLDEST = (3, 12)

@@ -18,6 +18,8 @@ from workers.workloads.app import App
 from workers.workloads.parts.applications import ApplicationError, load_application
 from workers.workloads.parts.servers import readiness
 
+pytestmark = pytest.mark.one_build
+
 SHOP = """
     import functools, socket
     from aiohttp import web

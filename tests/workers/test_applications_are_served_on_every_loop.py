@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from scaling.run.child import Ending
+from tests.support.halves import on_this_build
 from tests.support.serving import served
 
 pytestmark = pytest.mark.slow
@@ -54,8 +55,9 @@ def run(folder: Path, application: str, model: str = "threads", **parameters: An
     )
 
 
-@pytest.mark.parametrize("model", ["threads", "processes", "forked"])
-@pytest.mark.parametrize("factory", [True, False], ids=["factory", "object"])
+@pytest.mark.parametrize(
+    ("factory", "model"), on_this_build([False, True], ["threads", "processes", "forked"])
+)
 def test_an_asgi_application_answers_under_every_model(
     tmp_path: Path, model: str, factory: bool
 ) -> None:
@@ -136,6 +138,7 @@ BUDGETS = """
 """
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize("model", ["threads", "processes"])
 def test_each_worker_gets_its_share(tmp_path: Path, model: str) -> None:
     folder = written(tmp_path, BUDGETS)

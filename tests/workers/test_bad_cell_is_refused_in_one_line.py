@@ -7,6 +7,8 @@ import pytest
 from tests.support.children import ask, finish
 from workers.cell import KINDS, Cell, CellError, read_cell
 
+pytestmark = pytest.mark.one_build
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize(

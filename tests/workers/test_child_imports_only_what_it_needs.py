@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.children import environment, measured
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 
 # What is loaded, and from where, as seen in a workload's teardown.
 SAVES_MODULES = """

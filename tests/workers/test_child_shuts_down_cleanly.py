@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.children import finish, measured
+from tests.support.halves import on_this_build
 
 pytestmark = pytest.mark.slow
 
@@ -18,21 +19,21 @@ WORKLOADS: list[tuple[str, dict[str, object]]] = [
     ("stream", {"receiver": "streams"}),
     ("stream", {"receiver": "protocol"}),
 ]
+PLACES = [
+    ("asyncio", "threads"),
+    ("uvloop", "threads"),
+    ("asyncio", "interpreters"),
+    ("uvloop", "processes"),
+    ("asyncio", "processes"),
+    ("asyncio", "forked"),
+    ("uvloop", "forked"),
+]
 # Each workload on each loop in threads and in a sub-interpreter, which refuses uvloop; a worker
 # process is to a workload what a thread is, so one stands for all. Only threads share.
 CASES = [
     pytest.param(name, parameters, loop, model, id=f"{name}-{values}-{loop}-{model}")
-    for name, parameters in WORKLOADS
+    for (name, parameters), (loop, model) in on_this_build(WORKLOADS, PLACES)
     for values in ["-".join(map(str, parameters.values())) or "plain"]
-    for loop, model in [
-        ("asyncio", "threads"),
-        ("asyncio", "processes"),
-        ("asyncio", "forked"),
-        ("asyncio", "interpreters"),
-        ("uvloop", "threads"),
-        ("uvloop", "processes"),
-        ("uvloop", "forked"),
-    ]
     if model == "threads"
     or (model in ("processes", "forked") and parameters == {"api": "protocol"})
     or (model == "interpreters" and name != "shared")

@@ -94,6 +94,7 @@ def test_servers_of_asgi_are_measured(
     assert ending.memory.pss_bytes
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize(
     ("server", "model"), [("gunicorn", "processes"), ("gunicorn-gthread", "threads")]
 )
@@ -107,6 +108,7 @@ def test_servers_of_wsgi_are_measured(shop: Path, server: str, model: str, facto
     assert record.workers[0].ticks.operations[-1] > 0
 
 
+@pytest.mark.one_build
 def test_any_command_is_measured(shop: Path) -> None:
     text = "uvicorn shop:create_app --factory --port {port} --workers {workers} --loop asyncio"
     record = measured(run(shop, "command", "processes", parameters={"command": text}))
@@ -129,12 +131,14 @@ def test_settings_of_an_arm_reach_the_command_and_are_read_back(shop: Path) -> N
     assert process.allocator == ("mimalloc" if FREE_THREADED else "pymalloc")
 
 
+@pytest.mark.one_build
 def test_the_environments_own_start_up_file_is_imported_too(shop: Path) -> None:
     (shop / "sitecustomize.py").write_text("import builtins; builtins.OF_SITE = 7\n")
     (shop / "checking.py").write_text("assert OF_SITE == 7\nfrom shop import app\n")
     assert measured(run(shop, "uvicorn", "processes", "checking:app", workers=1))
 
 
+@pytest.mark.one_build
 def test_processes_get_their_share(shop: Path) -> None:
     code = "import os\nassert os.environ['SCALING_BUDGET_DB'] == '2'\nfrom shop import app\n"
     (shop / "checking.py").write_text(code)
@@ -142,6 +146,7 @@ def test_processes_get_their_share(shop: Path) -> None:
     assert measured(run(shop, "uvicorn", "processes", "checking:app", parameters=asked))
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize(
     ("server", "model", "application", "parameters", "says"),
     [
@@ -176,6 +181,7 @@ DYING = """
 """
 
 
+@pytest.mark.one_build
 def test_a_command_that_ends_under_load_is_a_failed_run(shop: Path) -> None:
     (shop / "dying.py").write_text(textwrap.dedent(DYING))
 
@@ -196,6 +202,7 @@ def test_a_command_that_ends_under_load_is_a_failed_run(shop: Path) -> None:
     assert "the command ended with exit code 5" in ending.record.failure.error
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize("application", ["shop:app", "dying:app"])
 def test_nothing_of_a_command_is_left(shop: Path, application: str) -> None:
     (shop / "dying.py").write_text(textwrap.dedent(DYING))
@@ -244,6 +251,7 @@ def test_a_command_that_never_answers_is_given_up(
         readiness.wait_for_answer(readiness.free_port(), health, lambda: None)
 
 
+@pytest.mark.one_build
 def test_a_health_path_is_awaited(shop: Path) -> None:
     (shop / "slow.py").write_text(
         "import time\nfrom shop import app as answering\nbegan = time.monotonic()\n"

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 import workers.workloads.compute
 from scaling.journal.record import Description, ParameterFacts, decode_description
 from tests.support.children import BEGINNING, FREE_THREADED, ask, finish
+from tests.support.once import made_once
 from workers.loops.registry import LOOPS
 from workers.worker.registry import built_in, load_workload
 
@@ -43,9 +44,8 @@ NAP = '''
     '''
 
 
-def described(*named: str, folders: tuple[Path, ...] = (), **variables: str) -> Description:
-    arguments = ["--describe", *(word for name in named for word in ("--workload", name))]
-    done = ask(arguments, "", *folders, **variables)
+def described(folders: tuple[Path, ...] = (), **variables: str) -> Description:
+    done = ask(["--describe"], "", *folders, **variables)
     assert done.code == 0, done.stderr
     return decode_description(done.stdout)
 
@@ -135,13 +135,16 @@ def test_loops_of_another_library_are_refused_under_every_model(here: Descriptio
 
 
 @pytest.mark.slow
-def test_every_loop_is_listed_with_its_version_or_why_it_is_not_available(
-    here: Description, tmp_path: Path
-) -> None:
+def test_every_loop_is_listed_with_its_version(here: Description) -> None:
     for name, offer in here.loops.items():
         assert offer.refused is None
         package = LOOPS[name].module
         assert offer.version == here.packages.get(package, here.python.version)
+
+
+@pytest.mark.slow
+@pytest.mark.one_build
+def test_every_loop_that_is_not_available_has_the_reason(tmp_path: Path) -> None:
     (tmp_path / "trio.py").write_text("raise ImportError('no luck')")
     (tmp_path / "rloop.py").write_text("1 / 0")
     loops = described(folders=(tmp_path,)).loops
@@ -174,60 +177,6 @@ PICKY = """
             if self.way != "two":
                 raise ImportError(f"no {self.way}")
     """
-
-
-@pytest.mark.slow
-def test_own_workload_is_refused_with_the_choices_that_cannot_be_loaded(
-    theirs: Callable[[str], str], tmp_path: Path
-) -> None:
-    name = theirs(PICKY)
-    never_content = (tmp_path / "theirs.py").read_text().replace('!= "two"', '!= ""')
-    (tmp_path / "others.py").write_text(never_content)
-    workloads = described(name, "others:Theirs", folders=(tmp_path,)).workloads
-    assert workloads["others:Theirs"].refused == "ImportError: no one"
-    picky = workloads[name]
-    assert picky.refused is None
-    here = [each for each in picky.refusals if (each.model, each.loop) == ("threads", "asyncio")]
-    assert [(each.reason, each.parameters) for each in here] == [
-        ("ImportError: no one", {"way": "one"}),
-        ("ImportError: no three", {"way": "three"}),
-    ]
-
-
-@pytest.mark.slow
-def test_own_workload_by_module_and_name(theirs: Callable[[str], str], tmp_path: Path) -> None:
-    name = theirs(NAP)
-    nap = described(name, folders=(tmp_path,)).workloads[name]
-    assert (nap.path, nap.summary, nap.operation) == (name, "Naps.", "naps")
-    assert (nap.in_flight, nap.services, nap.finite) == ("beds", ["site"], False)
-    refused = [(each.model, each.loop) for each in nap.refusals]
-    assert [each for each in refused if each[1] in ("asyncio", "uvloop")] == [
-        ("threads", "uvloop"),
-        ("interpreters", "uvloop"),
-    ]
-    assert nap.refusals[0].reason == "too loud there"
-    assert {key: (facts.type, facts.default) for key, facts in nap.parameters.items()} == {
-        "pause_s": ("float", 0.001),
-        "beds": ("int", 2),
-        "kind": ("str", "light"),
-        "alarm": ("bool", False),
-    }
-
-
-@pytest.mark.slow
-def test_own_workload_by_entry_point(theirs: Callable[[str], str], tmp_path: Path) -> None:
-    path = theirs(NAP)
-    about = tmp_path / "nap-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: nap\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text(f"[scaling.workloads]\nnap = {path}\n")
-    description = described(folders=(tmp_path,))
-    assert description.packages["nap"] == "1.0"
-    assert description.workloads["nap"].operation == "naps"
-    cell = {"workload": description.workloads["nap"].path, "parameters": {"beds": 1}}
-    assert finish(cell, tmp_path).record.workers[0].ticks.operations[-1] > 0
-
-
 NONE_OF_THEM = {
     "lacks": ("import no_such_package", "ModuleNotFoundError: No module named 'no_such_package'"),
     "raises": ("1 / 0", "ZeroDivisionError: division by zero"),
@@ -255,16 +204,92 @@ NONE_OF_THEM = {
     ),
 }
 
+OWN = {
+    "nap": NAP,
+    "picky": PICKY,
+    "content_with_none": PICKY.replace('!= "two"', '!= ""'),
+    **{module: source for module, (source, _) in NONE_OF_THEM.items()},
+}
+ENTRY_POINTS = {
+    "METADATA": "Metadata-Version: 2.1\nName: nap\nVersion: 1.0\n",
+    "entry_points.txt": "[scaling.workloads]\nnap = nap:Theirs\n",
+}
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with workloads of a user's own, and what a child there can run."""
+
+    def describe(folder: Path) -> None:
+        for module, source in OWN.items():
+            (folder / f"{module}.py").write_text(BEGINNING + textwrap.dedent(source))
+        about = folder / "nap-1.0.dist-info"
+        about.mkdir()
+        for name, text in ENTRY_POINTS.items():
+            (about / name).write_text(text)
+        named = (word for module in OWN for word in ("--workload", f"{module}:Theirs"))
+        done = ask(["--describe", *named], "", folder)
+        assert done.code == 0, done.stderr
+        (folder / "description.json").write_text(done.stdout)
+
+    return made_once(tmp_path_factory, "described-own", describe)
+
+
+@pytest.fixture
+def with_own(own: Path) -> Description:
+    return decode_description((own / "description.json").read_bytes())
+
 
 @pytest.mark.slow
-def test_own_workload_that_is_none_is_refused_with_the_reason(tmp_path: Path) -> None:
-    for module, (source, _) in NONE_OF_THEM.items():
-        (tmp_path / f"{module}.py").write_text(BEGINNING + source)
-    names = [f"{module}:Theirs" for module in NONE_OF_THEM]
-    description = described(*names, folders=(tmp_path,))
-    for name, (_, reason) in zip(names, NONE_OF_THEM.values(), strict=True):
-        assert (description.workloads[name].refused or "").startswith(reason)
-    assert description.workloads["compute"].refused is None
+@pytest.mark.one_build
+def test_own_workload_is_refused_with_the_choices_that_cannot_be_loaded(
+    with_own: Description,
+) -> None:
+    assert with_own.workloads["content_with_none:Theirs"].refused == "ImportError: no one"
+    picky = with_own.workloads["picky:Theirs"]
+    assert picky.refused is None
+    here = [each for each in picky.refusals if (each.model, each.loop) == ("threads", "asyncio")]
+    assert [(each.reason, each.parameters) for each in here] == [
+        ("ImportError: no one", {"way": "one"}),
+        ("ImportError: no three", {"way": "three"}),
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.one_build
+def test_own_workload_by_module_and_name(with_own: Description) -> None:
+    nap = with_own.workloads["nap:Theirs"]
+    assert (nap.path, nap.summary, nap.operation) == ("nap:Theirs", "Naps.", "naps")
+    assert (nap.in_flight, nap.services, nap.finite) == ("beds", ["site"], False)
+    refused = [(each.model, each.loop) for each in nap.refusals]
+    assert [each for each in refused if each[1] in ("asyncio", "uvloop")] == [
+        ("threads", "uvloop"),
+        ("interpreters", "uvloop"),
+    ]
+    assert nap.refusals[0].reason == "too loud there"
+    assert {key: (facts.type, facts.default) for key, facts in nap.parameters.items()} == {
+        "pause_s": ("float", 0.001),
+        "beds": ("int", 2),
+        "kind": ("str", "light"),
+        "alarm": ("bool", False),
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.one_build
+def test_own_workload_by_entry_point(own: Path, with_own: Description) -> None:
+    assert with_own.packages["nap"] == "1.0"
+    assert with_own.workloads["nap"].operation == "naps"
+    cell = {"workload": with_own.workloads["nap"].path, "parameters": {"beds": 1}}
+    assert finish(cell, own).record.workers[0].ticks.operations[-1] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.one_build
+def test_own_workload_that_is_none_is_refused_with_the_reason(with_own: Description) -> None:
+    for module, (_, reason) in NONE_OF_THEM.items():
+        assert (with_own.workloads[f"{module}:Theirs"].refused or "").startswith(reason)
+    assert with_own.workloads["compute"].refused is None
 
 
 def test_a_file_in_the_folder_of_workloads_is_a_workload(

@@ -12,6 +12,8 @@ from workers.loops.libraries.on_asyncio import Asyncio
 from workers.loops.libraries.on_trio_and_anyio import CancelScopes
 from workers.workloads.cancel import Cancel
 
+pytestmark = pytest.mark.one_build
+
 type Cancelling = Callable[[Any, Iterable[Begin], Begin], Awaitable[int]]
 
 

@@ -15,6 +15,7 @@ from scaling.journal.record import Memory
 from scaling.run.child import GARBAGE_KEPT, STDERR_KEPT, Child, Ending, run_child
 from scaling.run.process_tree import ended_within
 from tests.support.children import PATIENCE_S, QUICK, environment
+from tests.support.halves import on_this_build
 from tests.support.waiting import limit_from, says
 
 BOTH = pytest.mark.parametrize("model", ["threads", "processes"])
@@ -266,14 +267,16 @@ with contextlib.suppress(ImportError):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", ["threads", "processes", "interpreters"])
+HANGING = [("waits waits", 1, False), ("deaf blocks executor", 0, True), ("thread thread", 0, False)]
+
+
 @pytest.mark.parametrize(
-    ("ways", "pending", "hung"),
-    [("waits waits", 1, False), ("deaf blocks executor", 0, True), ("thread thread", 0, False)],
+    ("hanging", "model"), on_this_build(HANGING, ["threads", "processes", "interpreters"])
 )
 def test_what_hangs_while_closing_takes_no_figure_with_it(
-    theirs: Callable[[str], str], tmp_path: Path, model: str, ways: str, pending: int, hung: bool
+    theirs: Callable[[str], str], tmp_path: Path, model: str, hanging: tuple[str, int, bool]
 ) -> None:
+    ways, pending, hung = hanging
     (tmp_path / "sitecustomize.py").write_text(IMPATIENT.format(closing_s=1.5 if hung else 30))
     cell = {"workload": theirs(CLINGS), "parameters": {"ways": ways}, "model": model, **QUICK}
     child = Child(sys.executable, environment(tmp_path))

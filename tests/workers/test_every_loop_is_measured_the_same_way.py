@@ -1,6 +1,5 @@
 """On every loop of the registry a worker runs and reports in the same way."""
 
-import itertools
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -11,6 +10,7 @@ import trio
 from trio.testing import MockClock
 
 from tests.support.children import Finished, finish, measured
+from tests.support.halves import on_this_build
 from workers.host.schedule import schedule
 from workers.loops.registry import LOOPS
 from workers.loops.runners import runner_for
@@ -23,7 +23,7 @@ PORTABLE = ["asyncio", "trio", "anyio/asyncio", "anyio/trio"]
 ON_TRIO = [name for name, loop in LOOPS.items() if loop.made_by is None]
 CASES = [
     (loop, model)
-    for loop, model in itertools.product(LOOPS, MODELS)
+    for loop, model in on_this_build(LOOPS, MODELS)
     if model != "interpreters" or loop in PORTABLE
 ]
 ONE_OF_EACH = pytest.mark.parametrize("loop", ["asyncio", "trio"])  # one loop of each runner

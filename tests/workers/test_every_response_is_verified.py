@@ -194,6 +194,7 @@ def mean_s(worker: WorkerRecord) -> float:
     return total / sum(known.count) / 1e9
 
 
+@pytest.mark.one_build
 @pytest.mark.measures
 def test_latencies_are_what_littles_law_predicts() -> None:
     """At most: while the last ones are awaited, fewer are in flight than there may be.

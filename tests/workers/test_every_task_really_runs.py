@@ -16,6 +16,8 @@ from workers.readback.refusals import load_choices, refusals
 from workers.workloads.parts.spawn_on_asyncio import eagerly
 from workers.workloads.spawn import Spawn
 
+pytestmark = pytest.mark.one_build
+
 JOINS = ["TaskGroup", "wait", "gather"]
 TASKS = 137
 

@@ -9,6 +9,8 @@ from tests.support.in_process import run_alone
 from workers.workloads.gather import Gather
 from workers.workloads.parts.joins import JOINS, Join, Many
 
+pytestmark = pytest.mark.one_build
+
 WAYS = pytest.mark.parametrize("join", get_args(Join))
 
 

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from workers.worker.histogram import LARGEST_NS, PRECISION_BITS, SIZE, Histogram, lower_edge_ns
 
+pytestmark = pytest.mark.one_build
+
 PRECISION = 2.0**-PRECISION_BITS
 PERCENTILES = [0, 1, 10, 50, 90, 99, 99.9, 99.99, 100]
 EVERY = st.integers(0, LARGEST_NS)

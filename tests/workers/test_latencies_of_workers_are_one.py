@@ -15,6 +15,8 @@ from tests.support.columns_of import columns_of
 from tests.support.fabricate import Made, journal, with_, write
 from workers.worker.histogram import Histogram
 
+pytestmark = pytest.mark.one_build
+
 WITHIN = 0.004  # half a bucket
 PERCENTILES = {f"latency_{name}_s": share for name, share in SHARES.items()}
 

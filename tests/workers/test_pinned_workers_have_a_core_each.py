@@ -21,6 +21,8 @@ from tests.support.descriptions import description
 from workers.cell import CellError, read_cell
 from workers.host.models import MODELS, refusal
 
+pytestmark = pytest.mark.one_build
+
 # Two nodes with two cores of two siblings each; the system's numbering of siblings is far apart.
 TWO_NODES = Topology(
     logical_cpus=8,

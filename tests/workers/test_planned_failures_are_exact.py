@@ -16,6 +16,8 @@ from workers.loops.libraries import Begin
 from workers.loops.libraries.on_asyncio import Asyncio
 from workers.workloads.sleep import Operation, Sleep, Tasks
 
+pytestmark = pytest.mark.one_build
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("tasks", get_args(Tasks))

@@ -100,6 +100,7 @@ def test_every_field_that_a_child_prints_is_known(model: str) -> None:
     assert unknown_keys(json.loads(printed), msgspec.to_builtins(record)) == []
 
 
+@pytest.mark.one_build
 @pytest.mark.slow
 def test_every_field_of_a_description_is_known() -> None:
     printed = workers("--describe")

@@ -25,6 +25,8 @@ from workers.services.responder.server import HEAD_MOST_BYTES, answer_with, serv
 from workers.services.serving.listening import listen
 from workers.services.serving.loop import new_event_loop
 
+pytestmark = pytest.mark.one_build
+
 LOOPS = pytest.mark.parametrize("factory", [asyncio.new_event_loop, new_event_loop])
 ASK = b"GET /?id=%d HTTP/1.1\r\nHost: here\r\n\r\n"
 ANSWER = answer_with(bytes(100))

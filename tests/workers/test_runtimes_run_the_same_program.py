@@ -22,6 +22,8 @@ from scaling.study.plan.refusals import refusal
 from tests.support.descriptions import description
 from tests.support.fake_builds import say_nothing, script
 
+pytestmark = pytest.mark.one_build
+
 SPAWN = WorkloadFacts(
     path="workers.workloads.spawn:Spawn",
     operation="tasks",

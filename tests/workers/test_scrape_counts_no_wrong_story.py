@@ -14,6 +14,8 @@ from workers.services.site.shelf import Page, Shelf
 from workers.services.site.stories import News
 from workers.workloads.scrape import Scrape
 
+pytestmark = pytest.mark.one_build
+
 LIMIT_S = 20
 Tamper = Callable[[str, bytes], bytes]
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.servers import LIMIT_S, STRICT, environment, running_site
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 
 # Stops in the middle of traffic, as the host does; `-X dev -W error` make Python report leftovers.
 LIVE = """

@@ -15,6 +15,7 @@ import pytest
 from scaling.run.child import Ending
 from scaling.run.load import Generator
 from tests.support.children import FREE_THREADED, finish
+from tests.support.halves import on_this_build
 from tests.support.in_process_server import LIMIT_S, at_work
 from tests.support.servers import environment
 from tests.support.serving import served
@@ -26,6 +27,7 @@ from workers.workloads.serve import Serve
 pytestmark = pytest.mark.slow
 
 SERVERS = ["tcp", "aiohttp", "asgi", "fastapi"]
+MODELS = ["threads", "processes", "forked", "interpreters"]
 POLICIES = ["port", "acceptor", "shared", "reuseport"]
 CONNECTIONS = 6
 
@@ -43,6 +45,7 @@ async def load(url: str, requests: Path, *options: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize("policy", ["port", "acceptor"])
 @pytest.mark.parametrize("options", [(), ("--no-keepalive",)], ids=["kept", "closed"])
 @pytest.mark.parametrize("server", SERVERS)
@@ -100,10 +103,9 @@ def connections(ending: Ending) -> list[float]:
 @pytest.mark.parametrize(
     ("model", "server"),
     [
-        *((model, server) for model in ("threads", "processes") for server in SERVERS),
-        *(("forked", server) for server in ("tcp", "fastapi")),
-        ("interpreters", "tcp"),
-        ("interpreters", "aiohttp"),
+        (model, server)
+        for model, server in on_this_build(MODELS, SERVERS)
+        if model != "interpreters" or server in ("tcp", "aiohttp")
     ],
 )
 def test_every_model_serves(model: str, server: str) -> None:
@@ -145,8 +147,7 @@ def note_addresses(found: list[tuple[str, int]]) -> Any:
     return watch
 
 
-@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(("policy", "loop"), on_this_build(POLICIES, ["asyncio", "uvloop"]))
 def test_every_policy_brings_all_connections(policy: str, loop: str) -> None:
     addresses: list[tuple[str, int]] = []
     asked = {"accept": policy}
@@ -168,6 +169,7 @@ def test_what_people_ship_leaves_the_gil_as_it_was() -> None:
     assert ending.record.process.gil.enabled_by is None
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize(("heap", "sizes"), [("total", [3, 2]), ("per-worker", [5, 5])])
 def test_the_record_says_how_large_a_heap_was(heap: str, sizes: list[int]) -> None:
     ending = run("threads", "tcp", parameters={"heap_objects": 5, "heap": heap})

@@ -18,6 +18,8 @@ from tests.support.servers import LIMIT_S, environment, fetch, gone
 from workers.services.site.pages import list_page
 from workers.services.site.stories import News
 
+pytestmark = pytest.mark.one_build
+
 SMALL: dict[str, ParameterValue] = {
     "pages": 2,
     "seed": 1,

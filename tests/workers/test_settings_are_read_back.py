@@ -10,11 +10,13 @@ import pytest
 
 from scaling.journal.record import ProcessFacts, Record, Switch
 from tests.support.children import FREE_THREADED, finish, measured
+from tests.support.halves import on_this_build
 from workers.readback.switches import Switches
 
 pytestmark = pytest.mark.slow
 
-MODELS = pytest.mark.parametrize("model", ["threads", "processes", "forked", "interpreters"])
+EVERY_MODEL = ["threads", "processes", "forked", "interpreters"]
+MODELS = pytest.mark.parametrize("model", EVERY_MODEL)
 
 
 def processes(record: Record, model: str) -> Iterator[ProcessFacts]:
@@ -67,8 +69,7 @@ def test_every_setting_arrives(model: str) -> None:
         )
 
 
-@MODELS
-@pytest.mark.parametrize("seed", ["0", "4711"])
+@pytest.mark.parametrize(("seed", "model"), on_this_build(["0", "4711"], EVERY_MODEL))
 def test_the_hash_seed_arrives(model: str, seed: str) -> None:
     record = measured(cell(model), PYTHONHASHSEED=seed)
     assert {process.hash_seed for process in processes(record, model)} == {seed}
@@ -124,8 +125,9 @@ def test_a_switch_of_no_module_ends_the_run() -> None:
     assert "no_such_module" in failure.error
 
 
-@pytest.mark.parametrize("model", ["threads", "processes"])
-@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+@pytest.mark.parametrize(
+    ("loop", "model"), on_this_build(["asyncio", "uvloop"], ["threads", "processes"])
+)
 def test_loop_in_use_is_named(loop: str, model: str) -> None:
     record = measured(cell(model, loop=loop))
     in_use = record.loop

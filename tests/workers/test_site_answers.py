@@ -31,6 +31,8 @@ from workers.services.site.server import at_least
 from workers.services.site.shelf import Shelf
 from workers.services.site.stories import FIRST_ID, News
 
+pytestmark = pytest.mark.one_build
+
 NEWS = News(seed=1, pages=2)
 
 

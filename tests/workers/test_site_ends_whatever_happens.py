@@ -18,7 +18,7 @@ from tests.support.servers import (
     start,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 
 ONE_AND_TWO = pytest.mark.parametrize("processes", ["--processes=1", "--processes=2"])
 

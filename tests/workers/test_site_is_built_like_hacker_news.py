@@ -13,6 +13,8 @@ from tests.support.servers import fetch, running_site
 from workers.services.site.pages import item_page, list_page
 from workers.services.site.stories import RARE, News
 
+pytestmark = pytest.mark.one_build
+
 VOID = {"br", "img", "input", "link", "meta"}
 NEWS = News(seed=1, pages=100)
 

@@ -10,6 +10,8 @@ from tests.support.servers import LIMIT_S, environment, site_command
 from workers.services.responder.__main__ import main as answer
 from workers.services.site.__main__ import main
 
+pytestmark = pytest.mark.one_build
+
 
 @pytest.mark.parametrize(
     ("option", "message"),

@@ -14,6 +14,8 @@ from workers.workloads.parts.pauses import Pauses, exponential_s
 from workers.workloads.parts.turns import TURNS_PER_US
 from workers.workloads.sleep import Sleep, Tasks
 
+pytestmark = pytest.mark.one_build
+
 # 200 × 200 operations of 5 ms on average, of which a test waits for the fifth part of a hundredth.
 EXPONENTIAL = {"pauses": "exponential", "pause_ms": 5, "sleeps": 400, "sleeps_in_flight": 80}
 

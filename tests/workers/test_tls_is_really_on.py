@@ -6,12 +6,14 @@ import os
 import ssl
 import struct
 from collections.abc import AsyncIterator, Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.children import FREE_THREADED, ROOT, finish, measured
+from tests.support.halves import on_this_build
 from workers import Worker
 from workers.host.models import MODELS
 from workers.readback.isolation import Isolation
@@ -171,14 +173,15 @@ def test_contexts_are_each_workers_own_or_one_for_all() -> None:
 def cases() -> list[tuple[str, str, str, str]]:
     return [
         (way, api, loop, model)
-        for way in ("per-worker", "shared")
-        for api in ("protocol", "buffered", "streams")
-        for loop, model in (
-            ("asyncio", "threads"),
-            ("asyncio", "processes"),
-            ("asyncio", "interpreters"),
-            ("uvloop", "threads"),
-            ("uvloop", "processes"),
+        for (way, api), (loop, model) in on_this_build(
+            product(("per-worker", "shared"), ("protocol", "buffered", "streams")),
+            (
+                ("asyncio", "threads"),
+                ("uvloop", "threads"),
+                ("asyncio", "interpreters"),
+                ("uvloop", "processes"),
+                ("asyncio", "processes"),
+            ),
         )
         if (way == "per-worker" or model == "threads")
         and (api == "protocol" or (way == "per-worker" and model != "processes"))
@@ -202,6 +205,7 @@ def test_it_runs_everywhere_and_leaves_nothing_behind(
         assert process.gil.seen.count(not FREE_THREADED) == len(process.gil.seen)
 
 
+@pytest.mark.one_build
 def test_payloads_of_many_records_come_back_whole() -> None:
     parameters = {"tls": "per-worker", "payload_bytes": 300_001, "connections": 2}
     cell = {"workload": "echo", "parameters": parameters, "ticks": TURNS}
@@ -255,6 +259,7 @@ def refused(**parameters: str) -> dict[tuple[str, str], str]:
     }
 
 
+@pytest.mark.one_build
 def test_the_plan_knows_who_cannot_share_a_context_and_which_loop_has_no_tls() -> None:
     unshared = "workers of this model share nothing; only threads do"
     rloop = {(model, "rloop"): "rloop has no TLS" for model in MODELS}
@@ -267,6 +272,7 @@ def test_the_plan_knows_who_cannot_share_a_context_and_which_loop_has_no_tls() -
     }
 
 
+@pytest.mark.one_build
 def test_the_plan_knows_where_no_certificate_can_be_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,6 +29,7 @@ def test_even_shares(total: int | None, workers: int, shares: list[int | None]) 
     assert total is None or sum(share or 0 for share in shares) == total
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize("model", ["threads", "processes"])
 @pytest.mark.parametrize(("total", "shares"), [(5, [3, 2]), (None, [8, 8])])
 def test_each_worker_has_its_share(

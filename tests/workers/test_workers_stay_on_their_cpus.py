@@ -9,7 +9,7 @@ import pytest
 from tests.support.children import finish, measured
 from workers.cell import CellError, read_cell
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 
 CPUS = sorted(os.sched_getaffinity(0))
 # On a machine with one CPU the two share it, which is reported in the same way.

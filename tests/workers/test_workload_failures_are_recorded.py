@@ -94,6 +94,7 @@ def test_phase_worker_and_error_are_named(
     assert failure.traceback.splitlines()[-1] == error
 
 
+@pytest.mark.one_build
 @MODELS
 def test_failed_import_is_recorded(
     theirs: Callable[[str], str], tmp_path: Path, model: str
@@ -187,6 +188,7 @@ def test_wrong_echo_is_a_failure(
     assert failure.worker is not None
 
 
+@pytest.mark.one_build
 @MODELS
 def test_what_a_workload_prints_is_not_in_the_record(
     theirs: Callable[[str], str], tmp_path: Path, model: str
@@ -229,6 +231,7 @@ def test_first_three_errors_are_kept_and_all_counted(
     assert worker.error_samples == ["error 0", "error 1", "error 2"]
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize(
     ("model", "value", "expected"),
     [
