@@ -50,7 +50,7 @@ LEFT_OUT = {"3.14": "", "3.14t": " and not one_build"}
 # Three tests a core: most of them wait for a child two thirds of the time.
 IN_PARALLEL = ("--numprocesses", str(3 * (os.cpu_count() or 1)), "--dist", "worksteal")
 TEST_PARTS = {
-    "tests": ("not measures", IN_PARALLEL),
+    "tests": ("not measures and not thorough", IN_PARALLEL),
     "tests that measure": ("measures", ()),
 }
 """Marks and options: tests that measure memory or time run one at a time, after all others."""
@@ -251,10 +251,18 @@ def tests_free_threaded(session: nox.Session) -> None:
 def quick(session: nox.Session) -> None:
     """Run the fast tests on 3.14 and check style and imports: less than a minute."""
     python = python_for(session, ["3.14"], "lint")["3.14"]
-    fast = ("-m", "not measures and not slow", *IN_PARALLEL, "--durations", "5")
+    fast = ("-m", "not measures and not slow and not thorough", *IN_PARALLEL, "--durations", "5")
     checks = lint_commands(python)
     commands = {name: checks[name] for name in ("style", "formatting", "imports")}
     run_all(session, {**commands, "tests": [python, "-m", "pytest", "-q", *fast, *session.posargs]})
+
+
+@nox.session(python=False, default=False)
+def thorough(session: nox.Session) -> None:
+    """Run the tests that show in full what others show in part, such as every built-in study."""
+    python = python_for(session, ["3.14"], "tests")["3.14"]
+    which = ("-m", "thorough", *IN_PARALLEL, *session.posargs)
+    run_all(session, {"thorough tests": [python, "-m", "pytest", *which]})
 
 
 def lint_commands(python: str) -> dict[str, list[str]]:

@@ -3,10 +3,13 @@
 Two workers, one block, a fraction of the operations, both builds and whatever other runtimes are
 installed: each cell is measured once, with the news site and the HTTP server. Plots and page are
 drawn by other tests; here only the captions are checked.
+
+A few studies have every workload between them; the others run in `nox -s thorough`.
 """
 
 import math
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -29,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("described_once")
 SCALE = 0.0005
 NOTE = scaled_to({"scale": SCALE})
 SMALL = [
-    *("--workers", "2", "--blocks", "1", "--seconds", "0.5", "--scale", str(SCALE)),
+    *("--workers", "2", "--blocks", "1", "--seconds", "0.3", "--scale", str(SCALE)),
     *("--no-controls", "--no-twins"),
 ]
 
@@ -58,9 +61,9 @@ FEWER = {
     "compare": ("--workload", "shared,echo", "--loop", "asyncio"),
     "latency": SERVED,
     "quansight-2025": ("--model", "threads", "--set", "scrape.delay_ms=20"),
-    "scale": ("--workload", "compute,stream", "--loop", "asyncio"),
+    "scale": ("--workload", "compute,echo", "--loop", "asyncio"),
     "serve": (*SERVED, "--model", "threads,processes"),
-    "sharing": ("--set", "shared.sharing=nothing,attribute-write,lock,asyncio-lock"),
+    "sharing": ("--set", "shared.sharing=attribute-write,asyncio-lock"),
     "slo": SERVED,
     "sync-or-async": (
         *("--set", "mix.heavy=python", "--set", "mix.rate_per_s=50%"),
@@ -88,6 +91,32 @@ SOURCES = {
 }
 
 
+# Every workload that a built-in study has is in one of these, with the other runtimes.
+FEW = (
+    "async-1m-io",
+    "latency",
+    "quansight-2025",
+    "scale",
+    "sharing",
+    "sync-or-async",
+    "task-overhead",
+)
+ALL = [
+    pytest.param(study, marks=() if study in FEW else pytest.mark.thorough)
+    for study in built_in_studies()
+]
+
+
+def test_a_few_studies_have_every_workload_of_all() -> None:
+    named = {
+        study: {entry.name for entry in load_study_file(study).workloads}
+        for study in built_in_studies()
+    }
+    fewer = {study: dict(pairwise(FEWER.get(study, ()))).get("--workload") for study in FEW}
+    ran = [set(only.split(",")) if only else named[study] for study, only in fewer.items()]
+    assert set().union(*ran) == set().union(*named.values())
+
+
 def arms_of(study: str) -> str:
     """Both builds, and the other runtimes that the study compares with them."""
     named = [arm for entry in load_study_file(study).workloads or () for arm in entry.arms or ()]
@@ -96,7 +125,7 @@ def arms_of(study: str) -> str:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
-@pytest.mark.parametrize("study", built_in_studies())
+@pytest.mark.parametrize("study", ALL)
 def test_it_is_measured_on_both_builds(
     study: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

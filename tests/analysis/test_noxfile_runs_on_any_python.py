@@ -111,6 +111,7 @@ def test_every_version_has_a_session() -> None:
         "lint",
         "quick",
         "benchmarks",
+        "thorough",
         "pins",
         "build",
     }
@@ -224,8 +225,9 @@ def test_tests_that_measure_run_after_all_others(monkeypatch: pytest.MonkeyPatch
     beside, beside_on_t, alone, alone_on_t = session.commands
     other = "python3.14t -m pytest " + " ".join(noxfile.TEST_FOLDERS["3.14t"])
     here = "python3.14 -m pytest " + " ".join(noxfile.TEST_FOLDERS["3.14"])
-    assert beside.startswith(f"{here} -m not measures --numprocesses ")
-    assert beside_on_t.startswith(f"{other} -m not measures and not one_build --numprocesses ")
+    marks = "not measures and not thorough"
+    assert beside.startswith(f"{here} -m {marks} --numprocesses ")
+    assert beside_on_t.startswith(f"{other} -m {marks} and not one_build --numprocesses ")
     of_workers = " ".join(noxfile.measuring(["tests/workers"]))
     assert alone.startswith("python3.14 -m pytest tests/")
     assert alone.endswith(f" {of_workers} -m measures")
@@ -264,7 +266,8 @@ def test_quick_leaves_out_what_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     *checks, fast = session.commands
     assert checks == ["python -m ruff check", "python -m ruff format --check", checks[-1]]
     assert checks[-1].startswith("lint-imports ")
-    assert fast.startswith("python -m pytest -q -m not measures and not slow --numprocesses ")
+    marks = "not measures and not slow and not thorough"
+    assert fast.startswith(f"python -m pytest -q -m {marks} --numprocesses ")
     assert fast.endswith(" -x")
 
 

@@ -266,10 +266,14 @@ with contextlib.suppress(ImportError):
 """
 
 
+HANGING = [  # what hangs, tasks that are left, whether the run hangs
+    ("waits waits", 1, False),
+    ("deaf blocks executor", 0, True),
+    ("thread thread", 0, False),
+]
+
+
 @pytest.mark.slow
-HANGING = [("waits waits", 1, False), ("deaf blocks executor", 0, True), ("thread thread", 0, False)]
-
-
 @pytest.mark.parametrize(
     ("hanging", "model"), on_this_build(HANGING, ["threads", "processes", "interpreters"])
 )
