@@ -5,6 +5,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,6 +15,8 @@ from scaling.run.prepare import describe
 from tests.support.children import BEGINNING
 from tests.support.cli import Command
 from tests.support.described import described
+
+BLANK = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
 
 # How long an example takes depends on the machine; no test asserts it.
 settings.register_profile(
@@ -71,6 +74,19 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr("scaling.report.files.write_plots", draw)
     monkeypatch.setattr("scaling.report.page.write.write_page", lambda *_: 0)
+
+
+@pytest.fixture
+def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are composed, but empty when they are saved: most of the time of a page."""
+
+    def save(figure: object, file: Path | TextIO, **options: object) -> None:
+        if isinstance(file, Path):
+            file.write_text(BLANK)
+        else:
+            file.write(BLANK)
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", save)
 
 
 @pytest.fixture(scope="session")

@@ -173,6 +173,7 @@ def test_no_color_and_a_pipe_have_no_escape_codes(
     assert "\x1b" not in "".join(printed(results))
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_a_run_writes_its_page(tmp_path: Path) -> None:
     studied(tmp_path, Made(workers=(1, 2), blocks=2))
     file = io.StringIO()

@@ -116,6 +116,7 @@ def test_workers_that_fit_are_counted_from_one_and_the_slope(faster: Path) -> No
     assert unknown.fitting((each.first_mib + 100) * 2**20) is None
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("blocks", [2, 6])
 def test_the_answer_has_24_lines_of_80_columns(
     blocks: int, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -137,6 +138,7 @@ def test_the_answer_has_24_lines_of_80_columns(
         assert said in text
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_the_page_has_the_answer_in_full(faster: Path) -> None:
     text = page(results_of(faster))
     for said in (

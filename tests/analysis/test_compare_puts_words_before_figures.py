@@ -123,6 +123,7 @@ def test_rows_bear_their_verdicts(tmp_path: Path) -> None:
     assert (rows[rows["verdict"] == "same"]["p_same"] < 0.05).all()
 
 
+@pytest.mark.usefixtures("unrendered")
 @pytest.mark.slow
 def test_all_output_is_written_beside_the_journal(tmp_path: Path) -> None:
     studied(tmp_path, Made(arms=("3.14", "3.14t"), models=("threads", "processes")))
@@ -135,6 +136,7 @@ def test_all_output_is_written_beside_the_journal(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.usefixtures("unrendered")
 @pytest.mark.slow
 def test_two_studies_stand_side_by_side(tmp_path: Path) -> None:
     quick = {("3.14t", "threads", n): 1.2 * n for n in (1, 2, 4)}
@@ -185,6 +187,7 @@ def test_a_study_is_not_compared_with_itself(tmp_path: Path) -> None:
         compare([tmp_path, tmp_path / "journal.jsonl"], None, Console(quiet=True))
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_folders_with_one_name_are_called_by_their_parents_too(tmp_path: Path) -> None:
     for machine in ("here", "there"):
         studied(tmp_path / machine / "study", Made())

@@ -211,6 +211,7 @@ def test_controls_that_were_not_run_are_said_to_be_missing_or_left_out(tmp_path:
     assert left_out.warning == "controls left out"
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.slow
 def test_void_stands_at_the_top_of_every_output(tmp_path: Path) -> None:
     read = study(tmp_path, GOOD | {("compute", "3.14t", 2): 1.3})

@@ -33,6 +33,7 @@ def answer_of(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_findings_are_in_page_json_and_answer(
     study: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -54,6 +55,7 @@ def test_findings_are_in_page_json_and_answer(
     assert "Check: 1 finding on several loops (mixed-up)." in answer_of(study, capsys)
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_a_sound_application_is_said_to_be(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_check(study.parent, SOUND)
     assert "What is wrong on several loops" not in page(results_of(study))
@@ -69,6 +71,7 @@ def test_without_a_check_nothing_is_claimed(
     assert "Check:" not in answer_of(study, capsys)
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_findings_are_published_with_the_journal(study: Path, tmp_path: Path) -> None:
     write_check(study.parent, UNSAFE)
     publish(study, tmp_path / "published", new_console())

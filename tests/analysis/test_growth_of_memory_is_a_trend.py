@@ -53,6 +53,7 @@ def test_a_run_that_ended_early_has_no_trend_that_is_not_there() -> None:
     assert growth(run([60.0, 61.0, 70.0])).bounds == ""
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_page_json_and_answer_have_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = application_study(tmp_path, blocks=2)
     limit = "stopped at the memory limit of 512 MiB"

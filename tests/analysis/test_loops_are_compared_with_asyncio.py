@@ -184,6 +184,7 @@ def test_a_loop_that_never_ran_well_is_left_out(tmp_path: Path) -> None:
     assert not any(np.isnan(each.throughput.point) for each in loops)
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.slow
 def test_it_is_printed_after_a_run_and_by_compare(tmp_path: Path) -> None:
     studied(tmp_path, ONE_ARM)

@@ -81,6 +81,7 @@ def test_a_study_without_forked_processes_has_the_ratios_that_it_had(tmp_path: P
     assert "forked" not in comparison_markdown(chapters(StudyResults.of(study)))
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_rows_tables_page_and_terminal_have_both(results: StudyResults) -> None:
     rows = comparison_rows(results)
     memory = rows[(rows["measure"] == "memory") & (rows["workers"] == 2)]

@@ -57,6 +57,7 @@ def closed_loop(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
     return results_of(tmp_path_factory.mktemp("closed"), CLOSED)
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_the_page_has_a_part_of_its_own(open_loop: StudyResults) -> None:
     shown = Outline(page(open_loop)).root
     (part,) = [each for each in shown.all("section") if each.attributes.get("id") == "load"]
@@ -66,6 +67,7 @@ def test_the_page_has_a_part_of_its_own(open_loop: StudyResults) -> None:
     assert not {"curves", "sweeps", "laws"} & set(names)  # throughput was what was asked for
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_the_page_begins_with_the_answer_of_a_server(tmp_path: Path) -> None:
     results = results_of(tmp_path, replace(OPEN, blocks=6))
     (part,) = [
@@ -84,6 +86,7 @@ def test_the_page_begins_with_the_answer_of_a_server(tmp_path: Path) -> None:
     assert len(part.all("svg")) == 1
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_without_processes_the_answer_says_what_is_missing(tmp_path: Path) -> None:
     results = results_of(tmp_path, replace(OPEN, configurations=CONFIGURATIONS[:2]))
     assert "threads without the GIL are compared with processes" in page(results)
@@ -126,6 +129,7 @@ def test_where_cores_are_few_it_ends_with_cpu_time(tmp_path: Path) -> None:
     assert "Shared cores: N workers gain at most ×1." in " ".join(lines)
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_without_a_valid_run_it_says_so(tmp_path: Path) -> None:
     late = results_of(tmp_path, replace(OPEN, slip_s=1.0))
     assert not late.frame["valid"].any()
@@ -152,6 +156,7 @@ def with_objective(folder: Path, made: Served) -> StudyResults:
     return StudyResults.of(read_journal(write(lines, folder / "journal.jsonl")))
 
 
+@pytest.mark.usefixtures("unrendered")
 def test_capacities_are_printed_as_they_are_computed(tmp_path: Path) -> None:
     results = with_objective(tmp_path, replace(OPEN, blocks=6, rates=(400.0, 800.0, 1600.0)))
     lines = answer(results)

@@ -227,6 +227,7 @@ def test_runs_made_again_are_reported(tmp_path: Path) -> None:
     assert "made again" not in markdown(StudyResults.of(plain))
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.slow
 def test_missing_controls_are_reported_once_in_a_file(tmp_path: Path) -> None:
     studied(tmp_path, Made(arms=("3.14", "3.14t")))
@@ -269,6 +270,7 @@ def test_the_ceiling_is_named_by_the_arms_that_make_it(tmp_path: Path) -> None:
     assert "ceiling: N processes on 3.14+mimalloc" in labels
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_study_without_a_valid_run_fails(tmp_path: Path) -> None:
     def crash(run: RunLine) -> RunLine:
         return with_(run, outcome="crashed", record=None, exit_code=1)
