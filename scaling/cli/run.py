@@ -1,5 +1,6 @@
 """`scaling run`: a study is measured."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +9,7 @@ import typer
 from scaling.base.console import new_console, say
 from scaling.cli.program import app
 from scaling.cli.study_options import Asked, takes_asked
+from scaling.study.services import POSTGRES
 
 
 @app.command()
@@ -18,6 +20,12 @@ def run(
         Path | None,
         typer.Option(metavar="DIR", help="Folder for journal, tables, plots and page."),
     ] = None,
+    postgres: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", envvar=POSTGRES, help="An installed PostgreSQL for workloads that query."
+        ),
+    ] = None,
 ) -> None:
     """Measure a study, or resume an interrupted one; then print the answer."""
     from scaling.report.output import finish
@@ -25,6 +33,8 @@ def run(
     from scaling.run.progress import display
     from scaling.study.plan.view import one_line, reservations
 
+    if postgres:
+        os.environ[POSTGRES] = postgres  # where services look, and nothing else is to know it
     console, errors = new_console(), new_console(stderr=True)
     with prepared(asked.options, asked.wanted, lambda text: say(errors, text)) as ready:
         for line in (one_line(ready.plan), *reservations(ready.plan)):

@@ -48,12 +48,14 @@ class Ready(msgspec.Struct, frozen=True):
 class Usage:
     """What a service holds, and the CPU seconds that each of its processes has used so far, by pid.
 
-    `ended_s` are those of processes that have ended. None and nothing once the service is gone.
+    `ended_s` are those of processes that have ended. None and nothing once the service is `gone`,
+    and of one that was there before.
     """
 
     rss_bytes: int | None = None
     cpu_s: Mapping[int, float] = field(default_factory=dict)
     ended_s: float = 0.0
+    gone: bool = False
 
     @property
     def whole_s(self) -> float:
@@ -106,14 +108,16 @@ class ServiceProcess:
 
     def usage(self) -> Usage:
         """Read memory and CPU time of it and its own processes."""
-        if not self.running or not self._pid:  # its pid may be another process's by now
+        if not self.running:  # its pid may be another process's by now
+            return Usage(gone=True)
+        if not self._pid:
             return Usage()
         try:
             processes = _tree(self._pid)
             rss_bytes = sum(each.memory_info().rss for each in processes)
             times = {each.pid: each.cpu_times() for each in processes}
         except psutil.Error:
-            return Usage()
+            return Usage(gone=True)
         return Usage(
             rss_bytes,
             {pid: each.user + each.system for pid, each in times.items()},

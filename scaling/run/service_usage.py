@@ -11,7 +11,7 @@ from scaling.run.child import Front
 from scaling.run.service_process import ServiceProcess, Usage
 
 ENOUGH = 4  # readings: before, two inside the run, after
-GONE = Usage()
+GONE = Usage(gone=True)
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,7 @@ class ServiceUsage:
                 else None,
                 memory_bytes=at_end.memory_bytes if at_end else None,
                 connections=at_end.connections if at_end else None,
+                gone=last.gone,
                 facts=service.facts,
             )
         return used
@@ -109,14 +110,14 @@ def _between_s(before: Usage | None, after: Usage) -> float | None:
 
     A service (None) or process that was started in between has used all of its time in between.
     """
-    if not after.cpu_s or before == GONE:
+    if not after.cpu_s or (before and before.gone):
         return None
     return after.whole_s - (before.whole_s if before else 0.0)
 
 
 def _busiest_s(before: Usage | None, after: Usage) -> float | None:
     """CPU seconds between two readings of the process that used most."""
-    if before == GONE:
+    if before and before.gone:
         return None
     earlier = before.cpu_s if before else {}
     return max(

@@ -317,6 +317,12 @@ FAULTS: list[tuple[str, str, Change, str]] = [
         "0.5 of 2 CPUs",
     ),
     (
+        "service-gone",
+        "invalid",
+        lambda run: with_(run, services={"postgres": ServiceUse(gone=True)}),
+        "the service postgres ended during the run",
+    ),
+    (
         "service-busy",
         "suspect",
         lambda run: with_(run, services={"site": ServiceUse(busy_fraction=0.8)}),

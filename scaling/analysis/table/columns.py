@@ -15,6 +15,7 @@ from scaling.analysis.table.latency import LATENCY
 from scaling.analysis.table.own_figures import OWN_FIGURES
 from scaling.analysis.table.processes import COLLECTOR_AND_THREADS, GIL_AND_ALLOCATOR
 from scaling.analysis.table.run_fields import MEMORY, REQUESTED, SURROUNDINGS
+from scaling.analysis.table.service_use import SERVICE_USE
 from scaling.analysis.table.shared_cores import SHARED
 from scaling.analysis.table.steadiness import STEADINESS
 from scaling.analysis.table.ticks import COUNTED, FAULTS
@@ -33,6 +34,7 @@ GROUPS = (
     LATENCY,
     of_served(GENERATOR),
     of_served(SHARED),
+    of_served(SERVICE_USE),
     FAULTS,
     GIL_AND_ALLOCATOR,
     MEMORY,

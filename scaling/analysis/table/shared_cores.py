@@ -50,8 +50,7 @@ def _bounds(rows: "Rows") -> Floats:
     cores = np.array([_workers_cores(run, usable) for run in rows.runs])
     apart = np.array([run.load is not None and bool(run.load.cpus) for run in rows.runs], np.bool_)
     generator_s = np.where(apart, 0.0, rows["generator_cpu_s_per_op"])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        services_s = np.array(list(map(_services, rows.runs))) / rows["throughput_per_s"]
+    services_s = _services_s(rows)
     workers = rows["workers"].astype(np.float64)
     bound = gain_bound(workers, cores, rows["cpu_s_per_op"], generator_s, services_s)
     served = np.array([run.load is not None for run in rows.runs], np.bool_)
@@ -67,9 +66,16 @@ def _workers_cores(run: RunLine, usable: float) -> float:
     return usable - len(run.load.cpus)
 
 
-def _services(run: RunLine) -> float:
-    """Cores that the services used: of each at least its busiest process."""
-    return sum(use.busy_fraction or 0.0 for use in run.services.values())
+def _services_s(rows: "Rows") -> Floats:
+    """CPU s of the services per request: of all in the window, or at least the busiest process."""
+    in_window = [[use.window_cpu_s for use in run.services.values()] for run in rows.runs]
+    busiest = [sum(use.busy_fraction or 0.0 for use in run.services.values()) for run in rows.runs]
+    known = np.array([bool(each) and None not in each for each in in_window], np.bool_)
+    whole = np.array([sum(used or 0.0 for used in each) for each in in_window])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(
+            known, whole / rows["operations"], np.array(busiest) / rows["throughput_per_s"]
+        )
 
 
 def _shared(rows: "Rows") -> Flags:

@@ -31,7 +31,12 @@ from scaling.analysis.validity.finding import (
 )
 from scaling.analysis.validity.promises import gil_flipped, other_build, settings_lost
 from scaling.analysis.validity.served import SERVED_CHECKS
-from scaling.analysis.validity.surroundings import machine_busy, service_busy, throttled
+from scaling.analysis.validity.surroundings import (
+    machine_busy,
+    service_busy,
+    service_gone,
+    throttled,
+)
 from scaling.base.formats import number
 from scaling.journal.record import RunLine
 
@@ -62,6 +67,7 @@ ALWAYS: tuple[Check, ...] = (
     throttled,
     worker_errors,
     machine_busy,
+    service_gone,
     service_busy,
     uneven_finish,
     not_steady,

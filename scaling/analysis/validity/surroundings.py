@@ -39,6 +39,14 @@ def machine_busy(batch: Batch) -> Found:
         yield row, Finding("machine-busy", "suspect", detail)
 
 
+def service_gone(batch: Batch) -> Found:
+    """A service of the workload ended during the run: what was measured is its absence."""
+    for row, run in enumerate(batch.runs):
+        if gone := [name for name, use in run.services.items() if use.gone]:
+            detail = f"the service {gone[0]} ended during the run; the next one starts it again"
+            yield row, Finding("service-gone", "invalid", detail)
+
+
 def service_busy(batch: Batch) -> Found:
     """A service of the workload was so busy that the workers had to wait for it."""
     for row in batch.where(batch.figures["site_busy_fraction"] > MOST_SERVICE_BUSY):

@@ -1,0 +1,87 @@
+"""Columns of what is around the servers of a full stack: proxy, connection pooler, database.
+
+CPU time is that of all their processes in the window. NaN where a run has no such service, where it
+is one that the user has installed, and in older journals.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from scaling.analysis.arrays import Floats
+from scaling.analysis.table.column import Column, Read, Shown
+from scaling.journal.record import ServiceUse
+
+if TYPE_CHECKING:
+    from scaling.analysis.table.rows import Rows
+
+ROLES = {"proxy": "nginx", "pooler": "pgbouncer", "database": "postgres"}
+POOLED = ("pooler", "database")  # those whose connections are limited
+
+
+def _of(service: str, figure: Callable[[ServiceUse], float | None]) -> Read:
+    def read(rows: "Rows") -> Floats:
+        uses = [run.services.get(service) for run in rows.runs]
+        found = [None if use is None else figure(use) for use in uses]
+        return np.array([np.nan if each is None else each for each in found], np.float64)
+
+    return read
+
+
+def _per_operation(read: Read) -> Read:
+    def divided(rows: "Rows") -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(rows["operations"] > 0, read(rows) / rows["operations"], np.nan)
+
+    return divided
+
+
+def _columns(role: str, service: str, place: int) -> dict[str, Column]:
+    columns = {
+        f"{role}_cpu_s_per_op": Column(
+            read=_per_operation(_of(service, lambda use: use.window_cpu_s)),
+            unit="s",
+            definition=f"CPU time of {service} (all its processes) in the window ÷ operations",
+            words=f"CPU time of the {role} per request",
+            better="less",
+            noise="cpu_s_per_op",
+            shown=Shown(
+                heading=f"{role} µs CPU", name=f"{role}_cpu_us_per_op", factor=1e6, place=place
+            ),
+        ),
+        f"{role}_bytes": Column(
+            read=_of(service, lambda use: use.memory_bytes),
+            unit="B",
+            definition=f"memory of {service} at the window's end; what its processes share counts "
+            "once",
+            better="less",
+            noise="PSS",
+            shown=Shown(
+                heading=f"{role} MiB",
+                name=f"{role}_mib",
+                factor=2.0**-20,
+                place=place + 1,
+                extra=True,
+            ),
+        ),
+    }
+    if role in POOLED:
+        columns[f"{role}_connections"] = Column(
+            read=_of(service, lambda use: use.connections),
+            definition=f"connections of clients to {service} at the window's end",
+            shown=Shown(
+                heading=f"{role} connections",
+                name=f"{role}_connections",
+                place=place + 2,
+                extra=True,
+            ),
+        )
+    return columns
+
+
+SERVICE_USE = {
+    name: column
+    for number, (role, service) in enumerate(ROLES.items())
+    for name, column in _columns(role, service, 121 + 3 * number).items()
+}
