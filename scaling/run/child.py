@@ -27,10 +27,11 @@ from scaling.journal.record import (
 from scaling.machine.disturbance import disturbance
 from scaling.machine.pinning import cpus_of
 from scaling.run.load import Client, LoadError
-from scaling.run.path_redaction import without_paths
+from scaling.run.path_redaction import without_address, without_paths
 from scaling.run.probe import Probe
 from scaling.run.process_tree import ask_for_stacks, end_tree, ended_within
 from scaling.run.waits import RATE_PER_S, WaitSampler
+from scaling.study.services import POSTGRES
 
 # Beyond warm-up and window: starting many workers, stopping loops that compete for the GIL. The
 # child's own limits per phase are shorter, so that it can report itself which phase hangs.
@@ -120,7 +121,9 @@ def run_child(
                 probe.join()
                 sampler.end()
             elapsed_s = time.monotonic() - started
-            printed, errors = _tail(out, None), _tail(err, STDERR_KEPT)
+            address = child.environment.get(POSTGRES)
+            printed = without_address(_tail(out, None), address)
+            errors = without_address(_tail(err, STDERR_KEPT), address)
     except OSError as error:  # out of descriptors, disk or processes; no such interpreter
         reason = f"the child cannot be run: {error.strerror or error}"
         return Ending("crashed", time.monotonic() - started, stderr=reason)

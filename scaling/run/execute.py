@@ -11,6 +11,7 @@ from scaling.journal.record import Cell, RunLine, ServiceUse
 from scaling.machine.pinning import Apart, apart
 from scaling.run.child import Child, Ending, Watch, run_child
 from scaling.run.load import Generator, GeneratorProgram
+from scaling.run.path_redaction import without_own_paths
 from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
 from scaling.study.load import load_asked
@@ -53,7 +54,7 @@ class Executor:
         try:
             ending, use = self._run(run, arm, places)
         except ServiceError as error:  # the study goes on: other cells may not need it
-            ending = Ending("crashed", 0.0, stderr=str(error))
+            ending = Ending("crashed", 0.0, stderr=without_own_paths(str(error)))
         line = RunLine(
             cell=cell,
             outcome=ending.outcome,

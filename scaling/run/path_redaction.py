@@ -1,11 +1,15 @@
-"""Output of a child without the paths of this machine: people publish their journals."""
+"""Output of a child without the paths and addresses of a user: people publish their journals."""
 
 import contextlib
 import json
 import os
 import re
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from scaling.builds import cache
 
 CHARACTER = rb'(?:[^"\\\n]|\\u[0-9a-fA-F]{4})'  # of a path, as it is or as JSON escapes it
 NAMED_FILES = (
@@ -17,6 +21,8 @@ NAMED_FILES = (
 )
 LIBRARY = re.compile(rb".*/(?:site-packages|dist-packages|python3\.\d+t?)/")
 BEFORE = rb"(?:(?<![\w.~/-])|(?<=\\n))"  # a path begins here; JSON may write a line's end as \n
+HIDDEN = b"(hidden)"
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 AFTER = rb"(/+|(?![\w-]))"
 
 
@@ -33,6 +39,31 @@ def without_paths(output: bytes, folders: Iterable[str]) -> bytes:
         marks[str(Path.home()).rstrip("/")] = b"~"
     for folder in sorted(filter(None, marks), key=len, reverse=True):
         output = _replaced(output, folder, marks[folder])
+    return output
+
+
+def without_own_paths(text: str) -> str:
+    """A message without the folders of temporary files and of the cache."""
+    folders = (tempfile.gettempdir(), str(cache.folder()))
+    return without_paths(text.encode(), folders).decode(errors="replace")
+
+
+def without_address(output: bytes, url: str | None) -> bytes:
+    """Remove what names a server of the user's: its URL, host, user and password.
+
+    A user's name is removed where a message names it as one, since it may be any word.
+    """
+    if not url:
+        return output
+    parts = urlsplit(url)
+    host = parts.hostname if parts.hostname not in LOOPBACK else None
+    names = {url, parts.netloc, unquote(parts.password or ""), host or ""} - {""}
+    for name in sorted(names, key=len, reverse=True):
+        whole_word = rb"(?<![\w.-])" + re.escape(name.encode()) + rb"(?![\w.-])"
+        output = re.sub(whole_word, HIDDEN, output)
+    if parts.username:
+        user = re.escape(unquote(parts.username).encode())
+        output = re.sub(rb'(user \\?")' + user + rb'(?=\\?")', rb"\1" + HIDDEN, output)
     return output
 
 

@@ -73,9 +73,9 @@ def _services_s(rows: "Rows") -> Floats:
     known = np.array([bool(each) and None not in each for each in in_window], np.bool_)
     whole = np.array([sum(used or 0.0 for used in each) for each in in_window])
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(
-            known, whole / rows["operations"], np.array(busiest) / rows["throughput_per_s"]
-        )
+        per_request: Floats = whole / rows["operations"]
+        at_least: Floats = np.array(busiest) / rows["throughput_per_s"]
+    return np.where(known, per_request, at_least)
 
 
 def _shared(rows: "Rows") -> Flags:
