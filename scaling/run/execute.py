@@ -14,12 +14,14 @@ from scaling.run.load import Generator, GeneratorProgram
 from scaling.run.path_redaction import without_own_paths
 from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
-from scaling.study.load import load_asked
+from scaling.study.load import load_asked, overload_asked
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun, hash_seed
 from scaling.study.services import beside
 
 TICKS = 20  # sub-windows of a window: enough to show a drift, too few to cost time
+# Where there is an overload: what is known of the time until latency is back.
+RECOVERY_STEP_S = 0.5
 
 
 class Executor:
@@ -99,7 +101,7 @@ class Executor:
                     {**arm.environment, "PYTHONHASHSEED": str(self._seed(run))},
                     arm.arguments,
                 ),
-                self._plan.document(cell, services=usage.urls, ticks=TICKS),
+                self._plan.document(cell, services=usage.urls, ticks=self._ticks(cell)),
                 limit_s=self._plan.study.limit_s if workload.finite else None,
                 services_cpu_s=usage.cpu_s,
                 generator=self._generator(run, places),
@@ -108,6 +110,12 @@ class Executor:
                 front=usage.front,
             )
         return ending, usage.use()
+
+    def _ticks(self, cell: Cell) -> int:
+        """How many parts the window of a cell has."""
+        if overload_asked(cell.parameters) is None:
+            return TICKS
+        return max(TICKS, round(self._plan.study.window_s / RECOVERY_STEP_S))
 
     def _apart(self, cell: Cell) -> Apart | None:
         """CPUs of workers and load generator where they need not share any."""

@@ -47,6 +47,7 @@ class _Histograms(msgspec.Struct, frozen=True):
     slip: Latency
     censored: Latency
     background: Latency
+    offered: int
     completed: int
 
 
@@ -56,6 +57,7 @@ class _Summary(msgspec.Struct, frozen=True):
     offered: int
     completed: int
     errors: dict[str, int]
+    declined: dict[str, int]
     rate_per_s: float
     busy_fraction: float
     cpu_s: float
@@ -198,6 +200,7 @@ class Generator:
         asked, windows = self._asked, summary.windows
         return Load(
             rate_per_s=asked.rate_per_s,
+            overload=asked.overload,
             arrivals=asked.arrivals,
             keep_alive=asked.keep_alive,
             connections=asked.connections,
@@ -213,6 +216,7 @@ class Generator:
             completed=summary.completed,
             achieved_per_s=summary.rate_per_s,
             errors=summary.errors,
+            declined=summary.declined,
             busy_fraction=summary.busy_fraction,
             cpu_s=summary.cpu_s,
             latency=_together([each.latency for each in windows]),
@@ -220,7 +224,7 @@ class Generator:
             service=_together([each.service for each in windows]),
             background=_together([each.background for each in windows]),
             slip=_together([each.slip for each in windows]),
-            windows=[_sub_window(each) for each in windows],
+            windows=[_sub_window(each, whole=asked.overload is not None) for each in windows],
         )
 
     def kill(self) -> None:
@@ -257,6 +261,9 @@ class Generator:
             f"--seed={asked.seed}",
             f"--warmup={asked.warmup_s}",
         ]
+        if asked.overload:
+            parts = asked.overload.factor, asked.overload.after_s, asked.overload.lasts_s
+            options += ["--overload", *map(str, parts)]
         return [*options, *["--no-keepalive"] * (not asked.keep_alive), *SWITCHES]
 
     def _tree(self) -> list[psutil.Process]:
@@ -323,13 +330,15 @@ def _together(histograms: Sequence[Latency]) -> Latency:
     return Latency(value_ns=values, count=[counts[value] for value in values])
 
 
-def _sub_window(found: _Histograms) -> SubWindow:
-    """The few figures of a part of the window that are kept."""
+def _sub_window(found: _Histograms, *, whole: bool) -> SubWindow:
+    """The few figures of a part of the window that are kept; `whole` keeps all latencies."""
     latency = found.latency
     up_to = list(accumulate(latency.count))
-    if not up_to:
-        return SubWindow(answered=found.completed)
-    middle = bisect_left(up_to, up_to[-1] / 2)
+    middle = bisect_left(up_to, up_to[-1] / 2) if up_to else None
     return SubWindow(
-        answered=found.completed, p50_ns=latency.value_ns[middle], max_ns=latency.value_ns[-1]
+        answered=found.completed,
+        p50_ns=None if middle is None else latency.value_ns[middle],
+        max_ns=latency.value_ns[-1] if up_to else None,
+        offered=found.offered if whole else None,
+        latency=latency if whole else None,
     )

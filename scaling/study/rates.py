@@ -52,6 +52,19 @@ SAME_RATES = (
     "heap",
 )
 OF_ONE_APPLICATION = ("server", "command")  # parameters of the workload `app`
+# Parameters with which the peak of a workload is calibrated. A gateway declines what it cannot
+# answer in time, and a closed loop of many connections is more than that: its peak is what few
+# connections get, with nothing declined.
+AT_PEAK: Mapping[str, Mapping[str, ParameterValue]] = {
+    "gateway": {
+        "connections": 32,
+        "deadline_ms": 0,
+        "in_flight_limit": 0,
+        "overload_factor": 0.0,
+        "overload_after_s": 0.0,
+        "overload_s": 0.0,
+    },
+}
 EXPECTED = 'a number, "grid" or a share of the peak such as "50%"'
 
 type Name = str  # of a rate that is not known yet: "50%", or "grid 3 of 8"
@@ -169,7 +182,8 @@ def _with_rate(cell: Cell, rates: Mapping[Name, float]) -> Cell:
 
 def _deciding(cell: Cell) -> dict[str, ParameterValue]:
     """The parameters that the rates of a cell depend on."""
-    others = (RATE, *SAME_RATES, *(OF_ONE_APPLICATION if cell.workload == "app" else ()))
+    own = OF_ONE_APPLICATION if cell.workload == "app" else AT_PEAK.get(cell.workload, ())
+    others = (RATE, *SAME_RATES, *own)
     return {name: value for name, value in cell.parameters.items() if name not in others}
 
 
@@ -191,11 +205,11 @@ def _candidates(group: Sequence[Cell]) -> tuple[Cell, ...]:
     plain = [cell for cell in largest if set(cell.arm.split("+")[1:]) <= LADDER]
     among = usual or processes or plain or largest
     server = [among[0].parameters.get(name) for name in OF_ONE_APPLICATION]
-    heaviest = _heaviest(group)
+    at_peak = {**_heaviest(group), **AT_PEAK.get(group[0].workload, {})}
     chosen = [
         replace(
             cell,
-            parameters={**cell.parameters, **heaviest, RATE: CLOSED},
+            parameters={**cell.parameters, **at_peak, RATE: CLOSED},
             sizing=group[0].sizing,
             twin=False,
         )

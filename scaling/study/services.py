@@ -91,7 +91,7 @@ SERVICES = {
     # 5,000 connections a worker: Linux gives out 28,232 ports towards one port of a server's.
     "responder": Service(
         "workers.services.responder",
-        ("body_bytes", "delay_ms"),
+        ("body_bytes", "delay_ms", "delay_spread"),
         to_load=("delay_ms",),
         workers_each=4,
     ),

@@ -196,7 +196,7 @@ def test_workloads_say_what_they_hold_open(described_here: Description) -> None:
     workloads = described_here.workloads
     holding = {name: facts.descriptors for name, facts in workloads.items() if facts.descriptors}
     one = dict.fromkeys(("scrape", "fetch", "serve", "mix", "app"), 1)
-    assert holding == {"echo": 2, "stream": 2, **one}
+    assert holding == {"echo": 2, "stream": 2, "gateway": 2, **one}
     assert workloads["fetch"].in_flight == "requests_in_flight"
 
 

@@ -94,7 +94,7 @@ class SimulatedLane(Lane):
     def _answered(self) -> None:
         self._settle("")
 
-    def _settle(self, error: str) -> None:
+    def _settle(self, error: str, *, declined: bool = False) -> None:
         window, self.window = self.window, None
         assert window
         assert self._freed

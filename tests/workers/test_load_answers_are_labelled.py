@@ -89,6 +89,7 @@ async def _ask(
     else:
         data = request.on_http(target.authority, target.path, keepalive=keepalive)
         message = Message(data, request.status, is_head=request.method == "HEAD")
+        message = message._replace(declined=request.declined)
         lane = Lane([message], opener(HttpConnection, target), keepalive=keepalive)
     lane.attach(tally, free.put_nowait)
     giving_up = asyncio.create_task(give_up_late([lane], 0.3))
@@ -174,6 +175,14 @@ def test_the_expected_status_is_the_right_one() -> None:
     assert ask(asyncio.new_event_loop, gone, request=Request(status=410)).window.completed == 1
     wrong = ask(asyncio.new_event_loop, HI, request=Request(status=410))
     assert dict(wrong.window.errors) == {"status 200": 1}
+
+
+def test_a_declined_request_is_no_answer_and_no_error() -> None:
+    busy = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
+    request = Request(status=200, declined=[503, 504])
+    window = ask(asyncio.new_event_loop, busy, request=request, times=2).window
+    assert (dict(window.declined), dict(window.errors)) == ({"status 503": 2}, {})
+    assert (window.completed, window.latency.document()) == (0, None)
 
 
 @LOOPS

@@ -33,6 +33,7 @@ def report(
         "offered": len(latency_ms) + len(censored_ms or []) + sum((errors or {}).values()),
         "completed": len(latency_ms),
         "errors": errors or {},
+        "declined": {},
         "latency": histogram(latency_ms),
         "service": histogram(latency_ms),
         "slip": histogram(slip_ms),

@@ -143,7 +143,8 @@ def _capacity(runs: pd.DataFrame, objective: Objective) -> Capacity | None:
     known = runs[runs[column] > 0].sort_values("rate")
     blocks, crossings, memory = [], [], []
     for block, at in known.groupby("block", sort=True):
-        sound = ~(at["load_errors"].to_numpy() > 0) & ~fell_behind(at)
+        unanswered = at[["load_errors", "load_declined"]].sum(axis=1).to_numpy() > 0
+        sound = ~unanswered & ~fell_behind(at)
         rates = at["rate"].to_numpy(np.float64)
         found = crossing(rates, at[column].to_numpy(np.float64), sound, objective.limit_s)
         blocks.append(int(str(block)))

@@ -12,6 +12,7 @@ from scaling.analysis.table.generator import GENERATOR
 from scaling.analysis.table.judged import JUDGED
 from scaling.analysis.table.lag import LAG
 from scaling.analysis.table.latency import LATENCY
+from scaling.analysis.table.overload import OVERLOAD
 from scaling.analysis.table.own_figures import OWN_FIGURES
 from scaling.analysis.table.processes import COLLECTOR_AND_THREADS, GIL_AND_ALLOCATOR
 from scaling.analysis.table.run_fields import MEMORY, REQUESTED, SURROUNDINGS
@@ -33,6 +34,7 @@ GROUPS = (
     OWN_FIGURES,
     LATENCY,
     of_served(GENERATOR),
+    of_served(OVERLOAD),
     of_served(SHARED),
     of_served(SERVICE_USE),
     FAULTS,

@@ -195,6 +195,12 @@ GENERATOR = {
         better="less",
         shown=Shown(heading="errors", name="load_errors", place=114, extra=True),
     ),
+    "load_declined": Column(
+        read=of_load(lambda load: float(sum(load.declined.values()))),
+        definition="requests that the server declined, refused or past a deadline: no errors, and "
+        "in no latency",
+        better="less",
+    ),
     "generator_busy_fraction": Column(
         read=of_load(lambda load: load.busy_fraction),
         definition="share of a core that the load generator's busiest process used",

@@ -101,9 +101,13 @@ def worker_errors(batch: Batch) -> Found:
 
 
 def not_steady(batch: Batch) -> Found:
-    """The rate was not level in the window: `scaling.analysis.table.steadiness` has the rule."""
+    """The rate was not level in the window: `scaling.analysis.table.steadiness` has the rule.
+
+    With a planned overload it is not to be.
+    """
     rise, fall = batch.figures["rise"], batch.figures["fall"]
-    for row in batch.where((rise > 0) | (fall < 0)):
+    planned = np.isfinite(batch.figures["overload_factor"])
+    for row in batch.where(~planned & ((rise > 0) | (fall < 0))):
         changes = [f"rose by {rise[row]:.1%}"] * bool(rise[row])
         changes += [f"fell by {-fall[row]:.1%}"] * bool(fall[row])
         how = f"{batch.figures['steadiness'][row]}: from one quarter of the window to a later one"

@@ -151,6 +151,7 @@ def uneven_load(batch: Batch) -> Found:
 def rate_missed(batch: Batch) -> Found:
     """The generator offered less or more than it was asked for, by more than chance."""
     asked, offered = batch.figures["asked_per_s"], batch.figures["offered_per_s"]
+    asked = asked * np.array([_mean_factor(batch, row) for row in range(len(batch.runs))])
     due = asked * batch.figures["window_s"]
     poisson = np.array([_is_poisson(batch, row) for row in range(len(batch.runs))])
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -179,10 +180,19 @@ def _behind(batch: Batch) -> tuple[Floats, Floats]:
     """
     window_s, loads = batch.figures["window_s"], [run.load for run in batch.runs]
     offered = batch.figures["offered_per_s"] * window_s
-    answered = batch.figures["achieved_per_s"] * window_s + batch.figures["load_errors"]
+    answered = batch.figures["achieved_per_s"] * window_s
+    answered = answered + batch.figures["load_errors"] + batch.figures["load_declined"]
     connections = np.array([float(load.connections) if load else np.nan for load in loads])
     behind = np.where(np.isfinite(batch.figures["asked_per_s"]), offered - answered, np.nan)
     return behind, np.maximum(MARGIN * offered, connections)
+
+
+def _mean_factor(batch: Batch, row: int) -> float:
+    """The mean rate of the window over the one that was asked for: 1 without an overload."""
+    load, window_s = batch.runs[row].load, float(batch.figures["window_s"][row])
+    if load is None or load.overload is None:
+        return 1.0
+    return 1 + (load.overload.factor - 1) * load.overload.lasts_s / window_s
 
 
 def _is_poisson(batch: Batch, row: int) -> bool:
@@ -203,6 +213,14 @@ def _ms(seconds: float) -> str:
     return f"{number(seconds * 1e3)} ms"
 
 
+def not_recovered(batch: Batch) -> Found:
+    """P99 was not back at the end of the window: how long it takes is not known."""
+    for row in batch.where(batch.figures["recovered"] == 0):
+        after_s = number(batch.figures["recovery_s"][row])
+        detail = f"P99 was not back {after_s} s after the overload: that is a lower bound"
+        yield row, Finding("not-recovered", "suspect", detail)
+
+
 SERVED_CHECKS: tuple[Check, ...] = (
     generator_late,
     generator_busy,
@@ -212,4 +230,5 @@ SERVED_CHECKS: tuple[Check, ...] = (
     uneven_load,
     rate_missed,
     saturated,
+    not_recovered,
 )

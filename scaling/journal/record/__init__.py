@@ -41,7 +41,7 @@ from scaling.journal.record.of_child import (
     Ticks,
     WorkerRecord,
 )
-from scaling.journal.record.of_load import Load, SubWindow
+from scaling.journal.record.of_load import Load, Overload, SubWindow
 from scaling.journal.record.of_run import (
     Cell,
     Disturbance,
@@ -83,6 +83,7 @@ __all__ = [
     "Offer",
     "Outcome",
     "Outside",
+    "Overload",
     "ParameterFacts",
     "ParameterValue",
     "ProcessFacts",

@@ -5,12 +5,25 @@ import msgspec
 from scaling.journal.record.of_child import Latency
 
 
+class Overload(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A part of the window with `factor` times the rate, `after_s` from its begin."""
+
+    factor: float
+    after_s: float
+    lasts_s: float
+
+
 class SubWindow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Answers in one part of the window; None where there were none."""
+    """Answers to the requests due in one part of the window; None where there were none.
+
+    In a run with an overload also how many were due, and the latency of those with a good answer.
+    """
 
     answered: int = 0
     p50_ns: int | None = None
     max_ns: int | None = None
+    offered: int | None = None
+    latency: Latency | None = None
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,10 +37,13 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     generator process, `cpu_s` what all its processes used in the window. `cpus` are those that it
     had to itself and `worker_cpus` those of the workers' processes, both as read back (None: they
     shared all CPUs). `slice_ns` is the scheduling slice that it was granted, as read back.
-    `windows` are equal parts of the window, in order.
+    `windows` are equal parts of the window, in order; `overload` is a part with a higher rate.
+    `declined` are requests that the server said it could not answer in time, by status: they are no
+    errors, and in no latency.
     """
 
     rate_per_s: float | None = None
+    overload: Overload | None = None
     arrivals: str = "poisson"
     keep_alive: bool = True
     connections: int = 0
@@ -44,6 +60,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     completed: int = 0
     achieved_per_s: float = 0.0
     errors: dict[str, int] = {}
+    declined: dict[str, int] = {}
     busy_fraction: float | None = None
     cpu_s: float | None = None
     latency: Latency = Latency()

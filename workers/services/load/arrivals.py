@@ -5,8 +5,18 @@ Times are offsets in ns from the schedule's begin. They are drawn one by one and
 
 import random
 from collections.abc import Iterator
+from typing import NamedTuple
 
 KINDS = ("poisson", "constant")
+NS_PER_S = 1e9
+
+
+class Overload(NamedTuple):
+    """A stretch of the measurement with `factor` times the rate; `after_s` from its begin."""
+
+    factor: float
+    after_s: float
+    lasts_s: float
 
 
 def arrivals(kind: str, rate_per_s: float, seed: int) -> Iterator[int]:
@@ -29,6 +39,25 @@ def share(offsets: Iterator[int], kind: str, seed: int, place: int, of: int) -> 
         return (offset for turn, offset in enumerate(offsets) if turn % of == place)
     owner = random.Random(f"owner {seed}").randrange
     return (offset for offset in offsets if owner(of) == place)
+
+
+def overloaded(offsets: Iterator[int], overload: Overload, opens_ns: int) -> Iterator[int]:
+    """The schedule with an overload in the measurement that begins at `opens_ns`.
+
+    Time is compressed there, so Poisson arrivals stay a Poisson process (time change), and any part
+    of a schedule can be overloaded by itself.
+    """
+    begins_ns = opens_ns + int(overload.after_s * NS_PER_S)
+    lasts_ns = int(overload.lasts_s * NS_PER_S)
+    compressed_ns = int(lasts_ns * overload.factor)
+    for offset in offsets:
+        passed_ns = offset - begins_ns
+        if passed_ns < 0:
+            yield offset
+        elif passed_ns < compressed_ns:
+            yield begins_ns + int(passed_ns / overload.factor)
+        else:
+            yield offset - compressed_ns + lasts_ns
 
 
 def _poisson(rate_per_s: float, seed: int) -> Iterator[int]:

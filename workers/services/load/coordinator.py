@@ -84,6 +84,7 @@ def part_of(options: Options, place: int) -> Part:
         targets=options.targets,
         requests=options.requests,
         rate_per_s=options.rate_per_s,
+        overload=options.overload,
         arrivals=options.arrivals,
         connections=options.connections // options.processes + more,
         seed=options.seed,

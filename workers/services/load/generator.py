@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from workers.host.open_files import raise_limit
-from workers.services.load.arrivals import arrivals, share
+from workers.services.load.arrivals import arrivals, overloaded, share
 from workers.services.load.closed_loop import ClosedLoop
 from workers.services.load.lane import Lane
 from workers.services.load.lanes import connected, http
@@ -47,8 +47,12 @@ async def send(part: Part, lanes: Sequence[Lane], begins_ns: int, instants_ns: l
     else:
         offsets = arrivals(part.arrivals, part.rate_per_s, part.seed)
         offsets = share(offsets, part.arrivals, part.seed, part.place, part.of)
+        most_per_s = part.rate_per_s
+        if part.overload:
+            offsets = overloaded(offsets, part.overload, tally.opens_ns - begins_ns)
+            most_per_s *= part.overload.factor
         due_ns = (begins_ns + offset for offset in offsets)
-        early = early_ns(part.rate_per_s / part.of)
+        early = early_ns(most_per_s / part.of)
         sending = OpenLoop(due_ns, pick, tally, early_ns=early)
     for lane in lanes:
         lane.attach(tally, sending.freed)

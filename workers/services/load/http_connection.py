@@ -97,7 +97,9 @@ class HttpConnection(Reporting):
         self._message = None
         self._reset()
         if self._lane.connection is self:
-            self._lane.answered("" if right else f"status {status}", reusable=reusable)
+            declined = status in message.declined
+            kind = "" if right else f"status {status}"
+            self._lane.answered(kind, reusable=reusable, declined=declined)
 
     def _fail(self, kind: str) -> None:
         self._message = None

@@ -18,6 +18,7 @@ class Message(NamedTuple):
     data: bytes
     status: int | None  # None: 200 to 399
     is_head: bool
+    declined: Sequence[int] = ()  # statuses that are no answer, and no error
 
 
 class Connection(Protocol):
@@ -84,12 +85,15 @@ class Lane:
         if self.window:
             connection.send(self._message)
 
-    def answered(self, error: str, *, reusable: bool) -> None:
-        """The answer is complete; `error` is empty if it is the right one."""
+    def answered(self, error: str, *, reusable: bool, declined: bool = False) -> None:
+        """The answer is complete; `error` is empty if it is the right one.
+
+        `declined`: the server could not answer in time, and said so.
+        """
         if self.connection and not (reusable and self._keepalive):
             self.connection.close()
             self.connection = None
-        self._settle(error)
+        self._settle(error, declined=declined)
 
     def lost(self, kind: str) -> None:
         """The connection is gone; an error of this kind if a request was in flight."""
@@ -116,9 +120,10 @@ class Lane:
         if self._opening:
             self._opening.cancel()
 
-    def _settle(self, error: str) -> None:
+    def _settle(self, error: str, *, declined: bool = False) -> None:
         done_ns = time.monotonic_ns()
         window, self.window = self.window, None
         if window and self._tally and self._freed:
-            self._tally.settle(window, self.due_ns, self.sent_ns, done_ns, error)
+            done = self.due_ns, self.sent_ns, done_ns
+            self._tally.settle(window, *done, error, declined=declined)
             self._freed(self)

@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from workers.services.load.arrivals import KINDS
+from workers.services.load.arrivals import KINDS, Overload
 from workers.services.load.requests_list import TYPES, Request, read_requests
 from workers.services.load.target import BadInputError, Target, parse_target
 
@@ -29,6 +29,7 @@ class Options:
     targets: Sequence[Target]
     requests: Sequence[Request]
     rate_per_s: float | None
+    overload: Overload | None
     arrivals: str
     seconds: float
     warmup_s: float
@@ -63,6 +64,13 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--rate", type=_rate, required=True, metavar="N|max", help="requests/s; max: closed loop")
     add("--arrivals", choices=KINDS, default="poisson", help="gaps between requests (poisson)")
+    add(
+        "--overload",
+        type=_factor_or_seconds,
+        nargs=3,
+        metavar=("FACTOR", "AFTER_S", "S"),
+        help="from AFTER_S seconds on, S seconds with FACTOR times the rate",
+    )
     add("--seconds", type=_seconds, default=10.0, help="length of the measurement (10)")
     add("--warmup", type=_warmup, default=1.0, metavar="S", help="load before it (1)")
     add("--connections", type=_connections, default=64, metavar="C", help="at most in use (64)")
@@ -91,12 +99,15 @@ def read_options(made: argparse.ArgumentParser, arguments: Sequence[str]) -> Opt
         made.error(f"{result.processes} processes cannot share {result.connections} connections")
     if result.rate and result.rate * (result.seconds + result.warmup) > REQUESTS_MOST:
         made.error(f"more than {REQUESTS_MOST:,} requests; lower --rate or --seconds")
+    if result.overload and not result.rate:
+        made.error("--overload needs a --rate: in a closed loop nothing is due")
     if LATER in result.urls and not (result.instants and len(result.urls) == 1):
         made.error(f"{LATER} stands alone, and with --instants")
     options = Options(
         targets=(),
         requests=(),
         rate_per_s=result.rate,
+        overload=Overload(*result.overload) if result.overload else None,
         arrivals=result.arrivals,
         seconds=result.seconds,
         warmup_s=result.warmup,
@@ -160,6 +171,10 @@ def _rate(text: str) -> float | None:
         return _between(RATE_LEAST, RATE_MOST, text)
     except argparse.ArgumentTypeError as error:
         raise argparse.ArgumentTypeError(f"{error}; max is a closed loop") from None
+
+
+def _factor_or_seconds(text: str) -> float:
+    return _between(0.01, SECONDS_MOST, text)
 
 
 def _seconds(text: str) -> float:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from workers.services.load.arrivals import Overload
 from workers.services.load.lane import Message
 from workers.services.load.requests_list import Request
 from workers.services.load.target import Target
@@ -16,6 +17,7 @@ class Part:
     targets: Sequence[Target]
     requests: Sequence[Request]
     rate_per_s: float | None
+    overload: Overload | None
     arrivals: str
     connections: int  # of this process
     seed: int
@@ -33,7 +35,9 @@ class Part:
         """The part from its document."""
         targets = [Target(**each) for each in document["targets"]]
         requests = [Request(**each) for each in document["requests"]]
-        return cls(**{**document, "targets": targets, "requests": requests})
+        found = document["overload"]
+        overload = Overload(*found) if found else None
+        return cls(**{**document, "targets": targets, "requests": requests, "overload": overload})
 
 
 def messages(part: Part, target: Target) -> list[Message]:
@@ -45,6 +49,7 @@ def messages(part: Part, target: Target) -> list[Message]:
             each.on_http(target.authority, target.path, keepalive=part.keepalive),
             each.status,
             is_head=each.method == "HEAD",
+            declined=each.declined,
         )
         for each in part.requests
     ]

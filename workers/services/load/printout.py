@@ -42,6 +42,7 @@ def printout(summary: Mapping[str, Any]) -> str:
         f"  {count:,} failed: {KINDS_OF_ERRORS.get(kind, f'wrong {kind}')}"
         for kind, count in summary["errors"].items()
     ]
+    lines += [f"  {count:,} declined: {kind}" for kind, count in summary["declined"].items()]
     lines += ["", f"{'ms':<11}" + "".join(f"{name:>9}" for name in COLUMNS)]
     for key, name in ROWS.items():
         figures = summary[key]

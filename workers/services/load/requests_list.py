@@ -1,8 +1,9 @@
 """What is asked: one request, or a list with weights from a file of JSON lines.
 
 A line is an object with `method`, `path`, `headers`, `body`, `weight`, `status` (the one that is
-right; without it 200 to 399 are) and `background` (true: the request loads the server, and its
-latency is kept apart from that of the others). All are optional.
+right; without it 200 to 399 are), `declined` (statuses by which a server declines a request that it
+cannot answer in time: no error, and in no latency) and `background` (true: the request loads the
+server, and its latency is kept apart from that of the others). All are optional.
 """
 
 import itertools
@@ -24,6 +25,7 @@ TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {  # and what they ar
     "body": (str, "a text"),
     "weight": ((int, float), "a number"),
     "status": (int, "a whole number"),
+    "declined": (list, "a list"),
     "background": (bool, "true or false"),
 }
 
@@ -38,6 +40,7 @@ class Request:
     body: str = ""
     weight: float = 1.0
     status: int | None = None
+    declined: Sequence[int] = ()
     background: bool = False
 
     def on_http(self, authority: str, path: str, *, keepalive: bool) -> bytes:
@@ -140,8 +143,13 @@ def _problem(request: Request) -> str:
             return f"header {name}: no line breaks and only Latin-1"
     if not (math.isfinite(request.weight) and request.weight > 0):
         return f"weight {request.weight} is not above 0"
-    if request.status is not None and not 200 <= request.status <= 599:
-        return f"status {request.status} is not from 200 to 599"
+    return _problem_of_statuses(request)
+
+
+def _problem_of_statuses(request: Request) -> str:
+    for status in (request.status, *request.declined):
+        if status is not None and not (type(status) is int and 200 <= status <= 599):
+            return f"status {status!r} is not from 200 to 599"
     return ""
 
 

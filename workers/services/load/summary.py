@@ -36,9 +36,7 @@ def summarize(
     windows = [window for report in reports for window in report["windows"]]
     background = _background(windows)
     every = [*windows, *background]
-    errors: Counter[str] = Counter()
-    for window in every:
-        errors.update(window["errors"])
+    errors, declined = (_counted(every, name) for name in ("errors", "declined"))
     latency, service, beside, slip, censored = (
         Distribution(window[name] for name in names for window in among)
         for among, names in (
@@ -54,6 +52,7 @@ def summarize(
         "completed": sum(window["completed"] for window in every),
         "censored": censored.n,
         "errors": dict(sorted(errors.items())),
+        "declined": dict(sorted(declined.items())),
         "rate_per_s": sum(report["answered"] for report in reports) * 1e9 / passed_ns,
         "busy_fraction": max(report["busy_fraction"] for report in reports),
         "cpu_s": sum(report["cpu_s"] for report in reports),
@@ -116,13 +115,18 @@ def _added_up(windows: Sequence[Mapping[str, Any]]) -> Object:
     return {
         "offered": sum(each["offered"] for each in every),
         "completed": sum(each["completed"] for each in every),
-        "errors": dict(sum((Counter(each["errors"]) for each in every), Counter())),
+        **{name: dict(_counted(every, name)) for name in ("errors", "declined")},
         **{name: Distribution(each[name] for each in windows).document() for name in QUANTITIES},
         "slip": Distribution(each["slip"] for each in every).document(),
         "background": Distribution(
             each[name] for name in LATENCY for each in background
         ).document(),
     }
+
+
+def _counted(windows: Iterable[Mapping[str, Any]], name: str) -> Counter[str]:
+    """Errors, or declined requests, of windows by their kind."""
+    return sum((Counter(each[name]) for each in windows), Counter())
 
 
 def _background(windows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -17,7 +17,9 @@ class Window:
     `background` has the background requests among them, which are counted in it alone.
     """
 
-    __slots__ = ("background", "closes_ns", "completed", "errors", "offered", *QUANTITIES)
+    __slots__ = (
+        "background", "closes_ns", "completed", "declined", "errors", "offered", *QUANTITIES
+    )  # fmt: skip
 
     def __init__(self, closes_ns: int, background: "Window | None" = None) -> None:
         self.closes_ns = closes_ns
@@ -25,6 +27,7 @@ class Window:
         self.offered = 0
         self.completed = 0
         self.errors: Counter[str] = Counter()
+        self.declined: Counter[str] = Counter()
         self.latency = Histogram()  # from the due time
         self.service = Histogram()  # from the send
         self.slip = Histogram()  # from the earliest possible send to the actual one
@@ -37,6 +40,7 @@ class Window:
             "offered": self.offered,
             "completed": self.completed,
             "errors": dict(self.errors),
+            "declined": dict(self.declined),
             **{name: getattr(self, name).document() for name in QUANTITIES},
             "background": background.document() if background else None,
         }
@@ -70,10 +74,21 @@ class Tally:
         window.offered += 1
         return window
 
-    def settle(self, window: Window, due_ns: int, sent_ns: int, done_ns: int, error: str) -> None:
+    def settle(
+        self,
+        window: Window,
+        due_ns: int,
+        sent_ns: int,
+        done_ns: int,
+        error: str,
+        *,
+        declined: bool = False,
+    ) -> None:
         """Count how a request ended; an empty `error` is a good answer."""
         if done_ns >= self.closes_ns:
             self.censor(window, due_ns)
+        elif declined:
+            window.declined[error] += 1
         elif error:
             window.errors[error] += 1
         else:

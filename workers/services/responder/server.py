@@ -28,7 +28,10 @@ def answer_with(body: bytes) -> bytes:
 
 
 class Answering(asyncio.Protocol):
-    """One connection; its requests are answered in order, each after the delay."""
+    """One connection; its requests are answered in order, each after the delay.
+
+    Where delays differ, a client has one request in flight on a connection, as HTTP clients have.
+    """
 
     def __init__(self, line: DelayLine, answer: bytes, open_ones: set[asyncio.Transport]) -> None:
         self._line = line
@@ -57,10 +60,15 @@ class Answering(asyncio.Protocol):
 
 
 @contextlib.asynccontextmanager
-async def serving(body: bytes, listening: socket.socket, delay_s: float) -> AsyncIterator[str]:
-    """Serve until the block ends; give the URL once it has answered a request."""
+async def serving(
+    body: bytes, listening: socket.socket, delay_s: float, spread: float = 0.0
+) -> AsyncIterator[str]:
+    """Serve until the block ends; give the URL once it has answered a request.
+
+    `delay_s` and `spread` are those of `DelayLine`.
+    """
     loop = asyncio.get_running_loop()
-    line, answer = DelayLine(delay_s), answer_with(body)
+    line, answer = DelayLine(delay_s, spread), answer_with(body)
     open_ones: set[asyncio.Transport] = set()
     server = await loop.create_server(
         lambda: Answering(line, answer, open_ones), sock=listening, backlog=BACKLOG

@@ -1,0 +1,112 @@
+"""The time until P99 is back counts from the end of the overload, by the share of slow requests."""
+
+import random
+
+import numpy as np
+import pytest
+
+from scaling.analysis.table.overload import Course, course_of
+from scaling.analysis.table.rows import Rows
+from scaling.journal.record import Cell, Load, Overload, ParameterValue, RunLine, SubWindow
+from tests.support.fabricate import Made, run_line, study_line, with_
+from tests.support.served import histogram
+
+CALM_S, SLOW_S = 0.020, 0.900
+DUE = 500  # in each half second
+PARTS, WINDOW_S, AFTER_S, LASTS_S = 60, 30.0, 5.0, 10.0
+
+
+def part(
+    latency_s: float = CALM_S, *, offered: int = DUE, slow: int = 0, lost: int = 0
+) -> SubWindow:
+    """Half a second: `slow` of its requests take 900 ms, `lost` have no good answer."""
+    good = np.full(offered - slow - lost, latency_s)
+    times = histogram(np.append(good, np.full(slow, SLOW_S)))
+    return SubWindow(answered=offered - lost, offered=offered, latency=times)
+
+
+def run(parts: list[SubWindow], declined: dict[str, int] | None = None) -> RunLine:
+    made = Made(window_s=WINDOW_S)
+    parameters: dict[str, ParameterValue] = {
+        "rate_per_s": 1_000.0,
+        "deadline_ms": 1_000,
+        "in_flight_limit": 0,
+    }
+    cell = Cell(
+        workload="gateway",
+        parameters=parameters,
+        loop="asyncio",
+        arm="3.14t",
+        model="threads",
+        workers=2,
+        region="cores",
+    )
+    load = Load(
+        rate_per_s=1_000.0,
+        overload=Overload(factor=3.0, after_s=AFTER_S, lasts_s=LASTS_S),
+        offered=sum(each.offered or 0 for each in parts),
+        declined=declined or {},
+        windows=parts,
+        connections=1_024,
+    )
+    return with_(run_line(made, cell, random.Random(1)), load=load)
+
+
+def course(*after: SubWindow) -> Course:
+    """A calm stretch, an overload of slow answers, then `after` and calm ones up to the end."""
+    parts = [*[part()] * 10, *[part(SLOW_S)] * 20, *after]
+    return course_of(run([*parts, *[part()] * (PARTS - len(parts))]))
+
+
+def test_p99_of_the_overload_and_of_the_calm_before_it() -> None:
+    found = course()
+    assert found.calm_p99_s == pytest.approx(CALM_S, rel=0.01)
+    assert found.p99_s == pytest.approx(SLOW_S, rel=0.01)
+    assert found.good_per_s == 2 * DUE
+
+
+@pytest.mark.parametrize("parts", [0, 1, 7])
+def test_slow_answers_put_it_off(parts: int) -> None:
+    found = course(*[part(SLOW_S)] * parts)
+    assert (found.recovery_s, found.recovered) == (parts / 2, 1)
+
+
+@pytest.mark.parametrize("lost", [{"lost": 400}, {"slow": 400}])
+def test_a_request_without_a_good_answer_is_a_slow_one(lost: dict[str, int]) -> None:
+    assert course(part(), part(), part(**lost)).recovery_s == 1.5
+
+
+def test_one_percent_of_slow_ones_is_what_a_p99_allows() -> None:
+    rest = [part(slow=4)] * 30
+    assert course(*rest).recovery_s == 0
+    assert course(*[part(slow=6)] * 30).recovered == 0
+
+
+def test_a_run_that_is_never_calm_again_gives_a_bound_and_says_so() -> None:
+    found = course(*[part(SLOW_S)] * 30)
+    assert found.recovered == 0
+    assert found.recovery_s == 13.0  # the last moment with 2,000 requests to go
+    line = run([*[part()] * 10, *[part(SLOW_S)] * 50])
+    rows = Rows([line], study_line(Made(window_s=WINDOW_S)))
+    assert "not-recovered" in rows["reasons"][0]
+
+
+def test_too_few_calm_requests_give_no_figure() -> None:
+    few = [part(offered=100)] * PARTS
+    assert np.isnan(course_of(run(few)).recovery_s)
+
+
+def test_runs_without_an_overload_have_none() -> None:
+    line = run([part()] * PARTS)
+    assert np.isnan(course_of(with_(line, load__overload=None)).calm_p99_s)
+
+
+def test_what_is_declined_is_a_share_and_no_error() -> None:
+    declined = {"status 503": 3_000, "status 504": 600}
+    line = run([part()] * PARTS, declined)
+    rows = Rows([line], study_line(Made(window_s=WINDOW_S)))
+    assert rows["refused_fraction"][0] == pytest.approx(0.1)
+    assert rows["deadline_missed_fraction"][0] == pytest.approx(0.02)
+    assert rows["load_declined"][0] == 3_600
+    assert rows["load_errors"][0] == 0
+    assert "load-errors" not in rows["reasons"][0]
