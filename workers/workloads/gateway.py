@@ -1,15 +1,17 @@
 """An API gateway: a call downstream and a query per request, within a deadline."""
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
 from workers import Worker, parameter
-from workers.workloads.parts.first_request import first_request
+from workers.services.postgres.table import letters
+from workers.workloads.parts.first_request import FirstAnswer, first_answer
 from workers.workloads.parts.heap import share
 from workers.workloads.parts.served import Served
 from workers.workloads.parts.servers.base import BaseServer
 
-MISSED, REFUSED = 504, 503
+OK, REFUSED, MISSED = 200, 503, 504
 
 
 @dataclass
@@ -58,7 +60,7 @@ class Gateway(Served):
 
     def client_requests(self) -> list[dict[str, Any]]:
         """One request; what is given up or refused is no error."""
-        return [{"path": "/", "status": 200, "declined": [REFUSED, MISSED]}]
+        return [{"path": "/", "status": OK, "declined": [REFUSED, MISSED]}]
 
     def refuses(self, model: str, loop: str) -> str | None:
         """Sub-interpreters load neither httptools nor asyncpg."""
@@ -86,12 +88,25 @@ class Gateway(Served):
         server = make(worker, budget, self._counts, database, downstream, self.rows)
         self._server = server
         await server.start()
-        self._facts = await first_request(
-            server, self.client_scheme(), {"path": "/", "status": 200}
-        )
+        answer = await first_answer(server, self.client_scheme(), {"path": "/"})
+        _check(answer)
+        self._facts = answer.facts
         return server
 
     async def run(self, worker: Worker) -> None:
         """Answer until stopped."""
         await super().run(worker)
         worker.figures |= self._counts.figures()
+
+
+def _check(answer: FirstAnswer) -> None:
+    """Compare an answer with the table, whose rows follow from their keys.
+
+    Raises:
+        RuntimeError: it is another one.
+    """
+    row = json.loads(answer.body) if answer.status == OK else {}
+    if not row or row["b"] != letters(row["a"]):
+        raise RuntimeError(
+            f"the first request was answered with {answer.line!r}, {answer.body[:200]!r}"
+        )
