@@ -59,6 +59,10 @@ FEWER = {
         *("--set", "echo.work_us=10"),
     ),
     "compare": ("--workload", "shared,echo", "--loop", "asyncio"),
+    "gateway": (
+        *("--model", "threads", "--set", "gateway.rows=1000", "--set", "gateway.rate_per_s=100"),
+        *("--set", "gateway.overload_factor=0", "--set", "gateway.in_flight_limit=4"),
+    ),
     "latency": SERVED,
     "quansight-2025": ("--model", "threads", "--set", "scrape.delay_ms=20"),
     "scale": ("--workload", "compute,echo", "--loop", "asyncio"),
