@@ -104,17 +104,31 @@ def asks_for_pgo(session: nox.Session) -> bool:
     return "--pgo" in session.posargs or os.environ.get("SCALING_PGO") == "1"
 
 
-def run_study(session: nox.Session, builds: Sequence[str], arguments: Sequence[str]) -> None:
+def run_study(
+    session: nox.Session,
+    builds: Sequence[str],
+    arguments: Sequence[str],
+    variables: Mapping[str, str] | None = None,
+) -> None:
     """Run a study of `builds`; options after -- come last, so they take precedence."""
     options = [option for option in session.posargs if option != "--pgo"]
     pgo = asks_for_pgo(session)
     python = analysis_python(session, builds, pgo=pgo)
-    command = [python, "-m", "scaling", "run", *arguments, *options]
+    measure(session, [python, "-m", "scaling", "run", *arguments, *options], pgo, variables)
+
+
+def measure(
+    session: nox.Session,
+    command: Sequence[str],
+    pgo: bool,
+    variables: Mapping[str, str] | None = None,
+) -> None:
+    """Run a command that measures, with these variables in its environment."""
     # On Ctrl-C the study ends its child and prints its progress; nox by default would kill it after
     # half a second.
     session.run(
         *command,
-        env={"SCALING_PGO": "1" if pgo else "0"},
+        env={"SCALING_PGO": "1" if pgo else "0", **(variables or {})},
         external=True,
         interrupt_timeout=20,
         terminate_timeout=10,
@@ -164,17 +178,28 @@ def compare(session: nox.Session) -> None:
 
 @nox.session(python=False, default=False)
 def versions(session: nox.Session) -> None:
-    """Compare one event loop on every Python found here, from 3.12 on (options after --)."""
-    with explained(session):
-        builds = interpreters.present(pgo=asks_for_pgo(session))
-    if len(builds) < FEWEST_TO_COMPARE:
-        session.error(
-            f"nothing to compare: found {', '.join(builds) or 'no Python'} on PATH, in uv's store "
-            "and in pyenv. Add another version with: uv python install 3.13"
-        )
-    named = any(option.startswith("--arm") for option in session.posargs)
-    arms = [] if named else ["--arm", ",".join(builds)]
-    run_study(session, builds, [*arms, "--study", "versions", "--output", "results/versions"])
+    """Compare every Python from 3.12 to 3.15, free-threaded or not (options after --)."""
+    ways = os.environ.get("SCALING_INTERPRETERS") or ",".join(interpreters.SOURCE_FIRST)
+    arms = []
+    if not any(option.startswith("--arm") for option in session.posargs):
+        with explained(session):
+            builds = interpreters.available(
+                interpreters.VERSIONS, pgo=asks_for_pgo(session), say=say
+            )
+        if len(builds) < FEWEST_TO_COMPARE:
+            session.error(f"nothing to compare: there is {', '.join(builds) or 'no Python'} only")
+        arms = ["--arm", ",".join(builds)]
+    arguments = [*arms, "--study", "versions", "--output", "results/versions"]
+    run_study(session, TESTED, arguments, {"SCALING_INTERPRETERS": ways})
+
+
+@nox.session(python=False, default=False)
+def reference(session: nox.Session) -> None:
+    """Measure and publish all reference studies, with PGO (after --: --hours 3, --no-pgo)."""
+    options = [option for option in session.posargs if option not in ("--pgo", "--no-pgo")]
+    pgo = "--no-pgo" not in session.posargs
+    python = analysis_python(session, TESTED, pgo=pgo)
+    measure(session, [python, "-m", "scaling", "reference", *options], pgo)
 
 
 @nox.session(python=False, default=False)

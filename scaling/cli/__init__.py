@@ -19,6 +19,7 @@ COMMANDS = (
     "run",
     "app",
     "remedies",
+    "reference",
     "show",
     "report",
     "plot",

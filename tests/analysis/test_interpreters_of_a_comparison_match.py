@@ -6,7 +6,7 @@ import pytest
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds.cache import Say
-from scaling.builds.interpreters import Build, Interpreter, choose, ensure, parse_build, present
+from scaling.builds.interpreters import Build, Interpreter, available, ensure, parse_build
 from scaling.builds.interpreters.choose import Provider, select
 from tests.support.fake_builds import interpreter, say_nothing
 
@@ -170,18 +170,26 @@ def test_a_sound_one_is_not_warned_of() -> None:
     assert said == []
 
 
-@pytest.mark.parametrize(
-    ("found", "names"),
-    [
-        ([interpreter("3.12", "3.12.1", origin="pyenv"), *pair("3.14.7")], "3.12 3.14 3.14t"),
-        ([interpreter("3.14"), interpreter("3.14t", "3.14.6")], "3.14"),
-        ([interpreter("3.15t", "3.15.0a2+"), interpreter("3.13", "3.13.9")], "3.13 3.15t"),
-        ([interpreter("3.13", "3.13.9", debug=True)], ""),
-    ],
-    ids=["alike", "unlike", "alone", "lame"],
-)
-def test_what_is_here_can_be_studied_at_once(
-    found: list[Interpreter], names: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(choose, "survey", lambda: found)
-    assert present() == names.split()
+def test_versions_are_built_from_source_where_they_can_be() -> None:
+    """All with one compiler and the same flags; what is not there is said."""
+    said: list[str] = []
+    here = {
+        "built": pair("3.14.7", origin="built"),
+        "found": [interpreter("3.12", "3.12.1"), interpreter("3.13", "3.13.0"), *pair("3.14.9")],
+    }
+
+    def only(name: str) -> Provider:
+        def get(builds: Sequence[Build], *, pgo: bool, say: Say) -> dict[str, Interpreter]:
+            if chosen := select(here[name], builds, pgo=pgo):
+                return chosen
+            raise ScalingError("not here")
+
+        return get
+
+    providers = {name: only(name) for name in here}
+    versions = ["3.12", "3.13", "3.13t", "3.14", "3.14t"]
+    had = available(versions, say=said.append, providers=providers)
+    assert had == ["3.12", "3.13", "3.14", "3.14t"]
+    assert said[-1] == "left out: no CPython 3.13t is available"
+    both = ensure(["3.14", "3.14t"], say=say_nothing, providers=providers)
+    assert {one.version for one in both.values()} == {"3.14.7"}

@@ -1,5 +1,7 @@
 """No source is built whose SHA-256 is not the pinned one, wherever it came from."""
 
+import hashlib
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -9,14 +11,15 @@ from scaling.builds.cache import Say
 from scaling.builds.interpreters import source
 from tests.support.fake_builds import say_nothing, script
 
-GOOD = b"the release"
+GOOD, OTHER = b"the release", b"that of another version"
 
 
 @pytest.fixture(autouse=True)
 def pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     good = tmp_path / "good"
     good.write_bytes(GOOD)
-    monkeypatch.setattr(source, "SHA256", {"3.14.7": source.sha256(good)})
+    other = hashlib.sha256(OTHER).hexdigest()
+    monkeypatch.setattr(source, "SHA256", {"3.14.7": source.sha256(good), "3.15.0rc2": other})
     monkeypatch.setenv("SCALING_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("SCALING_CPYTHON_SOURCE", raising=False)
 
@@ -33,8 +36,9 @@ def cannot(reason: str) -> source.Fetch:
     return lambda version, path, say: reason
 
 
-def test_the_real_release_is_pinned() -> None:
+def test_the_newest_release_that_was_tried_is_pinned() -> None:
     assert source.version_for("3.14") == "3.14.7"
+    assert source.version_for("3.15") == "3.15.0rc2"
     assert source.version_for("3.1") is None
 
 
@@ -69,6 +73,28 @@ def test_a_file_of_the_users_own_is_taken_as_it_is(
 ) -> None:
     monkeypatch.setenv("SCALING_CPYTHON_SOURCE", str(tmp_path / "good"))
     assert source.tarball("3.14.7", say=say_nothing, providers=[]) == tmp_path / "good"
+
+
+def test_a_file_of_the_users_own_is_of_one_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCALING_CPYTHON_SOURCE", str(tmp_path / "good"))
+    kept = source.tarball("3.15.0rc2", say=say_nothing, providers=[gives(OTHER)])
+    assert kept.read_bytes() == OTHER
+
+
+def test_a_folder_of_the_users_own_may_have_several(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCALING_CPYTHON_SOURCE", str(tmp_path))
+    mine = tmp_path / "Python-3.15.0rc2.tar.xz"
+    mine.write_bytes(OTHER)
+    assert source.tarball("3.15.0rc2", say=say_nothing, providers=[]) == mine
+    absent = source.tarball("3.14.7", say=say_nothing, providers=[gives(GOOD)])
+    assert absent.read_bytes() == GOOD
+    mine.write_bytes(b"forged")
+    with pytest.raises(UsageError, match="SHA-256"):
+        source.tarball("3.15.0rc2", say=say_nothing, providers=[gives(OTHER)])
 
 
 @pytest.mark.parametrize(("name", "fault"), [("gone", "is not a file"), ("forged", "SHA-256")])
@@ -110,6 +136,22 @@ def test_apt_itself_checks_what_it_downloads(tmp_path: Path, apt: Path) -> None:
     command = apt.read_text().splitlines()[0]
     assert "pool/main/p/python3.14/python3.14_3.14.7.orig.tar.xz" in command
     assert command.endswith(f"SHA256:{source.SHA256['3.14.7']}")
+
+
+def test_a_candidate_has_the_name_that_each_archive_gives_it(
+    tmp_path: Path, apt: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source.from_debian("3.15.0rc2", tmp_path / "x", say_nothing)
+    assert "python3.15/python3.15_3.15.0~rc2.orig.tar.xz" in apt.read_text()
+    asked: list[str] = []
+
+    def unreachable(address: str, timeout: float) -> None:
+        asked.append(address)
+        raise OSError
+
+    monkeypatch.setattr(urllib.request, "urlopen", unreachable)
+    source.from_upstream("3.15.0rc2", tmp_path / "x", say_nothing)
+    assert asked[0].endswith("/3.15.0/Python-3.15.0rc2.tar.xz")
 
 
 def test_a_mirror_without_it_is_said(tmp_path: Path, apt: Path) -> None:

@@ -373,6 +373,23 @@ def test_a_fault_has_its_word(
     assert detail in str(row["details"])
 
 
+@pytest.mark.parametrize(
+    ("name", "version", "known"),
+    [("3.14t", "3.14.6", True), ("3.14t", "3.14.7", False), ("3.14", "3.14.6", False)],
+)
+def test_a_crash_that_is_known_of_a_build_is_named(
+    tmp_path: Path, name: str, version: str, known: bool
+) -> None:
+    study, *runs = journal(
+        Made(arms=(name,), workers=(2,), blocks=1),
+        lambda run: with_(run, outcome="crashed", record=None, signal=11),
+    )
+    described = {name: with_(arm(name), description__python__version=version)}
+    path = write([with_(study, arms=described), *runs], tmp_path / "journal.jsonl")
+    (detail,) = scaling.load(path)["details"]
+    assert ("cpython#153809" in str(detail)) is known
+
+
 @pytest.mark.parametrize("name", ["3.14", "3.14+mimalloc", "3.14t+gil", "3.14t", "3.14t+nogc"])
 @pytest.mark.parametrize("model", ["threads", "processes"])
 def test_a_run_without_fault_is_valid(tmp_path: Path, name: str, model: str) -> None:

@@ -106,6 +106,7 @@ def test_every_version_has_a_session() -> None:
     others = {
         "compare",
         "versions",
+        "reference",
         "doctor",
         "report",
         "lint",
@@ -188,10 +189,11 @@ def test_an_arm_that_is_named_takes_the_place_of_the_build(monkeypatch: pytest.M
     assert command.count("--arm") == 1
 
 
-def test_versions_are_all_that_are_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_versions_are_all_that_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     here = ["3.12", "3.13t", "3.14"]
-    monkeypatch.setattr(interpreters, "present", lambda *, pgo: here)
+    monkeypatch.setattr(interpreters, "available", lambda builds, *, pgo, say: here)
     monkeypatch.setattr(noxfile, "analysis_python", lambda session, builds, *, pgo: "python")
+    monkeypatch.delenv("SCALING_INTERPRETERS", raising=False)
     session = Session("--blocks", "8")
     noxfile.versions(session)
     (command,) = session.commands
@@ -199,12 +201,31 @@ def test_versions_are_all_that_are_here(monkeypatch: pytest.MonkeyPatch) -> None
         "python -m scaling run --arm 3.12,3.13t,3.14 --study versions --output results/versions"
         " --blocks 8"
     )
+    assert session.environment["SCALING_INTERPRETERS"] == "built,found,uv"
     named = Session("--arm", "3.12,3.14")
     noxfile.versions(named)
     assert named.commands[0].count("--arm") == 1
     here[:] = ["3.14"]
-    with pytest.raises(SystemExit, match=r"nothing to compare: found 3\.14 on PATH.*uv python"):
+    with pytest.raises(SystemExit, match=r"nothing to compare: there is 3\.14 only"):
         noxfile.versions(Session())
+
+
+@pytest.mark.parametrize(("option", "pgo"), [((), True), (("--no-pgo",), False)])
+def test_a_reference_session_has_pgo_unless_asked_otherwise(
+    option: tuple[str, ...], pgo: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def analysis_python(session: object, builds: Sequence[str], *, pgo: bool) -> str:
+        asked.append(pgo)
+        return "python"
+
+    monkeypatch.setattr(noxfile, "analysis_python", analysis_python)
+    session = Session("--hours", "3", *option)
+    noxfile.reference(session)
+    assert session.commands == ["python -m scaling reference --hours 3"]
+    assert session.environment == {"SCALING_PGO": "1" if pgo else "0"}
+    assert asked == [pgo]
 
 
 def test_the_tests_run_on_both_builds_even_when_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,14 +4,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
+import numpy as np
 import pytest
+from matplotlib.container import ErrorbarContainer
 from msgspec.structs import replace
 
 from scaling.analysis.comparison.build_differences import build_differences_of
 from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.comparison.version_lines import version_lines
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import ArmRecord, StudyLine
+from scaling.report.plots import versions
+from scaling.report.plots.draw import subjects
+from scaling.report.plots.style import RC
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_rows import comparison_rows
 from tests.support.fabricate import Made, arm, journal, with_, write
@@ -21,14 +28,21 @@ TITLE = "What the versions changed"
 
 
 def studied(
-    folder: Path, arms: Sequence[str], changes: dict[str, dict[str, Any]] | None = None
+    folder: Path,
+    arms: Sequence[str],
+    changes: dict[str, dict[str, Any]] | None = None,
+    workers: Sequence[int] = (1,),
 ) -> Journal:
     made = Made(
         variants={"spawn": [{}]},
         arms=arms,
-        workers=(1,),
+        workers=workers,
         blocks=8,
-        speeds={(arm, "threads", 1): SPEEDS[arm] for arm in arms},
+        speeds={
+            (arm, "threads", n): SPEEDS[arm] * (n if arm.endswith("t") else 1)
+            for arm in arms
+            for n in workers
+        },
         noise=0.002,
     )
     study, *runs = journal(made)
@@ -101,6 +115,47 @@ def test_what_builds_differ_in_besides_stands_beside_the_ratio(
     ((n, of, over, differ, *_),) = grid.rows
     assert (n, of, over, differ) == ("1", "3.14\nthreads", "3.12\nthreads", told)
     assert bool(grid.note) is note
+
+
+def test_each_build_has_its_cost_and_its_gain(tmp_path: Path) -> None:
+    """The cost is over the oldest build with the GIL, the gain is of each build over itself."""
+    arms = ("3.14", "3.14t", "3.13t", "3.12")
+    journal = studied(tmp_path, arms, workers=(1, 2))
+    lines = version_lines(compared(journal).runs)
+    assert lines is not None
+    assert (lines.oldest, lines.workers) == ("3.12", 2)
+    assert [point.arm for point in lines.points] == ["3.12", "3.14", "3.13t", "3.14t"]
+    for point in lines.points:
+        assert np.median(point.cost) == pytest.approx(SPEEDS[point.arm], rel=0.01)
+        assert np.median(point.gain) == pytest.approx(2 if "t" in point.arm else 1, rel=0.01)
+    (grid,) = [
+        grid
+        for chapter in chapters(StudyResults.of(journal))
+        for grid in chapter.grids
+        if grid.title == "What each build costs and gains, with threads"
+    ]
+    assert [row[0] for row in grid.rows] == ["3.12", "3.14", "3.13t", "3.14t"]
+
+
+@pytest.mark.parametrize(("workers", "rows"), [((1,), 1), ((1, 2), 2)])
+def test_one_picture_has_the_versions_side_by_side(
+    workers: Sequence[int], rows: int, tmp_path: Path
+) -> None:
+    journal = studied(tmp_path, ("3.12", "3.14", "3.13t", "3.14t"), workers=workers)
+    with mpl.rc_context(RC):
+        sheet = versions.sheet(subjects(StudyResults.of(journal)).values())
+    assert sheet is not None
+    assert len(sheet.panels) == rows
+    for axes in sheet.all_panels:
+        assert [label.get_text() for label in axes.get_xticklabels()] == ["3.12", "3.13", "3.14"]
+        gil, free = (each for each in axes.containers if isinstance(each, ErrorbarContainer))
+        assert np.array_equal(gil.lines[0].get_xdata(), [0, 2])
+        assert np.array_equal(free.lines[0].get_xdata(), [1, 2])
+
+
+def test_builds_of_one_version_are_no_picture(tmp_path: Path) -> None:
+    journal = studied(tmp_path, ("3.14", "3.14t"))
+    assert versions.sheet(subjects(StudyResults.of(journal)).values()) is None
 
 
 def test_a_backport_that_the_older_version_needs_is_a_part_of_it(tmp_path: Path) -> None:

@@ -38,7 +38,8 @@ from scaling.analysis.validity.surroundings import (
     throttled,
 )
 from scaling.base.formats import number
-from scaling.journal.record import RunLine
+from scaling.builds.interpreters.crashes import ISSUE, SOUND_SINCE, may_crash
+from scaling.journal.record import PythonFacts, RunLine
 
 __all__ = [
     "CHECKS",
@@ -91,7 +92,7 @@ def judge(batch: Batch) -> list[tuple[Finding, ...]]:
     for row, findings in found.items():
         judged[row] = tuple(sorted(findings, key=lambda each: each.severity))  # invalid comes first
     for row in (~batch.measured).nonzero()[0].tolist():
-        judged[row] = (_unmeasured(batch.runs[row]),)
+        judged[row] = (_unmeasured(batch.runs[row], batch.expected[row].python),)
     return judged
 
 
@@ -100,7 +101,7 @@ def validity(findings: tuple[Finding, ...]) -> Validity:
     return findings[0].severity if findings else "valid"
 
 
-def _unmeasured(run: RunLine) -> Finding:
+def _unmeasured(run: RunLine, python: PythonFacts | None) -> Finding:
     """Why a run has no figures."""
     record = run.record
     if run.outcome == "measured" and record is not None and record.outcome == "measured":
@@ -114,4 +115,13 @@ def _unmeasured(run: RunLine) -> Finding:
         return Finding(word, "invalid", f"{took} (a finite run has a limit: --limit or limit_s)")
     ended = f"signal {run.signal}" if run.signal else f"exit code {run.exit_code}"
     last = run.stderr.strip().splitlines()[-1:] or ["nothing on standard error"]
-    return Finding(word, "invalid", f"{ended}; {last[0]}")
+    return Finding(word, "invalid", f"{ended}; {last[0]}{_known_crash(run, python)}")
+
+
+def _known_crash(run: RunLine, python: PythonFacts | None) -> str:
+    """What is known of crashes of that build; empty for any other build, and for any other end."""
+    if not run.signal or python is None:
+        return ""
+    if not may_crash(python.version, free_threaded=python.free_threaded):
+        return ""
+    return f" (free-threaded builds before {SOUND_SINCE} may crash with several loops: {ISSUE})"

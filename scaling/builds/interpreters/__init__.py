@@ -6,18 +6,19 @@
 from __future__ import annotations
 
 from scaling.builds.interpreters.builds import BUILDS, VERSIONS, Build, parse_build
-from scaling.builds.interpreters.choose import ensure, present
+from scaling.builds.interpreters.choose import SOURCE_FIRST, available, ensure
 from scaling.builds.interpreters.find import survey
 from scaling.builds.interpreters.interpreter import Interpreter, inspect
 
 __all__ = [
     "BUILDS",
+    "SOURCE_FIRST",
     "VERSIONS",
     "Build",
     "Interpreter",
+    "available",
     "ensure",
     "inspect",
     "parse_build",
-    "present",
     "survey",
 ]

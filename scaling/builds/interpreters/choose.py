@@ -14,13 +14,11 @@ from typing import Protocol
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds.cache import Say
 from scaling.builds.interpreters.build import from_source
-from scaling.builds.interpreters.builds import BUILDS, Build, parse_build
+from scaling.builds.interpreters.builds import Build, parse_build
+from scaling.builds.interpreters.crashes import ISSUE, SOUND_SINCE, may_crash
 from scaling.builds.interpreters.download import download
-from scaling.builds.interpreters.find import best_first, survey, version_key
+from scaling.builds.interpreters.find import best_first, survey
 from scaling.builds.interpreters.interpreter import Interpreter
-
-SOUND_SINCE = "3.14.7"
-"""Older free-threaded 3.14 may crash when loops are closed during a collection (cpython#153809)."""
 
 
 class Provider(Protocol):
@@ -41,8 +39,8 @@ def ensure(
     """The interpreters for `builds` (`["3.14", "3.14t"]`), by name; installed if missing.
 
     With `pgo` (or `SCALING_PGO=1`) only interpreters built with PGO count. `SCALING_INTERPRETERS`
-    (`found`, `uv`, `built`; several with commas) restricts the ways to get them. `say` is called
-    with what happens and how long it will take.
+    (`found`, `uv`, `built`; several with commas) names the ways to get them, in the order in which
+    they are tried. `say` is called with what happens and how long it will take.
 
     Raises:
         UsageError: a name is not a build, or there is no interpreter for it; the message has the
@@ -71,22 +69,33 @@ def select(
     return None
 
 
-def present(*, pgo: bool = False) -> list[str]:
-    """The builds on this machine, oldest version first: those that can be studied at once.
+def available(
+    builds: Sequence[str],
+    *,
+    pgo: bool = False,
+    say: Say,
+    providers: Mapping[str, Provider] | None = None,
+) -> list[str]:
+    """Those of `builds` that can be had here, installed if missing; `say` has why not the others.
 
-    If the two builds of a version are not comparable, only the one with the GIL is listed: `ensure`
-    would install a pair.
+    Versions are compared with each other, so each is built from source if it can be: then all have
+    the same compiler and flags. What measures them needs `SOURCE_FIRST`, too.
     """
-    found = survey()
-    names = []
-    for minor in dict.fromkeys(build.minor for build in BUILDS):
-        pair = [build for build in BUILDS if build.minor == minor]
-        alone = [[build] for build in pair]
-        for builds in (pair, *alone):
-            if select(found, builds, pgo=pgo):
-                names += [build.name for build in builds]
-                break
-    return names
+    every = providers or {name: PROVIDERS[name] for name in SOURCE_FIRST}
+    wanted = [parse_build(name) for name in builds]
+    had: list[str] = []
+    for minor in dict.fromkeys(build.minor for build in wanted):
+        pair = [build.name for build in wanted if build.minor == minor]
+        alone = [[name] for name in pair] if len(pair) > 1 else []
+        for names in (pair, *alone):
+            try:
+                had += ensure(names, pgo=pgo, say=say, providers=every)
+            except UsageError as reason:
+                say(f"left out: {str(reason).partition(chr(10))[0].rstrip(':')}")
+            else:
+                if names is pair:
+                    break
+    return had
 
 
 def _usable(one: Interpreter, *, pgo: bool) -> bool:
@@ -122,7 +131,7 @@ def _allowed(providers: Mapping[str, Provider]) -> list[str]:
         raise UsageError(
             f"SCALING_INTERPRETERS: expected any of {', '.join(providers)}, got {unknown[0]!r}."
         )
-    return [name for name in providers if not chosen or name in chosen]
+    return chosen or list(providers)
 
 
 def _found(builds: Sequence[Build], *, pgo: bool, say: Say) -> dict[str, Interpreter]:
@@ -156,17 +165,20 @@ def _built(builds: Sequence[Build], *, pgo: bool, say: Say) -> dict[str, Interpr
 
 
 PROVIDERS: Mapping[str, Provider] = {"found": _found, "uv": _from_uv, "built": _built}
-"""In the order in which they are tried."""
+"""In the order in which they are tried, if the user names no other."""
+
+SOURCE_FIRST = ("built", "found", "uv")
+"""The order for builds that are to be alike: `SCALING_INTERPRETERS` of their study."""
 
 _warned: set[str] = set()
 
 
 def _warn(interpreters: Iterable[Interpreter], say: Say) -> None:
     for one in interpreters:
-        old = version_key(one.version) < version_key(SOUND_SINCE)
-        if one.build == "3.14t" and old and one.version not in _warned:
+        old = may_crash(one.version, free_threaded=one.free_threaded)
+        if old and one.version not in _warned:
             _warned.add(one.version)
             say(
                 f"warning: free-threaded {one.version} may crash when event loops are closed; "
-                f"{SOUND_SINCE} and newer do not (cpython#153809)"
+                f"{SOUND_SINCE} and newer do not ({ISSUE})"
             )

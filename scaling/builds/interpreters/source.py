@@ -1,14 +1,16 @@
-"""The source of CPython: one verified tarball.
+"""The source of CPython: one verified tarball for each version.
 
-Three ways, in this order: a file that the user names (`SCALING_CPYTHON_SOURCE`), upstream, and the
-Debian mirror that this machine's apt uses (its source archive is upstream's tarball under another
-name). The address of that mirror comes from apt and is never written down.
+Three ways, in this order: a file or a folder of files that the user names
+(`SCALING_CPYTHON_SOURCE`), upstream, and the Debian mirror that this machine's apt uses (its source
+archive is upstream's tarball under another name). The address of that mirror comes from apt and is
+never written down.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import urllib.error
@@ -22,14 +24,18 @@ from scaling.builds.cache import Say
 from scaling.builds.interpreters.libraries import may_change_machine
 
 SHA256 = {
+    "3.13.5": "93e583f243454e6e9e4588ca2c2662206ad961659863277afcdb96801647d640",
     "3.14.7": "3b48dac8fb59f62eaa67ac83c1eb12bda1b7a08406dd286e252c11a66be27f81",
+    "3.15.0rc2": "8d93af5eaaaea5adfd41bd786a7ba3f03f2ad1ab57c6a65e0b963deab91d5ad7",
 }
 """The versions that can be built: for each minor version the newest patch that was tried."""
 
-UPSTREAM = "https://www.python.org/ftp/python/{version}/Python-{version}.tar.xz"
+UPSTREAM = "https://www.python.org/ftp/python/{release}/{name}"
 DEBIAN = "{site}/pool/main/p/python{minor}/python{minor}_{version}.orig.tar.xz"
 APT_HELPER = "/usr/lib/apt/apt-helper"
 STALLED_AFTER_S = 10
+PRE_RELEASE = re.compile(r"(?<=\d)(a|b|rc)(?=\d)")
+"""Of `3.15.0rc2`: upstream keeps it beside the release, Debian writes `3.15.0~rc2`."""
 
 Fetch = Callable[[str, Path, Say], "str | None"]
 """Downloads a version to a path; returns None, or in a few words why it failed."""
@@ -40,16 +46,21 @@ def version_for(minor: str) -> str | None:
     return next((version for version in SHA256 if version.rpartition(".")[0] == minor), None)
 
 
+def file_name(version: str) -> str:
+    """What upstream calls the source of `version`."""
+    return f"Python-{version}.tar.xz"
+
+
 def tarball(version: str, *, say: Say, providers: Sequence[Fetch] | None = None) -> Path:
     """The verified tarball of `version`, downloaded at most once.
 
     Raises:
-        UsageError: `SCALING_CPYTHON_SOURCE` is set and is not that tarball.
+        UsageError: `SCALING_CPYTHON_SOURCE` names a file that is not what it should be.
         ScalingError: it cannot be downloaded, or its digest is not the pinned one.
     """
-    if given := os.environ.get("SCALING_CPYTHON_SOURCE"):
-        return _given(Path(given).expanduser(), version)
-    kept = cache.folder() / "sources" / f"Python-{version}.tar.xz"
+    if given := _given(version):
+        return given
+    kept = cache.folder() / "sources" / file_name(version)
     if kept.exists() and sha256(kept) != SHA256[version]:
         kept.unlink()  # damaged on disk
 
@@ -63,7 +74,7 @@ def tarball(version: str, *, say: Say, providers: Sequence[Fetch] | None = None)
             reasons.append(reason or "the download is not the release: its SHA-256 differs")
         raise ScalingError(
             f"the source of CPython {version} cannot be downloaded: {'; '.join(reasons)}. "
-            "Download it elsewhere and set SCALING_CPYTHON_SOURCE to the file."
+            "Download it elsewhere and set SCALING_CPYTHON_SOURCE to the file, or to its folder."
         )
 
     cache.make_whole(kept, download, say=say)
@@ -72,11 +83,11 @@ def tarball(version: str, *, say: Say, providers: Sequence[Fetch] | None = None)
 
 def from_upstream(version: str, path: Path, say: Say) -> str | None:
     """Download from python.org."""
+    release = PRE_RELEASE.split(version)[0]
+    address = UPSTREAM.format(release=release, name=file_name(version))
     try:
-        with urllib.request.urlopen(
-            UPSTREAM.format(version=version), timeout=STALLED_AFTER_S
-        ) as answer:
-            say(f"downloading the source of CPython {version} (23 MiB) from python.org")
+        with urllib.request.urlopen(address, timeout=STALLED_AFTER_S) as answer:
+            say(f"downloading the source of CPython {version} (22 to 34 MiB) from python.org")
             with path.open("wb") as file:
                 shutil.copyfileobj(answer, file)
     except urllib.error.HTTPError as error:
@@ -97,9 +108,10 @@ def from_debian(version: str, path: Path, say: Say) -> str | None:
     if not sites:
         return "apt knows no mirror yet (run: apt-get update)"
     minor = version.rpartition(".")[0]
+    tagged = PRE_RELEASE.sub(r"~\1", version)
     for site in sites:
-        address = DEBIAN.format(site=site, minor=minor, version=version)
-        say(f"downloading the source of CPython {version} (23 MiB) from the Debian mirror")
+        address = DEBIAN.format(site=site, minor=minor, version=tagged)
+        say(f"downloading the source of CPython {version} (22 to 34 MiB) from the Debian mirror")
         if _run([APT_HELPER, "download-file", address, str(path), f"SHA256:{SHA256[version]}"]):
             return None
     return "the mirror that apt uses does not have it"
@@ -125,15 +137,29 @@ def sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _given(path: Path, version: str) -> Path:
+def _given(version: str) -> Path | None:
+    """The user's own tarball of `version`; None if there is none.
+
+    A file is the source of one version: those of the others come from elsewhere.
+    """
+    named = os.environ.get("SCALING_CPYTHON_SOURCE")
+    if not named:
+        return None
+    path = Path(named).expanduser()
+    if is_folder := path.is_dir():
+        path /= file_name(version)
+        if not path.exists():
+            return None
     if not path.is_file():
         raise UsageError(f"SCALING_CPYTHON_SOURCE names {path}, which is not a file.")
-    if sha256(path) != SHA256[version]:
-        raise UsageError(
-            f"SCALING_CPYTHON_SOURCE names {path}, which is not the release of CPython {version}: "
-            f"its SHA-256 is not {SHA256[version][:12]}…"
-        )
-    return path
+    if (digest := sha256(path)) == SHA256[version]:
+        return path
+    if digest in SHA256.values() and not is_folder:
+        return None
+    raise UsageError(
+        f"SCALING_CPYTHON_SOURCE names {path}, which is not the release of CPython {version}: "
+        f"its SHA-256 is not {SHA256[version][:12]}…"
+    )
 
 
 def _run(command: Sequence[str]) -> bool:

@@ -3,16 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from packaging.version import InvalidVersion, Version
-
 from scaling.builds.arms import SCRUBBED_PREFIXES
 from scaling.builds.interpreters import Interpreter
+from scaling.builds.interpreters.crashes import SOUND_SINCE, may_crash
 from scaling.machine.advice import Advice
 from scaling.machine.snapshot import MachineSnapshot
-
-# Older ones crash when threads make, cancel and close loops while another thread's collector runs
-# (cpython#153809).
-OLDEST_FREE_THREADED = Version("3.14.7")
 
 
 def free_threaded(snapshot: MachineSnapshot) -> Iterator[Advice]:
@@ -25,12 +20,12 @@ def free_threaded(snapshot: MachineSnapshot) -> Iterator[Advice]:
             "a study installs the one that it needs (takes some minutes)",
         )
     for one in free:
-        if _older(one):
+        if may_crash(one.version, free_threaded=True):
             yield Advice(
                 "warning",
-                f"{one.build} ({one.version}, {one.origin}) is older than {OLDEST_FREE_THREADED}: "
+                f"{one.build} ({one.version}, {one.origin}) is older than {SOUND_SINCE}: "
                 f"it can crash with several loops",
-                f"install {OLDEST_FREE_THREADED} or newer",
+                f"install {SOUND_SINCE} or newer",
             )
 
 
@@ -67,13 +62,6 @@ def variables(snapshot: MachineSnapshot) -> Iterator[Advice]:
             f"{', '.join(names)} in the environment: not passed to the measured processes",
             "to measure with such a setting, use an arm that has it (3.14+mimalloc, 3.14t+gil)",
         )
-
-
-def _older(one: Interpreter) -> bool:
-    try:
-        return Version(one.version.rstrip("+")) < OLDEST_FREE_THREADED
-    except InvalidVersion:
-        return False
 
 
 def _kind(one: Interpreter) -> str:

@@ -9,6 +9,7 @@ import matplotlib as mpl
 
 from scaling.report.page.parts import Block, PageFigure, PageSection
 from scaling.report.page.picture import RC_OF_PAGES, picture
+from scaling.report.plots import versions
 from scaling.report.plots.draw import sheets
 from scaling.report.plots.plot import Plot
 from scaling.report.plots.subject import Subject
@@ -39,7 +40,7 @@ PARTS = {
     MEMORY: ("Memory", "Memory of the whole process tree, and what each worker adds."),
     VERSIONS: (
         "Versions of Python",
-        "Each over the oldest, with the same loop, model and N.",
+        "What one loop costs on each build and what more gain; each version over the oldest.",
     ),
     SETTINGS: ("Settings", "Each arm with a setting over the same arm without it."),
 }
@@ -57,6 +58,9 @@ def figure_parts(about: Iterable[Subject]) -> list[PageSection]:
     has_processes = any(found.baseline_ratios for each in about for found in each.comparisons)
     titles = PARTS if has_processes else PARTS | {PROCESSES: WITHOUT_PROCESSES}
     with mpl.rc_context(RC_OF_PAGES):
+        if of_versions := versions.sheet(about):
+            shown = PageFigure(picture(of_versions, versions.NAME), [])
+            blocks[VERSIONS].append(Block(figures=[shown]))
         for number, subject in enumerate(sorted(about, key=_is_control), start=1):
             drawn: dict[str, list[PageFigure]] = defaultdict(list)
             for plot, figure in _figures(subject, f"f{number}"):

@@ -1,14 +1,26 @@
-"""Each version of Python over the oldest, with what their builds differ in besides."""
+"""Each version of Python over the oldest, with what their builds differ in besides; and what each
+build costs and gains.
+"""
 
 from scaling.analysis.comparison.build_differences import build_differences_of
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.comparison.contrast import Contrast
+from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.comparison.version_lines import (
+    MODEL,
+    VersionLines,
+    VersionPoint,
+    version_lines,
+)
+from scaling.analysis.statistics.estimate import median
 from scaling.journal.record import StudyLine
 from scaling.report.tables.findings import Finding
-from scaling.report.tables.grid import Grid
+from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.phrases import named, stacked
 from scaling.report.tables.questions.contrasts import RATIOS, contrast_rows
 from scaling.report.tables.questions.question import Question
+
+MICROSECONDS = 1e6
 
 
 def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
@@ -27,7 +39,38 @@ def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
     note = "Where builds differ in more than the version, the ratio includes that difference."
     note = note if any(map(besides, versions)) else ""
     headings = ["N", "version", "over", "builds differ in", *RATIOS]
-    return [Grid("What the versions changed", headings, rows, 4, note)]
+    changed = Grid("What the versions changed", headings, rows, 4, note)
+    lines = version_lines(compared.runs)
+    return [_builds(lines), changed] if lines else [changed]
+
+
+def _builds(lines: VersionLines) -> Grid:
+    """A row for each build: throughput, CPU time and collector at N = 1, and what more bring."""
+    headings = [
+        "build",
+        f"N = 1 over {lines.oldest}",
+        f"N = {lines.workers} over 1",
+        "CPU µs per op",
+        "collector µs per op",
+        "MiB per extra worker",
+    ]
+    rows = [[point.arm, *_figures(lines, point)] for point in lines.points]
+    return Grid("What each build costs and gains, with threads", headings, rows)
+
+
+def _figures(lines: VersionLines, point: VersionPoint) -> list[Cell]:
+    runs, alone = lines.runs, Configuration(point.arm, MODEL, 1)
+    place = runs.columns[alone]
+    curve = next(c for c in runs.curves if (c.key.arm, c.key.model) == (point.arm, MODEL))
+    cpu_s = runs.of(alone, "cpu_s_per_op")
+    collector_s = runs.time_terms["collector_s_per_op"][:, place]
+    return [
+        median(point.cost, ""),
+        median(point.gain, ""),
+        median(MICROSECONDS * cpu_s, "µs"),
+        median(MICROSECONDS * collector_s, "µs"),
+        curve.slope,
+    ]
 
 
 def _findings(compared: Compared) -> list[Finding]:

@@ -1,0 +1,54 @@
+"""`scaling reference`: all published studies, measured on this machine without attendance."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from scaling.base.console import new_console
+from scaling.cli.program import Texts, app
+
+
+@app.command()
+def reference(
+    hours: Annotated[
+        float | None,
+        typer.Option(metavar="H", min=0.05, help="Take the studies that fit into this time (all)."),
+    ] = None,
+    only: Annotated[
+        Texts, typer.Option("--only", metavar="NAME,…", help="Only these: scale,serve.")
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="What this machine is called (epyc-2-cores)."),
+    ] = None,
+    listed: Annotated[
+        bool, typer.Option("--list", help="Print what would be measured, and measure nothing.")
+    ] = False,
+    output: Annotated[Path, typer.Option(metavar="DIR", help="Folder to measure in.")] = Path(
+        "results/reference"
+    ),
+    published: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder to publish in, a folder for each machine.")
+    ] = Path("results/published"),
+) -> None:
+    """Measure the reference studies one after the other, and publish each that is complete.
+
+    What was published before by such a session on this machine is not measured again; the same
+    command resumes a session that was interrupted. Exit code 1: a study failed.
+    """
+    from scaling.base.typed import values_in
+    from scaling.cli.reference_steps import ReferenceSteps
+    from scaling.study.reference import reference_studies
+
+    steps = ReferenceSteps(
+        studies=reference_studies(values_in(only, "--only") if only else None),
+        output=output,
+        published=published,
+        console=new_console(),
+        label=label,
+        hours=hours,
+    )
+    steps.print_plan()
+    if not listed:
+        steps.measure()

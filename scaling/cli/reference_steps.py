@@ -1,0 +1,245 @@
+"""The steps of `scaling reference`: what is to be done, each study in a process, what became of it.
+
+A study that is complete and published is the unit: nothing is measured twice, and of a session that
+ends early there is nothing half done. What became of each study is written down for one machine.
+If it is not the same machine after a study as before it, that study is of neither.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, count
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from scaling.base.console import new_console, say
+from scaling.base.errors import ScalingError, UsageError
+from scaling.base.files import text_in, whole
+from scaling.base.formats import duration, listed, now, plural
+from scaling.builds import interpreters
+from scaling.journal.file import FILE_NAME as JOURNAL
+from scaling.journal.identity import MACHINE_KEYS
+from scaling.journal.record import Machine
+from scaling.machine.identity import describe_machine
+from scaling.machine.label import label
+from scaling.machine.topology import read_topology
+from scaling.report.publish.folder import publish
+from scaling.study.reference import ReferenceStudy
+
+STATE = "reference.json"
+PUBLISHED, FAILED, MOVED = "published", "failed", "another machine"
+INTERPRETERS = "SCALING_INTERPRETERS"
+
+type Facts = dict[str, str | float | None]
+type Run = Callable[[Sequence[str], dict[str, str]], int]
+type Publish = Callable[[Path, Path], None]
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """What became of a study, when, and how long it took."""
+
+    outcome: str
+    at: str
+    took_s: float
+
+
+class State(msgspec.Struct):
+    """What became of the studies on one machine."""
+
+    machine: Facts
+    studies: dict[str, Ended] = {}
+
+
+def run_here(command: Sequence[str], variables: dict[str, str]) -> int:
+    """Run `scaling` in a process of its own; return its exit code."""
+    return subprocess.run(
+        [sys.executable, "-m", "scaling", *command], env={**os.environ, **variables}, check=False
+    ).returncode
+
+
+def publish_here(study: Path, folder: Path) -> None:
+    """Publish a study in a folder, in place of what is there. Raises `ScalingError`."""
+    publish(study, folder, new_console(), replace=True)
+
+
+def machine_here() -> Machine:
+    """This machine."""
+    return describe_machine(read_topology())
+
+
+@dataclass
+class ReferenceSteps:
+    """A session: `studies` in the order of their value, as many as fit into `hours`.
+
+    `run`, `publish`, `here` and `clock` are for tests.
+    """
+
+    studies: Sequence[ReferenceStudy]
+    output: Path
+    published: Path
+    console: Console
+    label: str | None = None
+    hours: float | None = None
+    run: Run = run_here
+    publish: Publish = publish_here
+    here: Callable[[], Machine] = machine_here
+    clock: Callable[[], float] = time.monotonic
+    _began: float = field(init=False, default=0.0)
+
+    def __post_init__(self) -> None:
+        self._began = self.clock()
+
+    @cached_property
+    def machine(self) -> Facts:
+        """What must stay the same for results to be of one machine."""
+        return facts_of(self.here())
+
+    @cached_property
+    def name(self) -> str:
+        """What the machine is called: with a number where another one has the name."""
+        wanted = self.label or label(self.here())
+        names = chain([wanted], (f"{wanted}-{number}" for number in count(2)))
+        return next(name for name in names if self._is_ours(name))
+
+    @cached_property
+    def state(self) -> State:
+        """What became of the studies on this machine, in earlier sessions and this one."""
+        return self._state_of(self.name) or State(self.machine)
+
+    def print_plan(self) -> None:
+        """Print what is done, what is to be measured and how long that takes."""
+        chosen = self._chosen()
+        total_s = sum(60 * study.minutes for study in chosen)
+        say(
+            self.console,
+            f"reference studies on {self.name}: {plural(len(chosen), 'study')} to measure, about "
+            f"{duration(total_s)} on two cores",
+        )
+        for study in self.studies:
+            say(self.console, f"  {study.name:14} {study.minutes:3.0f} min  {self._fate(study)}")
+
+    def measure(self) -> None:
+        """Measure and publish all that is to be done.
+
+        Raises:
+            ScalingError: a study failed; the others were measured.
+        """
+        failed = []
+        for study in self._chosen():
+            if not self._fits(study):
+                say(self.console, f"{study.name}: left out, no time left for it")
+                continue
+            say(self.console, f"\n{study.name}: {study.command}".replace("\n", " ").strip())
+            began = self.clock()
+            outcome = self._made(study)
+            self.state.studies[study.name] = Ended(outcome, now(), self.clock() - began)
+            self._write_state()
+            if outcome != PUBLISHED:
+                failed.append(f"{study.name} ({outcome})")
+            if outcome == MOVED:
+                break
+        if failed:
+            raise ScalingError(f"not published: {listed(failed)}. The same command tries it again")
+
+    def _chosen(self) -> list[ReferenceStudy]:
+        """Those to be measured: the first ones that fit into the time together."""
+        left_s = self._left_s()
+        chosen = []
+        for study in self.studies:
+            if self._is_done(study) or not self._is_here(study):
+                continue
+            if 60 * study.minutes <= left_s:
+                left_s -= 60 * study.minutes
+                chosen.append(study)
+        return chosen
+
+    def _fate(self, study: ReferenceStudy) -> str:
+        if self._is_done(study):
+            return f"published on {self.state.studies[study.name].at[:10]}"
+        if not self._is_here(study):
+            return f"left out: there is no {study.source} here"
+        return "to measure" if study in self._chosen() else "left out: it does not fit"
+
+    def _is_done(self, study: ReferenceStudy) -> bool:
+        ended = self.state.studies.get(study.name)
+        return ended is not None and ended.outcome == PUBLISHED
+
+    def _is_here(self, study: ReferenceStudy) -> bool:
+        return not study.source or Path(study.source).is_dir()
+
+    def _left_s(self) -> float:
+        return float("inf") if self.hours is None else 3600 * self.hours - self._elapsed_s()
+
+    def _elapsed_s(self) -> float:
+        return self.clock() - self._began
+
+    def _fits(self, study: ReferenceStudy) -> bool:
+        return 60 * study.minutes <= self._left_s()
+
+    def _made(self, study: ReferenceStudy) -> str:
+        """Measure a study and publish it; return what became of it."""
+        folder = self.output / self.name / study.name
+        try:
+            added, variables = self._every_version() if study.every_version else ([], {})
+            command = [*study.arguments, *added, "--output", str(folder)]
+            if self.run(command, variables) != 0:
+                return FAILED
+            if facts_of(self.here()) != self.machine:
+                return MOVED
+            target = self.published / self.name / study.name
+            self.publish(newest(folder), target)
+        except ScalingError as error:
+            say(self.console, f"{study.name}: {error}")
+            return FAILED
+        return PUBLISHED
+
+    def _every_version(self) -> tuple[list[str], dict[str, str]]:
+        """The arms that every version of Python gives, and the variable that makes them alike."""
+        ways = os.environ.get(INTERPRETERS) or ",".join(interpreters.SOURCE_FIRST)
+        builds = interpreters.available(
+            interpreters.VERSIONS, say=lambda text: say(self.console, text)
+        )
+        return ["--arm", ",".join(builds)], {INTERPRETERS: ways}
+
+    def _is_ours(self, name: str) -> bool:
+        """Whether no other machine is called so."""
+        state = self._state_of(name)
+        return state is None or state.machine == self.machine
+
+    def _state_of(self, name: str) -> State | None:
+        file = self.output / name / STATE
+        if not file.is_file():
+            return None
+        try:
+            return msgspec.json.decode(text_in(file), type=State)
+        except msgspec.DecodeError as error:
+            raise UsageError(f"{file}: {error}. Remove it to begin anew") from None
+
+    def _write_state(self) -> None:
+        file = self.output / self.name / STATE
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with whole(file) as unfinished:
+            unfinished.write_bytes(msgspec.json.format(msgspec.json.encode(self.state), indent=2))
+
+
+def facts_of(machine: Machine) -> Facts:
+    """The facts that distinguish two machines."""
+    return {key: getattr(machine, key) for key in MACHINE_KEYS}
+
+
+def newest(folder: Path) -> Path:
+    """Where a study of that folder is: there, or in FOLDER-2 if that holds an older one."""
+
+    def beside() -> Iterator[Path]:
+        for path in folder.parent.glob(f"{folder.name}*/{JOURNAL}"):
+            if re.fullmatch(rf"{re.escape(folder.name)}(-\d+)?", path.parent.name):
+                yield path
+
+    return max(beside(), key=lambda path: path.stat().st_mtime, default=folder / JOURNAL).parent

@@ -1,0 +1,98 @@
+"""Versions of Python: what one loop costs on each, and what more loops gain, a panel per workload.
+
+Above, throughput at N = 1 over that of the oldest build; below, throughput at N over N = 1. A line
+joins the builds with the GIL, another those without. All panels of a row have one scale.
+"""
+
+from collections.abc import Iterable, Sequence
+from itertools import batched, zip_longest
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from scaling.analysis.arrays import Floats
+from scaling.analysis.comparison.version_lines import VersionLines, VersionPoint, version_lines
+from scaling.analysis.curves.sections import Section
+from scaling.analysis.statistics.estimate import bounds_kind, median
+from scaling.base.vocabulary import SIZINGS
+from scaling.report.plots.caption import caption
+from scaling.report.plots.key import key_entries
+from scaling.report.plots.panel import HEAD_ROOM, draw_medians, draw_runs, finish_y
+from scaling.report.plots.sheet import Layout, Sheet, new_sheet
+from scaling.report.plots.style import IDEAL_LINE, INK, QUIET, ROLES
+from scaling.report.plots.subject import Subject
+
+NAME = "versions"
+COLOURS = {"with the GIL": ROLES[""], "free-threaded": ROLES["t"]}
+MOST_COLUMNS = 5  # of workloads side by side, that leave room for four versions under each
+
+
+def sheet(subjects: Iterable[Subject]) -> Sheet | None:
+    """The sheet of a study; None where no two versions of Python are compared."""
+    about = [each for each in subjects if each.comparisons]
+    every = [
+        line for each in about for made in each.comparisons if (line := version_lines(made.runs))
+    ]
+    if not every:
+        return None
+    rows = [
+        (few, which)
+        for few in batched(every, MOST_COLUMNS)
+        for which in ("cost", "gain")
+        if any(np.isfinite(_runs(line.points, which)).any() for line in few)
+    ]
+    columns = min(len(every), MOST_COLUMNS)
+    drawn = _empty(about[0], every, Layout(len(rows) * columns, columns, panel_in=1.9))
+    for panels, (few, which) in zip(list(drawn.panels), rows, strict=True):
+        top = HEAD_ROOM * max(float(np.nanmax(_runs(line.points, which))) for line in few)
+        for place, (axes, line) in enumerate(zip_longest(list(panels), few)):
+            if line is None:
+                drawn.leave_out(axes)
+                continue
+            _panel(axes, line, which)
+            finish_y(axes, _label(line, which) if place == 0 else "", max(top, 1.0))
+    return drawn
+
+
+def _empty(about: Subject, every: Sequence[VersionLines], layout: Layout) -> Sheet:
+    curves = [curve for line in every for curve in line.runs.curves]
+    kind = bounds_kind(median(point.cost, "") for line in every for point in line.points)
+    key = key_entries(COLOURS, [], kind, "the oldest build; N = 1", dots="one block")
+    sizing = about.section.sizing
+    loops = ", ".join(dict.fromkeys(line.runs.loop for line in every))
+    whole = Section("", sizing, "", curves)
+    return new_sheet(
+        "Versions of Python: what one loop costs, and what more gain",
+        f"{sizing} sizing: {SIZINGS.get(sizing, '')} · threads · {loops}",
+        key,
+        caption(whole, about.study, [], about.warning),
+        layout,
+    )
+
+
+def _runs(points: Sequence[VersionPoint], which: str) -> Floats:
+    """The ratios of some builds, shape (blocks, builds)."""
+    return np.column_stack([getattr(point, which) for point in points])
+
+
+def _label(line: VersionLines, which: str) -> str:
+    if which == "cost":
+        return f"throughput at N = 1, {line.oldest} = 1"
+    return f"throughput, N = {line.workers} ÷ N = 1"
+
+
+def _panel(axes: Axes, line: VersionLines, which: str) -> None:
+    versions = sorted({p.version for p in line.points}, key=lambda v: int(v.partition(".")[2]))
+    axes.axhline(1, color=QUIET, lw=1.1, ls=IDEAL_LINE, zorder=1)
+    for points, colour in zip((line.with_gil, line.free), COLOURS.values(), strict=True):
+        known = [point for point in points if np.isfinite(getattr(point, which)).any()]
+        if not known:
+            continue
+        at = [versions.index(point.version) for point in known]
+        runs = _runs(known, which)
+        key = next(c.key for c in line.runs.curves if c.key.arm == known[0].arm)
+        draw_runs(axes, at, runs, np.zeros_like(runs), colour)
+        draw_medians(axes, at, [median(column, "") for column in runs.T], colour, key)
+    axes.set_xlim(-0.4, len(versions) - 0.4)
+    axes.set_xticks(range(len(versions)), versions)
+    axes.set_title(line.runs.section.label, loc="left", pad=7, color=INK, fontweight="bold")

@@ -1,0 +1,168 @@
+"""A reference session makes each study once, whatever happens between, and publishes it whole."""
+
+import io
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from rich.console import Console
+
+from scaling.base.errors import ScalingError
+from scaling.cli.reference_steps import ReferenceSteps, newest
+from scaling.journal.record import Machine
+from scaling.machine.label import label
+from scaling.study.application import AppAsked
+from scaling.study.file import built_in_studies
+from scaling.study.reference import ReferenceStudy, reference_studies
+
+HERE = Machine(id="a" * 32, cpu_model="AMD EPYC 7R13 Processor", physical_cores=2)
+MOST_MINUTES = 40
+ROOT = Path(__file__).parents[2]
+
+
+def study(name: str, minutes: float = 10, **other: object) -> ReferenceStudy:
+    command = f"run --study {name}"
+    return replace(ReferenceStudy(name=name, command=command, minutes=minutes), **other)
+
+
+@dataclass
+class Session:
+    """Sessions on one machine: what they ran, with studies that take no time."""
+
+    folder: Path
+    studies: Sequence[ReferenceStudy]
+    machine: Machine = HERE
+    failing: str = ""
+    minutes: float = 0
+    ran: list[str] = field(default_factory=list)
+    said: io.StringIO = field(default_factory=io.StringIO)
+
+    def run(self, command: Sequence[str], variables: dict[str, str]) -> int:
+        *asked, flag, output = command
+        assert flag == "--output"
+        self.ran.append(" ".join(asked))
+        Path(output).mkdir(parents=True, exist_ok=True)
+        (Path(output) / "journal.jsonl").touch()
+        self.minutes += 10
+        return int(bool(self.failing) and self.failing in asked)
+
+    def publish(self, study: Path, folder: Path) -> None:
+        assert (study / "journal.jsonl").is_file()
+        folder.mkdir(parents=True)
+        (folder / "published").touch()
+
+    def steps(self, hours: float | None = None) -> ReferenceSteps:
+        return ReferenceSteps(
+            studies=self.studies,
+            output=self.folder / "reference",
+            published=self.folder / "published",
+            console=Console(file=self.said, width=200),
+            hours=hours,
+            run=self.run,
+            publish=self.publish,
+            here=lambda: self.machine,
+            clock=lambda: 60 * self.minutes,
+        )
+
+    def published(self, label: str = "epyc-2-cores") -> list[str]:
+        folder = self.folder / "published" / label
+        return sorted(path.parent.name for path in folder.glob("*/published"))
+
+
+def test_each_is_measured_once_and_published(tmp_path: Path) -> None:
+    session = Session(tmp_path, [study("scale"), study("serve")])
+    session.steps().measure()
+    assert session.ran == ["run --study scale", "run --study serve"]
+    assert session.published() == ["scale", "serve"]
+    session.steps().measure()
+    assert len(session.ran) == 2
+
+
+def test_one_that_fails_stops_no_other_and_is_tried_again(tmp_path: Path) -> None:
+    session = Session(tmp_path, [study("scale"), study("serve")], failing="scale")
+    with pytest.raises(ScalingError, match=r"not published: scale \(failed\)"):
+        session.steps().measure()
+    assert session.published() == ["serve"]
+    session.failing = ""
+    session.steps().measure()
+    assert session.ran[2:] == ["run --study scale"]
+    assert session.published() == ["scale", "serve"]
+
+
+def test_what_fits_into_the_time_is_taken_in_order_of_value(tmp_path: Path) -> None:
+    session = Session(tmp_path, [study("scale"), study("slo", 45), study("serve"), study("tls")])
+    steps = session.steps(hours=0.5)
+    steps.print_plan()
+    steps.measure()
+    assert session.published() == ["scale", "serve", "tls"]
+    assert "slo             45 min  left out: it does not fit" in session.said.getvalue()
+
+
+def test_a_session_that_takes_longer_ends_in_time(tmp_path: Path) -> None:
+    session = Session(tmp_path, [study("scale", 5), study("serve", 5), study("tls", 5)])
+    session.steps(hours=0.25).measure()
+    assert session.published() == ["scale", "serve"]
+
+
+def test_a_machine_that_changes_is_another_one(tmp_path: Path) -> None:
+    session = Session(tmp_path, [study("scale"), study("serve")])
+    run = session.run
+
+    def moved(command: Sequence[str], variables: dict[str, str]) -> int:
+        session.machine = replace(HERE, kernel="Linux 9")
+        return run(command, variables)
+
+    steps = session.steps()
+    steps.run = moved
+    with pytest.raises(ScalingError, match="another machine"):
+        steps.measure()
+    assert session.published() == []
+    session.steps().measure()
+    assert session.published("epyc-2-cores-2") == ["scale", "serve"]
+
+
+def test_what_is_not_here_is_left_out(tmp_path: Path) -> None:
+    session = Session(tmp_path, [study("app", source="no/such/folder"), study("scale")])
+    session.steps().measure()
+    assert session.published() == ["scale"]
+
+
+def test_a_study_that_was_begun_anew_is_the_one_published(tmp_path: Path) -> None:
+    """The first could not be resumed: its builds were others."""
+    for age, name in enumerate(("scale-pgo", "scale-2", "scale")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "journal.jsonl").touch()
+        os.utime(tmp_path / name / "journal.jsonl", (-age, -age))
+    assert newest(tmp_path / "scale").name == "scale-2"
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("AMD EPYC", "epyc-2-cores"),
+        ("Intel(R) Xeon(R) Platinum 8488C", "xeon-2-cores"),
+        ("Intel(R) Core(TM) i7-8700 CPU @ 3.20GHz", "i7-8700-2-cores"),
+        ("Neoverse-N1", "neoverse-n1-2-cores"),
+        (None, "machine-2-cores"),
+    ],
+)
+def test_a_machine_is_called_after_its_cpu(model: str | None, name: str) -> None:
+    assert label(replace(HERE, cpu_model=model)) == name
+
+
+@pytest.mark.parametrize("each", reference_studies(), ids=lambda each: each.name)
+def test_every_study_of_the_list_exists(each: ReferenceStudy) -> None:
+    assert each.minutes <= MOST_MINUTES
+    command, *rest = each.arguments
+    if command == "run":
+        assert rest[0] == "--study"
+        assert rest[1] in built_in_studies()
+    elif command == "app":
+        assert AppAsked(application=rest[0]).application.startswith(each.source.replace("/", "."))
+        assert (ROOT / each.source).is_dir()
+    else:
+        assert command == "remedies"
+    assert all((ROOT / word).is_file() for word in rest if word.startswith("tests/"))
