@@ -1,4 +1,4 @@
-"""`scaling run`: a study is measured."""
+"""`scaling run`: a study is measured, on this machine or on several."""
 
 import os
 from pathlib import Path
@@ -10,6 +10,8 @@ from scaling.base.console import new_console, say
 from scaling.cli.program import app
 from scaling.cli.study_options import Asked, takes_asked
 from scaling.study.services import POSTGRES
+
+SEVERAL = "Several machines"
 
 
 @app.command()
@@ -26,6 +28,30 @@ def run(
             metavar="URL", envvar=POSTGRES, help="An installed PostgreSQL for workloads that query."
         ),
     ] = None,
+    hosts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[LABEL=]HOST,…",
+            help="Measure on each of these hosts, which ssh knows, instead of here.",
+            rich_help_panel=SEVERAL,
+        ),
+    ] = None,
+    host_python: Annotated[
+        str,
+        typer.Option(
+            metavar="COMMAND",
+            help="The Python on these hosts that has asyncio-scaling[cluster].",
+            rich_help_panel=SEVERAL,
+        ),
+    ] = "python3",
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="tls://HOST:PORT",
+            help="Measure on the hosts of a scheduler of dask.distributed.",
+            rich_help_panel=SEVERAL,
+        ),
+    ] = None,
 ) -> None:
     """Measure a study, or resume an interrupted one; then print the answer."""
     from scaling.report.output import finish
@@ -36,6 +62,11 @@ def run(
     if postgres:
         os.environ[POSTGRES] = postgres  # where services look, and nothing else is to know it
     console, errors = new_console(), new_console(stderr=True)
+    if hosts is not None or cluster is not None:
+        from scaling.cli.several import run_on_several
+
+        run_on_several(asked, hosts, host_python, cluster, output, console)
+        return
     with prepared(asked.options, asked.wanted, lambda text: say(errors, text)) as ready:
         for line in (one_line(ready.plan), *reservations(ready.plan)):
             say(console, line)

@@ -1,0 +1,96 @@
+"""The same questions on several machines: each machine's verdict, and what holds on all of them.
+
+A machine's verdicts are those of its own study. That a conclusion holds on all is an
+intersection–union test (R. L. Berger, Technometrics 24 (1982)): each machine must show it at the
+level of a single test, and no correction is needed for how many there are.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from scaling.analysis.comparison.compare import Compared, Ratio
+from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.results import StudyResults
+from scaling.analysis.statistics.verdict import RatioVerdict
+from scaling.analysis.table.groups import Key
+
+type Holds = Literal["everywhere", "not everywhere", "undecided"]
+type Subject = tuple[Key, str]  # section and loop
+
+UNDECIDED = "inconclusive"
+# Questions whose baseline is the best that the machine has: another arm or model on each, perhaps.
+BEST = ("over processes", "break-even")
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """One ratio of a section and loop on every machine that measured it, by the machine's label.
+
+    `title` names the section and loop. On each machine it is of the same configurations; where it
+    is over the best one, without the arm that was best there.
+    """
+
+    title: str
+    ratio: Ratio
+    found: dict[str, RatioVerdict]
+    machines: int
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The verdict of each machine."""
+        return {label: value.verdict.word for label, value in self.found.items()}
+
+    @property
+    def holds(self) -> Holds:
+        """Whether all machines have the same verdict, or two of them different ones."""
+        words = set(self.words.values())
+        if len(words - {UNDECIDED}) > 1:
+            return "not everywhere"
+        if UNDECIDED in words or len(self.found) < self.machines:
+            return "undecided"
+        return "everywhere"
+
+
+def conclusions(machines: Mapping[str, StudyResults]) -> list[Conclusion]:
+    """The ratios of throughput at an N that is the headline of some machine, in the order of the
+    first machine that has them. A machine with fewer cores may lack some.
+    """
+    titles: dict[tuple[Subject, object], str] = {}
+    ratios: dict[tuple[Subject, object], Ratio] = {}
+    found: dict[tuple[Subject, object], dict[str, RatioVerdict]] = {}
+    shown = set()
+    for label, results in machines.items():
+        for compared in results.judged:
+            for ratio in _of_throughput(compared):
+                asked = _without_best(ratio)
+                place = _subject(compared), asked[:-2]
+                titles.setdefault(place, compared.runs.title)
+                ratios.setdefault(place, asked)
+                found.setdefault(place, {})[label] = ratio.value
+                if ratio.of.workers == compared.runs.headline_n:
+                    shown.add(place)
+    return [
+        Conclusion(titles[place], ratios[place], values, len(machines))
+        for place, values in found.items()
+        if place in shown
+    ]
+
+
+def _of_throughput(compared: Compared) -> Iterator[Ratio]:
+    for ratio in compared.all_ratios:
+        if ratio.measure in ("throughput", "latency_p99_s") and ratio.value.n:
+            yield ratio
+
+
+def _without_best(ratio: Ratio) -> Ratio:
+    if ratio.question not in BEST:
+        return ratio
+    _, model, workers, loop = ratio.over
+    over = Configuration("", model if ratio.question == "over processes" else "", workers, loop)
+    return Ratio(ratio.question, ratio.measure, ratio.of, over, ratio.value, ratio.memory_kind)
+
+
+def _subject(compared: Compared) -> Subject:
+    key = compared.runs.curves[0].key
+    return replace(key, study="", arm="", model="", loop=""), compared.runs.loop

@@ -1,0 +1,43 @@
+"""What is printed and written of a study on several machines."""
+
+from pathlib import Path
+
+from rich.console import Console
+
+from scaling.analysis.results import StudyResults
+from scaling.base.console import new_console, say
+from scaling.base.errors import ScalingError
+from scaling.journal.hosts import folders_of, read_hosts
+from scaling.journal.protected_write import write_file
+from scaling.report.output import finish, read
+from scaling.report.tables.comparison_view import Comparison, comparison_markdown
+from scaling.report.tables.machines_view import machines_chapters
+
+FILE_NAME = "machines.md"
+AGAIN = "scaling compare"
+
+
+def finish_several(folder: Path, console: Console) -> None:
+    """End a run on several machines: write each one's files beside its journal, then compare them.
+
+    Raises:
+        ScalingError: no machine has a valid run, or something cannot be written.
+    """
+    quiet = new_console(quiet=True)
+    machines = {}
+    for each in folders_of(folder):
+        results = StudyResults.of(read(each, console))
+        if not results.frame["valid"].any():
+            say(console, f"{each.name}: none of its runs is valid; see {each}")
+            continue
+        finish(each, quiet)
+        machines[each.name] = results
+    if not machines:
+        raise ScalingError(f"no host has a valid run in {folder}, so there is no figure")
+    known = read_hosts(folder)
+    found = machines_chapters(machines, known.hosts if known else {})
+    console.print(Comparison(found))
+    text = comparison_markdown(found) + "\n"
+    file = folder / FILE_NAME
+    write_file(file, lambda unfinished: unfinished.write_text(text, encoding="utf-8"), AGAIN)
+    say(console, f"written: {file}, and a folder for each machine")

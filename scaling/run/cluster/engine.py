@@ -1,0 +1,246 @@
+"""The cluster: a scheduler of dask.distributed with workers started by ssh, or a user's own.
+
+Ours is on the loopback only, encrypted with keys made for it, and ssh carries it between hosts. No
+task that died is made again in silence.
+"""
+
+import random
+import shlex
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING, Any, Self
+
+import msgspec
+
+from scaling.base.errors import ScalingError, UsageError
+from scaling.run.cluster.request import LOOPBACK
+
+if TYPE_CHECKING:
+    from distributed import Client, Security
+
+MODULE = "scaling.run.cluster.worker"
+INSTALL = "the engine is not installed. Install it with: pip install asyncio-scaling[cluster]"
+RULES = {
+    "distributed.scheduler.allowed-failures": 0,
+    "distributed.scheduler.no-workers-timeout": "30s",  # a host that was there, and is gone
+    "distributed.scheduler.work-stealing": False,
+    "distributed.scheduler.worker-ttl": "90s",  # a host that is there, and does not answer
+    "distributed.scheduler.active-memory-manager.start": False,
+    "distributed.worker.profile.enabled": False,
+}
+START_S = 60.0
+SSH = (
+    *("ssh", "-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes"),
+    *("-o", "ServerAliveInterval=10", "-o", "ServerAliveCountMax=3"),
+)
+REMOTE_PORTS = range(20_000, 32_000)  # below those that Linux gives out
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host to start a worker on: by `command`, or with `address`, by ssh.
+
+    `label` is what it is called everywhere; its address is written nowhere.
+    """
+
+    label: str
+    address: str = ""
+    python: str = "python3"
+    command: Sequence[str] = field(default=(sys.executable, "-m", MODULE))
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A client of the engine, and the engine's address of each host, by label.
+
+    `absent` has the reason for each host that could not be started.
+    """
+
+    client: "Client"
+    addresses: Mapping[str, str]
+    absent: Mapping[str, str] = field(default_factory=dict)
+
+
+@contextmanager
+def started(hosts: Sequence[Host]) -> Iterator[Cluster]:
+    """A cluster of these hosts, ended when the context is left.
+
+    Raises:
+        UsageError: the engine is not installed.
+    """
+    distributed = _engine()
+    import dask
+    from distributed import LocalCluster, Security
+
+    security = Security.temporary()
+    with ExitStack() as stack:
+        stack.enter_context(dask.config.set(RULES))
+        cluster = stack.enter_context(
+            LocalCluster(
+                n_workers=0,
+                processes=False,
+                host=LOOPBACK,
+                protocol="tls://",
+                security=security,
+                dashboard_address=f"{LOOPBACK}:0",
+                silence_logs=50,
+            )
+        )
+        client = stack.enter_context(distributed.Client(cluster, security=security))
+        port = int(cluster.scheduler_address.rpartition(":")[2])
+        starting = {
+            host.label: stack.enter_context(_Starting(host, port, security)) for host in hosts
+        }
+        for each in starting.values():
+            stack.callback(each.leave)  # all at once, before any is waited for
+        yield _arrived(client, starting)
+
+
+@contextmanager
+def joined(address: str) -> Iterator[Cluster]:
+    """A cluster that runs already: the workers of its scheduler that have the resource `host`.
+
+    Raises:
+        UsageError: the engine is not installed, or the address is not that of an encrypted one.
+        ScalingError: it cannot be reached, or has no such worker.
+    """
+    distributed = _engine()
+    import dask
+
+    if not address.startswith("tls://"):
+        raise UsageError(f"--cluster {address}: the address must begin with tls://")
+    with dask.config.set(RULES):
+        try:
+            security = distributed.Security(require_encryption=True)
+            client = distributed.Client(address, security=security, timeout=START_S)
+        except (OSError, TypeError, ValueError) as error:
+            raise ScalingError(f"--cluster {address}: {error}") from None
+        with client:
+            client.run_on_scheduler(_never_again)
+            workers = client.scheduler_info(n_workers=-1)["workers"]
+            addresses = {
+                str(each["name"]): key
+                for key, each in workers.items()
+                if each["resources"].get("host")
+            }
+            if not addresses:
+                raise ScalingError(
+                    f"--cluster {address}: none of its workers has the resource host=1. "
+                    f"Start one on each host: python -m {MODULE} {address} LABEL"
+                )
+            yield Cluster(client, addresses)
+
+
+def _never_again(dask_scheduler: Any) -> None:
+    dask_scheduler.allowed_failures = 0
+
+
+def _engine() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        raise UsageError(INSTALL) from None
+    return distributed
+
+
+def _arrived(client: "Client", starting: Mapping[str, "_Starting"]) -> Cluster:
+    """Wait until each host is there, or will not be."""
+    addresses: dict[str, str] = {}
+    absent: dict[str, str] = {}
+    deadline = time.monotonic() + START_S
+    while len(addresses) + len(absent) < len(starting):
+        workers = client.scheduler_info(n_workers=-1)["workers"]
+        addresses = {str(each["name"]): key for key, each in workers.items()}
+        for label, each in starting.items():
+            if label not in addresses and (why := each.last_words or _late(deadline)):
+                absent[label] = why
+        time.sleep(0.05)
+    return Cluster(client, addresses, absent)
+
+
+def _late(deadline: float) -> str | None:
+    return f"no answer within {START_S:.0f} s" if time.monotonic() > deadline else None
+
+
+def _free_port() -> int:
+    with socket.create_server((LOOPBACK, 0)) as found:
+        port: int = found.getsockname()[1]
+    return port
+
+
+class _Starting:
+    """A worker that is being started on a host; it ends with the context."""
+
+    def __init__(self, host: Host, scheduler_port: int, security: "Security") -> None:
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `__exit__`
+        start = {
+            "label": host.label,
+            "scheduler": f"tls://{LOOPBACK}:{scheduler_port}",
+            "ca": security.tls_ca_file,
+            "certificate": security.tls_worker_cert,
+            "key": security.tls_worker_key,
+        }
+        command = list(host.command)
+        if host.address:
+            at_host, scheduler_at_host = random.sample(REMOTE_PORTS, 2)
+            here = _free_port()
+            command = [
+                *SSH,
+                *("-R", f"{LOOPBACK}:{scheduler_at_host}:{LOOPBACK}:{scheduler_port}"),
+                *("-L", f"{LOOPBACK}:{here}:{LOOPBACK}:{at_host}"),
+                *(host.address, shlex.join([*shlex.split(host.python), "-m", MODULE])),
+            ]
+            start |= {
+                "scheduler": f"tls://{LOOPBACK}:{scheduler_at_host}",
+                "port": at_host,
+                "contact": f"tls://{LOOPBACK}:{here}",
+            }
+        self._document = msgspec.json.encode(start) + b"\n"
+        self._command = command
+
+    def __enter__(self) -> Self:
+        try:
+            self.process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=self._errors,
+                start_new_session=True,  # Ctrl-C is ours alone
+            )
+        except OSError as error:
+            raise ScalingError(f"{self._command[0]} cannot be started: {error.strerror}") from None
+        assert self.process.stdin
+        with suppress(BrokenPipeError):  # it has ended: its last words say why
+            self.process.stdin.write(self._document)
+            self.process.stdin.flush()
+        return self
+
+    def leave(self) -> None:
+        """Have it end."""
+        assert self.process.stdin
+        with suppress(BrokenPipeError):
+            self.process.stdin.close()
+
+    def __exit__(self, *error: object) -> None:
+        self.leave()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self._errors.close()
+
+    @property
+    def last_words(self) -> str | None:
+        """Why it has ended; None while it runs."""
+        if self.process.poll() is None:
+            return None
+        self._errors.seek(0)
+        words = self._errors.read().decode(errors="replace").strip().rpartition("\n")[2]
+        return words or f"exit code {self.process.returncode}"

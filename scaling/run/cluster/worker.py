@@ -1,0 +1,106 @@
+"""`python -m scaling.run.cluster.worker`: a host of a cluster, until its standard input ends.
+
+It is a worker of dask.distributed that does one thing at a time, and nothing in between but send
+heartbeats. It reads a `Start` on standard input, keys included: no file has them, nor `ps`. With a
+scheduler's address as argument it starts there, with the keys of dask's own configuration.
+"""
+
+import asyncio
+import logging
+import sys
+import tempfile
+from typing import Annotated, BinaryIO
+
+import dask
+import msgspec
+from distributed import Security, Worker
+from msgspec import Meta
+
+from scaling.run.cluster.request import LABEL, LOOPBACK, RESOURCES
+
+# The engine would sample its own stacks every 10 ms, and look at its loop every 20.
+QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.memory.spill": False,
+    "distributed.worker.memory.target": False,
+    "distributed.worker.memory.terminate": False,
+    "distributed.admin.tick.interval": "1h",
+    "distributed.admin.tick.cycle": "1h",
+    "distributed.admin.tick.limit": "1h",
+    "distributed.admin.system-monitor.interval": "1h",
+    "distributed.admin.system-monitor.disk": False,
+    "distributed.admin.system-monitor.gil.enabled": False,
+}
+PATIENCE_S = 60  # for the scheduler to answer; then the worker ends
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a worker finds its scheduler and is found; on the loopback, with these keys in PEM.
+
+    `port` is the one that it listens on, and `contact` the address at which the scheduler reaches
+    it, if that is another: the other end of a tunnel.
+    """
+
+    label: Annotated[str, Meta(pattern=LABEL)]
+    scheduler: str
+    ca: str
+    certificate: str
+    key: str
+    port: int = 0
+    contact: str | None = None
+
+    @property
+    def security(self) -> Security:
+        """What both ends identify themselves with."""
+        return Security(
+            require_encryption=True,
+            tls_ca_file=self.ca,
+            tls_worker_cert=self.certificate,
+            tls_worker_key=self.key,
+        )
+
+
+async def serve(worker: Worker, stdin: BinaryIO) -> None:
+    """Be a host until there is nothing more on standard input, or no scheduler."""
+    async with worker:
+        gone = asyncio.create_task(asyncio.to_thread(stdin.read))
+        await asyncio.wait(
+            [gone, asyncio.create_task(worker.finished())],
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+
+
+async def main(arguments: list[str], stdin: BinaryIO) -> None:
+    """Start as asked."""
+    with tempfile.TemporaryDirectory() as folder, dask.config.set(QUIET):
+        common = {
+            "nthreads": 1,
+            "resources": RESOURCES,
+            "memory_limit": 0,
+            "local_directory": folder,
+            "death_timeout": PATIENCE_S,
+            "dashboard_address": f"{LOOPBACK}:0",
+            "silence_logs": logging.CRITICAL,
+        }
+        if arguments:
+            scheduler, label = arguments
+            security = Security(require_encryption=True)
+            worker = Worker(scheduler, name=label, security=security, **common)
+        else:
+            start = msgspec.json.decode(stdin.readline(), type=Start)
+            worker = Worker(
+                start.scheduler,
+                name=start.label,
+                security=start.security,
+                protocol="tls",
+                host=LOOPBACK,
+                port=start.port,
+                contact_address=start.contact,
+                **common,
+            )
+        await serve(worker, stdin)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1:], sys.stdin.buffer))

@@ -1,0 +1,175 @@
+"""A study on several hosts: each measures all of it once, and one that is lost stops no other."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scaling.base.errors import UsageError
+from scaling.cli import main
+from scaling.journal.hosts import folders_of
+from scaling.journal.reading import read_lines
+from scaling.journal.record import RunLine, encode_line
+from scaling.run.cluster.copies import JournalCopy
+from scaling.run.cluster.differences import differences, same_machines
+from scaling.run.cluster.engine import Host, started
+from scaling.run.cluster.measure import measure_on_hosts
+from scaling.run.cluster.request import Request, decode_request
+from scaling.run.prepare import ChildNeeds
+from scaling.study.options import Options
+from tests.support.cli import BUILD
+from tests.support.fabricate import Made, journal, study_line
+
+LABELS = ("host-1", "host-2", "host-3")
+SMALL = Options(
+    workload=("compute",),
+    arm=[BUILD],
+    workers=["1"],
+    seconds="0.1",
+    blocks="3",
+    controls=False,
+    aa_pairs=False,
+)
+
+
+def asked(results: str, label: str) -> Request:
+    return Request.of(SMALL, ChildNeeds(), results, label)
+
+
+def host(label: str, state: Path) -> Host:
+    """One of the processes here that stand for hosts: each has a state, so an id, of its own."""
+    command = [sys.executable, "-m", "scaling.run.cluster.worker"]
+    return Host(label, command=["env", f"SCALING_STATE={state / label}", *command])
+
+
+def measured(folder: Path) -> Counter[tuple[int, int]]:
+    """Block and attempt of each run."""
+    lines = read_lines(folder / "journal.jsonl", pytest.fail)
+    return Counter((line.block, line.attempt) for line in lines if isinstance(line, RunLine))
+
+
+@pytest.mark.slow
+def test_a_host_that_is_killed_stops_no_other_and_is_resumed(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    said: list[str] = []
+    with started([host(label, tmp_path) for label in LABELS]) as cluster:
+        address = cluster.addresses["host-2"]
+        (pid,) = cluster.client.run(os.getpid, workers=[address]).values()
+        threading.Thread(target=kill_after_a_run, args=(pid, out / "host-2"), daemon=True).start()
+        hosts = measure_on_hosts(cluster, asked, out, said.append).hosts
+    assert [hosts[label].state for label in LABELS] == ["complete", "lost", "complete"]
+    assert any("host-2: lost: the host ended, or was cut off" in line for line in said)
+    before = {label: (out / label / "journal.jsonl").read_bytes() for label in LABELS}
+    assert 1 <= measured(out / "host-2").total() < 3
+
+    with started([host(label, tmp_path) for label in LABELS[1:]]) as cluster:
+        hosts = measure_on_hosts(cluster, asked, out, said.append).hosts
+    assert [hosts[label].state for label in LABELS] == ["complete"] * 3
+    for label in LABELS:
+        runs = measured(out / label)
+        assert {block for block, _ in runs} == {0, 1, 2}
+        assert set(runs.values()) == {1}, "a run was measured twice"
+        assert (out / label / "journal.jsonl").read_bytes().startswith(before[label])
+    assert (out / "host-3" / "journal.jsonl").read_bytes() == before["host-3"]
+    text = (out / "hosts.json").read_text()
+    assert "127.0.0.1" not in text
+    assert folders_of(out) == [out / label for label in LABELS]
+
+
+def kill_after_a_run(pid: int, folder: Path) -> None:
+    file = folder / "journal.jsonl"
+    while not file.exists() or b'"kind":"run"' not in file.read_bytes():
+        time.sleep(0.02)
+    os.kill(pid, signal.SIGKILL)
+
+
+def test_a_copy_is_the_first_part_of_the_original(tmp_path: Path) -> None:
+    with JournalCopy(tmp_path) as copy:
+        copy.add(0, "one\ntwo\n")
+        copy.add(4, "two\nthree\n")  # what it has already comes again
+        copy.add(100, "later\n")  # what comes before it is missing: it is asked for at the end
+        assert copy.text == "one\ntwo\nthree\n"
+    with (tmp_path / "journal.jsonl").open("a") as file:
+        file.write("torn")
+    with JournalCopy(tmp_path) as copy:
+        assert copy.text == "one\ntwo\nthree\n"
+        copy.add(copy.size_bytes, "torn, and whole\n")
+        with pytest.raises(UsageError, match="is being written by another command right now"):
+            JournalCopy(tmp_path)
+    assert (tmp_path / "journal.jsonl").read_text().endswith("three\ntorn, and whole\n")
+
+
+def test_a_copy_knows_its_study(tmp_path: Path) -> None:
+    with JournalCopy(tmp_path) as copy:
+        assert (copy.fingerprint, copy.runs) == (None, 0)
+        lines = journal(Made(blocks=1, workers=(1, 2)))
+        copy.add(0, b"".join(map(encode_line, lines)).decode())
+        assert copy.runs == 2
+
+
+def test_differences_are_said_before_anything_runs() -> None:
+    first = study_line(Made(arms=("3.14t",)))
+    arm = first.arms["3.14t"]
+    assert arm.description is not None
+    older = msgspec.structs.replace(arm.description.python, version="3.14.5")
+    described = msgspec.structs.replace(arm.description, python=older)
+    other = msgspec.structs.replace(
+        first, scaling="0.0.1", arms={"3.14t": msgspec.structs.replace(arm, description=described)}
+    )
+    assert list(differences({"a": first, "b": first})) == []
+    (line,) = differences({"a": first, "b": other})
+    assert line.startswith("b differs from a in: scaling (0.0.1, not ")
+    assert f"3.14t version (3.14.5, not {arm.description.python.version})" in line
+    assert list(same_machines({"a": first, "b": other})) == [["a", "b"]]
+
+
+def test_a_request_is_json_and_names_no_path_of_ours(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('[[workloads]]\nname = "compute"\n')
+    options = Options(study=str(file), workers=["1,2"])
+    request = decode_request(Request.of(options, ChildNeeds(), "0" * 32, "a").encode())
+    assert request.study == "mine.toml"
+    assert request.asked.workers == (1, 2)
+    assert [each.name for each in request.asked.workloads] == ["compute"]
+    assert str(tmp_path) not in request.encode()
+    with pytest.raises(msgspec.ValidationError):
+        decode_request(request.encode().replace('"label":"a"', '"label":"../../a"'))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--hosts", "a,a"], "--hosts a: named twice"),
+        (["--hosts", "a=-oProxyCommand"], "expected a host that ssh knows"),
+        (["--hosts", "A B=one"], "a label is small letters, digits and hyphens"),
+        (["--hosts", "a", "--cluster", "tls://b:1"], "--hosts and --cluster: give one of them"),
+        (["--cluster", "tcp://one:8786"], "the address must begin with tls://"),
+        (["--hosts", "a", "--study", "scal"], "Did you mean"),
+    ],
+)
+def test_bad_usage_is_one_line(
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("sys.argv", ["scaling", "run", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_without_the_engine_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with (
+        pytest.raises(UsageError, match=r"pip install asyncio-scaling\[cluster\]"),
+        started([Host("a", "one")]),
+    ):
+        pass
