@@ -1,4 +1,4 @@
-"""`scaling compare`: arms, models and loops of a study, or several studies."""
+"""`scaling compare`: arms, models and loops of a study, several studies, or several machines."""
 
 from pathlib import Path
 from typing import Annotated
@@ -24,7 +24,10 @@ def compare(
         ),
     ] = None,
 ) -> None:
-    """Compare the arms, models and loops of a study, or several studies with the first."""
+    """Compare the arms, models and loops of a study, or several studies with the first.
+
+    Studies made on different machines are put side by side, with what holds on all of them.
+    """
     from scaling.report.compare_output import compare
 
     compare(results, output, new_console())

@@ -1,7 +1,8 @@
 """`scaling compare`: a study's arms, models and loops side by side, or one study beside another.
 
 From journals alone. One study is printed with all of its tables; of several studies the later ones
-are compared with the first, cell by cell, and each one's own comparison follows.
+are compared with the first, cell by cell, and each one's own comparison follows. Studies that were
+each made on another machine are put side by side instead.
 """
 
 from collections.abc import Sequence
@@ -14,12 +15,14 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
 from scaling.base.console import new_console, say
 from scaling.base.errors import UsageError
+from scaling.journal.hosts import folders_of, read_hosts
 from scaling.journal.protected_write import write_file
 from scaling.report.output import print_tables, read
 from scaling.report.tables.across_view import across_chapters
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_view import Comparison, comparison_markdown
 from scaling.report.tables.grid import Chapter
+from scaling.report.tables.machines_view import machines_chapters
 
 FILE_NAME = "comparison.md"
 AGAIN = "scaling compare"
@@ -27,6 +30,8 @@ AGAIN = "scaling compare"
 
 def compare(results: Sequence[Path], output: Path | None, console: Console) -> None:
     """Print the comparison of the studies in `results`, and write it.
+
+    A folder of several machines (`scaling run --hosts`) stands for the studies in it.
 
     One study's tables and plots go to `output`, by default beside its journal. Several are only
     printed unless there is an `output`: a file with the words and tables then, and a folder with
@@ -36,7 +41,8 @@ def compare(results: Sequence[Path], output: Path | None, console: Console) -> N
         UsageError: a journal cannot be read, or one was named twice.
         ScalingError: something cannot be written.
     """
-    journals = [read(path, console) for path in results]
+    several = [folders_of(path) or [path] for path in results]
+    journals = [read(path, console) for paths in several for path in paths]
     if len(journals) == 1:
         (journal,) = journals
         print_tables(journal, output or journal.path.parent, console)
@@ -44,7 +50,7 @@ def compare(results: Sequence[Path], output: Path | None, console: Console) -> N
     paths = [journal.path.resolve() for journal in journals]
     if len(set(paths)) < len(paths):
         raise UsageError("a study was named twice; it cannot be compared with itself")
-    found = _several(journals)
+    found = _machines(journals, results) or _several(journals)
     console.print(Comparison(found))
     if output is not None:
         text = comparison_markdown(found) + "\n"
@@ -53,6 +59,20 @@ def compare(results: Sequence[Path], output: Path | None, console: Console) -> N
         for name, journal in zip(_names(journals), journals, strict=True):
             print_tables(journal, output / name, quiet)
         say(console, f"written: {output}, with a folder for each study")
+
+
+def _machines(journals: list[Journal], results: Sequence[Path]) -> list[Chapter]:
+    """The machines side by side; empty if two of the studies were made on the same one."""
+    if len({journal.study.machine.id for journal in journals}) < len(journals):
+        return []
+    standings = {
+        label: standing
+        for path in results
+        if (known := read_hosts(path)) is not None
+        for label, standing in known.hosts.items()
+    }
+    named = zip(_names(journals), map(StudyResults.of, journals), strict=True)
+    return machines_chapters(dict(named), standings)
 
 
 def _several(journals: list[Journal]) -> list[Chapter]:

@@ -1,0 +1,97 @@
+"""Several machines: the verdict of each, and which conclusions hold on all of them."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scaling.analysis.machines import conclusions
+from scaling.analysis.results import StudyResults
+from scaling.analysis.table.load import read_journal
+from scaling.base.console import new_console
+from scaling.journal.hosts import Hosts, Standing, write_hosts
+from scaling.journal.record import StudyLine
+from scaling.report.compare_output import compare
+from scaling.report.tables.comparison_view import comparison_markdown
+from scaling.report.tables.machines_view import machines_chapters
+from tests.support.fabricate import Made, journal, write
+
+SCALES = {("3.14t", "threads", 2): 1.9}
+DOES_NOT = {("3.14t", "threads", 2): 0.7}
+
+
+def study(folder: Path, machine: str, made: Made) -> Path:
+    """A study in `folder` as if made on that machine."""
+    head, *runs = journal(made)
+    assert isinstance(head, StudyLine)
+    of = msgspec.structs.replace(head.machine, id=machine)
+    folder.mkdir(parents=True)
+    write([msgspec.structs.replace(head, machine=of), *runs], folder / "journal.jsonl")
+    return folder
+
+
+def results(
+    folder: Path, speeds: dict[str, dict[tuple[str, str, int], float]]
+) -> dict[str, StudyResults]:
+    return {
+        name: StudyResults.of(
+            read_journal(study(folder / name, name, Made(workers=(1, 2), blocks=8, speeds=each)))
+        )
+        for name, each in speeds.items()
+    }
+
+
+def test_a_conclusion_holds_where_every_machine_has_the_same_verdict(tmp_path: Path) -> None:
+    found = conclusions(results(tmp_path, {"a": SCALES, "b": SCALES, "c": SCALES}))
+    assert [(each.ratio.question, each.holds) for each in found] == [("gain", "everywhere")]
+    assert found[0].words == {"a": "faster", "b": "faster", "c": "faster"}
+
+
+def test_it_does_not_where_one_has_another(tmp_path: Path) -> None:
+    found = conclusions(results(tmp_path, {"a": SCALES, "b": DOES_NOT}))
+    assert [each.holds for each in found] == ["not everywhere"]
+    assert found[0].words == {"a": "faster", "b": "slower"}
+
+
+def test_it_is_undecided_where_one_has_too_few_blocks_or_another_n(tmp_path: Path) -> None:
+    both = results(tmp_path, {"a": SCALES})
+    few = study(tmp_path / "few", "few", Made(workers=(1, 2), blocks=2, speeds=SCALES))
+    larger = study(tmp_path / "large", "large", Made(workers=(1, 4), blocks=8, cores=4))
+    for folder in (few, larger):
+        one = both | {folder.name: StudyResults.of(read_journal(folder))}
+        assert {each.holds for each in conclusions(one)} == {"undecided"}
+
+
+def test_machines_are_shown_with_how_far_they_are(tmp_path: Path) -> None:
+    machines = results(tmp_path, {"a": SCALES, "b": DOES_NOT})
+    standings = {
+        "a": Standing(state="complete", runs=16, total=16),
+        "b": Standing(state="lost", runs=7, total=16),
+        "c": Standing(state="absent"),
+    }
+    text = comparison_markdown(machines_chapters(machines, standings))
+    assert "b: " in text
+    assert "lost: the host ended, or was cut off; 7 of 16 runs" in text
+    assert "c: not reached; 0 runs" in text
+    assert "different ones: 1" in text
+    assert "no: faster, slower" in text
+    assert "| asyncio · 3.14t · threads | 2 |" in text
+
+
+def test_a_results_folder_stands_for_its_machines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results(tmp_path, {"a": SCALES, "b": SCALES})
+    write_hosts(tmp_path, Hosts(hosts={"b": Standing(state="interrupted", runs=1)}))
+    compare([tmp_path], None, new_console())
+    shown = capsys.readouterr().out
+    assert "yes: faster" in shown
+    assert "interrupted by the user; 1 runs" in shown
+
+
+def test_studies_of_one_machine_are_compared_cell_by_cell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = Made(workers=(1, 2), blocks=2)
+    compare([study(tmp_path / n, "same", made) for n in ("a", "b")], None, new_console())
+    assert "The studies were not run side by side" in capsys.readouterr().out
