@@ -34,7 +34,7 @@ RULES = {
     "distributed.scheduler.active-memory-manager.start": False,
     "distributed.worker.profile.enabled": False,
 }
-START_S = 60.0
+START_S = 100.0
 SSH = (
     *("ssh", "-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes"),
     *("-o", "ServerAliveInterval=10", "-o", "ServerAliveCountMax=3"),

@@ -32,7 +32,7 @@ QUIET = {
     "distributed.admin.system-monitor.disk": False,
     "distributed.admin.system-monitor.gil.enabled": False,
 }
-PATIENCE_S = 60  # for the scheduler to answer; then the worker ends
+PATIENCE_S = 100  # for the scheduler to answer; then the worker ends
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
