@@ -80,7 +80,10 @@ def _under_load(frame: pd.DataFrame, study: StudyLine) -> dict[str, Estimate]:
             (each.subject, "P99", each.of, each.over, each.ratio)
             for each in latency_ratios(frame, floor).judged()
         ]
-    names = short_labels((subject.workload, subject.parameters) for subject, *_ in found)
+    names = short_labels(
+        ((subject.workload, subject.parameters) for subject, *_ in found),
+        simulated=study.simulated,
+    )
     return {
         f"{names[who.workload, who.parameters]} · {who.sizing} sizing · {who.loop}: {what} of "
         f"{_named(of)} over {_named(over)}, N = {of.workers}": ratio

@@ -25,7 +25,7 @@ from scaling.analysis.statistics.verdict import (
     judge,
 )
 from scaling.analysis.table.labels import Variant, short_labels
-from scaling.builds.settings import SETTINGS
+from scaling.builds.settings import REMEDIES, SETTINGS
 from scaling.study.load import RATE as RATE_PARAMETER
 from scaling.study.remedies import LeftOut
 
@@ -122,10 +122,15 @@ class Found:
     left_out: list[LeftOut]
 
 
+def bases_of(results: StudyResults) -> list[str]:
+    """The arms of a study that have no remedy."""
+    return [arm for arm in results.study.arms if not set(arm.split("+")) & REMEDIES.keys()]
+
+
 def remedies_in(results: StudyResults, bases: Sequence[str]) -> Remedies:
     """The factors in a study whose arms are `bases` and some of these with settings added."""
     closed = [runs for runs in results.paired if runs.section.rate_per_s is None]
-    subjects = _subjects(results.paired)
+    subjects = _subjects(results)
     asked = [
         each
         for runs, subject in zip(results.paired, subjects, strict=True)
@@ -189,13 +194,13 @@ def _base_of(arm: str, bases: Sequence[str]) -> str | None:
     return max(under, key=lambda base: base.count("+"), default=None) if arm not in bases else None
 
 
-def _subjects(every: Sequence[Paired]) -> list[str]:
+def _subjects(results: StudyResults) -> list[str]:
     """What each section is about, but for its rate: P99 stands beside the closed loop's figures."""
-    variants = [_without_rate(runs) for runs in every]
-    names = short_labels(variants)
+    variants = [_without_rate(runs) for runs in results.paired]
+    names = short_labels(variants, simulated=results.study.simulated)
     return [
         f"{names[variant]} · {runs.section.sizing} sizing · {runs.loop}"
-        for runs, variant in zip(every, variants, strict=True)
+        for runs, variant in zip(results.paired, variants, strict=True)
     ]
 
 

@@ -136,10 +136,15 @@ class StudyResults:
         """The run with the longest P99 of each cell in an open loop, over time, by key and N."""
         return courses(self.frame, self.path) if self.path is not None else {}
 
+    @property
+    def is_of_remedies(self) -> bool:
+        """Whether the study is one of `scaling remedies`, which asks what each setting brings."""
+        return list(self.study.study.get("primary") or ()) == ["setting"]
+
     @cached_property
     def application(self) -> AppAnswer | None:
         """What a study of `scaling app` says of the application; None for any other study."""
-        if "application" not in self.study.study:
+        if "application" not in self.study.study or self.is_of_remedies:
             return None
         frame = of_one_server(self.frame)
         of = self if frame is self.frame else StudyResults(frame, self.study)

@@ -110,7 +110,8 @@ class Arm:
             others = Arm(self.build, tuple(each for each in self.settings if each != setting.name))
             loop, parameters = others.loop(place.loop), {**place.parameters, **others.parameters}
             if setting.workloads and place.workload not in setting.workloads:
-                return f"{setting.name}: it is for {listed(setting.workloads)}"
+                plural = "s" if len(setting.workloads) > 1 else ""
+                return f"{setting.name}: it is for workload{plural} {listed(setting.workloads)}"
             if reason := setting.unfit(replace(place, loop=loop, parameters=parameters)):
                 return f"{setting.name}: {reason}"
         return None

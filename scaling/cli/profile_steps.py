@@ -36,6 +36,7 @@ def profile_cell(
 
     if pairs < FEWEST_PAIRS:
         raise UsageError(f"--pairs {pairs}: an interval takes {FEWEST_PAIRS} or more")
+    folders = [str(folder(path)) for path in paths]
     errors = new_console(stderr=True)
 
     def note(text: str) -> None:
@@ -47,9 +48,7 @@ def profile_cell(
     ceilings = [
         line for line in read_lines(measured.path, lambda _: None) if isinstance(line, CeilingLine)
     ]
-    wanted = ChildNeeds(
-        paths=[str(folder(path)) for path in paths], requirements=tuple(requirements)
-    )
+    wanted = ChildNeeds(paths=folders, requirements=tuple(requirements))
     options = Options(arm=[chosen.several.arm])
     with prepared(options, wanted, note, measured.load_file) as ready:
         profile = profiled(ready, measured.head, ceilings, chosen, pairs, display(errors))

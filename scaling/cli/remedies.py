@@ -22,6 +22,12 @@ def remedies(
     factory: Annotated[
         bool, typer.Option("--factory", help="NAME is a function that makes the application.")
     ] = False,
+    requests: Annotated[
+        Path | None,
+        typer.Option(
+            "--requests", metavar="FILE", help="Requests to it, one JSON object a line (GET /)."
+        ),
+    ] = None,
     remedy: Annotated[
         Texts,
         typer.Option("--remedy", metavar="NAME,…", help="Only these: recv64k,eager (all)."),
@@ -43,6 +49,7 @@ def remedies(
     from scaling.cli.remedy_steps import RemedySteps, entry_of
     from scaling.report.export.remedies import remedies_json
     from scaling.report.remedies_view import listing, print_remedies
+    from scaling.run.requests_file import read_requests_file
 
     console = new_console()
     if listed:
@@ -53,9 +60,12 @@ def remedies(
         return
     if asked.options.study is not None:
         raise UsageError("--study: remedies makes a study of its own; use --workload or --app")
+    if requests is not None and application is None:
+        raise UsageError("--requests: they are sent to an application: --app shop.main:app")
     errors = new_console(stderr=True)
     steps = RemedySteps(
         asked=asked,
+        requests=read_requests_file(requests) if requests else None,
         entry=entry_of(asked.options.workload_names, application, factory=factory),
         only=values_in(remedy, "--remedy") if remedy else tuple(REMEDIES),
         output=output,

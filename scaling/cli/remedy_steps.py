@@ -1,10 +1,11 @@
 """The steps of `scaling remedies`: what applies, each remedy alone, the best together."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -23,6 +24,7 @@ from scaling.run.measure import Prepared, measure, prepared
 from scaling.run.progress import display
 from scaling.study.application import WORKLOAD as APP
 from scaling.study.application import study_name
+from scaling.study.application_note import ApplicationNote, Sent
 from scaling.study.definition import WorkloadEntry
 from scaling.study.file import StudyFile
 from scaling.study.plan.view import one_line, reservations
@@ -40,10 +42,13 @@ type Added = Mapping[str, Sequence[Sequence[str]]]  # settings to add to each ar
 
 @dataclass(frozen=True, kw_only=True)
 class RemedySteps:
-    """What is asked, and where progress is printed. `only` are the remedies to measure."""
+    """What is asked, and where progress is printed. `only` are the remedies to measure, `requests`
+    a user's own, with what the study's first line says of them.
+    """
 
     asked: Asked
     entry: WorkloadEntry
+    requests: tuple[list[dict[str, Any]], Sent] | None
     only: Sequence[str]
     output: Path | None
     console: Console
@@ -132,14 +137,21 @@ class RemedySteps:
         on_cores = [n for n in default_worker_counts(topology) if topology.region(n) == "cores"]
         return tuple(dict.fromkeys((1, max(on_cores, default=1))))
 
-    def _prepared(self, study: StudyFile) -> AbstractContextManager[Prepared]:
+    @contextmanager
+    def _prepared(self, study: StudyFile) -> Iterator[Prepared]:
         options = copy(self.asked.options)
         options.flags = {k: value for k, value in options.flags.items() if k != "arms"}
         options.study = study.values["name"]
         options.workload = ()
-        return prepared(
+        requests: list[dict[str, Any]] = []
+        if self.requests:
+            requests, sent = self.requests
+            note = ApplicationNote(requests=sent)
+            study = replace(study, values={**study.values, "application": note})
+        with prepared(
             options, self.asked.wanted, lambda text: say(self.errors, text), lambda _: study
-        )
+        ) as ready:
+            yield replace(ready, requests=requests)
 
 
 def entry_of(workloads: Sequence[str], application: str | None, *, factory: bool) -> WorkloadEntry:

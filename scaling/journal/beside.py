@@ -1,7 +1,4 @@
-"""Files beside a journal: what was found out and is no run of the study.
-
-`NAMES` are those about an application.
-"""
+"""Files beside a journal: what was found out and is no run of the study. They are published."""
 
 from pathlib import Path
 from typing import Any
@@ -10,8 +7,8 @@ import msgspec
 
 from scaling.base.files import whole
 
-CHECK, FAULTS, SOAK = "check.json", "faults.json", "soak.json"
-NAMES = (CHECK, FAULTS, SOAK)
+CHECK, FAULTS, SOAK, PROFILE = "check.json", "faults.json", "soak.json", "profile.json"
+NAMES = (CHECK, FAULTS, SOAK, PROFILE)
 
 
 def write_beside(folder: Path, name: str, value: Any) -> None:

@@ -5,10 +5,8 @@ from typing import Literal
 
 import msgspec
 
-from scaling.journal.beside import read_beside, write_beside
+from scaling.journal.beside import PROFILE, read_beside, write_beside
 from scaling.journal.record import Cell
-
-FILE_NAME = "profile.json"
 
 type Kind = Literal["native", "kernel", "python", "python_total", "blocked"]
 
@@ -85,9 +83,9 @@ def write_profile(folder: Path, profile: Profile) -> None:
         OSError: the file cannot be written.
     """
     others = [each for each in read_profiles(folder) if each.cell != profile.cell]
-    write_beside(folder, FILE_NAME, [*others, profile])
+    write_beside(folder, PROFILE, [*others, profile])
 
 
 def read_profiles(folder: Path) -> list[Profile]:
     """Those of a study; none where none were made, or the file cannot be read."""
-    return read_beside(folder, FILE_NAME, list[Profile]) or []
+    return read_beside(folder, PROFILE, list[Profile]) or []

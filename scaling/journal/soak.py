@@ -11,8 +11,9 @@ class SoakRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One configuration, served as it is deployed, under an open loop for `duration_s`.
 
     `memory_mib` has the median of each of its equal parts, up to the last one that was measured:
-    PSS of the server's processes, or RSS where the system has no PSS (`kind`). `ended` says why a
-    run ended early; without it, `requests` were answered, and `errors` failed.
+    PSS of the server's processes, or RSS where the system has no PSS (`kind`); None is a part in
+    which nothing could be read. `ended` says why a run ended early; without it, `requests` were
+    answered, and `errors` failed.
     """
 
     arm: str
@@ -22,7 +23,7 @@ class SoakRecord(msgspec.Struct, frozen=True, kw_only=True):
     rate_per_s: float
     duration_s: float
     parts: int
-    memory_mib: list[float]
+    memory_mib: list[float | None]
     kind: str = "PSS"
     requests: int | None = None
     errors: int | None = None

@@ -13,6 +13,7 @@ from scaling.report.output import read
 from scaling.report.tables.loss_sentences import LEGEND
 from scaling.report.terminal.profile import ProfileView
 from scaling.report.terminal.waterfall import Waterfalls
+from scaling.study.caveats import caveats
 
 
 def explain(results: Path, console: Console, *, json_to: Console | None = None) -> None:
@@ -26,7 +27,7 @@ def explain(results: Path, console: Console, *, json_to: Console | None = None) 
     if json_to is not None:
         say(json_to, explained_json(study))
         return
-    if warning := study.soundness.warning:
+    for warning in filter(None, (study.soundness.warning, *caveats(study.study))):
         say(console, warning)
     console.print(Waterfalls(study.attributions))
     console.print(LEGEND, style="dim")

@@ -29,7 +29,7 @@ from scaling.report.gate_changes_view import (
 )
 from scaling.report.gate_view import family, markdown, sentence, spread_note, summary_text, table
 from scaling.report.output import read
-from scaling.study.scaled import scaled_to
+from scaling.study.caveats import caveats
 
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
 PASS, FAIL = 0, 1
@@ -69,7 +69,7 @@ def gate(
     outcome = sentence(found, passes=passes, strict=strict)
     notes = [note for note in (spread_note(found), family(found)) if note]
     for which, each in studies.items():
-        doubts = (sound[which].text, scaled_to(each.study.study))
+        doubts = (sound[which].text, *caveats(each.study))
         notes += [f"{which}: {doubt}" for doubt in doubts if doubt]
     if found:
         console.print(table(found))

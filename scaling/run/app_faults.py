@@ -22,8 +22,15 @@ FAILURES = (OSError, ScalingError, http.client.HTTPException, subprocess.Timeout
 
 
 def block(served: Served) -> str:
-    """Block one worker for a second, as a synchronous call in a coroutine does; its name."""
-    return have(served.port, BLOCK.format(BLOCKED_S))
+    """Block one worker for a second, as a synchronous call in a coroutine does; its name.
+
+    Raises:
+        ScalingError: it did not answer, so nobody knows which one was blocked.
+    """
+    name = have(served.port, BLOCK.format(BLOCKED_S))
+    if not name:
+        raise ScalingError("the worker that was to be blocked did not answer")
+    return name
 
 
 def crash(served: Served) -> str:
@@ -78,7 +85,7 @@ def measured(
 
     Raises:
         OSError: the server does not take connections.
-        ScalingError: a restart replaced no worker.
+        ScalingError: no worker could be blocked, or a restart replaced none.
     """
     client = FaultClient(served.port, requests, served.deployed.apart, rate_per_s)
     try:

@@ -118,8 +118,11 @@ class _Watched:
         self.ended = ""
         self.kind = ""
 
-    def parts(self, instants_ns: Sequence[int]) -> Iterator[float]:
-        """The median of each part between two instants, MiB; the last may be shorter."""
+    def parts(self, instants_ns: Sequence[int]) -> Iterator[float | None]:
+        """The median of each part between two instants, MiB; the last may be shorter.
+
+        None is a part in which nothing could be read, because processes came and went.
+        """
         for begins_ns, ends_ns in pairwise(instants_ns):
             seen: list[float] = []
             for sample in range(1, SAMPLES + 1):
@@ -128,8 +131,8 @@ class _Watched:
                 seen += self._read()
                 if self.ended:
                     break
-            if seen:
-                yield round(statistics.median(seen), 3)
+            if seen or not self.ended:
+                yield round(statistics.median(seen), 3) if seen else None
             if self.ended:
                 return
 

@@ -1,6 +1,7 @@
 """Memory under a long load is a trend with an interval, on page, in JSON and in the answer."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from tests.support.applications import application_study, results_of
 PARTS = 20
 
 
-def run(memory_mib: list[float], **fields: Any) -> SoakRecord:
+def run(memory_mib: Sequence[float | None], **fields: Any) -> SoakRecord:
     asked = {"arm": "3.14t", "model": "threads", "server": "serve.py", "workers": 2}
     load = {"rate_per_s": 400.0, "duration_s": 600.0, "parts": PARTS, "requests": 240_000}
     return SoakRecord(**{**asked, **load, "errors": 0, "memory_mib": memory_mib, **fields})
@@ -51,6 +52,12 @@ def test_what_fills_at_first_is_no_growth() -> None:
 def test_a_run_that_ended_early_has_no_trend_that_is_not_there() -> None:
     assert growth(run([60.0])).n == 0
     assert growth(run([60.0, 61.0, 70.0])).bounds == ""
+
+
+def test_a_part_that_could_not_be_read_moves_no_other() -> None:
+    memory: list[float | None] = [*noisy(0.5, seed=1)]
+    memory[7] = memory[15] = None
+    assert growth(run(memory)).point == pytest.approx(60, rel=0.05)
 
 
 @pytest.mark.usefixtures("unrendered")

@@ -93,10 +93,10 @@ def test_a_library_that_is_not_there_names_the_package(monkeypatch: pytest.Monke
     [
         ("recv64k", {"loop": "uvloop"}, "recv64k: it is an attribute of asyncio's transport"),
         ("recv64k", {"parameters": {"api": "buffered"}}, "recv64k: the protocol brings its own"),
-        ("buffered", {"workload": "compute"}, "buffered: it is for echo"),
+        ("buffered", {"workload": "compute"}, "buffered: it is for workload echo"),
         ("uvloop", {"loop": "rloop"}, "uvloop: it takes the place of asyncio, not of rloop"),
         ("own-code", {"model": "processes"}, "own-code: only workers in threads share code"),
-        ("own-app", {}, "own-app: it is for app"),
+        ("own-app", {}, "own-app: it is for workload app"),
         ("own-ssl", {}, "own-ssl: no SSLContext is shared here"),
         ("eager", {"loop": "trio"}, "eager: trio makes its tasks itself"),
         ("recv64k+uvloop", {}, "recv64k: it is an attribute of asyncio's transport"),

@@ -34,9 +34,11 @@ class CheckedStudy:
         return self.journal.path.resolve().parent.name or self.journal.study.name
 
     @property
-    def is_void(self) -> bool:
-        """Whether its controls fail, so that none of its figures counts."""
-        return self.sound.status == "void"
+    def worthless(self) -> str:
+        """Why none of its figures counts; empty if they do."""
+        if self.journal.study.simulated:
+            return "the study is simulated: nothing was measured"
+        return "the study is void: its controls fail" if self.sound.status == "void" else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class Evidence:
     @property
     def rank(self) -> tuple[bool, int]:
         """The evidence with the highest rank is used."""
-        return not self.study.is_void, min(each.estimate.n for each in self.figures)
+        return not self.study.worthless, min(each.estimate.n for each in self.figures)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,6 @@ type Word = Literal["holds", "does not hold", "inconclusive", "cannot be tested 
 
 WORDS: dict[int, Word] = {1: "holds", -1: "does not hold", 0: "inconclusive"}
 UNTESTED: Word = "cannot be tested here"
-VOID = "the study is void: its controls fail"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,9 @@ def judge(journals: Sequence[Journal], claims: Claims | None = None) -> list[Jud
             results.append(JudgedClaim(claim, source, UNTESTED, known.reason, run=known.run))
             continue
         verdicts = [next(answers).verdict for _ in some]
-        word, reason = _decided(some, verdicts, tested) if some else (WORDS[0], VOID)
+        word, reason = (
+            _decided(some, verdicts, tested) if some else (WORDS[0], known.study.worthless)
+        )
         study, ours = known.study, tuple(known.figures)
         doubt = study.sound.status if study.sound.warning else ""
         differ = builds_differ(claim, study)
@@ -74,8 +75,8 @@ def judge(journals: Sequence[Journal], claims: Claims | None = None) -> list[Jud
 
 
 def _tests(claim: Claim, known: Evidence | NoEvidence) -> list[ClaimTest]:
-    """The claim's hypotheses; none of a study that is void."""
-    if isinstance(known, NoEvidence) or known.study.is_void:
+    """The claim's hypotheses; none of a study whose figures do not count."""
+    if isinstance(known, NoEvidence) or known.study.worthless:
         return []
     return tests_of(claim, known.figures)
 

@@ -18,6 +18,7 @@ from scaling.analysis.comparison.version_arms import VersionArms, version_arms
 from scaling.analysis.statistics.pending import Pending
 from scaling.analysis.statistics.verdict import COST, RATE, Hypothesis, RatioVerdict, hypothesis
 from scaling.base.vocabulary import PROCESSES
+from scaling.builds.runtimes.known import RUNTIMES
 
 
 class MemoryBaseline(NamedTuple):
@@ -134,12 +135,16 @@ def _memory_baselines(
 
 
 def ceiling(runs: Paired) -> list[Configuration]:
-    """At each N the fastest processes of an arm with the GIL, of any version; else of any arm."""
+    """At each N the fastest processes of an arm with the GIL, of any version; else of any Python.
+
+    Another runtime is no ceiling: nobody can ship their code on it.
+    """
     found = []
+    python = [arm for arm in runs.arms if arm not in RUNTIMES]
     with_gil = [arm for version in version_arms(runs.arms) for arm in version.with_gil]
     for n in runs.workers:
         usual = runs.fastest(_processes(with_gil, n))
-        configuration = usual or runs.fastest(_processes(runs.arms, n))
+        configuration = usual or runs.fastest(_processes(python, n))
         found += [configuration] if configuration else []
     return found
 

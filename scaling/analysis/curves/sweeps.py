@@ -87,7 +87,7 @@ def _sweeps(workload: str, sections: Sequence[Section], study: StudyLine) -> lis
             others = {other: value for other, value in parameters.items() if other != name}
             if name in parameters:
                 groups[json.dumps(others, sort_keys=True)].append((parameters[name], section))
-        names = short_labels((workload, others) for others in groups)
+        names = short_labels(((workload, others) for others in groups), simulated=study.simulated)
         order = _order(workload, name, study)
         for rest, members in groups.items():
             members.sort(key=lambda member: _rank(member[0], order))

@@ -30,7 +30,10 @@ def capacity_figures(
         capacities(study[0], objectives, floor).judged().every
         for study, floor in zip((now, then), floors, strict=True)
     )
-    names = short_labels([(each.subject.workload, each.subject.parameters) for each in ours])
+    names = short_labels(
+        [(each.subject.workload, each.subject.parameters) for each in ours],
+        simulated=now[1].simulated,
+    )
     before = {_identity(each): each for each in theirs}
     for own in ours:
         other, key = before.get(_identity(own)), _key(own)

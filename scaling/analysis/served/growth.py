@@ -7,8 +7,8 @@ FIRST = 0.1  # so much of a run fills caches and arenas: a minute of ten
 HOUR_S = 3600.0
 
 
-def after_first(run: SoakRecord) -> list[float]:
-    """Memory from the end of the first tenth on, MiB."""
+def after_first(run: SoakRecord) -> list[float | None]:
+    """Memory from the end of the first tenth on, MiB; None where it is not known."""
     return run.memory_mib[round(FIRST * run.parts) - 1 :]
 
 
@@ -22,4 +22,7 @@ def growth(run: SoakRecord) -> Estimate:
     apart = len(memory) // 2
     pairs = zip(memory[:apart], memory[-apart:] if apart else [], strict=True)
     hours = (len(memory) - apart) * run.part_s / HOUR_S
-    return median([(late - early) / hours for early, late in pairs], "MiB/h")
+    slopes = [
+        (late - early) / hours for early, late in pairs if early is not None and late is not None
+    ]
+    return median(slopes, "MiB/h")

@@ -25,11 +25,14 @@ def variants(frame: pd.DataFrame) -> list[Variant]:
 
 def labels(frame: pd.DataFrame) -> dict[Variant, str]:
     """A label for each variant: `echo`, or `echo · payload_bytes=256` where there are several."""
-    return short_labels(variants(frame))
+    return short_labels(variants(frame), simulated=bool(frame["simulated"].any()))
 
 
-def short_labels(every: Iterable[Variant]) -> dict[Variant, str]:
-    """The workload, and those of its parameters that differ among the variants given."""
+def short_labels(every: Iterable[Variant], *, simulated: bool) -> dict[Variant, str]:
+    """The workload, and those of its parameters that differ among the variants given.
+
+    If the runs are `simulated`, the label says so: it is in the title of every table and plot.
+    """
     by_workload: dict[str, list[str]] = defaultdict(list)
     for workload, parameters in every:
         by_workload[workload].append(parameters)
@@ -39,7 +42,8 @@ def short_labels(every: Iterable[Variant]) -> dict[Variant, str]:
         varying = [name for name in _names(read) if len({repr(p.get(name)) for p in read}) > 1]
         for parameters, values in zip(sets, read, strict=True):
             parts = [f"{name}={_text(values[name])}" for name in varying if name in values]
-            short[workload, parameters] = " · ".join([workload, *parts])
+            name = f"simulated {workload}" if simulated else workload
+            short[workload, parameters] = " · ".join([name, *parts])
     return short
 
 

@@ -58,6 +58,11 @@ REQUESTED = {
         dtype=WORD,
         definition="random id of the machine it ran on",
     ),
+    "simulated": Column(
+        read=lambda rows: [rows.study.simulated] * len(rows.runs),
+        dtype=FLAG,
+        definition="nothing was measured: the run was made from a law with noise",
+    ),
     "workload": _word("cell.workload", "what every worker ran"),
     "parameters": Column(
         read=_sorted_parameters,

@@ -4,7 +4,6 @@ The window of a finite run is its release to its finish. That some workers of it
 others is part of the result: its throughput is that of all until the last is done.
 """
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -12,9 +11,9 @@ import numpy as np
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.table.column import Column, Read, Shown
+from scaling.analysis.table.process_cpu import process_cpu_s
 from scaling.analysis.table.stacks import NS_PER_S, Stack, over_window, readings, stacks
-from scaling.base.vocabulary import PROCESSES
-from scaling.journal.record import Record, RunLine
+from scaling.journal.record import Record
 
 if TYPE_CHECKING:
     from scaling.analysis.table.rows import Rows
@@ -84,21 +83,10 @@ def _cpu_per_operation(stack: Stack) -> Floats | None:
 def _cost_per_operation(rows: "Rows") -> Floats:
     """Of served runs with all threads of their processes, as commands have it: a pool's, too."""
     found = from_ticks(_cpu_per_operation)(rows)
-    whole_s = np.array([np.nan if run.load is None else _process_cpu_s(run) for run in rows.runs])
+    whole_s = np.array([np.nan if run.load is None else process_cpu_s(run) for run in rows.runs])
     operations = np.asarray(rows["operations"], np.float64)
     known = np.isfinite(whole_s) & (operations > 0)
     return np.where(known, whole_s / np.where(known, operations, 1.0), found)
-
-
-def _process_cpu_s(run: RunLine) -> float:
-    """CPU s of all threads of the workers' processes; NaN where the workers did not read it."""
-    workers = run.record.workers if run.record is not None else []
-    uses = [each.use.process_cpu_ns if each.use else None for each in workers]
-    read_ns = [each for each in uses if each is not None]
-    if not read_ns or len(read_ns) < len(workers):
-        return math.nan
-    total_ns = sum(read_ns)
-    return total_ns / NS_PER_S / (1 if run.cell.model in PROCESSES else len(read_ns))
 
 
 def _cpu_busy(stack: Stack) -> Floats | None:

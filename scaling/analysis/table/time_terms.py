@@ -19,8 +19,8 @@ import numpy as np
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.table.column import OBJECT, Column
+from scaling.analysis.table.process_cpu import process_cpu_s
 from scaling.analysis.table.stacks import NS_PER_S, Stack, over_window
-from scaling.base.vocabulary import PROCESSES
 from scaling.journal.record import Record, RunLine, ThreadUse
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ class _Readings(NamedTuple):
     system_s: Floats
     run_queue_s: Floats
     collector_s: Floats
-    process_cpu_s: Floats
     blocked: Floats
     idle: Floats
     samples: Floats
@@ -117,7 +116,7 @@ def _of_stack(stack: Stack, runs: list[RunLine]) -> dict[str, Floats]:
     all_terms = {**terms, "rest": rest, "worker": total}
     operations = stack.done.sum(axis=1)
     operations[(operations <= 0) | np.isnan(terms["user"] + terms["run_queue"])] = np.nan
-    process_s = _process_cpu_s(stack, runs, read.process_cpu_s)
+    process_s = np.array([process_cpu_s(run, finite=stack.finite) for run in runs])
     all_terms["other_threads"] = np.maximum(process_s - cpu_s.sum(axis=1), 0)
     return {name: values / operations for name, values in all_terms.items()}
 
@@ -138,13 +137,6 @@ def _waiting(read: _Readings) -> tuple[Floats, Floats]:
     return np.where(waits, most, 0.0), np.where(waits, parts, 0.0)
 
 
-def _process_cpu_s(stack: Stack, runs: list[RunLine], of_each: Floats) -> Floats:
-    """CPU s of all processes of each run. Workers of one process have all read the same counter."""
-    one = np.array([run.cell.model not in PROCESSES for run in runs])
-    same = of_each.max(axis=1) if stack.finite else of_each.mean(axis=1)
-    return np.where(one, same, of_each.sum(axis=1))
-
-
 def _readings(runs: list[RunLine]) -> _Readings:
     used = [
         [_used(worker.use or ThreadUse()) for worker in run.record.workers]
@@ -159,13 +151,7 @@ def _readings(runs: list[RunLine]) -> _Readings:
 
 def _used(use: ThreadUse) -> tuple[int | None, ...]:
     """In the order of `_Readings`."""
-    return (
-        use.user_ns,
-        use.system_ns,
-        use.run_queue_ns,
-        use.collector_ns,
-        use.process_cpu_ns,
-    )
+    return use.user_ns, use.system_ns, use.run_queue_ns, use.collector_ns
 
 
 def _samples(run: RunLine) -> list[tuple[int, int, int]]:

@@ -98,11 +98,13 @@ class StudyLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag
     `order` is the version of the order of the runs (`scaling.study.plan.order`); journals from
     before there were two do not have it. `calibrations` say what the names of rates in `study`
     stand for: they are no part of what was asked, and a resumed study keeps those it began with.
+    The runs of a `simulated` study were not measured: they follow from a law with noise.
     """
 
     schema: int
     name: str
     machine: Machine
+    simulated: bool = False
     study: dict[str, Any] = {}
     seed: int | None = None
     blocks: int | None = None

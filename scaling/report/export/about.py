@@ -12,6 +12,7 @@ def about(journal: Journal) -> dict[str, str]:
         "scaling": study.scaling,
         "seed": study.seed,
         "scale": study.study.get("scale", 1.0),
+        "simulated": "true" if study.simulated else "",
         "controls": soundness(journal.frame, study).status,
         "cpu_model_name": machine.cpu_model,
         "cpu_count": machine.logical_cpus,

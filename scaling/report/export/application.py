@@ -15,6 +15,7 @@ from scaling.journal.faults import read_faults
 from scaling.journal.soak import read_soak
 from scaling.report.deploy.commands import deploy_json
 from scaling.report.tables.soak import soak_json
+from scaling.study.caveats import caveats
 
 # Keys of a configuration; each has its bounds beside it, as `…_low` and `…_high`.
 MEASURES = {
@@ -33,7 +34,12 @@ MEASURES = {
 def application_json(results: StudyResults) -> str:
     """The object; without a valid run, both of its lists are empty."""
     found = results.application
-    document: dict[str, Any] = {"study": results.study.name, "configurations": [], "ship": {}}
+    document: dict[str, Any] = {
+        "study": results.study.name,
+        "caveats": caveats(results.study),
+        "configurations": [],
+        "ship": {},
+    }
     if found is not None:
         document["workers"] = found.workers
         document["rate_per_s"] = _number(found.rate_per_s)

@@ -14,6 +14,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.journal.profile import read_profiles
 from scaling.report.tables.loss_sentences import sentences
+from scaling.study.caveats import caveats
 
 NS_PER_S = 1e9
 
@@ -25,6 +26,7 @@ def explained_json(results: StudyResults) -> str:
     """
     document = {
         "study": results.study.name,
+        "caveats": caveats(results.study),
         "cells": [_cell(each) for each in results.attributions],
         "profile": list(_functions(results.path)),
     }

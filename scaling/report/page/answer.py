@@ -8,14 +8,17 @@ from collections.abc import Sequence
 import matplotlib as mpl
 
 from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.remedies import bases_of, remedies_in
 from scaling.analysis.results import StudyResults
+from scaling.base import formats
 from scaling.journal.record import StudyLine
 from scaling.report.page.parts import Block, PageFigure
 from scaling.report.page.picture import RC_OF_PAGES, Picture, picture
 from scaling.report.plots.caption import machine_text
 from scaling.report.plots.verdicts import draw
+from scaling.report.remedies_view import notes
 from scaling.report.tables.comparison import answers
-from scaling.report.tables.findings import Finding, findings_table
+from scaling.report.tables.findings import Finding, findings_table, in_words
 from scaling.report.tables.grid import Grid
 from scaling.report.tables.headline import (
     NOTHING,
@@ -28,8 +31,10 @@ from scaling.report.tables.headline import (
 )
 from scaling.report.tables.load_headline import load_findings, load_sentence
 from scaling.report.tables.margins import spread_text
+from scaling.report.tables.phrases import named
 from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.report.tables.rated import free_running, is_served, rated
+from scaling.study.caveats import caveats
 
 REACH = (
     "These ratios are of the operations of these workloads on this machine. They do not forecast "
@@ -45,9 +50,13 @@ NOTHING_UNDER_LOAD = (
     "What each configuration gave is under “Latency under load”."
 )
 
+NO_REMEDY = "No ratio: no arm with a remedy and without has valid runs in the same blocks."
+
 
 def answer_block(results: StudyResults) -> Block:
     """Sentence, picture, table; without an answer the sentence says so."""
+    if results.is_of_remedies:
+        return _of_remedies(results)
     found = headlines(results)
     of_throughput = headline_findings(found) or [
         Finding(each.name, each.ratio) for each in other_ratios(results)
@@ -73,6 +82,31 @@ def answer_block(results: StudyResults) -> Block:
     )
 
 
+def _of_remedies(results: StudyResults) -> Block:
+    """What each remedy brings, the best first, and which are proven to help."""
+    found = remedies_in(results, bases_of(results))
+    factors = found.throughput()
+    if not factors:
+        return Block(words=[NO_REMEDY])
+    findings = [
+        Finding(f"{each.subject}: {named(each.of)} over {each.over.arm}", each.ratio)
+        for each in factors
+    ]
+    winners = {"+".join(e.added): e for e in factors if e.ratio.verdict.side > 0}
+    helps = [f"{name} {in_words(each.ratio)}" for name, each in winners.items()]
+    sentence = (
+        f"With N = {found.headline_n}, throughput is higher with {formats.listed(helps)}."
+        if helps
+        else f"With N = {found.headline_n}, no remedy is proven to help."
+    )
+    shown = PageFigure(
+        _picture(findings, results, "throughput"),
+        [findings_table(findings, "Verdicts")],
+        is_open=True,
+    )
+    return Block(words=[sentence], figures=[shown], notes=[*notes(found), spread_text(results)])
+
+
 def _what(of_throughput: Sequence[Finding], of_load: Sequence[Finding]) -> str:
     """What the ratios of the picture are of."""
     under_load = "capacity and P99 latency under load"
@@ -83,7 +117,9 @@ def _what(of_throughput: Sequence[Finding], of_load: Sequence[Finding]) -> str:
 
 def _picture(findings: Sequence[Finding], results: StudyResults, what: str) -> Picture:
     with mpl.rc_context(RC_OF_PAGES):
-        caption = " · ".join(filter(None, (results.soundness.warning, machine_text(results.study))))
+        study = results.study
+        words = (results.soundness.warning, *caveats(study), machine_text(study))
+        caption = " · ".join(filter(None, words))
         return picture(draw(findings, caption, what), "answer-verdicts")
 
 

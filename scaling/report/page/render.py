@@ -21,6 +21,7 @@ from scaling.report.page.answer import answer_block, loop_blocks, question_block
 from scaling.report.page.application import application_block
 from scaling.report.page.facts import machine_block, question_block
 from scaling.report.page.figures import figure_parts
+from scaling.report.page.functions import function_blocks
 from scaling.report.page.load import load_blocks
 from scaling.report.page.parts import PageSection
 from scaling.report.page.swept import sweep_blocks
@@ -45,6 +46,7 @@ SHIP = (
     "two that are the same, processes are named: nothing has to be changed for these."
 )
 LOOPS = "Each loop over asyncio with the same arm, model and N; other runtimes over Python."
+FUNCTIONS = "What “scaling explain --profile” sampled in runs of its own, N = 1 against N."
 SWEEPS = "How the figures change with a parameter that was varied."
 LOAD = (
     "What clients of a server saw while requests came at a given rate, however long the answers "
@@ -73,6 +75,7 @@ def page(results: StudyResults) -> str:
             "load", "Latency under load", load_blocks(loads(results).values(), results), LOAD
         ),
         *figure_parts(about),
+        PageSection("functions", "Functions that gained time", function_blocks(results), FUNCTIONS),
         PageSection("loops", "The loop", loop_blocks(results), LOOPS),
         PageSection("sweeps", "By parameter", sweep_blocks(about, free_sweeps(results)), SWEEPS),
         PageSection("laws", "Laws", law_blocks(results), LAWS),
@@ -105,7 +108,8 @@ def _measured(results: StudyResults) -> str:
         f"with {formats.listed(models)}" if models else "",
         f"at N = {formats.listed(ns)}",
     ]
-    return f"Measured {', '.join(filter(None, parts))}, in {blocks} of runs in random order."
+    made = "Simulated" if study.simulated else "Measured"
+    return f"{made} {', '.join(filter(None, parts))}, in {blocks} of runs in random order."
 
 
 def _template() -> Template:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
 
 from scaling.journal.record import Machine
 from scaling.report.plots.style import QUIET
@@ -48,12 +49,14 @@ def draw_bends(axes: Axes, found: list[Bend]) -> None:
             axes.axvline(place, color=QUIET, lw=0.8, ls=LINE, zorder=0.6, gid=f"bend-{bend.name}")
             axes.annotate(
                 bend.name,
-                (place, 0.0),
+                (place, 1.0),  # above the curves, most of which begin at the bottom left
                 xycoords=axes.get_xaxis_transform(),
-                xytext=(2, 3),
+                xytext=(2, -3),
                 textcoords="offset points",
                 rotation=90,
-                va="bottom",
+                va="top",
                 fontsize=NAME_SIZE,
                 color=QUIET,
+                path_effects=[withStroke(linewidth=2.0, foreground="white")],
+                zorder=6,
             )

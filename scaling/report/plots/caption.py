@@ -12,7 +12,7 @@ from scaling.base import formats
 from scaling.journal.record import ArmRecord, CeilingLine, StudyLine
 from scaling.report.plots.ceilings import ceiling_text
 from scaling.report.plots.regions import Region
-from scaling.study.scaled import scaled_to
+from scaling.study.caveats import caveats
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 UNBROKEN = 60  # letters
@@ -39,7 +39,7 @@ def caption(
     kept = f"{formats.plural(outliers, 'outlier')} kept, ringed where runs are drawn"
     parts = [
         warning,
-        scaled_to(study.study),
+        *caveats(study),
         *load,
         machine_text(study),
         builds_text({name: study.arms[name] for name in arms if name in study.arms}),

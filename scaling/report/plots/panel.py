@@ -1,6 +1,6 @@
 """One panel: curves with every run behind them, an honest N axis, zero at the bottom."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,8 @@ from scaling.analysis.curves.curve import Curve
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.groups import Key
 from scaling.report.plots.bends import bends, draw_bends
-from scaling.report.plots.regions import draw_regions
+from scaling.report.plots.lettering import POINTS_PER_IN
+from scaling.report.plots.regions import draw_regions, panel_width_in
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import BAND_ALPHA, INK, line, marker_style
 from scaling.report.plots.subject import Subject
@@ -66,20 +67,31 @@ def draw_band(
 def draw_runs(axes: Axes, at: Sequence[float], grid: Floats, outliers: Floats, colour: str) -> None:
     """A faint dot for each run, with a ring around it if it is an outlier.
 
-    `grid` and `outliers` have a column for each place on the x axis.
+    `grid` and `outliers` have a column for each place on the x axis. Where the next place is so
+    near that dots beside a median would seem to belong to that, they are not moved.
     """
     known = np.isfinite(grid)
     far = known & (outliers == 1)
     places = np.broadcast_to(np.array(at, dtype=float), grid.shape)
-    figure = axes.get_figure(root=True)
-    aside = offset_copy(axes.transData, figure, DOTS_ASIDE, 0, units="points")
+    beside = offset_copy(axes.transData, axes.figure, DOTS_ASIDE, 0, units="points")
+    has_room = np.broadcast_to(_gaps_in(axes, at) * POINTS_PER_IN > 2 * DOTS_ASIDE, grid.shape)
     dots: dict[str, Any] = {"color": colour, "alpha": 0.4, "linewidths": 0}
     rings: dict[str, Any] = {"facecolors": "none", "edgecolors": INK, "linewidths": 0.7}
-    for shown, size, style, name in ((known, 10, dots, "runs"), (far, RING, rings, "outliers")):
-        if shown.any():
-            axes.scatter(
-                places[shown], grid[shown], s=size, zorder=3, gid=name, transform=aside, **style
-            )
+    for kind, size, style, name in ((known, 10, dots, "runs"), (far, RING, rings, "outliers")):
+        for where, transform in ((has_room, beside), (~has_room, axes.transData)):
+            shown = kind & where
+            if shown.any():
+                axes.scatter(
+                    *(places[shown], grid[shown]),
+                    s=size, zorder=3, gid=name, transform=transform, **style,
+                )  # fmt: skip
+
+
+def _gaps_in(axes: Axes, at: Sequence[float]) -> Floats:
+    """How far each place is from the next one, in inches, if they fill the panel."""
+    gaps = np.diff(np.array(at, dtype=float), append=np.inf)
+    span = max(at) - min(at) or 1.0
+    return gaps / span * panel_width_in(axes)
 
 
 def draw_medians(
@@ -149,10 +161,13 @@ def finish_workers(axes: Axes, subject: Subject) -> None:
     right = workers[-1] + max(margin, 0.35)
     axes.set_xlim(max(workers[0] - max(margin, 0.35), 0), right)
     axes.set_xticks(workers)
-    axes.set_xticklabels(_readable(workers, axes))
+    machine = subject.study.machine
+    found = bends(machine)
+    limits = {machine.physical_cores, machine.usable_cpus, *(each.after for each in found)}
+    axes.set_xticklabels(_readable(workers, axes, limits))
     axes.set_xlabel("workers (N)")
     draw_regions(axes, subject.regions)
-    draw_bends(axes, bends(subject.study.machine))
+    draw_bends(axes, found)
 
 
 def finish_y(axes: Axes, label: str, top: float) -> None:
@@ -172,17 +187,15 @@ def short(value: float) -> str:
     return f"{value:,.4g}"
 
 
-def _readable(workers: list[int], axes: Axes) -> list[str]:
-    """A label for every N, blank where it would run into its neighbour; both ends are kept."""
+def _readable(workers: list[int], axes: Axes, limits: Container[int | None]) -> list[str]:
+    """A label for every N, blank where it would run into another.
+
+    Both ends are kept, then Ns that are `limits` of the machine, then what has room.
+    """
     left, right = axes.get_xlim()
-    figure = axes.get_figure(root=True)
-    assert figure is not None
-    per_worker_in = axes.get_position().width * figure.get_figwidth() / (right - left)
-    labels, last = [], -np.inf
-    for n in workers:
-        room_before = (n - last) * per_worker_in >= LABEL_GAP_IN
-        room_after = n == workers[-1] or (workers[-1] - n) * per_worker_in >= LABEL_GAP_IN
-        fits = room_before and room_after
-        labels.append(str(n) if fits else "")
-        last = n if fits else last
-    return labels
+    per_worker_in = panel_width_in(axes) / (right - left)
+    kept: list[int] = []
+    for n in [workers[0], workers[-1], *(n for n in workers if n in limits), *workers]:
+        if all(abs(n - other) * per_worker_in >= LABEL_GAP_IN for other in kept):
+            kept.append(n)
+    return [str(n) if n in kept else "" for n in workers]

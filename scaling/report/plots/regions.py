@@ -66,7 +66,7 @@ def draw_regions(axes: Axes, found: list[Region]) -> None:
         if region.begins is not None:
             axes.axvspan(begins, right, color=REGION_SHADES[region.name], lw=0, zorder=0)
             axes.axvline(begins, color=BORDER, lw=0.8, zorder=0.5, gid=f"border-{region.name}")
-        name = _fitting(NAMES[region.name], _panel_in(axes) * (ends - begins) / (right - left))
+        name = _fitting(NAMES[region.name], panel_width_in(axes) * (ends - begins) / (right - left))
         axes.text(
             (begins + ends) / 2,
             1.012,
@@ -85,7 +85,8 @@ def _fitting(name: str, room_in: float) -> str:
     return next(each for each in names if width_in(each, NAME_SIZE) <= room_in or not each)
 
 
-def _panel_in(axes: Axes) -> float:
+def panel_width_in(axes: Axes) -> float:
+    """How wide a panel is on its sheet, in inches."""
     figure = axes.get_figure(root=True)
     assert figure is not None
     return float(axes.get_position().width * figure.get_figwidth())

@@ -13,15 +13,17 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from scaling.analysis.curves.curve import Curve
 from scaling.base import formats
+from scaling.report.plots.lettering import width_in
 from scaling.report.plots.memory import axis_label
 from scaling.report.plots.panel import HEAD_ROOM, highest, reaches, short
 from scaling.report.plots.plot import Plot, columns_table
 from scaling.report.plots.sheet import Layout, Sheet
-from scaling.report.plots.style import BAND_ALPHA, INK, line, marker_style
+from scaling.report.plots.style import BAND_ALPHA, DPI, INK, line, marker_style
 from scaling.report.plots.subject import Subject
 
 MOST_IN_A_ROW = 2
-ROOM = (8.0, 11.0)  # pixels of the drawing that an N takes
+SIZE, BESIDE = 7.5, (4, 3)  # an N: its letters, how far it is from its point, in points
+HEIGHT = 10.0  # pixels of the drawing that it takes
 
 
 def draw(subject: Subject) -> Sheet:
@@ -132,21 +134,30 @@ def _draw_noise(axes: Axes, curve: Curve, subject: Subject) -> None:
 
 
 def _write_workers(axes: Axes, curves: list[Curve]) -> None:
-    """N beside every point, the highest first; not where it would be written over another."""
-    points = [p for c in curves for p in c.points if p.throughput.n and p.memory.n]
-    written: list[tuple[float, float]] = []
-    for point in sorted(points, key=lambda each: -each.throughput.point):
-        place = (point.memory.point, point.throughput.point)
+    """N beside the points: of each curve first the last, then the highest; not where it would be
+    written over another, or over a point.
+    """
+    every = [[p for p in c.points if p.throughput.n and p.memory.n] for c in curves]
+    points = [point for of_curve in every for point in of_curve]
+    ends = [of_curve[-1] for of_curve in every if of_curve]
+    order = sorted(points, key=lambda p: (p not in ends, -p.throughput.point))
+    places = {id(p): (p.memory.point, p.throughput.point) for p in points}
+    taken = [tuple(axes.transData.transform(place)) for place in places.values()]
+    for point in order:
+        text, place = str(point.workers), places[id(point)]
         x, y = axes.transData.transform(place)
-        if any(abs(x - left) < ROOM[0] and abs(y - low) < ROOM[1] for left, low in written):
+        room = (width_in(text, SIZE) * DPI + BESIDE[0], HEIGHT)
+        if any(
+            0 < left - x < room[0] and abs(low - y - BESIDE[1]) < room[1] for left, low in taken
+        ):
             continue
-        written.append((x, y))
+        taken += [(x + room[0] * share, y + BESIDE[1]) for share in (0.3, 0.6, 1)]
         axes.annotate(
-            str(point.workers),
+            text,
             place,
-            xytext=(4, 3),
+            xytext=BESIDE,
             textcoords="offset points",
-            fontsize=7.5,
+            fontsize=SIZE,
             color=INK,
             path_effects=[withStroke(linewidth=2.0, foreground="white")],
             zorder=6,

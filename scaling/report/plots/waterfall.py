@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from scaling.analysis.attribution.cells import Attribution, Loss
@@ -162,6 +163,7 @@ def _write(axes: Axes, place: int, after: float, text: str) -> None:
         va="center",
         fontsize=LETTERS,
         color=INK,
+        path_effects=[withStroke(linewidth=2.0, foreground="white")],
         zorder=6,
         gid="figure",
     )

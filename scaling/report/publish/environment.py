@@ -34,6 +34,7 @@ def environment(journal: Journal) -> dict[str, Any]:
         "invalid_runs": found.invalid,
         "seed": study.seed,
         "controls": about(journal).get("controls"),
+        **({"simulated": True} if study.simulated else {}),
         "command": command(study) if study_file(study) else None,
         "machine": _machine(study.machine),
         "arms": {name: _arm(arm) for name, arm in study.arms.items()},

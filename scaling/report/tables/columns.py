@@ -28,8 +28,12 @@ def estimate_columns(name: str, value: Estimate) -> dict[str, object]:
 
 
 def study_columns(results: StudyResults) -> dict[str, object]:
-    """What no figure of a study must be read without: what its `controls` say, and its `scale`."""
-    return {"controls": results.soundness.status, "scale": results.study.study.get("scale", 1.0)}
+    """What no figure of a study must be read without: what its `controls` say, its `scale`, and
+    that it is `simulated`, if it is.
+    """
+    study = results.study
+    about = {"controls": results.soundness.status, "scale": study.study.get("scale", 1.0)}
+    return about | ({"simulated": True} if study.simulated else {})
 
 
 def write_rows(rows: pd.DataFrame, path: Path) -> Path:

@@ -15,7 +15,7 @@ from scaling.report.tables.questions.capacity import capacity_grids
 from scaling.report.tables.questions.rates import rate_grids
 from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.report.tables.rated import Rated, free_running, rated
-from scaling.study.scaled import scaled_to
+from scaling.study.caveats import caveats
 
 
 def chapters(results: StudyResults, *, alone: bool = True) -> list[Chapter]:
@@ -41,9 +41,9 @@ def load_grids(each: Rated, results: StudyResults) -> list[Grid]:
 
 
 def warnings_of(results: StudyResults) -> list[str]:
-    """What casts doubt on all of a study: its controls, its scale, then `doubts`."""
-    warnings = (results.soundness.text, scaled_to(results.study.study))
-    return [*filter(None, warnings), *doubts(results.study)]
+    """What casts doubt on all of a study: its controls, its caveats, then `doubts`."""
+    controls = [results.soundness.text] if results.soundness.text else []
+    return [*controls, *caveats(results.study), *doubts(results.study)]
 
 
 def doubts(study: StudyLine) -> list[str]:

@@ -14,7 +14,7 @@ from scaling.report.tables.pipes import pipe_table, unbroken
 from scaling.report.tables.rated import free_sections, free_sweeps
 from scaling.report.tables.study_notes import study_notes
 from scaling.report.tables.sweep_view import sweep_markdown
-from scaling.study.scaled import scaled_to
+from scaling.study.caveats import caveats
 
 SLOPE = "mib_per_extra_worker"
 
@@ -59,7 +59,7 @@ def markdown(results: StudyResults, comparison: str = "") -> str:
 
     A `comparison` stands before the tables, below what the controls say.
     """
-    warnings = (results.soundness.text, scaled_to(results.study.study))
+    warnings = (results.soundness.text, *caveats(results.study))
     parts = [f"**{unbroken(each)}**" for each in warnings if each]
     parts += study_notes(results.frame, results.drift)
     parts += [comparison] if comparison else []

@@ -158,7 +158,10 @@ def rated(results: StudyResults) -> list[Rated]:
             del others[RATE]
             group = key.workload, json.dumps(others, sort_keys=True), key.sizing
             groups[group].append((rate, section))
-    names = short_labels((workload, others) for workload, others, _ in groups)
+    names = short_labels(
+        ((workload, others) for workload, others, _ in groups),
+        simulated=results.study.simulated,
+    )
     behind = _behind(results) if groups else frozenset()
     found = []
     for group, members in groups.items():

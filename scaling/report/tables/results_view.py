@@ -21,7 +21,7 @@ from scaling.report.tables.measures import MARKS, SUSPECT, Measure, curve_name, 
 from scaling.report.tables.rated import free_sections, free_sweeps
 from scaling.report.tables.study_notes import study_notes
 from scaling.report.tables.sweep_view import sweep_tables
-from scaling.study.scaled import scaled_to
+from scaling.study.caveats import caveats
 
 CELLS_TOLD = 3  # of each kind of fault; Markdown has them all
 SOUNDNESS_STYLES = {"void": "bold red"}  # all others are warnings
@@ -41,8 +41,7 @@ class Results:
         behaved = results.soundness
         if behaved.text:
             yield Text(f"{behaved.text}\n", SOUNDNESS_STYLES.get(behaved.status, "yellow"))
-        if scaled := scaled_to(results.study.study):
-            yield Text(f"{scaled}\n", "yellow")
+        yield from (Text(f"{each}\n", "yellow") for each in caveats(results.study))
         yield from (Text(f"{note}\n", "dim") for note in study_notes(results.frame, results.drift))
         for section in free_sections(results):
             shown = [m for m in measures(section) if options.max_width >= WIDE or not m.extra]

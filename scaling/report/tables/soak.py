@@ -57,7 +57,7 @@ def _time(seconds: float) -> str:
 
 def _ends(run: SoakRecord) -> tuple[str, str]:
     """Memory after the first tenth and at the end."""
-    memory = after_first(run)
+    memory = [each for each in after_first(run) if each is not None]
     return (number(memory[0]), number(memory[-1])) if memory else (formats.BLANK, formats.BLANK)
 
 

@@ -31,8 +31,8 @@ from scaling.report.tables.rated import has_open_loop, is_served, rated
 from scaling.report.terminal.answer_rows import ratio_lines
 from scaling.report.terminal.bars import bar
 from scaling.report.terminal.load_rows import load_lines
+from scaling.study.caveats import caveats
 from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
-from scaling.study.scaled import scaled_to
 
 WIDTH, LINES = 80, 24
 MOST_BARS, MOST_MEMORY = 3, 3
@@ -86,14 +86,14 @@ class Answer:
         """All lines; what there is no room for is left to the tables."""
         results = self._results
         found, others = headlines(results), other_ratios(results)
-        lines = [f"THE ANSWER of {results.study.name}"]
+        lines = [f"THE ANSWER of {results.study.name}", *caveats(results.study)]
         under_load = list(load_lines(results, width))
         lines += ratio_lines(found, others, width) if found or others else []
         lines += under_load
-        lines += [] if len(lines) > 1 else [NO_LATENCY if has_open_loop(results) else NOTHING]
+        if not (found or others or under_load):
+            lines.append(NO_LATENCY if has_open_loop(results) else NOTHING)
         trust = wrapped(results.soundness.text or "Controls hold.", width, 2)
         trust += wrapped(few_cores(results), width, 1)
-        trust += wrapped(scaled_to(results.study.study), width, 1)
         trust += wrapped(spread_text(results), width, 1)
         trust += wrapped(left_out(results), width, 2)
         trust += wrapped(_collected(results), width, min(1, self._most - len(lines) - len(trust)))

@@ -27,6 +27,7 @@ from scaling.report.tables.findings import bounds_heading, times
 from scaling.report.tables.margins import spread_text
 from scaling.report.tables.soak import soak_sentence
 from scaling.report.terminal.answer import LINES, WIDTH, few_cores, left_out, wrapped
+from scaling.study.caveats import caveats
 from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
 
 ABOVE = 2  # lines above the rows of the table: what they are, and the headings
@@ -78,10 +79,11 @@ class AppLines:
 
     def _lines(self, width: int) -> list[str]:
         results, found = self._results, self._results.application
-        title = f"THE ANSWER of {results.study.name}"
+        title, doubts = f"THE ANSWER of {results.study.name}", caveats(results.study)
         if found is None:
-            return [title, *wrapped(NOTHING, width, 2), *wrapped(left_out(results), width, 2)]
-        lines = [f"{title}, N = {found.workers}", *ship_lines(found, width)]
+            nothing = [*wrapped(NOTHING, width, 2), *wrapped(left_out(results), width, 2)]
+            return [title, *doubts, *nothing]
+        lines = [f"{title}, N = {found.workers}", *doubts, *ship_lines(found, width)]
         for factors in found.factors:
             lines += wrapped(factors_text(factors), width, 2)
         fitting = wrapped(self._fitting(found), width, 2)

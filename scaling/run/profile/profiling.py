@@ -37,6 +37,8 @@ from scaling.run.wording import figure_of, run_in_words
 from scaling.study.plan.order import PlannedRun
 
 NS_PER_S = 1e9
+OF_CPU_TIME: tuple[Kind, ...] = ("native", "python", "python_total")
+ADD_UP = OF_CPU_TIME[:2]
 MAP = Path("/tmp/perf-{}.map")  # what every process with -X perf leaves
 FRAME_POINTERS = (
     "import sysconfig; print('-fno-omit-frame-pointer' in "
@@ -103,13 +105,24 @@ class Measured:
 
 
 class Sampling:
-    """The sources, one run after the other; `notes` say what any of them could not do."""
+    """The sources, one run after the other."""
 
     def __init__(self, sources: Sequence[Source], notes: Sequence[str]) -> None:
-        self.notes = list(notes)
+        self._notes = list(notes)
         self._sources = list(sources)
         self._begun: list[Source] = []
         self._pids: set[int] = set()
+
+    @property
+    def notes(self) -> list[str]:
+        """What any of them could not do, each once."""
+        return list(
+            dict.fromkeys([*filter(None, (each.note for each in self._sources)), *self._notes])
+        )
+
+    def note(self, text: str) -> None:
+        """Add one."""
+        self._notes.append(text)
 
     def watch(self, phase: str, facts: Mapping[str, Any]) -> None:
         """Sample from when all workers are ready to the end of the window; the child waits."""
@@ -120,7 +133,7 @@ class Sampling:
                     source.start(facts["threads"])
                     self._begun.append(source)
                 except UnavailableError as error:
-                    self.notes.append(str(error))
+                    self._notes.append(str(error))
         elif phase == "closed":
             for source in self._begun:
                 source.stop()
@@ -134,11 +147,11 @@ class Sampling:
             try:
                 found = source.tallies(instants.opened or 0, instants.closed or 0)
             except UnavailableError as error:
-                self.notes.append(str(error))
+                self._notes.append(str(error))
                 continue
-            if isinstance(source, Perf) and not source.sees_kernel:
-                found = {**found, "native": _with_unseen(found["native"], cpu_s)}
             tallies = {**found, **tallies}  # perf comes first: it also names Python functions
+        if any(isinstance(each, Perf) and not each.sees_kernel for each in self._begun):
+            return with_unseen(tallies, cpu_s)
         return tallies
 
     def again(self) -> None:
@@ -176,7 +189,6 @@ def _sources(
     try:
         perf = Perf(folders, frame_pointers=frame_pointers)
         sources.append(perf)
-        notes += [perf.note] if perf.note else []
         notes += [] if frame_pointers else [NO_CALLERS]
     except UnavailableError as error:
         notes.append(str(error))
@@ -245,7 +257,7 @@ class _Work:
         self._sampling.again()
         self._display.finished(words, figure_of(line, self.operation), self._time.left)
         if reason:
-            self._sampling.notes.append(f"a run was invalid ({words}): {reason}")
+            self._sampling.note(f"a run was invalid ({words}): {reason}")
             self._display.note(f"invalid, its pair is made again: {words}: {reason}")
         return found
 
@@ -268,10 +280,26 @@ def measured(line: RunLine, head: StudyLine, sampling: Sampling) -> Measured:
     )
 
 
-def _with_unseen(tally: Tally, cpu_s: float) -> Tally:
-    """With the samples that the kernel would have had: those that are missing to the CPU time."""
-    unseen = max(0.0, cpu_s * RATE_PER_S - tally.of)
-    return Tally({**tally.amounts, UNSEEN: unseen}, tally.of + unseen, tally.samples)
+def with_unseen(tallies: Mapping[Kind, Tally], cpu_s: float) -> Mapping[Kind, Tally]:
+    """With the samples that the kernel would have had: those that are missing to the CPU time.
+
+    Python functions were sampled only while they were not in the kernel, too: their part lacks the
+    same share, whichever source has it.
+    """
+    native = tallies.get("native", Tally())
+    if not native.of:
+        return tallies
+    unseen = max(0.0, cpu_s * RATE_PER_S / native.of - 1)  # of what was seen
+
+    def completed(kind: Kind, tally: Tally) -> Tally:
+        more = unseen * tally.of
+        amounts = {**tally.amounts, UNSEEN: more} if kind in ADD_UP else tally.amounts
+        return Tally(amounts, tally.of + more, tally.samples)
+
+    return {
+        kind: completed(kind, each) if kind in OF_CPU_TIME else each
+        for kind, each in tallies.items()
+    }
 
 
 def _profile(
@@ -282,7 +310,7 @@ def _profile(
 ) -> Profile:
     parts = differentials([(alone.sampled, several.sampled) for alone, several in found])
     if not parts:
-        raise ScalingError(f"no profile: {'; '.join(dict.fromkeys(sampling.notes))}")
+        raise ScalingError(f"no profile: {'; '.join(sampling.notes)}")
     speed = median(several.throughput_per_s for _, several in found) / chosen.per_s
     return Profile(
         cell=chosen.several,
@@ -291,7 +319,7 @@ def _profile(
         runs=[_described(number, run) for number, pair in enumerate(found) for run in pair],
         parts=parts,
         speed=speed,
-        notes=[_without_folders(each) for each in dict.fromkeys(sampling.notes)],
+        notes=[_without_folders(each) for each in sampling.notes],
     )
 
 

@@ -22,6 +22,10 @@ class UnavailableError(ScalingError):
 class Source(Protocol):
     """Samples the workers of a run from when they are ready to the end of the window."""
 
+    @property
+    def note(self) -> str:
+        """What it could not see, in all runs; empty where it saw everything."""
+
     def start(self, threads: Sequence[Thread]) -> None:
         """Begin to sample these threads; return when it has begun.
 

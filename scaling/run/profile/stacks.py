@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scaling.analysis.attribution.differential import Tally
+from scaling.base.formats import percent
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.profile import Kind
 from scaling.run.profile.perf import Perf
@@ -45,6 +46,18 @@ class Stacks:
         self._folders = folders
         self._process: subprocess.Popen[str] | None = None
         self._document: dict[str, Any] = {}
+        self._taken = self._missed = 0
+
+    @property
+    def note(self) -> str:
+        """How many samples of all runs could not be read; empty where none was missed."""
+        if not self._missed:
+            return ""
+        share = percent(self._missed / (self._missed + self._taken))
+        return (
+            f"Python functions: {share} of the samples were missed: the stack changed while it was "
+            "read"
+        )
 
     def start(self, threads: Sequence[Thread]) -> None:
         """Begin to sample; return when the sampler has found the interpreters."""
@@ -71,6 +84,8 @@ class Stacks:
         if self._process:
             with contextlib.suppress(subprocess.TimeoutExpired, ValueError):
                 self._document = json.loads(self._process.communicate(timeout=STOP_S)[0])
+            self._taken += len(self._document.get("samples", ()))
+            self._missed += self._document.get("missed", 0)
 
     def tallies(self, opened_ns: int, closed_ns: int) -> Mapping[Kind, Tally]:
         """CPU time by function, alone and with callees; time in a futex by stack."""

@@ -206,7 +206,8 @@ def _every(
         for arm, model, loop, sizing in _places(entry):
             place = {"workload": entry.name, "model": model, "loop": loop, "sizing": sizing}
             for parameters in _sweep(entry, study.rates):
-                reason = _unfit(arm, parameters, **place) or refusal(
+                wanted = Place(workload=entry.name, parameters=parameters, model=model, loop=loop)
+                reason = parse_arm(arm).unfit(wanted) or refusal(
                     descriptions[arm],
                     {**parameters, **parse_arm(arm).parameters},
                     **{**place, "loop": parse_arm(arm).loop(loop)},
@@ -230,21 +231,6 @@ def _every(
                     under_way = in_flight(facts, cell, most_workers(study, entry.name))
                     reason = too_many_open_files(facts, cell, under_way, open_files)
                     yield Refused(**place, arm=arm, reason=reason) if reason else cell
-
-
-def _unfit(
-    arm: str,
-    parameters: Mapping[str, ParameterValue],
-    *,
-    workload: str,
-    model: str,
-    loop: str,
-    sizing: str,
-) -> str | None:
-    """Why a setting of the arm does not fit there; None if all do."""
-    del sizing
-    place = Place(workload=workload, parameters=parameters, model=model, loop=loop)
-    return parse_arm(arm).unfit(place)
 
 
 def _places(entry: WorkloadEntry) -> Iterator[tuple[str, str, str, str]]:

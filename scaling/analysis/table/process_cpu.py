@@ -1,0 +1,24 @@
+"""CPU time of all threads of a run's processes: of the loops', and of any thread pool."""
+
+import math
+
+from scaling.base.vocabulary import PROCESSES
+from scaling.journal.record import RunLine
+
+NS_PER_S = 1e9
+
+
+def process_cpu_s(run: RunLine, *, finite: bool = False) -> float:
+    """In s, of all processes of the workers together; NaN where not every worker has read it.
+
+    Workers of one process have all read the same counter, each at its own two moments: the mean is
+    that of the window; of `finite` work the largest has all of it.
+    """
+    workers = run.record.workers if run.record is not None else []
+    uses = [each.use.process_cpu_ns if each.use else None for each in workers]
+    read_ns = [each for each in uses if each is not None]
+    if not read_ns or len(read_ns) < len(workers):
+        return math.nan
+    if run.cell.model in PROCESSES:
+        return sum(read_ns) / NS_PER_S
+    return (max(read_ns) if finite else sum(read_ns) / len(read_ns)) / NS_PER_S
