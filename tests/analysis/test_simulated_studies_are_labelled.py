@@ -60,6 +60,7 @@ PRINTED: dict[str, Output] = {
 }
 
 
+@pytest.mark.usefixtures("unrendered")
 @pytest.mark.parametrize("name", PRINTED)
 def test_what_is_printed_says_it(name: str, study: Journal) -> None:
     file = io.StringIO()

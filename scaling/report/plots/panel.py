@@ -73,7 +73,7 @@ def draw_runs(axes: Axes, at: Sequence[float], grid: Floats, outliers: Floats, c
     known = np.isfinite(grid)
     far = known & (outliers == 1)
     places = np.broadcast_to(np.array(at, dtype=float), grid.shape)
-    beside = offset_copy(axes.transData, axes.figure, DOTS_ASIDE, 0, units="points")
+    beside = offset_copy(axes.transData, axes.get_figure(root=True), DOTS_ASIDE, 0, units="points")
     has_room = np.broadcast_to(_gaps_in(axes, at) * POINTS_PER_IN > 2 * DOTS_ASIDE, grid.shape)
     dots: dict[str, Any] = {"color": colour, "alpha": 0.4, "linewidths": 0}
     rings: dict[str, Any] = {"facecolors": "none", "edgecolors": INK, "linewidths": 0.7}
