@@ -29,10 +29,13 @@ KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "schema": ((int,), "a whole number"),
 }
 
+LOOPS = "loops"  # the server that is this project's own, on each loop
+
 # The workloads that a command may serve: their names, and their paths, which the driver sends.
 APPLICATIONS = (
     *("app", "workers.workloads.app:App"),
     *("mix", "workers.workloads.mix:Mix"),
+    *("web", "workers.workloads.web:Web"),
 )
 
 
@@ -75,7 +78,13 @@ class Cell:
     @property
     def outside(self) -> bool:
         """Whether its workers belong to a command, which is measured from outside."""
-        return self.workload in APPLICATIONS and self.parameters.get("server", "loops") != "loops"
+        return self.workload in APPLICATIONS and self.served_by != LOOPS
+
+    @property
+    def served_by(self) -> str:
+        """The server that its parameters ask for: by name, or as the second half of a stack."""
+        asked = self.parameters.get("server") or self.parameters.get("stack", LOOPS)
+        return str(asked).rpartition("/")[2]
 
     def share(self, index: int) -> int | None:
         """Work in flight of one worker: an even share; the first workers get the remainder."""

@@ -13,8 +13,9 @@ from workers.readback.gil import gil_enabled
 if TYPE_CHECKING:
     from workers.workloads.app import App
     from workers.workloads.mix import Mix
+    from workers.workloads.web import Web
 
-    type Hosted = App | Mix  # `threads`: of each worker of a server without loops
+    type Hosted = App | Mix | Web  # `threads`: of each worker of a server without loops
 
 HOST = "127.0.0.1"
 PYTHON = "python"  # in a command: the interpreter of the run
@@ -63,12 +64,46 @@ def _granian(app: "Hosted", workers: int, loop: str, model: str) -> str:
 def _gunicorn(app: "Hosted", workers: int, loop: str, model: str) -> str:
     """Workers in threads are those of one process."""
     del loop
-    called = f"{app.application}()" if app.factory else app.application
     processes, threads = (workers, 1) if model == "processes" else (1, workers)
     count = f"--workers {processes} --threads {threads * app.threads}"
     options = f"--bind {HOST}:{{port}} --worker-class gthread {count}"
     more = f"--keep-alive {IDLE_S} --no-control-socket --log-level warning"
-    return f"{PYTHON} -m gunicorn {shlex.quote(called)} {options} {more}"
+    return f"{PYTHON} -m gunicorn {_called(app)} {options} {more}"
+
+
+def _called(app: "Hosted") -> str:
+    """The application as gunicorn wants it."""
+    return shlex.quote(f"{app.application}()" if app.factory else app.application)
+
+
+def _gunicorn_sync(app: "Hosted", workers: int, loop: str, model: str) -> str:
+    """One request at a time in each worker, on a connection that is closed after it."""
+    del loop, model
+    options = f"--bind {HOST}:{{port}} --worker-class sync --workers {workers}"
+    return f"{PYTHON} -m gunicorn {_called(app)} {options} --no-control-socket --log-level warning"
+
+
+def _gunicorn_aiohttp(app: "Hosted", workers: int, loop: str, model: str) -> str:
+    """Workers of aiohttp's own: a loop each."""
+    del loop, model
+    options = f"--bind {HOST}:{{port}} --worker-class aiohttp.GunicornWebWorker"
+    more = f"--workers {workers} --keep-alive {IDLE_S} --no-control-socket --log-level warning"
+    return f"{PYTHON} -m gunicorn {_called(app)} {options} {more}"
+
+
+def _daphne(app: "Hosted", workers: int, loop: str, model: str) -> str:
+    """A program of ours starts its workers: daphne has none of its own."""
+    del loop, model
+    options = f"--host {HOST} --port {{port}} --workers {workers}"
+    factory = " --factory" if app.factory else ""
+    return f"{PYTHON} -m workers.outside.on_daphne {app.application} {options}{factory}"
+
+
+def _sanic(app: "Hosted", workers: int, loop: str, model: str) -> str:
+    del loop, model
+    options = f"--host {HOST} --port {{port}} --workers {workers} --no-access-logs --no-motd"
+    factory = " --factory" if app.factory else ""
+    return f"{PYTHON} -m sanic {app.application}{factory} {options}"
 
 
 def _own(app: "Hosted", workers: int, loop: str, model: str) -> str:
@@ -94,6 +129,22 @@ SERVERS: Mapping[str, Server] = {
         has_loops=False,
         interfaces=("wsgi",),
     ),
+    "gunicorn-sync": Server(
+        _gunicorn_sync,
+        lambda: ("processes",),
+        loops=("asyncio",),
+        has_loops=False,
+        interfaces=("wsgi",),
+    ),
+    "gunicorn-aiohttp": Server(
+        _gunicorn_aiohttp,
+        lambda: ("processes",),
+        loops=("asyncio",),
+        interfaces=("aiohttp",),
+    ),
+    "daphne": Server(_daphne, lambda: ("processes",), loops=("asyncio",), interfaces=("asgi",)),
+    # It serves applications of Sanic alone.
+    "sanic": Server(_sanic, lambda: ("processes",), loops=("asyncio",), interfaces=("asgi",)),
     "command": Server(_own, lambda: ("threads", "processes"), has_loops=False),
 }
 

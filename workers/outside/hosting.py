@@ -96,6 +96,7 @@ class OutsideHost:
             reason = "workers of a command are its own: they cannot be pinned"
         if reason is not None:
             raise RefusedError(reason)
+        workload.placed(cell.model, cell.workers, None)
         self._phase = "setup"
         app = cast("Hosted", workload)
         port = free_port()
@@ -126,7 +127,7 @@ class OutsideHost:
     def _start(self, app: "Hosted", port: int) -> None:
         cell = self._cell
         line = command_line(app, cell.workers, cell.loop, cell.model)
-        self._facts |= {"server": app.server, "command": line}
+        self._facts |= {**app.facts(), "server": app.server, "command": line}
         asked = {"folder": self._folder, "gc": cell.gc, "gc_threshold": cell.gc_threshold}
         copies = cell.workers if cell.model == "processes" else 1
         path = os.pathsep.join(filter(None, [HOOK, os.environ.get("PYTHONPATH")]))
@@ -141,6 +142,7 @@ class OutsideHost:
                 env={
                     **os.environ,
                     **shares,
+                    **app.variables(cell.services),
                     "PYTHONPATH": path,
                     "SCALING_HOOK": json.dumps({**asked, "switches": cell.switches}),
                 },
@@ -225,7 +227,7 @@ class OutsideHost:
     def _record(self, failure: dict[str, Any] | None) -> dict[str, Any]:
         cell = self._cell
         kinds = sorted({kind for _, kind in self._noted.loops()})
-        server = SERVERS.get(str(cell.parameters.get("server")))
+        server = SERVERS.get(cell.served_by)
         has_loops = server is not None and server.has_loops
         found = " and ".join(kinds) or (None if has_loops else NO_LOOP)
         workers = [] if self._worker is None or failure else [self._worker]

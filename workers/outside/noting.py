@@ -15,7 +15,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from workers.readback.gil import GilWatch, gil_enabled
+from workers.readback.gil import GilWatch, gil_enabled, stays_enabled
 from workers.readback.process import Readback
 
 RUNNERS = "asyncio.runners"
@@ -28,6 +28,7 @@ class Notes(GilWatch):
         super().__init__()
         self._folder = folder
         self._lock = threading.Lock()
+        self._has_gil = gil_enabled()  # no other thread yet
         readback = Readback(self)
         self.install()
         readback.imported(
@@ -61,7 +62,7 @@ class Notes(GilWatch):
         document = {
             "pid": os.getpid(),
             "process": self._process,
-            "gil": gil_enabled(),
+            "gil": self._has_gil or self.enabled_by is not None or stays_enabled(),
             "enabled_by": self.enabled_by,
             "loops": self._loops,
         }
@@ -105,9 +106,12 @@ class _LoopWatch:
             notes.loop_made(runner.get_loop())
             return run(runner, *arguments, **options)
 
+        noted: list[Any] = []
+
         def watched_choice(loop: Any) -> None:  # of servers that use no Runner
             chosen(loop)
-            if loop is not None:
+            if loop is not None and loop not in noted:  # Sanic sets it for each connection
+                noted.append(loop)
                 notes.loop_made(loop)
 
         runners.Runner.run = watched_run

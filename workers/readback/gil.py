@@ -1,8 +1,12 @@
 """The GIL, verified instead of assumed: whether it is enabled, and which import enabled it."""
 
 import sys
+import time
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from types import ModuleType
+
+# CPython enables the GIL for as long as it loads an extension, which takes milliseconds.
+LOOKS, LOOK_S = 50, 0.002
 
 
 def gil_enabled() -> bool:
@@ -11,10 +15,19 @@ def gil_enabled() -> bool:
     return True if check is None else check()
 
 
+def stays_enabled() -> bool:
+    """Whether the GIL is enabled for good, not only while another thread loads an extension."""
+    for _ in range(LOOKS):
+        if not gil_enabled():
+            return False
+        time.sleep(LOOK_S)
+    return True
+
+
 class GilWatch:
     """Finds the extension module whose import enabled the GIL.
 
-    CPython enables the GIL while it loads an extension that does not declare that it runs without
+    CPython leaves the GIL enabled after an extension that does not declare that it runs without
     one. Checking after each load finds that extension. CPython's own warning would name it, too,
     but a warning filter changes the ambient context, of which every handle then keeps a copy.
     """
@@ -41,5 +54,5 @@ class GilWatch:
         ExtensionFileLoader.exec_module = watched_execute  # type: ignore[assignment, method-assign]
 
     def _check(self, module: str) -> None:
-        if self.enabled_by is None and gil_enabled():
+        if self.enabled_by is None and stays_enabled():
             self.enabled_by = module

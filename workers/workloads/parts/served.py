@@ -1,5 +1,6 @@
 """What the workloads that answer requests have in common: how they are loaded, and by what."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,6 +46,11 @@ class Served(Workload):
     def facts(self) -> dict[str, str]:
         """Server, parser, access log, debug mode, Date header: read from a connection."""
         return self._facts
+
+    def variables(self, services: Mapping[str, Sequence[str]]) -> dict[str, str]:
+        """Where its application finds the services of the run, as environment variables."""
+        del services
+        return {}
 
     async def start(self, worker: Worker) -> BaseServer:
         """Set `_server`, start it and try it; return it, and leave what was seen in `_facts`.

@@ -1,0 +1,73 @@
+"""What an application finds in its environment about the database, and the query of all of them.
+
+Each worker has a pool of its own, all of whose connections are opened at its start: its share of
+the connections that all workers have together. Each request is one statement in a transaction of
+its own (autocommit), with either driver.
+"""
+
+import os
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+URL, ROWS, DRIVER = "SCALING_DATABASE_URL", "SCALING_DATABASE_ROWS", "SCALING_DATABASE_DRIVER"
+CACHE = "SCALING_STATEMENT_CACHE"
+POOL = "SCALING_BUDGET_DB"
+CACHED = 100  # statements per connection: asyncpg's default, and psycopg's
+WAIT_S = 10.0  # limit for a connection of the pool; a request that waits longer has failed
+
+
+@dataclass(frozen=True)
+class Database:
+    """Where the database is, and how this worker may use it.
+
+    `cached` is how many prepared statements a connection keeps: 0 behind a pooler that loses them.
+    """
+
+    url: str
+    rows: int
+    connections: int
+    cached: int
+    driver: str
+
+    @classmethod
+    def from_environment(cls) -> "Database":
+        """As `variables` and the worker's budget say."""
+        found = os.environ
+        return cls(
+            url=found[URL],
+            rows=int(found[ROWS]),
+            connections=int(found[POOL]),
+            cached=int(found[CACHE]),
+            driver=found[DRIVER],
+        )
+
+
+def variables(
+    services: Mapping[str, Sequence[str]], *, rows: int = 1, driver: str = ""
+) -> dict[str, str]:
+    """The environment variables in which an application finds the database of its run.
+
+    A pooler stands before it where there is one; `?prepared=0` at the end of its URL says that it
+    loses prepared statements (pgbouncer before 1.21).
+    """
+    url = next((services[name][0] for name in ("pgbouncer", "postgres") if services.get(name)), "")
+    address, _, question = url.partition("?")
+    return {
+        URL: address,
+        CACHE: "0" if question == "prepared=0" else str(CACHED),
+        ROWS: str(rows),
+        DRIVER: driver,
+    }
+
+
+class Keys:
+    """Random keys of rows that exist; each application has its own generator."""
+
+    def __init__(self, rows: int) -> None:
+        self._rows = rows
+        self._random = random.Random()
+
+    def any(self) -> int:
+        """Any key, all equally likely."""
+        return self._random.randint(1, self._rows)

@@ -1,0 +1,31 @@
+"""A row as JSON, with Sanic."""
+
+import itertools
+
+from sanic import Request, Sanic
+from sanic.response import HTTPResponse, json
+
+from workers.workloads.parts.stack.async_rows import AsyncRows
+
+NUMBERS = itertools.count()  # each application of a process has a name of its own
+
+
+def make() -> Sanic:
+    """Make the application of one worker."""
+    app = Sanic(f"web-{next(NUMBERS)}", configure_logging=False)
+    app.config.USE_UVLOOP = False  # the loop is the one that serves it; its own server has asyncio
+    rows = AsyncRows()
+
+    @app.get("/row")
+    async def row(_request: Request) -> HTTPResponse:
+        return json(await rows.any())
+
+    @app.before_server_start
+    async def start(_app: Sanic) -> None:
+        await rows.open()
+
+    @app.after_server_stop
+    async def stop(_app: Sanic) -> None:
+        await rows.close()
+
+    return app

@@ -1,0 +1,193 @@
+"""The full stack: a row of a database as JSON, through proxy, application server and pooler."""
+
+import importlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from workers import Worker, parameter
+from workers.services.postgres.table import letters
+from workers.workloads.parts.applications import own_environment, share_variables
+from workers.workloads.parts.first_request import FirstAnswer, first_answer
+from workers.workloads.parts.served import Served
+from workers.workloads.parts.servers import preload, server_of
+from workers.workloads.parts.servers.base import BaseServer
+from workers.workloads.parts.servers.readiness import until_started
+from workers.workloads.parts.stack import APPLICATIONS, CALLED, LOOPS, NOT_HERE, Application
+from workers.workloads.parts.stack.database import variables
+
+ROW = "/row"
+OK = 200
+
+
+@dataclass
+class Web(Served):
+    """A row, read from PostgreSQL by a random key, as JSON.
+
+    One operation: one `GET /row` answered. The key is a random one that exists; the answer is
+    `{"a": key, "b": 20 letters}`. Each request is one statement.
+
+    `stack` is application and server. `loops` is this project's server on each loop; the others are
+    commands that people deploy with, measured from outside (`workers.outside`). Applications on a
+    loop use asyncpg, those without one psycopg 3, which is pure Python here; `starlette-psycopg` is
+    the former with the latter's driver. Servers without loops have as many threads per worker as
+    their pool has connections; gunicorn's `sync` has one.
+
+    `db_connections` are those of all workers, divided among them; with `pool_per_worker` each
+    worker has so many instead.
+    """
+
+    stack: Literal[
+        "starlette/loops",
+        "starlette/uvicorn",
+        "starlette/granian",
+        "starlette/daphne",
+        "starlette-psycopg/loops",
+        "aiohttp/loops",
+        "aiohttp/gunicorn-aiohttp",
+        "sanic/loops",
+        "sanic/uvicorn",
+        "sanic/sanic",
+        "flask/gunicorn-sync",
+        "flask/gunicorn-gthread",
+        "flask/granian",
+        "bottle/gunicorn-sync",
+        "bottle/gunicorn-gthread",
+        "falcon/gunicorn-sync",
+        "falcon/gunicorn-gthread",
+        "flask/gunicorn-gevent",
+        "flask/meinheld",
+        "flask/uwsgi",
+        "flask-psycopg2/gunicorn-sync",
+    ] = parameter("starlette/loops", "application/server")
+    db_connections: int = parameter(16, "database connections, all workers together", at_least=1)
+    pool_per_worker: int = parameter(
+        0, "database connections of each worker; 0: db_connections, divided", at_least=0
+    )
+    rows: int = parameter(1_000_000, "rows of the table", at_least=1)
+    pooler: Literal["none", "pgbouncer"] = parameter("none", "before the database")
+    proxy: Literal["none", "nginx"] = parameter("none", "before the application")
+
+    services = ("postgres",)
+
+    # What a server with workers of its own serves (`workers.outside.commands`).
+    factory: ClassVar[bool] = True
+    lifespan: ClassVar[str] = "on"
+    health: ClassVar[str] = ROW
+    command: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        """Begin with one worker, until it is known how many there are."""
+        super().__post_init__()
+        self._workers = 1
+
+    @property
+    def server(self) -> str:
+        """What serves it: `loops`, or one of `workers.outside.commands.SERVERS`."""
+        return self.stack.partition("/")[2]
+
+    @property
+    def application(self) -> str:
+        """The factory of the application."""
+        return self._application.path
+
+    @property
+    def interface(self) -> str:
+        """What it makes."""
+        return self._application.interface
+
+    @property
+    def budgets(self) -> str:
+        """The database connections of all workers."""
+        return f"db={self._connections}"
+
+    @property
+    def threads(self) -> int:
+        """Threads of each worker of a server without loops: one for each of its connections."""
+        return max(1, self._connections // self._workers)
+
+    @property
+    def _application(self) -> Application:
+        return APPLICATIONS[self.stack.partition("/")[0]]
+
+    @property
+    def _connections(self) -> int:
+        return self.pool_per_worker * self._workers or self.db_connections
+
+    def client_requests(self) -> list[dict[str, Any]]:
+        """A GET of a row."""
+        return [{"path": ROW, "status": 200}]
+
+    def refuses(self, model: str, loop: str) -> str | None:
+        """What the source used and does not run here; sub-interpreters; what its server refuses."""
+        for part in (self.stack, *self.stack.split("/")):
+            if part in NOT_HERE:
+                return NOT_HERE[part]
+        if model == "interpreters":
+            return "applications run in threads or in processes"
+        if self.server != LOOPS:
+            from workers.outside.commands import refusal  # costs the others memory
+
+            return refusal(self, model, loop)
+        if model == "threads" and self._application.page == "sanic":
+            return "Sanic rewrites its own methods as an application starts: one per process"
+        return super().refuses(model, loop)
+
+    def placed(self, model: str, workers: int, index: int | None) -> None:
+        """Hear how many workers share the connections.
+
+        Raises:
+            ValueError: there are fewer connections than workers.
+        """
+        self._workers = workers
+        if self._connections < workers:
+            raise ValueError(
+                f"{self._connections} database connections cannot be divided among {workers} "
+                "workers: raise db_connections"
+            )
+
+    def load(self) -> None:
+        """Import the application and its server, before threads and before a fork."""
+        if self.server != LOOPS:
+            from workers.outside.commands import require
+
+            for package in (self.server, self._application.page, self._application.driver):
+                require(package)
+        else:
+            self._page = importlib.import_module(self.application.partition(":")[0])
+            importlib.import_module(self._application.driver)
+            preload(self.interface)
+
+    def facts(self) -> dict[str, str]:
+        """Versions of framework and driver; of a server on a loop also what its answer shows."""
+        return self._application.facts() | self._facts
+
+    def variables(self, services: Mapping[str, Sequence[str]]) -> dict[str, str]:
+        """Where the application finds its database, as environment variables."""
+        return variables(services, rows=self.rows, driver=self._application.driver)
+
+    async def start(self, worker: Worker) -> BaseServer:
+        """Make the application with a pool of its own, start it, and check its first answer."""
+        share = share_variables(worker.workers, worker.index, {"db": self._connections})
+        async with own_environment(share | self.variables(worker.services)):
+            made = getattr(self._page, CALLED)()
+            server = server_of(self.interface, worker, made, lifespan=self.lifespan)
+            self._server = server
+            await until_started(server)
+        answer = await first_answer(server, self.client_scheme(), {"path": ROW})
+        check(answer, self.rows)
+        self._facts = answer.facts
+        return server
+
+
+def check(answer: FirstAnswer, rows: int) -> None:
+    """Make sure that an answer is a row of the table.
+
+    Raises:
+        RuntimeError: it is not.
+    """
+    row = json.loads(answer.body) if answer.status == OK else {}
+    key = row.get("a", 0)
+    if not 1 <= key <= rows or row != {"a": key, "b": letters(key)}:
+        raise RuntimeError(f"the first request was answered with {answer.line!r}, {answer.body!r}")
