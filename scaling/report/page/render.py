@@ -22,6 +22,7 @@ from scaling.report.page.application import application_block
 from scaling.report.page.facts import machine_block, question_block
 from scaling.report.page.figures import figure_parts
 from scaling.report.page.functions import function_blocks
+from scaling.report.page.full_stack import stack_blocks
 from scaling.report.page.load import load_blocks
 from scaling.report.page.parts import PageSection
 from scaling.report.page.swept import sweep_blocks
@@ -56,6 +57,10 @@ LAWS = (
     "A law is fitted inside one region of the machine only (cores, SMT siblings, oversubscribed), "
     "and only where there are enough points; nothing is extrapolated."
 )
+STACK = (
+    "Each stack answers the same requests. Where cores are shared, compare the CPU time of a "
+    "request and the order of the stacks, not throughput."
+)
 VALIDITY = "What was checked of every run, and which runs failed."
 
 
@@ -74,6 +79,7 @@ def page(results: StudyResults) -> str:
         PageSection(
             "load", "Latency under load", load_blocks(loads(results).values(), results), LOAD
         ),
+        PageSection("stack", "The full stack", stack_blocks(results), STACK),
         *figure_parts(about),
         PageSection("functions", "Functions that gained time", function_blocks(results), FUNCTIONS),
         PageSection("loops", "The loop", loop_blocks(results), LOOPS),

@@ -12,7 +12,7 @@ from scaling.analysis.curves.sections import Section
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.labels import slug
 from scaling.journal.record import StudyLine
-from scaling.report.plots import sweep, versions
+from scaling.report.plots import full_stack, sweep, versions
 from scaling.report.plots.ceilings import ceilings_of
 from scaling.report.plots.load_caption import load_text
 from scaling.report.plots.load_subject import LoadSubject, load_subjects
@@ -49,6 +49,7 @@ def named_sheets(results: StudyResults) -> Iterator[tuple[str, Sheet]]:
     for stem, under_load in loads(results).items():
         for load_plot, sheet in load_sheets(under_load):
             yield f"{stem}-{load_plot.name}", sheet
+    yield from full_stack.sheets(results, _warning(results))
     yield from sweep.sheets(found.values(), free_sweeps(results))
     if of_versions := versions.sheet(found.values()):
         yield versions.NAME, of_versions

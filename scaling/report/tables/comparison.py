@@ -6,6 +6,7 @@ from scaling.analysis.results import StudyResults
 from scaling.journal.record import StudyLine
 from scaling.report.tables.few_collections import collections_sentence
 from scaling.report.tables.findings import findings_table
+from scaling.report.tables.full_stack import stack_chapters
 from scaling.report.tables.grid import Chapter, Grid
 from scaling.report.tables.margins import margins
 from scaling.report.tables.measures import again
@@ -25,7 +26,8 @@ def chapters(results: StudyResults, *, alone: bool = True) -> list[Chapter]:
     is False where the comparison stands with a study's other tables, which show the controls.
     """
     study = results.study
-    found = [_chapter(each, study) for each in free_running(results) if each.compares]
+    found = stack_chapters(results)
+    found += [_chapter(each, study) for each in free_running(results) if each.compares]
     found += [_under_load(each, results) for each in rated(results)]
     shown = [chapter for chapter in found if chapter.grids]
     warnings = warnings_of(results) if alone else doubts(study)

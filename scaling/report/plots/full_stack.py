@@ -1,0 +1,200 @@
+"""The full stack: CPU time of a request part by part, and throughput against N with its knee.
+
+Not plots by section, since each stack is one: they show all stacks of a study together.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from scaling.analysis.curves.curve import Point
+from scaling.analysis.curves.sections import Section
+from scaling.analysis.results import StudyResults
+from scaling.analysis.served.full_stack import (
+    PARTS,
+    Stack,
+    cpu_s,
+    headline_n,
+    in_order,
+    stacks,
+)
+from scaling.analysis.statistics.estimate import bounds_kind
+from scaling.analysis.table.labels import slug
+from scaling.report.plots.caption import caption
+from scaling.report.plots.lettering import width_in
+from scaling.report.plots.load_caption import load_text
+from scaling.report.plots.panel import HEAD_ROOM, draw_medians, finish_y, highest, short
+from scaling.report.plots.regions import draw_regions, regions
+from scaling.report.plots.sheet import EDGE_IN, Layout, Sheet, new_sheet
+from scaling.report.plots.style import (
+    BAR_MARKER,
+    FAINT,
+    INK,
+    QUIET,
+    ROLES,
+    SPARE,
+    WIDTH_IN,
+)
+from scaling.report.plots.subject import MOST_COLUMNS
+from scaling.report.tables.full_stack import beside_text
+
+MS = 1e3
+BAR, ROW_IN = 0.66, 0.3
+LABEL_SIZE = 8.0  # points
+ROOM_RIGHT = 1.14  # of the longest bar: its figure is written there
+LEAST_N = 3  # Ns that a line with a knee needs
+COLOURS = {
+    "proxy": FAINT,
+    "application": ROLES["t"],
+    "pooler": ROLES["t+gil"],
+    "database": ROLES[""],
+}
+KNEE: dict[str, Any] = {"marker": "o", "ms": 11, "mfc": "none", "mew": 1.3, "ls": ""}
+
+
+def sheets(results: StudyResults, warning: str) -> Iterator[tuple[str, Sheet]]:
+    """What there is to draw, with the names of the files; `warning` begins the captions."""
+    found = stacks(results.sections)
+    if not found:
+        return
+    about = _About(found, results, warning)
+    stem = slug(found[0].curve.key.workload)
+    workers = headline_n(found)
+    order = in_order(found, workers)
+    if order:
+        yield f"{stem}-cpu-by-part", _cpu_sheet(order, workers, about)
+    lines = [each for each in found if _known(each) >= LEAST_N]
+    if lines:
+        yield f"{stem}-knees", _knee_sheet(lines, about)
+
+
+class _About:
+    """The words of both: what was run, on what, under which load."""
+
+    def __init__(self, found: Sequence[Stack], results: StudyResults, warning: str) -> None:
+        curves = [each.curve for each in found]
+        sizing, operation = curves[0].key.sizing, "requests"
+        self.section = Section(curves[0].key.workload, sizing, operation, curves)
+        self.study = results.study
+        self.regions = regions(curves, results.study.machine)
+        self._load = load_text(self.section, results)
+        self._warning = warning
+
+    def caption(self) -> str:
+        return caption(self.section, self.study, self.regions, self._warning, load=self._load)
+
+
+def _cpu_sheet(order: Sequence[tuple[Stack, Point]], workers: int, about: _About) -> Sheet:
+    """A bar for each stack, the least CPU time first, cut into its parts."""
+    there = [part for part, column in PARTS.items() if _any(order, column)]
+    key = [
+        Line2D([], [], color=COLOURS[part], marker="s", ls="", ms=8, label=part) for part in there
+    ]
+    kind = bounds_kind(cpu_s(point) for _, point in order)
+    if kind:
+        bar = Line2D([], [], color=QUIET, marker=BAR_MARKER, mfc="none", ms=8, mew=1.1, ls="")
+        bar.set_label(f"total: median with {kind}")
+        key.append(bar)
+    layout = Layout(1, 1, panel_in=ROW_IN * len(order) + 0.1)
+    title = f"{about.section.label}: CPU time of a request, N = {workers}"
+    sheet = new_sheet(title, "the load generator's is not in it", key, about.caption(), layout)
+    (axes,) = sheet.all_panels
+    labels = [_label(stack) for stack, _ in order]
+    _make_room(axes, labels)
+    for place, (_, point) in enumerate(order):
+        _bar(axes, place, point)
+    axes.set_ylim(len(order) - 0.5, -0.5)
+    axes.set_yticks(range(len(order)), labels)
+    axes.yaxis.set_tick_params(labelsize=LABEL_SIZE)
+    axes.set_xlim(0, ROOM_RIGHT * MS * max(cpu_s(point).high for _, point in order))
+    axes.grid(visible=True, axis="x")
+    axes.grid(visible=False, axis="y")
+    axes.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 2.5, 5, 10]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+    axes.set_xlabel("ms of CPU time per request")
+    return sheet
+
+
+def _bar(axes: Axes, place: int, point: Point) -> None:
+    begin = 0.0
+    for part, column in PARTS.items():
+        value = point.figures.get(column)
+        if value is not None and value.n:
+            long = value.point * MS
+            axes.barh(place, long, BAR, left=begin, color=COLOURS[part], lw=0, gid=part)
+            begin += long
+    total = cpu_s(point).scaled(MS, "ms")
+    if total.bounds:
+        around = [[total.point - total.low], [total.high - total.point]]
+        axes.errorbar(
+            total.point, place, xerr=around, color=INK, elinewidth=0.9, capsize=2.0, zorder=5
+        )
+    axes.annotate(
+        short(float(f"{total.point:.3g}")),
+        (total.high, place),
+        xytext=(5, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=LABEL_SIZE,
+        color=INK,
+        gid="total",
+    )
+
+
+def _make_room(axes: Axes, labels: Sequence[str]) -> None:
+    """Move the left edge of the panel to the right of the longest label."""
+    longest_in = max(width_in(text, LABEL_SIZE) for text in labels)
+    box = axes.get_position()
+    left = (EDGE_IN + longest_in + 0.12) / WIDTH_IN
+    axes.set_position((left, box.y0, box.x1 - left, box.height))
+
+
+def _knee_sheet(lines: Sequence[Stack], about: _About) -> Sheet:
+    """A panel for each arm and model: requests/s against N, a ring where it stops to rise."""
+    panels = list(dict.fromkeys((each.curve.key.arm, each.curve.key.model) for each in lines))
+    names = list(dict.fromkeys(each.name for each in lines))
+    colours = {name: SPARE[place % len(SPARE)] for place, name in enumerate(names)}
+    key = [Line2D([], [], color=colours[name], lw=2.2, label=name) for name in names]
+    key.append(Line2D([], [], color=INK, label="more workers give no more", **KNEE))
+    layout = Layout(len(panels), min(len(panels), MOST_COLUMNS))
+    title = f"{about.section.label}: requests/s by number of workers"
+    sheet = new_sheet(title, f"with {beside_text(lines[0])}", key, about.caption(), layout)
+    top = HEAD_ROOM * highest([each.curve for each in lines], "throughput")
+    for place, (axes, (arm, model)) in enumerate(zip(sheet.all_panels, panels, strict=True)):
+        for each in lines:
+            if (each.curve.key.arm, each.curve.key.model) == (arm, model):
+                _line(axes, each, colours[each.name])
+        every_n = sorted({n for each in lines for n in each.curve.workers})
+        axes.set_xticks(every_n)
+        axes.set_xlim(0, every_n[-1] * 1.06)
+        axes.set_xlabel("workers (N)")
+        draw_regions(axes, about.regions)
+        finish_y(axes, "requests / s" if place % layout.columns == 0 else "", top)
+        axes.set_title(f"{arm} · {model}", loc="left", pad=17, color=INK, fontweight="bold")
+    return sheet
+
+
+def _line(axes: Axes, stack: Stack, colour: str) -> None:
+    points = [point for point in stack.curve.points if point.throughput.n]
+    draw_medians(
+        axes, [p.workers for p in points], [p.throughput for p in points], colour, stack.curve.key
+    )
+    knee = stack.knee
+    if knee:
+        axes.plot(knee.workers, knee.throughput.point, mec=colour, gid="knee", zorder=6, **KNEE)
+
+
+def _known(stack: Stack) -> int:
+    return sum(point.throughput.n > 0 for point in stack.curve.points)
+
+
+def _any(order: Sequence[tuple[Stack, Point]], column: str) -> bool:
+    return any(column in point.figures and point.figures[column].n for _, point in order)
+
+
+def _label(stack: Stack) -> str:
+    """`flask/gunicorn-gthread · 3.14t threads, asyncio · nginx`."""
+    return " · ".join([stack.name, stack.configuration, *stack.beside])
