@@ -142,7 +142,7 @@ class OutsideHost:
                 env={
                     **os.environ,
                     **shares,
-                    **app.variables(cell.services),
+                    **app.variables(),
                     "PYTHONPATH": path,
                     "SCALING_HOOK": json.dumps({**asked, "switches": cell.switches}),
                 },

@@ -2,7 +2,6 @@
 
 import importlib
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -15,7 +14,8 @@ from workers.workloads.parts.servers import preload, server_of
 from workers.workloads.parts.servers.base import BaseServer
 from workers.workloads.parts.servers.readiness import until_started
 from workers.workloads.parts.stack import APPLICATIONS, CALLED, LOOPS, NOT_HERE, Application
-from workers.workloads.parts.stack.database import variables
+from workers.workloads.parts.stack.database import DRIVER, ROWS
+from workers.workloads.parts.where import service_variables
 
 ROW = "/row"
 OK = 200
@@ -163,14 +163,15 @@ class Web(Served):
         """Versions of framework and driver; of a server on a loop also what its answer shows."""
         return self._application.facts() | self._facts
 
-    def variables(self, services: Mapping[str, Sequence[str]]) -> dict[str, str]:
-        """Where the application finds its database, as environment variables."""
-        return variables(services, rows=self.rows, driver=self._application.driver)
+    def variables(self) -> dict[str, str]:
+        """What its application must know besides where its services are."""
+        return {ROWS: str(self.rows), DRIVER: self._application.driver}
 
     async def start(self, worker: Worker) -> BaseServer:
         """Make the application with a pool of its own, start it, and check its first answer."""
         share = share_variables(worker.workers, worker.index, {"db": self._connections})
-        async with own_environment(share | self.variables(worker.services)):
+        services = service_variables(worker.services)
+        async with own_environment(share | services | self.variables()):
             made = getattr(self._page, CALLED)()
             server = server_of(self.interface, worker, made, lifespan=self.lifespan)
             self._server = server

@@ -1,6 +1,5 @@
 """What the workloads that answer requests have in common: how they are loaded, and by what."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -47,9 +46,8 @@ class Served(Workload):
         """Server, parser, access log, debug mode, Date header: read from a connection."""
         return self._facts
 
-    def variables(self, services: Mapping[str, Sequence[str]]) -> dict[str, str]:
-        """Where its application finds the services of the run, as environment variables."""
-        del services
+    def variables(self) -> dict[str, str]:
+        """Environment variables of its application, besides those of services and budgets."""
         return {}
 
     async def start(self, worker: Worker) -> BaseServer:

@@ -7,13 +7,11 @@ its own (autocommit), with either driver.
 
 import os
 import random
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 URL, ROWS, DRIVER = "SCALING_DATABASE_URL", "SCALING_DATABASE_ROWS", "SCALING_DATABASE_DRIVER"
 CACHE = "SCALING_STATEMENT_CACHE"
 POOL = "SCALING_BUDGET_DB"
-CACHED = 100  # statements per connection: asyncpg's default, and psycopg's
 WAIT_S = 10.0  # limit for a connection of the pool; a request that waits longer has failed
 
 
@@ -32,7 +30,7 @@ class Database:
 
     @classmethod
     def from_environment(cls) -> "Database":
-        """As `variables` and the worker's budget say."""
+        """As the driver, the workload and the worker's budget say."""
         found = os.environ
         return cls(
             url=found[URL],
@@ -41,24 +39,6 @@ class Database:
             cached=int(found[CACHE]),
             driver=found[DRIVER],
         )
-
-
-def variables(
-    services: Mapping[str, Sequence[str]], *, rows: int = 1, driver: str = ""
-) -> dict[str, str]:
-    """The environment variables in which an application finds the database of its run.
-
-    A pooler stands before it where there is one; `?prepared=0` at the end of its URL says that it
-    loses prepared statements (pgbouncer before 1.21).
-    """
-    url = next((services[name][0] for name in ("pgbouncer", "postgres") if services.get(name)), "")
-    address, _, question = url.partition("?")
-    return {
-        URL: address,
-        CACHE: "0" if question == "prepared=0" else str(CACHED),
-        ROWS: str(rows),
-        DRIVER: driver,
-    }
 
 
 class Keys:
