@@ -32,6 +32,7 @@ from workers.worker.registry import load_workload
 from workers.worker.session import RefusedError, failure_of
 from workers.worker.workload import build, reason_against
 from workers.workloads.parts.applications import read_budgets, share_variables
+from workers.workloads.parts.where import service_variables
 
 if TYPE_CHECKING:
     from workers.outside.commands import Hosted
@@ -142,6 +143,7 @@ class OutsideHost:
                 env={
                     **os.environ,
                     **shares,
+                    **service_variables(cell.services),
                     **app.variables(),
                     "PYTHONPATH": path,
                     "SCALING_HOOK": json.dumps({**asked, "switches": cell.switches}),

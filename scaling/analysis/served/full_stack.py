@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.curves.sections import Section
-from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.study.load import open_loop_rate
 
 STACK, PROXY, POOLER = "stack", "proxy", "pooler"
@@ -25,6 +25,7 @@ PARTS = {
     "database": "database_cpu_s_per_op",
 }
 TOTAL = "stack_cpu_s_per_op"
+NO_VALUE = median((), "s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,4 +94,4 @@ def in_order(found: Iterable[Stack], workers: int) -> list[tuple[Stack, Point]]:
 
 def cpu_s(point: Point) -> Estimate:
     """CPU time of all parts per request, s."""
-    return point.figures[TOTAL]
+    return point.figures.get(TOTAL, NO_VALUE)

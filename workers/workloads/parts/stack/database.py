@@ -9,8 +9,9 @@ import os
 import random
 from dataclasses import dataclass
 
-URL, ROWS, DRIVER = "SCALING_DATABASE_URL", "SCALING_DATABASE_ROWS", "SCALING_DATABASE_DRIVER"
-CACHE = "SCALING_STATEMENT_CACHE"
+from workers.workloads.parts.where import CACHE, URL
+
+ROWS, DRIVER = "SCALING_DATABASE_ROWS", "SCALING_DATABASE_DRIVER"
 POOL = "SCALING_BUDGET_DB"
 WAIT_S = 10.0  # limit for a connection of the pool; a request that waits longer has failed
 

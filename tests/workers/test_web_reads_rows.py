@@ -1,0 +1,145 @@
+"""The full stack: applications answer with rows of the database, on the servers people deploy with.
+
+The runs are real ones: PostgreSQL, and where it is installed pgbouncer and nginx.
+"""
+
+import json
+import sys
+from typing import get_args, get_type_hints
+
+import pytest
+
+from scaling.journal.record import ParameterValue, Record
+from scaling.run.child import Child, Ending, run_child
+from scaling.run.load import Generator
+from scaling.run.services import Services
+from scaling.study.load import LoadAsked
+from scaling.study.services import SERVICES, beside
+from tests.support.children import FREE_THREADED, environment
+from tests.support.serving import program
+from workers.outside.commands import SERVERS
+from workers.readback import gil
+from workers.services.postgres.table import letters
+from workers.workloads.parts.first_request import FirstAnswer
+from workers.workloads.parts.stack import APPLICATIONS, LOOPS, NOT_HERE
+from workers.workloads.parts.where import service_variables
+from workers.workloads.web import Web, check
+
+STACKS = get_args(get_type_hints(Web)["stack"])
+ROWS = 1_000
+DATABASE = "postgresql://scaling@127.0.0.1:5432/scaling"
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_every_stack_is_an_application_on_a_server_or_has_a_reason(stack: str) -> None:
+    web = Web(stack=stack)
+    reason = web.refuses("processes", "asyncio")
+    if NOT_HERE.keys() & {stack, *stack.split("/")}:
+        assert reason in NOT_HERE.values()
+        return
+    application, server = stack.split("/")
+    assert application in APPLICATIONS
+    assert server in {LOOPS, *SERVERS}
+    runs = [model for model in ("processes", "threads") if web.refuses(model, "asyncio") is None]
+    assert runs
+
+
+def test_applications_of_sanic_do_not_share_a_process() -> None:
+    assert "one per process" in (Web(stack="sanic/loops").refuses("threads", "asyncio") or "")
+
+
+def test_connections_to_the_database_are_divided_or_each_workers_own() -> None:
+    divided, own = Web(db_connections=10), Web(pool_per_worker=4)
+    for web in (divided, own):
+        web.placed("processes", 3, None)
+    assert (divided.budgets, divided.threads) == ("db=10", 3)
+    assert (own.budgets, own.threads) == ("db=12", 4)
+    with pytest.raises(ValueError, match="raise db_connections"):
+        Web(db_connections=2).placed("threads", 3, None)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"a": 0}, {"a": 7, "b": letters(8)}, {"a": 11, "b": letters(11)}]
+)
+def test_an_answer_that_is_no_row_is_found(wrong: dict[str, object]) -> None:
+    right = {"a": 7, "b": letters(7)}
+    check(FirstAnswer(200, "HTTP/1.1 200 OK", json.dumps(right).encode()), rows=10)
+    for status, body in ((200, wrong), (500, right)):
+        with pytest.raises(RuntimeError, match="first request"):
+            check(FirstAnswer(status, "", json.dumps(body).encode()), rows=10)
+
+
+def test_a_pooler_that_loses_statements_gets_none() -> None:
+    direct = service_variables({"postgres": [DATABASE]})
+    pooled = service_variables({"postgres": [DATABASE], "pgbouncer": [f"{DATABASE}2?prepared=0"]})
+    assert direct["SCALING_STATEMENT_CACHE"] != "0"
+    assert pooled == {
+        "SCALING_DATABASE_URL": f"{DATABASE}2",
+        "SCALING_STATEMENT_CACHE": "0",
+    }
+
+
+def test_a_gil_that_is_on_while_another_thread_imports_is_not_turned_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    states = iter([True, True, False])
+    monkeypatch.setattr(gil, "gil_enabled", lambda: next(states))
+    monkeypatch.setattr(gil, "LOOK_S", 0)
+    assert not gil.stays_enabled()
+    monkeypatch.setattr(gil, "gil_enabled", lambda: True)
+    assert gil.stays_enabled()
+
+
+@pytest.mark.slow
+def test_an_application_on_loops_answers_through_proxy_and_pooler() -> None:
+    around = {"proxy": "nginx", "pooler": "pgbouncer"}
+    there = {what: name for what, name in around.items() if SERVICES[name].missing({}) is None}
+    ending, used = _run({"stack": "starlette/loops", "db_connections": 4, **there})
+    assert used == {"postgres", *there.values()}
+    _is_right(ending)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(FREE_THREADED, reason="the same command; one build is enough")
+def test_an_application_without_a_loop_answers_in_threads() -> None:
+    ending, _ = _run({"stack": "flask/gunicorn-gthread", "db_connections": 4})
+    record = _is_right(ending)
+    assert record.facts["driver"].startswith("psycopg ")
+
+
+def _run(parameters: dict[str, ParameterValue]) -> tuple[Ending, set[str]]:
+    """One run of two workers in threads."""
+    parameters = {**parameters, "rows": ROWS, "keep_alive": True}
+    asked = LoadAsked(
+        rate_per_s=None, arrivals="constant", keep_alive=True, connections=4, seed=1, warmup_s=0.1
+    )
+    cell = {
+        "workload": "workers.workloads.web:Web",
+        "parameters": parameters,
+        "workers": 2,
+        "in_flight": 4,
+        "warmup_s": 0.1,
+        "window_s": 0.5,
+    }
+    names = beside(Web.services, parameters)
+    with (
+        Services(sys.executable, environment()) as services,
+        services.during(names, parameters) as usage,
+    ):
+        ending = run_child(
+            Child(sys.executable, environment()),
+            cell | {"services": usage.urls},
+            generator=Generator(program(), asked),
+            front=usage.front,
+            watch=usage.watch,
+        )
+    return ending, set(usage.use())
+
+
+def _is_right(ending: Ending) -> Record:
+    assert ending.outcome == "measured", (ending.record and ending.record.failure, ending.stderr)
+    assert ending.load
+    assert ending.load.errors == {}
+    assert ending.load.completed > 0
+    assert ending.record
+    return ending.record

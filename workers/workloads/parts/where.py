@@ -1,0 +1,21 @@
+"""The environment variables in which an application finds the services of its run."""
+
+from collections.abc import Mapping, Sequence
+
+URL, CACHE, DOWNSTREAM = "SCALING_DATABASE_URL", "SCALING_STATEMENT_CACHE", "SCALING_DOWNSTREAM_URL"
+STATEMENTS = "100"  # that a connection keeps prepared, as asyncpg does by default
+
+
+def service_variables(services: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """URLs of the database and of a service downstream, and how many statements to keep prepared.
+
+    `services` are URLs by service. The database is reached through pgbouncer if that is there; its
+    URL says whether it loses prepared statements (before 1.21).
+    """
+    variables = {}
+    if database := services.get("pgbouncer") or services.get("postgres"):
+        url, _, settings = database[0].partition("?")
+        variables = {URL: url, CACHE: "0" if settings == "prepared=0" else STATEMENTS}
+    if downstream := services.get("responder"):
+        variables[DOWNSTREAM] = downstream[0]
+    return variables
