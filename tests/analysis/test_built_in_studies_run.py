@@ -69,6 +69,11 @@ FEWER = {
     "serve": (*SERVED, "--model", "threads,processes"),
     "sharing": ("--set", "shared.sharing=attribute-write,asyncio-lock"),
     "slo": SERVED,
+    "stack-2020": ("--set", "web.rows=1000", "--set", "web.stack=starlette/loops"),
+    "stack-fair": (
+        *("--set", "web.rows=1000", "--set", "web.stack=starlette/loops"),
+        *("--set", "web.proxy=none", "--model", "threads"),
+    ),
     "sync-or-async": (
         *("--set", "mix.heavy=python", "--set", "mix.rate_per_s=50%"),
         *("--set", "mix.heavy_ms=1", "--model", "threads"),
@@ -102,6 +107,7 @@ FEW = (
     "quansight-2025",
     "scale",
     "sharing",
+    "stack-fair",
     "sync-or-async",
     "task-overhead",
 )

@@ -20,6 +20,7 @@ from tests.support.serving import program
 from workers.outside.commands import SERVERS
 from workers.readback import gil
 from workers.services.postgres.table import letters
+from workers.worker.workload import build
 from workers.workloads.parts.first_request import FirstAnswer
 from workers.workloads.parts.stack import APPLICATIONS, LOOPS, NOT_HERE
 from workers.workloads.parts.where import service_variables
@@ -32,7 +33,8 @@ DATABASE = "postgresql://scaling@127.0.0.1:5432/scaling"
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_stack_is_an_application_on_a_server_or_has_a_reason(stack: str) -> None:
-    web = Web(stack=stack)
+    web = build(Web, {"stack": stack})
+    assert isinstance(web, Web)
     reason = web.refuses("processes", "asyncio")
     if NOT_HERE.keys() & {stack, *stack.split("/")}:
         assert reason in NOT_HERE.values()

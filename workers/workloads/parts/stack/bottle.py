@@ -9,7 +9,7 @@ def make() -> Bottle:
     """Make the application of one worker."""
     app, rows = Bottle(), Rows()
 
-    @app.get("/row")
+    @app.get("/row")  # type: ignore[untyped-decorator]
     def row() -> dict[str, object]:
         return rows.any()
 

@@ -16,7 +16,7 @@ class Row:
         response.media = self._rows.any()
 
 
-def make() -> App:
+def make() -> App[Request, Response]:
     """Make the application of one worker."""
     app = App()
     app.add_route("/row", Row())

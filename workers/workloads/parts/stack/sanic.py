@@ -1,16 +1,19 @@
 """A row as JSON, with Sanic."""
 
 import itertools
+from typing import Any
 
 from sanic import Request, Sanic
 from sanic.response import HTTPResponse, json
 
 from workers.workloads.parts.stack.async_rows import AsyncRows
 
+type Application = Sanic[Any, Any]
+
 NUMBERS = itertools.count()  # each application of a process has a name of its own
 
 
-def make() -> Sanic:
+def make() -> Application:
     """Make the application of one worker."""
     app = Sanic(f"web-{next(NUMBERS)}", configure_logging=False)
     app.config.USE_UVLOOP = False  # the loop is the one that serves it; its own server has asyncio
@@ -21,11 +24,11 @@ def make() -> Sanic:
         return json(await rows.any())
 
     @app.before_server_start
-    async def start(_app: Sanic) -> None:
+    async def start(_app: Application) -> None:
         await rows.open()
 
     @app.after_server_stop
-    async def stop(_app: Sanic) -> None:
+    async def stop(_app: Application) -> None:
         await rows.close()
 
     return app
