@@ -66,9 +66,9 @@ def test_two_groups_are_found_in_the_one_that_has_everything(other: dict[str, An
 
 
 def test_a_group_has_all_that_those_before_it_have() -> None:
-    child, tls, serve, loops = (pinned(each) for each in OF_CHILDREN)
+    child, tls, serve, stack, loops = (pinned(each) for each in OF_CHILDREN)
     assert child.items() < tls.items() < loops.items()
-    assert child.items() < serve.items() < loops.items()
+    assert child.items() < serve.items() < stack.items() < loops.items()
     assert "trustme" in set(tls) - set(serve)
     assert {"fastapi", "uvicorn"} <= set(serve) - set(tls)
     assert {"rloop", "zuvloop", "trio"} <= set(loops) - set(tls) - set(serve)

@@ -80,8 +80,26 @@ def _columns(role: str, service: str, place: int) -> dict[str, Column]:
     return columns
 
 
+def _of_all(rows: "Rows") -> Floats:
+    """CPU s per operation of the application and of what is around it; NaN without a database."""
+    around = np.array([rows[f"{role}_cpu_s_per_op"] for role in ROLES])
+    known = np.isfinite(around[list(ROLES).index("database")])
+    return np.where(known, rows["cpu_s_per_op"] + np.nansum(around, axis=0), np.nan)
+
+
 SERVICE_USE = {
     name: column
     for number, (role, service) in enumerate(ROLES.items())
     for name, column in _columns(role, service, 121 + 3 * number).items()
+} | {
+    "stack_cpu_s_per_op": Column(
+        read=_of_all,
+        unit="s",
+        definition="CPU time in the window ÷ operations of application, proxy, pooler and database "
+        "together, as far as they are there; NaN without a database",
+        words="CPU time of a request in the whole stack",
+        better="less",
+        noise="cpu_s_per_op",
+        shown=Shown(heading="stack µs CPU", name="stack_cpu_us_per_op", factor=1e6, place=120),
+    )
 }

@@ -1,0 +1,117 @@
+"""Studies of the full stack show what each part needs for a request, and how many workers do."""
+
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from scaling.analysis.results import StudyResults
+from scaling.analysis.served.full_stack import headline_n, in_order, stacks
+from scaling.journal.record import Load, RunLine, ServiceUse
+from scaling.report.plots.full_stack import sheets
+from scaling.report.plots.style import RC
+from scaling.report.tables.full_stack import stack_chapters
+from tests.support import served
+from tests.support.fabricate import Made, studied, with_
+
+PER_REQUEST_S = {"nginx": 2e-3, "pgbouncer": 1e-3, "postgres": 3e-3}
+LIGHT, HEAVY = "starlette/loops", "flask/gunicorn-gthread"
+# Requests/s of N workers over those of one: the light one stops to rise at two.
+SPEEDS = {("3.14", "processes", n): speed for n, speed in ((1, 1.0), (2, 1.9), (4, 1.9), (8, 1.8))}
+
+
+def a_load() -> Load:
+    """What a generator saw of some closed loop."""
+    asked = served.Served(
+        configurations=[("3.14", "processes")], workers=[1], rates=[0], blocks=1, window_s=2.0
+    )
+    (load,) = (line.load for line in served.journal(asked) if isinstance(line, RunLine))
+    assert load
+    return load
+
+
+LOAD = a_load()
+
+
+def with_services(run: RunLine) -> RunLine:
+    """The run with services that use CPU time in proportion to the requests, without a proxy for
+    the light stack.
+    """
+    assert run.record
+    ticks = [worker.ticks for worker in run.record.workers]
+    requests = sum(each.operations[-1] - each.operations[0] for each in ticks)
+    used = dict(PER_REQUEST_S)
+    if run.cell.parameters["stack"] == LIGHT:
+        del used["nginx"]
+    services = {name: ServiceUse(window_cpu_s=each * requests) for name, each in used.items()}
+    return with_(run, services=services, load=LOAD)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
+    made = Made(
+        variants={
+            "web": [
+                {"stack": LIGHT, "proxy": "none", "pooler": "pgbouncer"},
+                {"stack": HEAVY, "proxy": "nginx", "pooler": "pgbouncer"},
+            ]
+        },
+        arms=("3.14",),
+        models=("processes",),
+        workers=(1, 2, 4, 8),
+        cores=8,
+        logical=8,
+        blocks=6,
+        speeds=SPEEDS,
+    )
+    return StudyResults.of(studied(tmp_path_factory.mktemp("stack"), made, with_services))
+
+
+def test_the_least_cpu_time_of_all_parts_comes_first(results: StudyResults) -> None:
+    found = stacks(results.sections)
+    assert headline_n(found) == 8
+    (first, least), (last, most) = in_order(found, 8)
+    assert (first.name, first.beside) == (LIGHT, ("pgbouncer",))
+    assert (last.name, last.beside) == (HEAVY, ("nginx", "pgbouncer"))
+    for point, around_s in ((least, 4e-3), (most, 6e-3)):
+        application = point.figures["cpu_s_per_op"].point
+        total = point.figures["stack_cpu_s_per_op"]
+        assert total.point == pytest.approx(application + around_s, rel=0.05)
+        assert total.coverage is not None
+    assert not least.figures["proxy_cpu_s_per_op"].n
+    assert most.figures["proxy_cpu_s_per_op"].point == pytest.approx(2e-3, rel=0.05)
+
+
+def test_the_knee_is_where_throughput_does_not_rise(results: StudyResults) -> None:
+    knees = [stack.knee for stack in stacks(results.sections)]
+    assert [knee and knee.workers for knee in knees] == [2, 2]
+
+
+def test_tables_have_a_column_for_each_part(results: StudyResults) -> None:
+    (chapter,) = stack_chapters(results)
+    parts, knees = chapter.grids
+    assert {"proxy", "application", "pooler", "database"} <= set(parts.headings)
+    assert [row[2] for row in parts.rows] == ["pgbouncer", "nginx, pgbouncer"]
+    assert [row[-1] for row in knees.rows] == ["2", "2"]
+    assert LIGHT in chapter.words[-1]
+
+
+def test_bars_are_cut_into_their_parts(results: StudyResults) -> None:
+    with mpl.rc_context(RC):
+        drawn = dict(sheets(results, ""))
+    assert list(drawn) == ["web-cpu-by-part", "web-knees"]
+    (bars,) = drawn["web-cpu-by-part"].all_panels
+    cut = [patch.get_gid() for patch in bars.patches]
+    assert sorted(map(str, cut)) == sorted(
+        [*["application", "database", "pooler"] * 2, "proxy"],
+    )
+    (lines,) = drawn["web-knees"].all_panels
+    knees = [line for line in lines.lines if line.get_gid() == "knee"]
+    assert [np.asarray(line.get_xdata())[0] for line in knees] == [2, 2]
+
+
+def test_a_study_without_stacks_has_nothing_of_it(tmp_path: Path) -> None:
+    plain = StudyResults.of(studied(tmp_path, Made(blocks=1)))
+    assert not stack_chapters(plain)
+    assert not list(sheets(plain, ""))
