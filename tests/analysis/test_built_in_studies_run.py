@@ -100,14 +100,15 @@ SOURCES = {
 }
 
 
-# Every workload that a built-in study has is in one of these, with the other runtimes.
+# Every workload that a built-in study has is in one of these, with the other runtimes, but for those
+# that need a database: real runs of these are in tests/workers.
+WITH_DATABASE = {"gateway", "web"}
 FEW = (
     "async-1m-io",
     "latency",
     "quansight-2025",
     "scale",
     "sharing",
-    "stack-fair",
     "sync-or-async",
     "task-overhead",
 )
@@ -124,7 +125,7 @@ def test_a_few_studies_have_every_workload_of_all() -> None:
     }
     fewer = {study: dict(pairwise(FEWER.get(study, ()))).get("--workload") for study in FEW}
     ran = [set(only.split(",")) if only else named[study] for study, only in fewer.items()]
-    assert set().union(*ran) == set().union(*named.values())
+    assert set().union(*ran) == set().union(*named.values()) - WITH_DATABASE
 
 
 def arms_of(study: str) -> str:

@@ -65,14 +65,22 @@ def test_two_groups_are_found_in_the_one_that_has_everything(other: dict[str, An
     assert group(**asked | {name: each for name, each in other.items() if each}) == "loops"
 
 
+# Packages of which a larger group has an older version, since something in it alone asks for that:
+# Sanic, and of the tests nox.
+HELD_BACK = {"multidict", "platformdirs"}
+
+
 def test_a_group_has_all_that_those_before_it_have() -> None:
-    child, tls, serve, stack, loops = (pinned(each) for each in OF_CHILDREN)
+    child, tls, serve, stack, loops, tests = (
+        {name: version for name, version in pinned(each).items() if name not in HELD_BACK}
+        for each in (*OF_CHILDREN, "tests")
+    )
     assert child.items() < tls.items() < loops.items()
     assert child.items() < serve.items() < stack.items() < loops.items()
     assert "trustme" in set(tls) - set(serve)
     assert {"fastapi", "uvicorn"} <= set(serve) - set(tls)
     assert {"rloop", "zuvloop", "trio"} <= set(loops) - set(tls) - set(serve)
-    assert loops.items() <= pinned("tests").items()
+    assert loops.items() <= tests.items()
 
 
 def test_a_package_for_newer_pythons_is_named_and_a_backport_is_not(
