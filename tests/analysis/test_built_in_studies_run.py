@@ -100,8 +100,8 @@ SOURCES = {
 }
 
 
-# Every workload that a built-in study has is in one of these, with the other runtimes, but for those
-# that need a database: real runs of these are in tests/workers.
+# Every workload that a built-in study has is in one of these, with the other runtimes. Those that
+# need a database are not: real runs of these are in tests/workers.
 WITH_DATABASE = {"gateway", "web"}
 FEW = (
     "async-1m-io",

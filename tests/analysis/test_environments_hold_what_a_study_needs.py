@@ -65,8 +65,7 @@ def test_two_groups_are_found_in_the_one_that_has_everything(other: dict[str, An
     assert group(**asked | {name: each for name, each in other.items() if each}) == "loops"
 
 
-# Packages of which a larger group has an older version, since something in it alone asks for that:
-# Sanic, and of the tests nox.
+# Packages of which a larger group has an older version (Sanic asks for that of multidict).
 HELD_BACK = {"multidict", "platformdirs"}
 
 
