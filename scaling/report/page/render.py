@@ -21,8 +21,8 @@ from scaling.report.page.answer import answer_block, loop_blocks, question_block
 from scaling.report.page.application import application_block
 from scaling.report.page.facts import machine_block, question_block
 from scaling.report.page.figures import figure_parts
-from scaling.report.page.functions import function_blocks
 from scaling.report.page.full_stack import stack_blocks
+from scaling.report.page.functions import function_blocks
 from scaling.report.page.load import load_blocks
 from scaling.report.page.parts import PageSection
 from scaling.report.page.swept import sweep_blocks
