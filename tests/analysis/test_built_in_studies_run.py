@@ -75,7 +75,7 @@ FEWER = {
         *("--set", "web.proxy=none", "--model", "threads"),
     ),
     "sync-or-async": (
-        *("--set", "mix.heavy=python", "--set", "mix.rate_per_s=50%"),
+        *("--set", "mix.heavy=python", "--set", "mix.rate_per_s=50"),
         *("--set", "mix.heavy_ms=1", "--model", "threads"),
     ),
     "tail": (
