@@ -105,6 +105,7 @@ SOURCES = {
 WITH_DATABASE = {"gateway", "web"}
 FEW = (
     "async-1m-io",
+    "gateway",
     "latency",
     "quansight-2025",
     "scale",
