@@ -52,6 +52,19 @@ def test_throughput_is_what_the_load_generator_counted(tmp_path: Path) -> None:
     assert (runs["cpu_s_per_op"] > 0).all()
 
 
+@pytest.mark.parametrize(("cpus", "validity"), [([0, 1], "valid"), ([0, 1, 2], "invalid")])
+def test_a_pinned_command_has_the_cpus_of_all_its_workers(
+    tmp_path: Path, cpus: list[int], validity: str
+) -> None:
+    def pinned(run: RunLine) -> RunLine:
+        seen = from_outside(run)
+        assert seen.record
+        (one,) = seen.record.workers
+        return with_(seen, cell__pinning=[[0], [1]], record__workers=[with_(one, cpus=cpus)])
+
+    assert set(studied(tmp_path, ONE, pinned).frame["validity"]) == {validity}
+
+
 def test_what_only_workers_know_is_blank(tmp_path: Path) -> None:
     runs = frame(tmp_path)
     for name in INSIDE:

@@ -1,6 +1,7 @@
 """Servers as people deploy them are started, measured and ended from outside."""
 
 import json
+import os
 import re
 import socket
 import subprocess
@@ -111,9 +112,12 @@ def test_servers_of_wsgi_are_measured(shop: Path, server: str, model: str, facto
 @pytest.mark.one_build
 def test_any_command_is_measured(shop: Path) -> None:
     text = "uvicorn shop:create_app --factory --port {port} --workers {workers} --loop asyncio"
-    record = measured(run(shop, "command", "processes", parameters={"command": text}))
+    cpu = min(os.sched_getaffinity(0))
+    asked = {"parameters": {"command": text}, "pinning": [[cpu], [cpu]]}
+    record = measured(run(shop, "command", "processes", **asked))
     assert record.facts["command"] == text.replace("{workers}", "2")
     assert record.loop.class_.startswith("asyncio.")
+    assert record.workers[0].cpus == [cpu]
 
 
 def test_the_import_that_turns_the_gil_on_is_named(shop: Path) -> None:

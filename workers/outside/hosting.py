@@ -1,5 +1,6 @@
 """Measures one command, once: starts it, has it loaded, reads its CPU time, ends it."""
 
+import contextlib
 import ctypes
 import json
 import os
@@ -93,8 +94,6 @@ class OutsideHost:
         if self._observer.descriptor is None:
             raise DriverError("a served workload needs a driver that loads it: scaling run")
         reason = reason_against(workload, cell.model, cell.loop)
-        if reason is None and cell.pinning is not None:
-            reason = "workers of a command are its own: they cannot be pinned"
         if reason is not None:
             raise RefusedError(reason)
         workload.placed(cell.model, cell.workers, None)
@@ -121,6 +120,7 @@ class OutsideHost:
         self._instants_ns["measured"] = time.monotonic_ns()
         reply = self._observer.phase("closed", self._pids)
         self._worker = _as_worker(instants_ns, readings, reply.get("answered"))
+        self._worker |= {"cpus": self._cpus and _cpus_of(self._pids)}
         self._worker |= {"busy_from_ns": busy_from_ns, "busy_until_ns": time.monotonic_ns()}
         self._phase = "stop"
         self._instants_ns["report"] = time.monotonic_ns()
@@ -148,7 +148,8 @@ class OutsideHost:
                     "PYTHONPATH": path,
                     "SCALING_HOOK": json.dumps({**asked, "switches": cell.switches}),
                 },
-                preexec_fn=_end_with_parent(),  # noqa: PLW1509 - this process has one thread
+                # This process has one thread.
+                preexec_fn=_in_the_command(self._cpus),  # noqa: PLW1509
             )
         except (OSError, ValueError) as error:
             raise CommandError(f"the command cannot be started: {error}: {line}") from None
@@ -175,6 +176,12 @@ class OutsideHost:
         self._instants_ns |= {"imported": now_ns, "ready": now_ns}
         self._noted.moment("imported")
         self._facts |= _facts_of(answer)
+
+    @property
+    def _cpus(self) -> list[int] | None:
+        """The CPUs of all its workers together, as many as there are workers; None: any."""
+        pinning = self._cell.pinning
+        return None if pinning is None else sorted({cpu for each in pinning for cpu in each})
 
     @property
     def _root(self) -> "subprocess.Popen[bytes]":
@@ -297,14 +304,27 @@ def _facts_of(answer: Answer) -> dict[str, str]:
     return {"date_header": "on" if answer.date else "off", **said}
 
 
-def _end_with_parent() -> Callable[[], None]:
-    """What makes the kernel end the command when this process does, whatever ends it."""
+def _in_the_command(cpus: list[int] | None) -> Callable[[], None]:
+    """What the command does before it begins: the kernel ends it when this process ends, whatever
+    ends it; and all of it stays on these CPUs.
+    """
     prctl, sig = ctypes.CDLL(None).prctl, int(signal.SIGKILL)
 
     def ask() -> None:
         prctl(PR_SET_PDEATHSIG, sig)
+        if cpus:
+            os.sched_setaffinity(0, cpus)
 
     return ask
+
+
+def _cpus_of(pids: list[int]) -> list[int]:
+    """The CPUs that any of these processes may run on."""
+    found: set[int] = set()
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            found |= os.sched_getaffinity(pid)
+    return sorted(found)
 
 
 def measure(cell: Cell) -> dict[str, Any]:

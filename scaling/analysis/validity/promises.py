@@ -155,7 +155,10 @@ def _unpinned(run: RunLine) -> str | None:
     """Which pinned worker was on other CPUs."""
     if run.cell.pinning is None or run.record is None:
         return None
-    found = (_moved(worker, run.cell.pinning) for worker in run.record.workers)
+    pinning = run.cell.pinning
+    if run.record.outside:  # a command, as one worker: its processes share the CPUs of all
+        pinning = [sorted({cpu for each in pinning for cpu in each})]
+    found = (_moved(worker, pinning) for worker in run.record.workers)
     return next((wrong for wrong in found if wrong), None)
 
 

@@ -80,7 +80,9 @@ class _About:
         self.section = Section(curves[0].key.workload, sizing, operation, curves)
         self.study = results.study
         self.regions = regions(curves, results.study.machine)
-        self._load = load_text(self.section, results)
+        # How connections reach the workers differs from stack to stack.
+        words = load_text(self.section, results)
+        self._load = [each for each in words if not each.startswith("connections ")]
         self._warning = warning
 
     def caption(self) -> str:

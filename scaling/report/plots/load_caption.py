@@ -13,6 +13,7 @@ from scaling.report.tables.few_cores import bound_text, bounds
 from scaling.report.tables.rated import has_background, is_served
 
 SERVER, ACCEPT, CONNECTIONS = "server", "accept", "connections"
+STACK = "stack"  # application/server
 SIZED = {"weak": "per worker", "strong": "in total"}
 ACCEPTED = {
     "port": "connections dealt evenly (a port per worker)",
@@ -22,7 +23,10 @@ ACCEPTED = {
 }
 
 # Commands listen themselves, whatever the parameter says (`workers.outside`).
-COMMANDS = {"uvicorn", "granian", "gunicorn", "gunicorn-gthread", "command"}
+COMMANDS = {
+    *("uvicorn", "granian", "daphne", "sanic", "command"),
+    *("gunicorn", "gunicorn-gthread", "gunicorn-sync", "gunicorn-aiohttp"),
+}
 
 
 def load_text(section: Section, results: StudyResults) -> list[str]:
@@ -54,7 +58,8 @@ def load_text(section: Section, results: StudyResults) -> list[str]:
 
 def accepted(parameters: Mapping[str, object]) -> str:
     """How connections reached the workers; empty where it is not known."""
-    if parameters.get(SERVER) in COMMANDS:
+    server = parameters.get(SERVER) or str(parameters.get(STACK, "")).rpartition("/")[2]
+    if server in COMMANDS:
         return "connections taken from the server's own listener"
     policy = parameters.get(ACCEPT)
     return ACCEPTED.get(str(policy), f"accept={policy}") if policy else ""
