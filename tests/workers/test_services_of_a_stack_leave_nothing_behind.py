@@ -93,7 +93,7 @@ def test_a_run_has_proxy_pooler_and_database_and_what_they_used(services: Servic
     for name in ("postgres", "pgbouncer", "nginx"):
         assert used[name].memory_bytes
         assert used[name].window_cpu_s is not None
-        assert not used[name].gone
+        assert used[name].ended == ""
     assert sum(used[name].window_cpu_s or 0.0 for name in ("postgres", "pgbouncer", "nginx")) > 0
     assert used["postgres"].facts["max_connections"] == "200"
     assert used["pgbouncer"].facts["pool"] == "3"
@@ -115,10 +115,10 @@ def test_a_database_that_dies_is_gone_in_the_record_and_there_for_the_next_run(
         )
         server.send_signal(signal.SIGQUIT)
         psutil.wait_procs([server], timeout=LIMIT_S)
-    assert usage.use()["postgres"].gone
+    assert "PostgreSQL ended" in usage.use()["postgres"].ended
     with services.during(["postgres"], STACK) as usage:
         assert asyncio.run(has_last_row(usage.urls["postgres"][0]))
-    assert not usage.use()["postgres"].gone
+    assert usage.use()["postgres"].ended == ""
 
 
 async def has_last_row(url: str) -> bool:
