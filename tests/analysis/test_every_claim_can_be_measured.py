@@ -41,8 +41,10 @@ def planned(described_here: Description) -> Callable[[str], list[Cell]]:
     def cells(command: str) -> list[Cell]:
         program, verb, *arguments = shlex.split(command)
         assert (program, verb) == ("scaling", "run")
-        given = get_command(app).commands[verb].make_context(verb, arguments).params  # type: ignore[attr-defined]
-        asked = asked_from({name: value for name, value in given.items() if name != "output"})
+        commands = get_command(app).commands  # type: ignore[attr-defined]
+        given = commands[verb].make_context(verb, arguments).params
+        of_a_study = {each.name for each in commands["plan"].params} - {"output"}
+        asked = asked_from({name: given[name] for name in of_a_study})
         study = study_from(asked.options, running_build="3.14t")
         arms = {arm: other if arm in RUNTIMES else described_here for arm in study.arms}
         made = make_plan(

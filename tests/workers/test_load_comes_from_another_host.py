@@ -85,7 +85,7 @@ def test_a_host_is_made_ready_before_a_study() -> None:
     assert found.cores >= 1
     with pytest.raises(ScalingError, match="IPv4 only"):
         ready(["env", f"PYTHONPATH={ROOT}", *command], address="::1")
-    with pytest.raises(ScalingError, match="there is no build '3.99'"):
+    with pytest.raises(ScalingError, match=r"there is no build '3\.99'"):
         ready([sys.executable, "-m", MODULE, "3.99", "child"])
 
 
