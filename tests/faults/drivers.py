@@ -11,14 +11,16 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError
 from scaling.journal.file import FILE_NAME
-from scaling.run import child
+from scaling.run import child, execute
+from scaling.run.child import Ending, run_child
 from scaling.run.measure import Prepared, measure, prepared
 from scaling.run.prepare import ChildNeeds
 from scaling.run.progress import PlainLines
@@ -31,6 +33,7 @@ from tests.support.cli import BUILD
 
 PATIENCE_S = 60.0  # for a study of a few runs
 LIMIT_S = 5.0  # for a child to start and to end, in place of minutes
+READY = "> ready"
 TRACEBACK = 70  # the exit code of a driver that a user would have seen a traceback of
 DERIVED = ("tmp", "said", FILE_NAME)
 
@@ -47,21 +50,21 @@ def study(own: Sequence[Path] = (), **options: object) -> Iterator[Prepared]:
 
 @dataclass
 class Driver:
-    """A process that measures a study in `folder`; `runs` are how many it has begun."""
+    """A process that measures a study in `folder`."""
 
     folder: Path
     pid: int
     exit_code: int | None = None
-    _begun: list[float] = field(default_factory=list)
 
     @property
     def said(self) -> str:
         """All that it printed, for a user and for us."""
-        return (self.folder / "said").read_text(errors="replace")
+        file = self.folder / "said"
+        return file.read_text(errors="replace") if file.exists() else ""
 
-    def runs_begun(self) -> int:
-        """How many runs it has begun so far."""
-        return self.said.count("\n> ")
+    def windows(self) -> int:
+        """How many windows it has opened so far, or is about to open."""
+        return self.said.splitlines().count(READY)
 
     def kill(self) -> None:
         """Kill it and all that shares its session, and wait for its end."""
@@ -82,21 +85,24 @@ class Driver:
                 time.sleep(0.005)
         return True
 
-    def wait_for_run(self, number: int) -> bool:
-        """Wait until it begins this run, counted from 1; False if it ends or takes too long."""
+    def wait_for_window(self, number: int) -> bool:
+        """Wait until it opens this window, counted from 1; False if it ends or takes too long."""
         deadline = time.monotonic() + PATIENCE_S
-        while self.runs_begun() < number and time.monotonic() < deadline:
+        while self.windows() < number and time.monotonic() < deadline:
             if self.wait(0):
                 return False
             time.sleep(0.01)
-        return self.runs_begun() >= number
+        return self.windows() >= number
 
 
-class _Telling(PlainLines):
-    """Prints when each run begins."""
+def _telling(*given: Any, **options: Any) -> Ending:
+    """Run a child, and say when its workers are ready."""
 
-    def running(self, run: str, left: object) -> None:
-        print(f"> {run}", flush=True)
+    def watch(phase: str, facts: Mapping[str, Any]) -> None:
+        if phase == "ready":
+            print(READY, flush=True)
+
+    return run_child(*given, **options | {"watch": watch})
 
 
 def start(ready: Prepared, folder: Path, change: Callable[[], object] = lambda: None) -> Driver:
@@ -117,9 +123,10 @@ def start(ready: Prepared, folder: Path, change: Callable[[], object] = lambda: 
         os.environ["TMPDIR"] = tempfile.tempdir
         signal.signal(signal.SIGINT, signal.default_int_handler)
         child.LIMIT_S = LIMIT_S
+        execute.run_child = _telling
         Services.ceiling.__kwdefaults__["seconds"] = 0.1
         change()
-        measure(ready, folder, _Telling(new_console()), again=False)
+        measure(ready, folder, PlainLines(new_console()), again=False)
         code = 0
     except ScalingError as error:
         print(f"scaling: {error}", flush=True)

@@ -31,7 +31,7 @@ def killed_at_every_line(folder: Path) -> Iterator[Try]:
     for name, begun in {"new": b"", "resumed": head + ceiling + TORN}.items():
         for number in range(whole.count(b"\n") - begun.count(b"\n") + bool(begun)):
             for place in (*PLACES, SYNCED):
-                yield _killed(folder / f"{name}-{number}-{place}", begun, number, place)
+                yield killed(folder / f"{name}-{number}-{place}", begun, number, place)
 
 
 def cut_at_every_byte(folder: Path) -> Iterator[Try]:
@@ -123,12 +123,7 @@ def two_drivers(folder: Path) -> Iterator[Try]:
     yield compared(folder / FILE_NAME, ALL)
 
 
-def _whole(folder: Path) -> bytes:
-    do_study(folder, PLAN)
-    return (folder / FILE_NAME).read_bytes()
-
-
-def _killed(folder: Path, begun: bytes, number: int, place: float) -> Try:
+def killed(folder: Path, begun: bytes, number: int, place: float) -> Try:
     """Kill a writer in its write `number`, after this part of it; then resume without it."""
     folder.mkdir()
     if begun:
@@ -148,6 +143,11 @@ def _killed(folder: Path, begun: bytes, number: int, place: float) -> Try:
     if os.waitstatus_to_exitcode(status) != -signal.SIGKILL:
         return Try(problem=f"the writer of line {number} was not killed: nothing was tried")
     return _resumed(folder, acknowledged)
+
+
+def _whole(folder: Path) -> bytes:
+    do_study(folder, PLAN)
+    return (folder / FILE_NAME).read_bytes()
 
 
 def _key(line: str) -> Key:

@@ -18,7 +18,7 @@ from tests.support.cli import BUILD, environment
 
 KILLS = 100
 COMMANDS = 8
-LONGEST_S = 3.0  # from the start of a driver to its end by force
+LONGEST_S = 2.5  # from the start of a driver to its end by force
 SERVED = {"set": ("serve.server=tcp", "serve.connections=2", "serve.rate_per_s=200")}
 MIXED = {"workload": ("compute", "scrape", "serve"), "blocks": 3, **SERVED}
 

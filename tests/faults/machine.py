@@ -42,8 +42,8 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
     return failed;
 }
 """
-ECHO = {"workload": ("echo",), "workers": ("2",), "seconds": 0.5, "blocks": 2}
-IN_WINDOW_S = 0.4  # after a run has begun, the child is in its window or near it
+ECHO = {"workload": ("echo",), "workers": ("2",), "seconds": 1.0, "blocks": 2}
+IN_WINDOW_S = 0.2  # from ready workers to a time in their window
 
 
 def clock_set(folder: Path) -> Iterator[Try]:
@@ -56,12 +56,12 @@ def clock_set(folder: Path) -> Iterator[Try]:
     except (OSError, subprocess.CalledProcessError):
         raise NotHereError("no C compiler here, to set the clock of one process alone") from None
     ahead.write_text("0")
-    small = ("--workload", "echo", "--workers", "2", "--blocks", "4", "--seconds", "0.5")
+    small = ("--arm", BUILD, "--workload", "echo", "--workers", "2", "--blocks", "4")
+    small += ("--seconds", "0.5", "--no-controls", "--no-aa-pairs")
     for number, step_s in enumerate((HOUR_S, -HOUR_S)):
         out = folder / str(number)
         with subprocess.Popen(
-            [sys.executable, "-m", "scaling", "run", "--arm", BUILD, *small]
-            + ["--no-controls", "--no-aa-pairs", "--output", str(out)],
+            [sys.executable, "-m", "scaling", "run", "--output", str(out), *small],
             env=environment(folder) | {"LD_PRELOAD": str(library), "CLOCK_AHEAD": str(ahead)},
             cwd=folder,
             stdout=subprocess.PIPE,
@@ -172,9 +172,9 @@ def _during(
     with study(**ECHO | options) as ready:
         for number in range(1, 1 + len(ready.plan.runs)):
             driver = start(ready, folder / str(number))
-            if not driver.wait_for_run(number):
+            if not driver.wait_for_window(number):
                 driver.kill()
-                yield Try(problem=f"run {number} did not begin: {driver.said}")
+                yield Try(problem=f"window {number} did not open: {driver.said}")
                 continue
             time.sleep(IN_WINDOW_S)
             do(driver)

@@ -13,13 +13,16 @@ from tests.faults.attempt import Fault, Try
 from tests.faults.drivers import Driver, finished, start, study
 from tests.faults.judged import judged, latest
 
-IN_WINDOW_S = 0.6
+IN_WINDOW_S = 0.4  # from ready workers to a time in their window, or in its warm-up
 SLOW_S = 0.3  # how long it stops, again and again
 SERVED = ("serve.server=tcp", "serve.connections=2", "serve.rate_per_s=200")
 # What runs, by the module of its process, and a study that needs it.
 BESIDE = {
     "site": ("workers.services.site", {"workload": ("scrape",), "set": ("scrape.delay_ms=1",)}),
-    "responder": ("workers.services.responder", {"workload": ("fetch",)}),
+    "responder": (
+        "workers.services.responder",
+        {"workload": ("fetch",), "set": ("fetch.requests=20000",), "limit": 20.0},
+    ),
     "load generator": ("workers.services.load", {"workload": ("serve",), "set": SERVED}),
 }
 
@@ -52,9 +55,9 @@ def service(name: str, do: Callable[[list[psutil.Process]], None]) -> Fault:
             runs = len(ready.plan.runs)
             for number in (1, runs):
                 driver = start(ready, folder / str(number))
-                if not driver.wait_for_run(number):
+                if not driver.wait_for_window(number):
                     driver.kill()
-                    yield Try(problem=f"run {number} did not begin: {driver.said}")
+                    yield Try(problem=f"window {number} did not open: {driver.said}")
                     continue
                 time.sleep(IN_WINDOW_S)
                 found = _processes(driver, module)

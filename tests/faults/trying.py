@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
 
-from tests.faults import child, journal, kills, machine, services
+from tests.faults import child, inputs, journal, kills, machine, services
 from tests.faults.attempt import Fault, NotHereError, Row, Try
 from tests.faults.left_behind import adopt_orphans
 
@@ -19,6 +19,7 @@ FAULTS: dict[str, Fault] = {
     **child.FAULTS,
     **services.FAULTS,
     **machine.FAULTS,
+    **inputs.FAULTS,
 }
 
 

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from workers import Worker, Workload, parameter
@@ -40,8 +41,7 @@ def deadlock() -> None:
 def memory() -> None:
     """Take more than there is."""
     resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
-    with open("/proc/self/statm") as file:
-        pages = int(file.read().split()[0])
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
     most = pages * resource.getpagesize() + 64 * MIB
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     kept = [bytes(MIB) for _ in range(1_000)]
