@@ -39,10 +39,15 @@ DERIVED = ("tmp", "said", FILE_NAME)
 
 
 @contextlib.contextmanager
-def study(own: Sequence[Path] = (), **options: object) -> Iterator[Prepared]:
+def study(own: Sequence[Path] = (), **options: Any) -> Iterator[Prepared]:
     """A prepared study of this build, without controls; `own` are folders with its workloads."""
-    asked = {"blocks": 1, "seconds": 0.1, "workers": ("1",), "loop": ("asyncio",)} | options
-    flags = Options(arm=(BUILD,), controls=False, aa_pairs=False, **asked)  # type: ignore[arg-type]
+    asked: dict[str, Any] = {
+        "blocks": 1,
+        "seconds": 0.1,
+        "workers": ("1",),
+        "loop": ("asyncio",),
+    } | options
+    flags = Options(arm=(BUILD,), controls=False, aa_pairs=False, **asked)
     needs = ChildNeeds(paths=[str(each) for each in own])
     with prepared(flags, needs, lambda text: None) as ready:
         yield ready
@@ -123,8 +128,8 @@ def start(ready: Prepared, folder: Path, change: Callable[[], object] = lambda: 
         os.environ["TMPDIR"] = tempfile.tempdir
         signal.signal(signal.SIGINT, signal.default_int_handler)
         child.LIMIT_S = LIMIT_S
-        execute.run_child = _telling
-        Services.ceiling.__kwdefaults__["seconds"] = 0.1
+        vars(execute)["run_child"] = _telling
+        Services.ceiling.__kwdefaults__ = {"seconds": 0.1}
         change()
         measure(ready, folder, PlainLines(new_console()), again=False)
         code = 0

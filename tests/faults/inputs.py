@@ -43,6 +43,15 @@ MEMORY = Topology(logical_cpus=2, physical_cores=2)
 
 TEXT = st.text(max_size=12)
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | TEXT
+LONG = b'{"weight": %s}'
+ODD = [
+    b'{"body": "\xe2\x80\xa8"}',
+    b'{"body": "\\ud800"}',
+    b'{"weight": 1e999}',
+    b"nan",
+    LONG % (b"1" * 400),
+    LONG % (b"1" * 5_000),
+]
 NESTED = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=4), max_leaves=6)
 TOML = st.recursive(
     st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats() | TEXT,
@@ -72,12 +81,14 @@ def within(seconds: int) -> Iterator[None]:
         signal.alarm(0)
 
 
-def attempted(do: Callable[[], object], given: object, *expected: type[Exception]) -> Try:
+def attempted(
+    do: Callable[[], object], given: object, other: type[Exception] = ScalingError
+) -> Try:
     """A try that may end with one of our own errors of one or two lines, and no other."""
     try:
         with within(HANGS_S):
             do()
-    except (ScalingError, *expected) as error:
+    except (ScalingError, other) as error:
         lines = str(error).count("\n")
         return Try(problem=f"a message of {lines + 1} lines: {error}" if lines > 1 else "")
     except Exception as error:
@@ -165,7 +176,7 @@ def request_files(folder: Path) -> Iterator[Try]:
     lines = st.dictionaries(keys | TEXT, values | NESTED, max_size=3).map(
         lambda line: json.dumps(line, ensure_ascii=False).encode(errors="replace")
     )
-    odd = st.binary(max_size=40) | st.just(b"[" * 100_000) | st.just(b'{"body": "\xe2\x80\xa8"}')
+    odd = st.binary(max_size=40) | st.just(b"[" * 100_000) | st.sampled_from(ODD)
     file = folder / "requests.jsonl"
     for number, content in enumerate(examples(st.lists(lines | odd, max_size=3).map(b"\n".join))):
         file.write_bytes(content)
@@ -188,12 +199,12 @@ def requirements(folder: Path) -> Iterator[Try]:
         refusing = Uv(("pip install", answer(stderr=f"error: {text!r}", code=2)))
 
         def make(text: str | bytes = text, uv: Uv = refusing, number: int = number) -> None:
-            extra, files = (), ()
+            extra, files = [], []
             if isinstance(text, bytes) or number % 2:
                 file.write_bytes(text if isinstance(text, bytes) else text.encode(errors="replace"))
-                files = (str(file),)
+                files = [str(file)]
             else:
-                extra = (text,)
+                extra = [text]
             environments.ensure(interpreter(), extra=extra, files=files, say=say_nothing, uv=uv)
 
         yield attempted(make, text)

@@ -39,7 +39,7 @@ def cut_at_every_byte(folder: Path) -> Iterator[Try]:
     whole = _whole(folder)
     runs = [*records(folder / FILE_NAME)]
     *_, before_last, last = whole.splitlines(keepends=True)
-    os.fsync = lambda file: None  # 60,000 of them would take minutes
+    os.fsync = lambda fd: None  # 60,000 of them would take minutes
     for kept in range(len(whole) - len(before_last) - len(last), len(whole)):
         (folder / FILE_NAME).write_bytes(whole[:kept])
         # A line is whole without its newline, too.

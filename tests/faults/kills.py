@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from scaling.journal.file import FILE_NAME
 from tests.faults.attempt import Fault, Try
@@ -20,16 +21,15 @@ KILLS = 100
 COMMANDS = 8
 LONGEST_S = 2.5  # from the start of a driver to its end by force
 SERVED = {"set": ("serve.server=tcp", "serve.connections=2", "serve.rate_per_s=200")}
-MIXED = {"workload": ("compute", "scrape", "serve"), "blocks": 3, **SERVED}
+MIXED: dict[str, Any] = {"workload": ("compute", "scrape", "serve"), "blocks": 3, **SERVED}
 
 
 def at_random_instants(folder: Path) -> Iterator[Try]:
     """SIGKILL at any time of a study with services and load; the next driver resumes it."""
     chance = random.Random(1)
     with study(**MIXED) as ready:
-        studies = 0
+        studies, place = 0, folder / "0"
         for _ in range(KILLS):
-            place = folder / str(studies)
             driver = start(ready, place)
             time.sleep(chance.uniform(0, LONGEST_S))
             before = kept_in(place)
@@ -37,6 +37,7 @@ def at_random_instants(folder: Path) -> Iterator[Try]:
             yield outcome(driver, before)
             if driver.exit_code == 0:  # it was complete before it could be killed
                 studies += 1
+                place = folder / str(studies)
         yield finished(start(ready, place), kept_in(place))
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -42,7 +43,7 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
     return failed;
 }
 """
-ECHO = {"workload": ("echo",), "workers": ("2",), "seconds": 1.0, "blocks": 2}
+ECHO: dict[str, Any] = {"workload": ("echo",), "workers": ("2",), "seconds": 1.0, "blocks": 2}
 IN_WINDOW_S = 0.2  # from ready workers to a time in their window
 
 
@@ -56,8 +57,8 @@ def clock_set(folder: Path) -> Iterator[Try]:
     except (OSError, subprocess.CalledProcessError):
         raise NotHereError("no C compiler here, to set the clock of one process alone") from None
     ahead.write_text("0")
-    small = ("--arm", BUILD, "--workload", "echo", "--workers", "2", "--blocks", "4")
-    small += ("--seconds", "0.5", "--no-controls", "--no-aa-pairs")
+    study_of = ("--arm", BUILD, "--workload", "echo", "--no-controls", "--no-aa-pairs")
+    small = (*study_of, "--workers", "2", "--blocks", "4", "--seconds", "0.5")
     for number, step_s in enumerate((HOUR_S, -HOUR_S)):
         out = folder / str(number)
         with subprocess.Popen(

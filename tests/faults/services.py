@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -17,7 +18,7 @@ IN_WINDOW_S = 0.4  # from ready workers to a time in their window, or in its war
 SLOW_S = 0.3  # how long it stops, again and again
 SERVED = ("serve.server=tcp", "serve.connections=2", "serve.rate_per_s=200")
 # What runs, by the module of its process, and a study that needs it.
-BESIDE = {
+BESIDE: dict[str, tuple[str, dict[str, Any]]] = {
     "site": ("workers.services.site", {"workload": ("scrape",), "set": ("scrape.delay_ms=1",)}),
     "responder": (
         "workers.services.responder",

@@ -25,7 +25,8 @@ FAULTS: dict[str, Fault] = {
 
 def tried(name: str) -> Row:
     """Try one fault. What it does to this process, such as mounts, stays."""
-    began, tries, missing = time.monotonic(), [], ""
+    began, missing = time.monotonic(), ""
+    tries: list[Try] = []
     adopt_orphans()
     folder = Path(tempfile.mkdtemp(prefix="faults-"))
     try:

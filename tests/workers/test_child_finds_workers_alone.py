@@ -35,9 +35,9 @@ def test_a_driver_leaves_nothing_behind_but_one_link_in_the_cache(
 ) -> None:
     """One that is killed could not remove anything."""
     monkeypatch.setenv("SCALING_CACHE", str(tmp_path))
-    for _ in range(2):
-        with workers_path() as folder:
-            assert [path.name for path in folder.iterdir()] == ["workers"]
+    with workers_path() as once, workers_path() as folder:
+        assert once == folder
+        assert [path.name for path in folder.iterdir()] == ["workers"]
     assert [path for path in tmp_path.rglob("*") if path.is_symlink()] == [folder / "workers"]
     assert (workers_folder() / "__init__.py").is_file()
 
