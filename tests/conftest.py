@@ -5,7 +5,6 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TextIO
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,8 +14,7 @@ from scaling.run.prepare import describe
 from tests.support.children import BEGINNING
 from tests.support.cli import Command
 from tests.support.described import described
-
-BLANK = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
+from tests.support.unrendered import unrendered as without_rendering
 
 # How long an example takes depends on the machine; no test asserts it.
 settings.register_profile(
@@ -77,16 +75,10 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def unrendered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures are composed, but empty when they are saved: most of the time of a page."""
-
-    def save(figure: object, file: Path | TextIO, **options: object) -> None:
-        if isinstance(file, Path):
-            file.write_text(BLANK)
-        else:
-            file.write(BLANK)
-
-    monkeypatch.setattr("matplotlib.figure.Figure.savefig", save)
+def unrendered() -> Iterator[None]:
+    """For tests that look at words: no figure is rendered."""
+    with without_rendering():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from scaling.analysis.laws.formula import AMDAHL, LAWS, USL, Law, throughput
 from scaling.analysis.laws.solve import fit_many, fit_one
 from tests.support.simulated_laws import CASES, SEED, errors, rates_held, usl
 
-STUDIES = 60
+STUDIES = 40
 LEAST = 0.95 - 3 * math.sqrt(0.95 * 0.05 / STUDIES)
 """Three standard errors below the rate that is claimed."""
 
