@@ -20,11 +20,16 @@ def check(
     requests: Sequence[Mapping[str, Any]] = ({"path": "/stock"},),
     *folders: Path,
     workers: Sequence[int] = (2,),
+    alone: int = app_check.ALONE,
     **parameters: Any,
 ) -> AppCheck:
-    """Check an application; requests are sent at once for less long than for a user."""
+    """Check an application; requests are sent at once for less long than for a user.
+
+    Where answers do not change by themselves, one run `alone` is enough.
+    """
     child = Child(sys.executable, environment(APPLICATIONS, *folders))
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(app_check, "ALONE", alone)
         patch.setattr(app_check, "ALONE_S", 0.2)
         patch.setattr(app_check, "TOGETHER_S", 1.0)
         asked = {"application": application, **parameters}

@@ -39,7 +39,8 @@ USERS = [{"path": "/ada"}, {"path": "/bob"}]
 )
 def test_each_fault_is_found_and_no_other(fault: str, kind: str, words: str) -> None:
     stock = fault in ("state", "middleware", "one_loop_only", "signals")
-    found = check(f"faults.{fault}:application", [{"path": "/stock"}] if stock else USERS)
+    asked = [{"path": "/stock"}] if stock else USERS
+    found = check(f"faults.{fault}:application", asked, alone=1)
     assert not found.ok
     assert {each.kind for each in found.findings} == {kind}, found
     for each in found.findings:
@@ -49,7 +50,7 @@ def test_each_fault_is_found_and_no_other(fault: str, kind: str, words: str) -> 
 
 @pytest.mark.parametrize("fault", ["state", "middleware", "one_loop_only"])
 def test_a_factory_is_the_remedy(fault: str) -> None:
-    assert check(f"faults.{fault}:create_app", factory=True).findings == []
+    assert check(f"faults.{fault}:create_app", alone=1, factory=True).findings == []
 
 
 def test_data_of_one_worker_is_a_difference() -> None:
