@@ -75,7 +75,6 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     `source` names the study file, for messages, and `overrides` are from `--set`; both are gone
     once the study is settled. `application` is set in a study of `scaling app`
     (`scaling.study.application`): what decides about its runs besides the parameters.
-    `load_elsewhere`: load generators are on another host.
     """
 
     name: Annotated[
@@ -252,7 +251,6 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     ] = 1
     workloads: tuple[WorkloadEntry, ...]
     application: ApplicationNote | None = None
-    load_elsewhere: bool | None = None
     source: str = ""
     overrides: tuple[Override, ...] = ()
 
@@ -261,8 +259,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
         """The study as the journal keeps it: plain values, without what is gone once settled."""
         document: dict[str, Any] = msgspec.to_builtins(self)
         del document["source"], document["overrides"]
-        # Journals from before are the same study.
-        for later in ("primary", "application", "load_elsewhere"):
+        for later in ("primary", "application"):  # journals from before are the same study
             if document[later] is None:
                 del document[later]
         return document

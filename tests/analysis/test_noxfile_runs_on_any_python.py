@@ -113,7 +113,6 @@ def test_every_version_has_a_session() -> None:
         "quick",
         "benchmarks",
         "thorough",
-        "faults",
         "pins",
         "build",
     }

@@ -124,9 +124,7 @@ def test_one_that_died_is_started_again() -> None:
             (pid,) = (child for child in children() if served_by(child, urls[0]))
             psutil.Process(pid).kill()
             psutil.wait_procs([psutil.Process(pid)], timeout=LIMIT_S)
-        used = usage.use()["site"]
-        assert used == ServiceUse(ended=used.ended)
-        assert used.ended
+        assert usage.use() == {"site": ServiceUse(gone=True)}
         again = services.need("site", SMALL)
         assert fetch(f"{again[0]}/news")[0] == 200
 
