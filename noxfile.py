@@ -326,6 +326,13 @@ def benchmarks(session: nox.Session) -> None:
     run_all(session, commands)
 
 
+@nox.session(python=False, default=False)
+def faults(session: nox.Session) -> None:
+    """Try every fault on 3.14: what is lost, doubled or left behind (-- a part of its name)."""
+    python = python_for(session, ["3.14"], "tests")["3.14"]
+    session.run(python, "-m", "tests.faults", *session.posargs, external=True)
+
+
 @nox.session(name="interpreters", python=False, default=False)
 def interpreters_(session: nox.Session) -> None:
     """List the interpreters on this machine that can be studied."""

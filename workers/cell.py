@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 SCHEMA = 1
+LOOPBACK = "127.0.0.1"
 
 # Checked with `type(...)`: for Python `true` is an int, but here it is not a number.
 KINDS: dict[str, tuple[tuple[type, ...], str]] = {
@@ -26,6 +27,7 @@ KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "services": ((dict,), "an object"),
     "pinning": ((list, type(None)), "a list or null"),
     "observer_fd": ((int, type(None)), "a descriptor or null"),
+    "address": ((str,), "an IPv4 address"),
     "schema": ((int,), "a whole number"),
 }
 
@@ -53,7 +55,7 @@ class Cell:
     thread has its own copies of the workload's classes and functions. `switches` are the arm's,
     with their values (`workers.readback.switches`). `services` are URLs by service. `pinning` lists
     the CPUs of each worker. `observer_fd` is the descriptor on which the driver waits for phases;
-    None: no driver.
+    None: no driver. `address` is where a served workload listens.
     """
 
     workload: str
@@ -73,6 +75,7 @@ class Cell:
     services: dict[str, list[str]] = field(default_factory=dict)
     pinning: list[list[int]] | None = None
     observer_fd: int | None = None
+    address: str = LOOPBACK
     schema: int = SCHEMA
 
     @property
@@ -131,6 +134,8 @@ def _check(cell: Cell) -> None:
         raise CellError(
             f"in_flight: {cell.in_flight} is less than one for each of {cell.workers} workers"
         )
+    if cell.outside and cell.address != LOOPBACK:
+        raise CellError(f"address: a command listens on {LOOPBACK} only, not on {cell.address}")
     if cell.pinning is not None:
         _check_pinning(cell.pinning, cell.workers)
 

@@ -1,5 +1,6 @@
 """Files read with errors in a line, and written whole or not at all."""
 
+import glob
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,6 +38,7 @@ def refusal(error: OSError) -> str:
 def whole(file: Path) -> Iterator[Path]:
     """A path to write to. It replaces `file` if all goes well, and is removed if not.
 
+    What a killed process left unfinished of the same file is removed, too.
     A pipe or a device (`/dev/stdout`) is written to directly: nothing can replace it.
 
     Raises:
@@ -46,6 +48,7 @@ def whole(file: Path) -> Iterator[Path]:
         yield file
         return
     target = file.resolve()  # a link stays one
+    _remove_unfinished(target)
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         yield unfinished
@@ -56,3 +59,13 @@ def whole(file: Path) -> Iterator[Path]:
         raise
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def _remove_unfinished(target: Path) -> None:
+    """Remove what processes that are gone have left beside a file."""
+    import psutil
+
+    for left in target.parent.glob(f".{glob.escape(target.name)}.*"):
+        pid = left.suffix[1:]
+        if pid.isdecimal() and not psutil.pid_exists(int(pid)):
+            left.unlink(missing_ok=True)

@@ -6,6 +6,7 @@ child must not be able to import those, so its path has a folder with `workers` 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import os
@@ -16,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from scaling.base.errors import ScalingError
+from scaling.builds import cache
 
 NO_CODE = ("__pycache__", "node_modules", "site-packages")
 NOT_SOURCE = shutil.ignore_patterns("__pycache__")
@@ -41,15 +43,27 @@ def workers_folder() -> Path:
 
 @contextmanager
 def workers_path(folder: Path | None = None) -> Iterator[Path]:
-    """A temporary folder for a child's PYTHONPATH that contains `workers` only."""
-    source = folder or workers_folder()
-    with tempfile.TemporaryDirectory(prefix="scaling-") as temporary:
-        link = Path(temporary) / "workers"
-        try:
-            link.symlink_to(source, target_is_directory=True)
-        except OSError:  # Windows without the privilege to
-            shutil.copytree(source, link, ignore=NOT_SOURCE)
-        yield Path(temporary)
+    """A folder for a child's PYTHONPATH that contains `workers` only.
+
+    It stays in the cache, since a driver that is killed could not remove it.
+    """
+    source = (folder or workers_folder()).resolve()
+    place = hashlib.sha256(str(source).encode()).hexdigest()[:16]
+    kept = cache.folder() / "child-path" / place
+    try:
+        _link(kept / "workers", source)
+    except OSError:  # Windows without the privilege to; a cache that cannot be written
+        with tempfile.TemporaryDirectory(prefix="scaling-") as temporary:
+            shutil.copytree(source, Path(temporary) / "workers", ignore=NOT_SOURCE)
+            yield Path(temporary)
+    else:
+        yield kept
+
+
+def _link(link: Path, source: Path) -> None:
+    link.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):  # from before, or made by another process just now
+        link.symlink_to(source, target_is_directory=True)
 
 
 def workers_source_hash(folder: Path | None = None, own_code: Sequence[str] = ()) -> str:

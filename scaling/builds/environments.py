@@ -262,9 +262,17 @@ def _key(
         {name: str(value) for name, value in identity.items()},
         pins.read_text(encoding="utf-8"),
         [_stamped(requirement) for requirement in extra],
-        *([[Path(file).read_text(encoding="utf-8") for file in files]] if files else []),
+        *([[_text(Path(file)) for file in files]] if files else []),
     ]
     return hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:16]
+
+
+def _text(file: Path) -> str:
+    """What is in a user's file of requirements; what is no text there is for uv to refuse."""
+    try:
+        return file.read_bytes().decode(errors="replace")
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read ({error.strerror})") from None
 
 
 def _stamped(requirement: str) -> str:

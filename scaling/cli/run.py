@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from scaling.base.console import new_console, say
+from scaling.base.errors import UsageError
 from scaling.cli.program import app
 from scaling.cli.study_options import Asked, takes_asked
 from scaling.study.services import POSTGRES
@@ -26,6 +27,15 @@ def run(
         str | None,
         typer.Option(
             metavar="URL", envvar=POSTGRES, help="An installed PostgreSQL for workloads that query."
+        ),
+    ] = None,
+    load_from: Annotated[
+        str | None,
+        typer.Option(
+            "--load-from",
+            metavar="HOST",
+            help="Send the load of what is served from this host, which ssh knows.",
+            rich_help_panel=SEVERAL,
         ),
     ] = None,
     hosts: Annotated[
@@ -55,6 +65,7 @@ def run(
 ) -> None:
     """Measure a study, or resume an interrupted one; then print the answer."""
     from scaling.report.output import finish
+    from scaling.run.cluster.elsewhere import reached
     from scaling.run.measure import measure, prepared
     from scaling.run.progress import display
     from scaling.study.plan.view import one_line, reservations
@@ -65,9 +76,15 @@ def run(
     if hosts is not None or cluster is not None:
         from scaling.cli.several import run_on_several
 
+        if load_from is not None:
+            raise UsageError("--load-from: one host cannot load several; run the study on each")
+
         run_on_several(asked, hosts, host_python, cluster, output, console)
         return
-    with prepared(asked.options, asked.wanted, lambda text: say(errors, text)) as ready:
+    reach = reached(load_from, host_python) if load_from is not None else None
+    with prepared(
+        asked.options, asked.wanted, lambda text: say(errors, text), reach=reach
+    ) as ready:
         for line in (one_line(ready.plan), *reservations(ready.plan)):
             say(console, line)
         folder = measure(ready, output, display(console))

@@ -12,6 +12,7 @@ from typing import Self
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.base.files import refusal
+from scaling.journal.intrusion import intrusion, saved_again
 from scaling.journal.reading import UNREADABLE, is_torn_head
 from scaling.journal.record import (
     SCHEMA,
@@ -46,6 +47,7 @@ class JournalFile:
         self.head: StudyLine | None = None
         self.runs: list[RunLine] = []
         self.ceilings: list[CeilingLine] = []
+        self._size = 0
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
@@ -82,10 +84,18 @@ class JournalFile:
         """Write one line and have it on disk before anything else is measured.
 
         `record` is what the child printed, kept word for word in a run's line.
+
+        Raises:
+            ScalingError: the disk is full, or another program removed or changed the file. In the
+                second case the line is kept nevertheless.
         """
         begins = self.head is None
-        self._write(encode_line(line, record))
+        harm = intrusion(self._file, self.path, self._size)
+        # What another program left may end inside a line.
+        self._write(b"\n" * (harm == "changed") + encode_line(line, record))
         self._keep(line)
+        if harm:
+            raise ScalingError(self._after(harm))
         if begins and self.torn_head:
             self._set_aside(self.torn_head)
 
@@ -97,6 +107,7 @@ class JournalFile:
             written, why = 0, error.strerror
         else:
             why = f"the disk took {written} of {len(data)} bytes"
+        self._size = os.fstat(self._file).st_size
         if written != len(data):
             raise ScalingError(
                 f"{self.path}: {why}. "
@@ -111,6 +122,17 @@ class JournalFile:
         elif isinstance(line, CeilingLine):
             self.ceilings.append(line)
 
+    def _after(self, harm: str) -> str:
+        """What became of the lines after another program did this, and what to do."""
+        by = f"{self.path} was {harm} by another program while the study was measured"
+        if harm == "removed":
+            saved = saved_again(self._file, self.path)
+            back = "" if saved == self.path else f"move it to {self.path}, and "
+            return f"{by}. All of it is in {saved} again: {back}run the same command to go on"
+        if harm == "replaced":
+            return f"{by}. All of it is in the old file: put that back, and run the same command"
+        return f"{by}. What it still holds is used: run the same command to go on"
+
     def _lock(self) -> None:
         if fcntl is None:
             return
@@ -124,8 +146,9 @@ class JournalFile:
 
     def _replay(self) -> None:
         data = self.path.read_bytes()
+        self._size = len(data)
         if is_torn_head(data):
-            os.ftruncate(self._file, 0)
+            self._cut(0)
             self.torn_head = data
             return
         whole, newline, torn = data.rpartition(b"\n")
@@ -141,8 +164,22 @@ class JournalFile:
         if torn and not newline:
             raise self._no_journal()
         if torn:
-            os.ftruncate(self._file, len(data) - len(torn))
-            self._set_aside(torn)
+            self._end_last(torn, len(data) - len(torn))
+
+    def _end_last(self, text: bytes, begins: int) -> None:
+        """Complete or set aside a last line without its end, which begins at that byte."""
+        try:
+            line = decode_line(text)
+        except UNREADABLE:
+            self._cut(begins)
+            self._set_aside(text)
+        else:  # the line is whole, but for its newline
+            self._write(b"\n")
+            self._keep(line)
+
+    def _cut(self, size: int) -> None:
+        os.ftruncate(self._file, size)
+        self._size = size
 
     def _set_aside(self, torn: bytes) -> None:
         self._write(encode_line(SetAsideLine(text=torn.decode(errors="replace"))))

@@ -65,7 +65,8 @@ def _missing(plan: Plan, journal: JournalFile) -> Iterator[Loaded]:
     known = {(line.service, canonical(line.parameters)) for line in journal.ceilings}
     for cell in plan.cells:
         facts = plan.workloads[cell.workload]
-        for service in (*facts.services, *[LOAD_GENERATOR] * facts.served):
+        has_generator = facts.served and not plan.study.load_elsewhere  # one of this machine
+        for service in (*facts.services, *[LOAD_GENERATOR] * has_generator):
             kind = WITH_CEILING.get(service)
             if kind and kind.to_load is None:
                 continue

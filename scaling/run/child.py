@@ -29,7 +29,7 @@ from scaling.machine.pinning import cpus_of
 from scaling.run.load import Client, LoadError
 from scaling.run.path_redaction import without_address, without_paths
 from scaling.run.probe import Probe
-from scaling.run.process_tree import ask_for_stacks, end_tree, ended_within
+from scaling.run.process_tree import RUN, ask_for_stacks, end_tree, ended_within
 from scaling.run.waits import RATE_PER_S, WaitSampler
 from scaling.study.services import POSTGRES
 
@@ -94,6 +94,7 @@ def run_child(
     if limit_s is None:
         limit_s = cell["warmup_s"] + cell["window_s"] + LIMIT_S
     started = time.monotonic()
+    run = f"{os.getpid()}-{time.monotonic_ns()}"
     load = _LoadOfRun(generator, front, apart=cpus is not None)
     sampler = WaitSampler(waits_per_s)
 
@@ -109,14 +110,14 @@ def run_child(
         with ours, theirs, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             probe = Probe(ours, lambda: services_cpu_s() + load.cpu_s(), on_phase)
             load.start()
-            process = _start(child, theirs, out, err, cpus)
+            process = _start(child, run, theirs, out, err, cpus)
             document = msgspec.json.encode({**cell, "observer_fd": theirs.fileno()})
             theirs.close()
             probe.start()
             try:
                 timed_out = not _feed_and_wait(process, document, limit_s)
             finally:
-                end_tree(process, probe.processes)
+                end_tree(process, probe.processes, run)
                 load.kill()  # the probe may be waiting for it
                 probe.join()
                 sampler.end()
@@ -207,6 +208,7 @@ class _LoadOfRun:
 
 def _start(
     child: Child,
+    run: str,
     theirs: socket.socket,
     out: IO[bytes],
     err: IO[bytes],
@@ -217,7 +219,7 @@ def _start(
         stdin=subprocess.PIPE,
         stdout=out,
         stderr=err,
-        env=dict(child.environment),
+        env={**child.environment, RUN: run},
         pass_fds=(theirs.fileno(),),
         start_new_session=True,  # Ctrl-C is the driver's; and the whole tree can be ended
     )

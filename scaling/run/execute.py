@@ -101,7 +101,10 @@ class Executor:
                     {**arm.environment, "PYTHONHASHSEED": str(self._seed(run))},
                     arm.arguments,
                 ),
-                self._plan.document(cell, services=usage.urls, ticks=self._ticks(cell)),
+                {
+                    **self._plan.document(cell, services=usage.urls, ticks=self._ticks(cell)),
+                    **self._listening(),
+                },
                 limit_s=self._plan.study.limit_s if workload.finite else None,
                 services_cpu_s=usage.cpu_s,
                 generator=self._generator(run, places),
@@ -110,6 +113,11 @@ class Executor:
                 front=usage.front,
             )
         return ending, usage.use()
+
+    def _listening(self) -> dict[str, str]:
+        """Where servers listen, if it is not the loopback."""
+        elsewhere = self._generators.elsewhere if self._generators else None
+        return {"address": elsewhere.address} if elsewhere else {}
 
     def _ticks(self, cell: Cell) -> int:
         """How many parts the window of a cell has."""

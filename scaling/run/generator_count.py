@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from scaling.journal.record import CeilingLine, Cell, ParameterValue
 from scaling.machine.topology import Topology
+from scaling.run.load import Elsewhere
 from scaling.study.load import CLOSED, RATE
 from scaling.study.plan.cells import Plan
 from scaling.study.services import LOAD_GENERATOR, WITH_CEILING
@@ -20,14 +21,24 @@ BUSY_PLANNED = 0.5
 sending one by one, as an open loop does, takes more CPU time than a closed loop's ceiling shows."""
 
 
-def generator_processes(plan: Plan, ceilings: Iterable[CeilingLine], topology: Topology) -> int:
-    """Processes for every run of the plan; 1 where nothing is served or no core is left."""
+def generator_processes(
+    plan: Plan,
+    ceilings: Iterable[CeilingLine],
+    topology: Topology,
+    elsewhere: Elsewhere | None = None,
+) -> int:
+    """Processes for every run of the plan; 1 where nothing is served or no core is left.
+
+    Another host has nothing else to do: one for each of its cores.
+    """
     served = [cell for cell in plan.cells if plan.workloads[cell.workload].served]
     cores = int(topology.usable_cores)
     beside = max((cell.workers for cell in served if cell.workers < cores), default=cores)
     known = list(ceilings)
     needed = (_needed(cell, beside, known) for cell in served)
     connections = (plan.in_flight(cell) or cell.workers for cell in served)
+    if elsewhere is not None:
+        return min(PROCESSES_MOST, elsewhere.cores, *connections)
     most = min(PROCESSES_MOST, cores - beside, min(connections, default=1))
     return max(1, min(most, max(needed, default=1)))
 

@@ -71,11 +71,23 @@ class _Summary(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Elsewhere:
+    """Another host that sends the load: the `command` that starts a generator there, its `cores`.
+
+    `address` is that of this machine, as the other host reaches it.
+    """
+
+    command: Sequence[str]
+    address: str
+    cores: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
 class GeneratorProgram:
     """How generators are started: the interpreter, its environment, how many processes.
 
     With a `topology` they get CPUs that no worker has, where there are enough. `requests` are sent
-    instead of those that the workload names.
+    instead of those that the workload names. With `elsewhere`, they are on another host.
     """
 
     python: str
@@ -83,6 +95,7 @@ class GeneratorProgram:
     processes: int = 1
     topology: Topology | None = None
     requests: Sequence[Mapping[str, Any]] = ()
+    elsewhere: Elsewhere | None = None
 
 
 class Client(Protocol):
@@ -147,12 +160,13 @@ class Generator:
         """
         try:
             self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
+            elsewhere = self._program.elsewhere
             self._process = subprocess.Popen(
-                [self._program.python, "-m", MODULE, *self._options()],
+                [*self._command(), *self._options()],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._stderr,
-                env=dict(self._program.environment),
+                env=None if elsewhere else dict(self._program.environment),
                 start_new_session=True,  # Ctrl-C is the driver's; and all of it can be killed
             )
         except OSError as error:
@@ -176,7 +190,11 @@ class Generator:
     def begin(self, instants_ns: Sequence[int]) -> None:
         """Have it send from its warm-up before the first instant until the last."""
         self._closes_ns = instants_ns[-1]
-        self._tell({"instants_ns": list(instants_ns)})
+        if self._program.elsewhere:  # where another clock runs
+            now_ns = time.monotonic_ns()
+            self._tell({"in_ns": [each - now_ns for each in instants_ns]})
+        else:
+            self._tell({"instants_ns": list(instants_ns)})
 
     def cpu_s(self) -> float:
         """CPU seconds that its processes have used so far; the last reading once they are gone."""
@@ -224,6 +242,7 @@ class Generator:
             service=_together([each.service for each in windows]),
             background=_together([each.background for each in windows]),
             slip=_together([each.slip for each in windows]),
+            elsewhere=self._program.elsewhere is not None,
             windows=[_sub_window(each, whole=asked.overload is not None) for each in windows],
         )
 
@@ -249,6 +268,11 @@ class Generator:
         if self._stderr:
             self._stderr.close()
 
+    def _command(self) -> Sequence[str]:
+        if self._program.elsewhere:
+            return self._program.elsewhere.command
+        return self._program.python, "-m", MODULE
+
     def _options(self) -> list[str]:
         asked = self._asked
         rate = "max" if asked.rate_per_s is None else f"{asked.rate_per_s}"
@@ -264,10 +288,11 @@ class Generator:
         if asked.overload:
             parts = asked.overload.factor, asked.overload.after_s, asked.overload.lasts_s
             options += ["--overload", *map(str, parts)]
+        options += ["--remote"] * (self._program.elsewhere is not None)
         return [*options, *["--no-keepalive"] * (not asked.keep_alive), *SWITCHES]
 
     def _tree(self) -> list[psutil.Process]:
-        if self._process is None:
+        if self._process is None or self._program.elsewhere:
             return []
         try:
             root = psutil.Process(self._process.pid)

@@ -3,7 +3,7 @@
 import os
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -32,7 +32,7 @@ from scaling.run.execute import Executor, child_environment
 from scaling.run.extra_time import ExtraTime, quiet_on
 from scaling.run.generator_count import generator_processes
 from scaling.run.header import head
-from scaling.run.load import GeneratorProgram
+from scaling.run.load import Elsewhere, GeneratorProgram
 from scaling.run.precision_rule import Rule, precision_rule
 from scaling.run.prepare import ChildNeeds, prepare
 from scaling.run.progress import Display
@@ -47,13 +47,16 @@ from scaling.study.plan.cells import Plan, make_plan
 
 RESULTS = Path("results")
 
+type Reach = Callable[[str, str], Elsewhere]  # with the build and the group of pins of a generator
+
 
 @dataclass(frozen=True)
 class Prepared:
     """A study that can be run: its plan, and the arms it is run on.
 
     `pins` is the digest of the children's packages, `workers_source` that of the workloads' code,
-    a user's own included. `requests` are a user's own, sent to what is served.
+    a user's own included. `requests` are a user's own, sent to what is served; with `elsewhere`,
+    another host sends them.
     """
 
     plan: Plan
@@ -62,6 +65,7 @@ class Prepared:
     pins: str
     workers_source: str
     requests: Sequence[Mapping[str, Any]] = ()
+    elsewhere: Elsewhere | None = None
 
 
 def running_build() -> str:
@@ -72,17 +76,23 @@ def running_build() -> str:
 
 @contextmanager
 def prepared(
-    options: Options, wanted: ChildNeeds, say: Say, load_file: Loader = load_study_file
+    options: Options,
+    wanted: ChildNeeds,
+    say: Say,
+    load_file: Loader = load_study_file,
+    reach: Reach | None = None,
 ) -> Iterator[Prepared]:
     """Prepare everything that the options ask for; children can be run inside the context.
 
-    `load_file` loads a study file by its name.
+    `load_file` loads a study file by its name. `reach` gets another host ready to send the load.
 
     Raises:
         UsageError: something that the options ask for does not exist or does not fit.
         ScalingError: something could not be prepared.
     """
     study = study_from(options, running_build=running_build(), load_file=load_file)
+    if reach is not None:
+        study = msgspec.structs.replace(study, load_elsewhere=True)
     own = [entry.name for entry in study.workloads if ":" in entry.name]
     with workers_path() as path:
         wanted = replace(wanted, group=group_for(study))
@@ -92,7 +102,10 @@ def prepared(
         plan = make_plan(study, descriptions, topology, open_files=open_files_limit())
         plan.require_cells()
         source = workers_source_hash(own_code=wanted.paths)
-        yield Prepared(plan, arms, topology, pins_sha256(wanted.group), source)
+        ready = Prepared(plan, arms, topology, pins_sha256(wanted.group), source)
+        if reach is not None:
+            ready = replace(ready, elsewhere=reach(_arm_beside(ready).arm.build.name, wanted.group))
+        yield ready
 
 
 def measure(ready: Prepared, output: Path | None, display: Display, *, again: bool = True) -> Path:
@@ -111,7 +124,7 @@ def measure(ready: Prepared, output: Path | None, display: Display, *, again: bo
     with services_of(ready, display.note) as services:
 
         def executor(plan: Plan, ceilings: Sequence[CeilingLine] = ()) -> Executor:
-            processes = generator_processes(plan, ceilings, ready.topology)
+            processes = generator_processes(plan, ceilings, ready.topology, ready.elsewhere)
             return Executor(plan, arms, services, generators_of(ready, processes))
 
         def is_done(journal: JournalFile) -> bool:
@@ -173,20 +186,26 @@ def generators_of(ready: Prepared, processes: int) -> GeneratorProgram:
         python=program,
         environment=environment,
         processes=processes,
-        topology=ready.topology,
+        topology=None if ready.elsewhere else ready.topology,
         requests=ready.requests,
+        elsewhere=ready.elsewhere,
     )
 
 
 def _beside(ready: Prepared) -> tuple[str, dict[str, str]]:
     """The interpreter of what runs beside the child, and its environment.
 
-    A build with the GIL is faster for a single process. Without one, the GIL is turned on.
+    Without a build with the GIL, it is turned on.
     """
-    arms = [arm for arm in ready.arms.values() if arm.is_python]
-    chosen = next((arm for arm in arms if not arm.description.python.free_threaded), arms[0])
+    chosen = _arm_beside(ready)
     search_path = chosen.environment["PYTHONPATH"].split(os.pathsep)
     environment = child_environment(Arm(chosen.arm.build), search_path)
     if chosen.description.python.free_threaded:
         environment["PYTHON_GIL"] = "1"
     return chosen.program, environment
+
+
+def _arm_beside(ready: Prepared) -> PreparedArm:
+    """One with the GIL, which is faster for a single process; else the first."""
+    arms = [arm for arm in ready.arms.values() if arm.is_python]
+    return next((arm for arm in arms if not arm.description.python.free_threaded), arms[0])

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import psutil
 
 POLL_MOST_S = 1e6
+RUN = "SCALING_RUN"  # the variable that all processes of one run inherit, whoever their parent is
 LAST_WORDS_S = 1.0  # for stacks to be written, and for killed processes to be gone
 
 
@@ -48,12 +49,15 @@ def ask_for_stacks(process: subprocess.Popen[bytes]) -> None:
         time.sleep(LAST_WORDS_S / len(members))
 
 
-def end_tree(process: subprocess.Popen[bytes], known: Iterable[psutil.Process] = ()) -> None:
+def end_tree(
+    process: subprocess.Popen[bytes], known: Iterable[psutil.Process] = (), run: str = ""
+) -> None:
     """End a process that leads its session, and everything that it started, before returning.
 
-    `known` are processes that belonged to it and may have left its session or lost their parent.
+    `known` are processes that belonged to it and may have left its session or lost their parent;
+    so may those that have `run` as their variable `RUN`.
     """
-    others = {*known, *_descendants(process)}
+    others = {*known, *_descendants(process), *_of_run(run)}
     left = True
     try:
         os.killpg(process.pid, signal.SIGKILL)
@@ -76,6 +80,16 @@ def _descendants(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
         with contextlib.suppress(psutil.Error):
             return psutil.Process(process.pid).children(recursive=True)
     return []
+
+
+def _of_run(run: str) -> list[psutil.Process]:
+    """The processes of a run that can be known by their environment."""
+    members = []
+    for process in psutil.process_iter() if run else ():
+        with contextlib.suppress(psutil.Error):
+            if process.environ().get(RUN) == run:
+                members.append(process)
+    return members
 
 
 def _members(group: int) -> list[psutil.Process]:

@@ -49,7 +49,8 @@ def read_requests_file(file: Path) -> tuple[list[dict[str, Any]], Sent]:
             raise ScalingError(f"--requests {file} cannot be checked: {words}")
         raise UsageError(f"--requests {words}")
     content = file.read_bytes()
-    requests = [json.loads(line) for line in content.decode().splitlines() if line.strip()]
+    # By the byte, as the generator reads it: a text may hold what else ends a line in Unicode.
+    requests = [json.loads(line) for line in content.split(b"\n") if line.strip()]
     return requests, Sent(count=len(requests), sha256=hashlib.sha256(content).hexdigest())
 
 

@@ -112,24 +112,22 @@ class ServiceProcess:
             return Usage(gone=True)
         if not self._pid:
             return Usage()
-        try:
-            processes = _tree(self._pid)
-            rss_bytes = sum(each.memory_info().rss for each in processes)
-            times = {each.pid: each.cpu_times() for each in processes}
-        except psutil.Error:
-            return Usage(gone=True)
-        return Usage(
-            rss_bytes,
-            {pid: each.user + each.system for pid, each in times.items()},
-            sum(each.children_user + each.children_system for each in times.values()),
-        )
+        rss_bytes, cpu_s, ended_s = 0, {}, 0.0
+        for each in _tree(self._pid):
+            with contextlib.suppress(psutil.Error):  # it has just ended: its parent has its time
+                rss_bytes += each.memory_info().rss
+                times = each.cpu_times()
+                cpu_s[each.pid] = times.user + times.system
+                ended_s += times.children_user + times.children_system
+        return Usage(rss_bytes, cpu_s, ended_s) if self._pid in cpu_s else Usage(gone=True)
 
     def memory_bytes(self) -> int | None:
         """Memory of its processes in which what they share counts once; None if it is not known."""
-        try:
-            return sum(each.memory_full_info().pss for each in _tree(self._pid))
-        except (psutil.Error, AttributeError):  # gone; or the system does not say
-            return None
+        bytes_ = 0
+        for each in _tree(self._pid) if self._pid else ():
+            with contextlib.suppress(psutil.Error, AttributeError):  # the system does not say
+                bytes_ += each.memory_full_info().pss
+        return bytes_ or None
 
     def connections(self) -> int | None:
         """How many connections clients have to it; None where that is not known."""
@@ -140,8 +138,7 @@ class ServiceProcess:
         """End it: by the end of its input, by a signal, by force. Harmless when it has ended."""
         tree: list[psutil.Process] = []
         if self.running:
-            with contextlib.suppress(psutil.Error):
-                tree = _tree(self._process.pid)
+            tree = _tree(self._process.pid)
         if self._process.stdin:
             with contextlib.suppress(BrokenPipeError):
                 self._process.stdin.close()
@@ -169,7 +166,7 @@ class ServiceProcess:
         except queue.Empty:
             why = f"it was not ready after {READY_S:g} s"
         except msgspec.DecodeError:
-            why = self._last_words()
+            why = self.last_words()
         raise ServiceError(f"the service {self._name!r} did not start: {why}")
 
     def _line(self) -> bytes:
@@ -184,7 +181,8 @@ class ServiceProcess:
         threading.Thread(target=listen, name="service", daemon=True).start()
         return lines.get(timeout=READY_S)
 
-    def _last_words(self) -> str:
+    def last_words(self) -> str:
+        """How it ended, as it says itself."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(END_S)
         self._stderr.seek(0)
@@ -193,8 +191,12 @@ class ServiceProcess:
 
 
 def _tree(pid: int) -> list[psutil.Process]:
-    root = psutil.Process(pid)
-    return [root, *root.children(recursive=True)]
+    """A process and those below it; nothing if it is gone."""
+    try:
+        root = psutil.Process(pid)
+        return [root, *root.children(recursive=True)]
+    except psutil.Error:
+        return []
 
 
 def connections_to(ports: Collection[int | None]) -> int | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from scaling.journal.record import ServiceUse
 from scaling.run.child import Front
+from scaling.run.path_redaction import without_own_paths
 from scaling.run.service_process import ServiceProcess, Usage
 
 ENOUGH = 4  # readings: before, two inside the run, after
@@ -93,7 +94,7 @@ class ServiceUsage:
                 else None,
                 memory_bytes=at_end.memory_bytes if at_end else None,
                 connections=at_end.connections if at_end else None,
-                gone=last.gone,
+                ended=without_own_paths(service.last_words()) if last.gone else "",
                 facts=service.facts,
             )
         return used

@@ -75,6 +75,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     `source` names the study file, for messages, and `overrides` are from `--set`; both are gone
     once the study is settled. `application` is set in a study of `scaling app`
     (`scaling.study.application`): what decides about its runs besides the parameters.
+    `load_elsewhere`: load generators are on another host.
     """
 
     name: Annotated[
@@ -251,6 +252,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
     ] = 1
     workloads: tuple[WorkloadEntry, ...]
     application: ApplicationNote | None = None
+    load_elsewhere: bool | None = None
     source: str = ""
     overrides: tuple[Override, ...] = ()
 
@@ -259,7 +261,8 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
         """The study as the journal keeps it: plain values, without what is gone once settled."""
         document: dict[str, Any] = msgspec.to_builtins(self)
         del document["source"], document["overrides"]
-        for later in ("primary", "application"):  # journals from before are the same study
+        # Journals from before are the same study.
+        for later in ("primary", "application", "load_elsewhere"):
             if document[later] is None:
                 del document[later]
         return document

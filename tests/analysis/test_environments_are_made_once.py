@@ -248,6 +248,16 @@ def test_a_requirement_that_cannot_be_built_says_what_to_do() -> None:
         own(pretended, [])
 
 
+def test_a_file_of_requirements_may_be_missing_or_no_text(tmp_path: Path) -> None:
+    file = tmp_path / "requirements.txt"
+    with pytest.raises(UsageError, match=r"requirements.txt: cannot be read \(No such file"):
+        ensure(interpreter("3.14"), files=[str(file)], say=say_nothing, uv=uv())
+    file.write_bytes(b"\xff")
+    pretended = uv((f"-r {file}", answer(stderr="error: stream did not contain UTF-8", code=2)))
+    with pytest.raises(UsageError, match="did not contain UTF-8"):
+        ensure(interpreter("3.14"), files=[str(file)], say=say_nothing, uv=pretended)
+
+
 def test_a_changed_file_of_requirements_gives_another_environment(tmp_path: Path) -> None:
     file = tmp_path / "requirements.txt"
     keys = set()

@@ -16,7 +16,7 @@ from scaling.analysis.lookup.quantity import OVER_ONE, SLOPE
 from scaling.analysis.table.columns import COLUMNS
 from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
 from scaling.cli.program import app
-from scaling.cli.study_options import _parameters, asked_from
+from scaling.cli.study_options import asked_from
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, Description, Offer
 from scaling.machine.topology import Topology
@@ -41,8 +41,10 @@ def planned(described_here: Description) -> Callable[[str], list[Cell]]:
     def cells(command: str) -> list[Cell]:
         program, verb, *arguments = shlex.split(command)
         assert (program, verb) == ("scaling", "run")
-        given = get_command(app).commands[verb].make_context(verb, arguments).params  # type: ignore[attr-defined]
-        asked = asked_from({each.name: given[each.name] for each in _parameters()})
+        commands = get_command(app).commands  # type: ignore[attr-defined]
+        given = commands[verb].make_context(verb, arguments).params
+        of_a_study = {each.name for each in commands["plan"].params} - {"output"}
+        asked = asked_from({name: given[name] for name in of_a_study})
         study = study_from(asked.options, running_build="3.14t")
         arms = {arm: other if arm in RUNTIMES else described_here for arm in study.arms}
         made = make_plan(

@@ -319,8 +319,8 @@ FAULTS: list[tuple[str, str, Change, str]] = [
     (
         "service-gone",
         "invalid",
-        lambda run: with_(run, services={"postgres": ServiceUse(gone=True)}),
-        "the service postgres ended during the run",
+        lambda run: with_(run, services={"postgres": ServiceUse(ended="exit code 1")}),
+        "the service postgres ended during the run (exit code 1)",
     ),
     (
         "service-busy",

@@ -2,8 +2,6 @@
 
 import errno
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,8 @@ from scaling.journal.file import FILE_NAME, JournalFile
 from scaling.journal.folder import choose
 from scaling.journal.reading import read_lines
 from scaling.journal.record import Line, RunLine, SetAsideLine, StudyLine, decode_line, encode_line
-from tests.support.children import PATIENCE_S, environment
+from tests.faults.attempt import Try
+from tests.faults.journal import SYNCED, killed
 from tests.support.fabricate import Made, journal
 
 LINES = journal(Made(workers=(1, 2), blocks=2))
@@ -101,14 +100,20 @@ def begins_again(path: Path, torn: bytes) -> None:
     assert list(read_lines(path, pytest.fail)) == [HEAD, aside, LINES[1]]
 
 
-@pytest.mark.slow
-def test_first_line_cut_at_any_byte_begins_again(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_last_line_that_lacks_only_its_end_is_a_record(path: Path) -> None:
+    whole = b"".join(map(encode_line, LINES))
+    path.write_bytes(whole[:-1])
+    assert replayed(path) == (HEAD, RUNS)
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("left", [1, 15, 16, 17, 0.5, -1])
+def test_first_line_that_is_cut_off_begins_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch, left: float
 ) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: None)
     whole = encode_line(HEAD)
-    for left in range(1, len(whole)):
-        begins_again(path, whole[:left])
+    begins_again(path, whole[: left if isinstance(left, int) else len(whole) // 2])
 
 
 @pytest.mark.parametrize("size", [1, 99, 4096, 10_000])
@@ -202,37 +207,51 @@ def test_full_disk_is_an_error_and_costs_only_the_line(
     assert replayed(path) == (HEAD, RUNS)
 
 
-@pytest.mark.slow
-def test_killed_writer_loses_no_line_that_it_had_written(path: Path) -> None:
-    writer = """
-import sys
-from pathlib import Path
-from scaling.journal.file import JournalFile
-from tests.support.fabricate import Made, journal
+def test_a_journal_that_another_program_removes_is_written_again(path: Path) -> None:
+    with JournalFile(path) as opened:
+        opened.append(HEAD)
+        opened.append(RUNS[0])
+        path.unlink()
+        with pytest.raises(ScalingError, match=r"removed by another program.*to go on"):
+            opened.append(RUNS[1])
+    assert replayed(path) == (HEAD, RUNS[:2])
 
-with JournalFile(Path(sys.argv[1])) as opened:
-    head, run, *_ = journal(Made(workers=(1, 2), blocks=1))
-    opened.append(head)
-    while True:
-        opened.append(run)
-        print(len(opened.runs), flush=True)
-"""
-    for kills in range(3):
-        path = path.with_name(f"{kills}.jsonl")
-        with subprocess.Popen(
-            [sys.executable, "-c", writer, str(path)],
-            env=environment(),
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as process:
-            assert process.stdout is not None
-            for _ in range(5 + kills):
-                assert process.stdout.readline()
-            process.kill()
-            said = len(process.stdout.read().splitlines()) + 5 + kills
-            process.wait(PATIENCE_S)
-        head, runs = replayed(path)
-        assert head is not None
-        # One more may have been written and not yet been said.
-        assert said <= len(runs) <= said + 1
-        assert len(set(map(encode_line, runs))) == 1
+
+def test_a_journal_that_has_another_one_in_its_place_is_written_beside_it(path: Path) -> None:
+    with JournalFile(path) as opened:
+        opened.append(HEAD)
+        path.unlink()
+        path.write_text("mine")
+        with pytest.raises(ScalingError, match=r"All of it is in \S*journal-saved-1.jsonl again"):
+            opened.append(RUNS[0])
+    assert path.read_text() == "mine"
+    assert replayed(path.with_name("journal-saved-1.jsonl")) == (HEAD, RUNS[:1])
+
+
+def test_a_journal_that_another_program_moves_keeps_its_lines(path: Path) -> None:
+    with JournalFile(path) as opened:
+        opened.append(HEAD)
+        path.rename(path.with_name("moved"))
+        with pytest.raises(ScalingError, match=r"replaced by another program.*put that back"):
+            opened.append(RUNS[0])
+    assert replayed(path.with_name("moved")) == (HEAD, RUNS[:1])
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_a_line_after_what_another_program_changed_is_whole(path: Path, cut: bool) -> None:
+    with JournalFile(path) as opened:
+        opened.append(HEAD)
+        opened.append(RUNS[0])
+        if cut:
+            os.truncate(path, path.stat().st_size - 10)
+        else:
+            path.write_bytes(path.read_bytes() + b"{")
+        with pytest.raises(ScalingError, match="changed by another program"):
+            opened.append(RUNS[1])
+    assert replayed(path) == (HEAD, RUNS[1:2] if cut else RUNS[:2])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", [0.5, SYNCED])
+def test_a_killed_writer_loses_and_doubles_no_line(tmp_path: Path, place: float) -> None:
+    assert killed(tmp_path / "a", b"", 3, place) == Try()

@@ -113,6 +113,7 @@ def test_every_version_has_a_session() -> None:
         "quick",
         "benchmarks",
         "thorough",
+        "faults",
         "pins",
         "build",
     }

@@ -30,10 +30,15 @@ def test_workers_is_found_and_scaling_is_not() -> None:
         assert not imports(folder, "scaling")
 
 
-def test_nothing_stays_behind() -> None:
-    with workers_path() as folder:
+def test_a_driver_leaves_nothing_behind_but_one_link_in_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is killed could not remove anything."""
+    monkeypatch.setenv("SCALING_CACHE", str(tmp_path))
+    with workers_path() as once, workers_path() as folder:
+        assert once == folder
         assert [path.name for path in folder.iterdir()] == ["workers"]
-    assert not folder.exists()
+    assert [path for path in tmp_path.rglob("*") if path.is_symlink()] == [folder / "workers"]
     assert (workers_folder() / "__init__.py").is_file()
 
 
@@ -46,6 +51,7 @@ def test_it_is_copied_where_it_cannot_be_linked(
     package = tmp_path / "workers"
     (package / "__pycache__").mkdir(parents=True)
     (package / "__init__.py").write_text("")
+    monkeypatch.setenv("SCALING_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(Path, "symlink_to", refuse)
     with workers_path(package) as folder:
         assert not (folder / "workers").is_symlink()

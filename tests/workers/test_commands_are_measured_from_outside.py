@@ -113,9 +113,7 @@ def test_servers_of_wsgi_are_measured(shop: Path, server: str, model: str, facto
 def test_any_command_is_measured(shop: Path) -> None:
     text = "uvicorn shop:create_app --factory --port {port} --workers {workers} --loop asyncio"
     cpu = min(os.sched_getaffinity(0))
-    ending = run(
-        shop, "command", "processes", parameters={"command": text}, pinning=[[cpu], [cpu]]
-    )
+    ending = run(shop, "command", "processes", parameters={"command": text}, pinning=[[cpu], [cpu]])
     record = measured(ending)
     assert record.facts["command"] == text.replace("{workers}", "2")
     assert record.loop.class_.startswith("asyncio.")

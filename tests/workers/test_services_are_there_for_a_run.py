@@ -124,7 +124,9 @@ def test_one_that_died_is_started_again() -> None:
             (pid,) = (child for child in children() if served_by(child, urls[0]))
             psutil.Process(pid).kill()
             psutil.wait_procs([psutil.Process(pid)], timeout=LIMIT_S)
-        assert usage.use() == {"site": ServiceUse(gone=True)}
+        used = usage.use()["site"]
+        assert used == ServiceUse(ended=used.ended)
+        assert used.ended
         again = services.need("site", SMALL)
         assert fetch(f"{again[0]}/news")[0] == 200
 

@@ -3,9 +3,10 @@
 The runs are real ones: PostgreSQL, and where it is installed pgbouncer and nginx.
 """
 
+import asyncio
 import json
 import sys
-from typing import get_args, get_type_hints
+from typing import cast, get_args, get_type_hints
 
 import pytest
 
@@ -17,11 +18,13 @@ from scaling.study.load import LoadAsked
 from scaling.study.services import SERVICES, beside
 from tests.support.children import FREE_THREADED, environment
 from tests.support.serving import program
+from workers import Worker
 from workers.outside.commands import SERVERS
 from workers.readback import gil
 from workers.services.postgres.table import letters
 from workers.worker.workload import build
-from workers.workloads.parts.first_request import FirstAnswer
+from workers.workloads.parts.first_request import FirstAnswer, first_answer
+from workers.workloads.parts.servers.base import BaseServer
 from workers.workloads.parts.stack import APPLICATIONS, LOOPS, NOT_HERE
 from workers.workloads.parts.where import service_variables
 from workers.workloads.web import Web, check
@@ -90,6 +93,40 @@ def test_a_gil_that_is_on_while_another_thread_imports_is_not_turned_on(
     assert not gil.stays_enabled()
     monkeypatch.setattr(gil, "gil_enabled", lambda: True)
     assert gil.stays_enabled()
+
+
+def test_an_import_inside_another_is_judged_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gil, "stays_enabled", lambda: True)
+    watch = gil.GilWatch()
+    with watch.watching("outer"):
+        with watch.watching("inner"):
+            pass
+        assert watch.enabled_by is None
+    assert watch.enabled_by == "outer"
+
+
+class InChunks(asyncio.Protocol):
+    """Answers in chunks that come one after the other."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        for delay_s, part in enumerate((head, b"3;x=1\r\nabc\r\n", b"2\r\nde\r\n0\r\n\r\n")):
+            loop = asyncio.get_running_loop()
+            loop.call_later(0.001 * delay_s, self._transport.write, part)
+
+
+def test_an_answer_in_chunks_is_read_whole() -> None:
+    class Server(BaseServer):
+        def protocol(self) -> asyncio.Protocol:
+            return InChunks()
+
+    async def ask() -> FirstAnswer:
+        return await first_answer(Server(Worker(0, 1, {})), "http", {"path": "/"})
+
+    assert asyncio.run(ask()).body == b"abcde"
 
 
 @pytest.mark.slow

@@ -1,7 +1,10 @@
 """The GIL, verified instead of assumed: whether it is enabled, and which import enabled it."""
 
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from types import ModuleType
 
@@ -28,12 +31,14 @@ class GilWatch:
     """Finds the extension module whose import enabled the GIL.
 
     CPython leaves the GIL enabled after an extension that does not declare that it runs without
-    one. Checking after each load finds that extension. CPython's own warning would name it, too,
-    but a warning filter changes the ambient context, of which every handle then keeps a copy.
+    one. Checking after each load finds that extension; one that another extension imports while it
+    is loaded itself is checked together with that. CPython's own warning would name it, too, but a
+    warning filter changes the ambient context, of which every handle then keeps a copy.
     """
 
     def __init__(self) -> None:
         self.enabled_by: str | None = None
+        self._inside = threading.local()  # an attribute while an extension is loaded
 
     def install(self) -> None:
         """Watch every extension module from now on, if the GIL is off."""
@@ -42,16 +47,28 @@ class GilWatch:
         create, execute = ExtensionFileLoader.create_module, ExtensionFileLoader.exec_module
 
         def watched_create(loader: ExtensionFileLoader, spec: ModuleSpec) -> ModuleType:
-            module = create(loader, spec)
-            self._check(spec.name)
-            return module
+            with self.watching(spec.name):
+                return create(loader, spec)
 
         def watched_execute(loader: ExtensionFileLoader, module: ModuleType) -> None:
-            execute(loader, module)
-            self._check(module.__name__)
+            with self.watching(module.__name__):
+                execute(loader, module)
 
         ExtensionFileLoader.create_module = watched_create  # type: ignore[assignment, method-assign]
         ExtensionFileLoader.exec_module = watched_execute  # type: ignore[assignment, method-assign]
+
+    @contextmanager
+    def watching(self, module: str) -> Iterator[None]:
+        """Load a module; the outermost load of a thread is checked."""
+        if hasattr(self._inside, "load"):
+            yield
+            return
+        self._inside.load = module
+        try:
+            yield
+        finally:
+            del self._inside.load
+        self._check(module)
 
     def _check(self, module: str) -> None:
         if self.enabled_by is None and stays_enabled():

@@ -8,7 +8,7 @@ most
 
 Where that is below nine tenths of N (1.8 at N = 2), throughput says more about the number of cores
 than about the workers: it is marked `shared cores`, and CPU time per request is the headline.
-A generator that had CPUs of its own takes none of the c cores.
+A generator that had CPUs of its own, or another host, takes none of the c cores.
 """
 
 from typing import TYPE_CHECKING
@@ -48,7 +48,8 @@ def gain_bound(
 def _bounds(rows: "Rows") -> Floats:
     usable = usable_cores(rows.study.machine)
     cores = np.array([_workers_cores(run, usable) for run in rows.runs])
-    apart = np.array([run.load is not None and bool(run.load.cpus) for run in rows.runs], np.bool_)
+    loads = [run.load for run in rows.runs]
+    apart = np.array([bool(load and (load.cpus or load.elsewhere)) for load in loads], np.bool_)
     generator_s = np.where(apart, 0.0, rows["generator_cpu_s_per_op"])
     services_s = _services_s(rows)
     workers = rows["workers"].astype(np.float64)

@@ -42,8 +42,9 @@ def machine_busy(batch: Batch) -> Found:
 def service_gone(batch: Batch) -> Found:
     """A service of the workload ended during the run: what was measured is its absence."""
     for row, run in enumerate(batch.runs):
-        if gone := [name for name, use in run.services.items() if use.gone]:
-            detail = f"the service {gone[0]} ended during the run; the next one starts it again"
+        if gone := {name: use.ended for name, use in run.services.items() if use.ended}:
+            name, how = next(iter(gone.items()))
+            detail = f"the service {name} ended during the run ({how})"
             yield row, Finding("service-gone", "invalid", detail)
 
 

@@ -39,7 +39,8 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     shared all CPUs). `slice_ns` is the scheduling slice that it was granted, as read back.
     `windows` are equal parts of the window, in order; `overload` is a part with a higher rate.
     `declined` are requests that the server said it could not answer in time, by status: they are no
-    errors, and in no latency.
+    errors, and in no latency. `elsewhere`: the generator was on another host, and its part of the
+    window began later by the time that a message took to it.
     """
 
     rate_per_s: float | None = None
@@ -69,3 +70,4 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     background: Latency = Latency()
     slip: Latency = Latency()
     windows: list[SubWindow] = []
+    elsewhere: bool = False

@@ -65,7 +65,7 @@ class ServiceUse(msgspec.Struct, frozen=True, kw_only=True):
     `busy_fraction` is the share of one core that its busiest process used. (In older journals it is
     the mean over its processes.) `window_cpu_s` is the part of `cpu_s` in the window of a served
     workload. At its end, `memory_bytes` counts what its processes share once, and `connections` are
-    those of its clients. It was `gone` where it had ended before the run did. `facts` are version
+    those of its clients. Where it ended before the run did, `ended` says how. `facts` are version
     and settings; of an `installed` server, which belongs to the user, there are no figures. Older
     journals have only the first three.
     """
@@ -76,7 +76,7 @@ class ServiceUse(msgspec.Struct, frozen=True, kw_only=True):
     window_cpu_s: float | None = None
     memory_bytes: int | None = None
     connections: int | None = None
-    gone: bool = False
+    ended: str = ""
     facts: dict[str, str] = {}
 
 

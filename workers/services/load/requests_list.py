@@ -8,7 +8,6 @@ server, and its latency is kept apart from that of the others). All are optional
 
 import itertools
 import json
-import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from typing import Any
 from workers.services.load.target import BadInputError
 
 ECHO_BODY = "x" * 256  # what the study's echo workload sends unless asked otherwise
+WEIGHT_MOST = 1e100
 OWN_HEADERS = ("connection", "content-length", "transfer-encoding")
 TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {  # and what they are called
     "method": (str, "a text"),
@@ -99,6 +99,10 @@ def _read(line: bytes, place: str) -> Request:
         raise BadInputError(f"{place}: not UTF-8") from None
     except json.JSONDecodeError as error:
         raise BadInputError(f"{place}: not JSON ({error.msg}, column {error.colno})") from None
+    except ValueError:  # Python converts no longer one
+        raise BadInputError(f"{place}: a number of thousands of digits") from None
+    except RecursionError:
+        raise BadInputError(f"{place}: lists or objects are nested too deeply") from None
 
 
 def request_from(document: Any, place: str) -> Request:
@@ -141,8 +145,10 @@ def _problem(request: Request) -> str:
             return f"header {name!r} is not a header's name"
         if not _is_plain(value) or not all(ord(letter) < 256 for letter in value):
             return f"header {name}: no line breaks and only Latin-1"
-    if not (math.isfinite(request.weight) and request.weight > 0):
-        return f"weight {request.weight} is not above 0"
+    if any("\ud800" <= letter <= "\udfff" for letter in request.body):
+        return "body: half of a surrogate pair is no text"
+    if not 0 < request.weight < WEIGHT_MOST:
+        return f"weight {request.weight} is not above 0, or too large"
     return _problem_of_statuses(request)
 
 

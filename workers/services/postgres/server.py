@@ -21,7 +21,7 @@ from workers.services.postgres.table import SEED, is_complete
 NAME = "scaling"  # of the user and of the database
 DATA = "data"
 CONNECTIONS = 200
-MAINTENANCE = "postgres"  # the database that there is from the beginning
+TEMPLATE = "template1"  # the database from which others are made
 CONFIGURATION = """\
 # PostgreSQL for the time of a study. What is not here is as PostgreSQL has it by default.
 listen_addresses = '{host}'
@@ -30,6 +30,7 @@ unix_socket_directories = ''
 max_connections = {connections}
 shared_buffers = '256MB'   # the whole table is in memory
 autovacuum = off           # nothing is changed, and nothing else works while workers are measured
+fsync = {fsync}            # off: these data are a copy, which is thrown away
 """
 RECORDED = (
     "server_version",
@@ -67,11 +68,11 @@ def version() -> str:
 
 @asynccontextmanager
 async def running(
-    folder: Folder, *, database: str = NAME, ends_by: signal.Signals = signal.SIGQUIT
+    folder: Folder, *, database: str = NAME, kept: bool = False
 ) -> AsyncIterator[Server]:
     """Have the server on the data of a folder while the block runs.
 
-    It ends at once by SIGQUIT, which leaves the data as after a crash; SIGINT puts them in order.
+    It ends at once, which leaves the data as after a crash, unless they are to be `kept`.
 
     Raises:
         NativeError: it does not start.
@@ -79,7 +80,8 @@ async def running(
     data = os.path.join(folder.path, DATA)
 
     def command(port: int) -> list[str]:
-        text = CONFIGURATION.format(host=HOST, port=port, connections=CONNECTIONS)
+        fsync = "on" if kept else "off"
+        text = CONFIGURATION.format(host=HOST, port=port, connections=CONNECTIONS, fsync=fsync)
         with open(os.path.join(data, "postgresql.conf"), "w", encoding="utf-8") as file:
             file.write(text)
         return [program("postgres"), "-D", data]
@@ -90,6 +92,7 @@ async def running(
         except asyncpg.CannotConnectNowError as error:  # it is starting
             raise ConnectionError(str(error)) from None
 
+    ends_by = signal.SIGINT if kept else signal.SIGQUIT
     asked = Program(name="PostgreSQL", command=command, answers=answers, ends_by=ends_by)
     async with serving(asked, folder) as server:
         yield server

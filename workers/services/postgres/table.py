@@ -29,6 +29,7 @@ async def fill(connection: Any, rows: int, seed: int, say: Callable[[str], None]
     """Make the table in an empty database, ready to be read; `connection` is asyncpg's."""
     await connection.execute("create table row (a integer, b text not null)")
     await connection.copy_to_table("row", source=_lines(rows, seed, say))
+    say("PostgreSQL: its index is made")
     await connection.execute("alter table row add primary key (a)")
     await connection.execute("vacuum (freeze, analyze) row")
 

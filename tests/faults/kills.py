@@ -1,0 +1,101 @@
+"""The driver killed, with its whole group, at random instants; and by Ctrl-C."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from scaling.journal.file import FILE_NAME
+from tests.faults.attempt import Fault, Try
+from tests.faults.drivers import finished, kept_in, outcome, start, study
+from tests.faults.left_behind import left_behind, unexpected
+from tests.faults.records import compared
+from tests.support.cli import BUILD, environment
+
+KILLS = 100
+COMMANDS = 8
+LONGEST_S = 2.5  # from the start of a driver to its end by force
+SERVED = {"set": ("serve.server=tcp", "serve.connections=2", "serve.rate_per_s=200")}
+MIXED: dict[str, Any] = {"workload": ("compute", "scrape", "serve"), "blocks": 3, **SERVED}
+
+
+def at_random_instants(folder: Path) -> Iterator[Try]:
+    """SIGKILL at any time of a study with services and load; the next driver resumes it."""
+    chance = random.Random(1)
+    with study(**MIXED) as ready:
+        studies, place = 0, folder / "0"
+        for _ in range(KILLS):
+            driver = start(ready, place)
+            time.sleep(chance.uniform(0, LONGEST_S))
+            before = kept_in(place)
+            driver.kill()
+            yield outcome(driver, before)
+            if driver.exit_code == 0:  # it was complete before it could be killed
+                studies += 1
+                place = folder / str(studies)
+        yield finished(start(ready, place), kept_in(place))
+
+
+def commands_at_random_instants(folder: Path) -> Iterator[Try]:
+    """The same for the command itself, while it prepares, measures and draws."""
+    chance = random.Random(2)
+    small = ("--workload", "compute", "--workers", "1", "--blocks", "2", "--seconds", "0.1")
+    command = ["run", "--arm", BUILD, *small, "--no-controls", "--output", "out"]
+    (folder / "tmp").mkdir()
+    journal = folder / "out" / FILE_NAME
+    for last in (False,) * COMMANDS + (True,):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "scaling", *command],
+            env=environment(folder) | {"TMPDIR": str(folder / "tmp")},
+            cwd=folder,
+            start_new_session=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        if not last:
+            time.sleep(chance.uniform(0.2, 8))
+        before = kept_in(folder / "out")
+        if not last:
+            os.killpg(process.pid, signal.SIGKILL)
+        said, _ = process.communicate()
+        left = left_behind()
+        files = unexpected(folder / "tmp")
+        if last:
+            files += [each for each in unexpected(folder / "out") if each.startswith(".")]
+        found = compared(journal, before) if before else Try()
+        hidden = "Traceback" in said or (last and process.returncode)
+        yield Try(
+            problem="; ".join([*[said] * bool(hidden), *left.processes, *files]),
+            lost=found.lost,
+            doubled=found.doubled,
+            processes=len(left.processes),
+            files=len(files),
+            ports=len(left.ports),
+        )
+
+
+def interrupted(folder: Path) -> Iterator[Try]:
+    """Ctrl-C, once and twice, at random instants."""
+    chance = random.Random(3)
+    with study(**MIXED) as ready:
+        for number in range(10):
+            driver = start(ready, folder / str(number))
+            time.sleep(chance.uniform(0.1, LONGEST_S))
+            before = kept_in(driver.folder)
+            for _ in range(1 + number % 2):
+                if not driver.wait(0.02):
+                    os.killpg(driver.pid, signal.SIGINT)
+            yield finished(driver, before, codes=(0, 130))
+
+
+FAULTS: dict[str, Fault] = {
+    "driver killed at random instants": at_random_instants,
+    "command killed at random instants": commands_at_random_instants,
+    "Ctrl-C at random instants": interrupted,
+}

@@ -1,0 +1,108 @@
+"""Services and load generators: stopped, slow, or killed while a run needs them."""
+
+import contextlib
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from scaling.base.errors import ScalingError
+from tests.faults.attempt import Fault, Try
+from tests.faults.drivers import Driver, finished, start, study
+from tests.faults.judged import judged, latest
+
+IN_WINDOW_S = 0.4  # from ready workers to a time in their window, or in its warm-up
+SLOW_S = 0.3  # how long it stops, again and again
+SERVED = ("serve.server=tcp", "serve.connections=2", "serve.rate_per_s=200")
+# What runs, by the module of its process, and a study that needs it.
+BESIDE: dict[str, tuple[str, dict[str, Any]]] = {
+    "site": ("workers.services.site", {"workload": ("scrape",), "set": ("scrape.delay_ms=1",)}),
+    "responder": (
+        "workers.services.responder",
+        {"workload": ("fetch",), "set": ("fetch.requests=20000",), "limit": 20.0},
+    ),
+    "load generator": ("workers.services.load", {"workload": ("serve",), "set": SERVED}),
+}
+
+
+def stop(processes: list[psutil.Process]) -> None:
+    """Stop it for good."""
+    _send(processes, signal.SIGSTOP)
+
+
+def kill(processes: list[psutil.Process]) -> None:
+    """Kill it."""
+    _send(processes, signal.SIGKILL)
+
+
+def slow(processes: list[psutil.Process]) -> None:
+    """Stop it every now and then."""
+    for _ in range(4):
+        _send(processes, signal.SIGSTOP)
+        time.sleep(SLOW_S)
+        _send(processes, signal.SIGCONT)
+        time.sleep(SLOW_S / 10)
+
+
+def service(name: str, do: Callable[[list[psutil.Process]], None]) -> Fault:
+    """Do it in the first run of a study and in the last; the runs after it are valid."""
+    module, options = BESIDE[name]
+
+    def tries(folder: Path) -> Iterator[Try]:
+        with study(**{"blocks": 3, "seconds": 1.0} | options) as ready:
+            runs = len(ready.plan.runs)
+            for number in (1, runs):
+                driver = start(ready, folder / str(number))
+                if not driver.wait_for_window(number):
+                    driver.kill()
+                    yield Try(problem=f"window {number} did not open: {driver.said}")
+                    continue
+                time.sleep(IN_WINDOW_S)
+                found = _processes(driver, module)
+                if not found:
+                    yield Try(problem=f"no process of {name} was there: nothing was tried")
+                do(found)
+                yield finished(driver)
+                yield _recovered(driver.folder, runs, harmless=do is slow)
+
+    return tries
+
+
+def _recovered(folder: Path, runs: int, *, harmless: bool) -> Try:
+    """Whether the fault shows, and cost one run no more than its first attempt."""
+    try:
+        every, last = judged(folder), latest(folder)
+    except ScalingError as error:
+        return Try(problem=str(error), lost=runs)
+    problem = ""
+    if not harmless and all(why is None for _, why in every):
+        problem = "no run is labelled"
+    bad = [f"{line.outcome}: {why}" for line, why in last if line.outcome != "measured"]
+    if bad:
+        problem = f"still not measured at the second attempt: {bad[0]}"
+    return Try(problem=problem, lost=runs - len(last))
+
+
+def _processes(driver: Driver, module: str) -> list[psutil.Process]:
+    found = []
+    for each in psutil.Process(driver.pid).children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            if any(word.startswith(module) for word in each.cmdline()):
+                found.append(each)
+    return found
+
+
+def _send(processes: list[psutil.Process], number: signal.Signals) -> None:
+    for each in processes:
+        with contextlib.suppress(psutil.Error):
+            each.send_signal(number)
+
+
+FAULTS: dict[str, Fault] = {
+    f"{name} {word}": service(name, do)
+    for name in BESIDE
+    for word, do in {"stopped": stop, "slow": slow, "killed": kill}.items()
+}

@@ -1,0 +1,217 @@
+"""PostgreSQL, pgbouncer and nginx: there for a run, measured, and gone whatever happens."""
+
+import asyncio
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.request import urlopen
+
+import asyncpg
+import psutil
+import pytest
+
+from scaling.journal.record import ParameterValue
+from scaling.run.service_process import ServiceError, ServiceProcess, Usage
+from scaling.run.services import Services
+from scaling.study.services import POSTGRES, beside
+from tests.support.servers import LIMIT_S, environment
+from tests.support.waiting import wait_until
+from workers.services.native.folder import own_folder, remove_abandoned
+from workers.services.postgres.table import letters
+
+ROWS = 100
+KEY = 7
+STACK: dict[str, ParameterValue] = {
+    "rows": ROWS,
+    "pooler": "pgbouncer",
+    "db_connections": 3,
+    "proxy": "nginx",
+    "keep_alive": True,
+    "delay_ms": 0,
+    "body_bytes": 10,
+}
+POOLED, ROUNDS = 5, 40
+ABORTED = 50
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where services of these tests have their folders, and what is left of them would be."""
+    return tmp_path_factory.mktemp("stack")
+
+
+@pytest.fixture(scope="module")
+def services(place: Path) -> Iterator[Services]:
+    variables = environment() | {"TMPDIR": str(place)}
+    with Services(sys.executable, variables, data=place / "kept") as running:
+        yield running
+    assert left_in(place) == []
+
+
+def left_in(place: Path) -> list[str]:
+    """Folders of services that are there, and processes that work in one."""
+    processes = []
+    for each in psutil.process_iter():
+        try:
+            if str(place) in each.cwd():
+                processes.append(str(each))
+        except psutil.Error:
+            continue
+    return [*map(str, place.glob("scaling-service-*")), *processes]
+
+
+@pytest.mark.slow
+def test_a_run_has_proxy_pooler_and_database_and_what_they_used(services: Services) -> None:
+    names = ("responder", *beside(("postgres",), STACK))
+    with services.during(names, STACK) as usage:
+        database, pooler = (usage.urls[name][0] for name in ("postgres", "pgbouncer"))
+        assert usage.front
+        (proxy,) = usage.front(usage.urls["responder"])
+        usage.read()
+        usage.watch("load", {"instants_ns": [0]})
+
+        async def query() -> None:
+            url = pooler.partition("?")[0]
+            pool = [await asyncpg.connect(url, statement_cache_size=0) for _ in range(POOLED)]
+            for each in pool * ROUNDS:
+                found = await each.fetchrow("select a, b from row where a = $1", KEY)
+                assert tuple(found) == (KEY, letters(KEY))
+            usage.cpu_s()
+            usage.watch("closed", {})
+            for each in pool:
+                await each.close()
+
+        for _ in range(ROUNDS):
+            assert len(urlopen(proxy).read()) == STACK["body_bytes"]
+        asyncio.run(query())
+    used = usage.use()
+    assert used["pgbouncer"].connections == POOLED
+    assert 1 <= (used["postgres"].connections or 0) <= 3  # as many as the pool has
+    for name in ("postgres", "pgbouncer", "nginx"):
+        assert used[name].memory_bytes
+        assert used[name].window_cpu_s is not None
+        assert used[name].ended == ""
+    assert sum(used[name].window_cpu_s or 0.0 for name in ("postgres", "pgbouncer", "nginx")) > 0
+    assert used["postgres"].facts["max_connections"] == "200"
+    assert used["pgbouncer"].facts["pool"] == "3"
+    assert used["nginx"].facts["version"]
+    assert database != pooler
+    with pytest.raises(OSError, match="refused"):
+        urlopen(proxy)  # nginx was there for this run alone
+
+
+@pytest.mark.slow
+def test_a_database_that_dies_is_gone_in_the_record_and_there_for_the_next_run(
+    services: Services,
+) -> None:
+    with services.during(["postgres"], STACK) as usage:
+        (server,) = (
+            each
+            for each in psutil.Process().children(recursive=True)
+            if each.name() == "postgres" and "-D" in each.cmdline()
+        )
+        server.send_signal(signal.SIGQUIT)
+        psutil.wait_procs([server], timeout=LIMIT_S)
+    assert "PostgreSQL ended" in usage.use()["postgres"].ended
+    with services.during(["postgres"], STACK) as usage:
+        assert asyncio.run(has_last_row(usage.urls["postgres"][0]))
+    assert usage.use()["postgres"].ended == ""
+
+
+async def has_last_row(url: str) -> bool:
+    connection = await asyncpg.connect(url)
+    found = await connection.fetchval("select b from row where a = $1", ROWS)
+    await connection.close()
+    return bool(found == letters(ROWS))
+
+
+def postgres(place: Path, *options: str, **variables: str) -> ServiceProcess:
+    command = [sys.executable, "-m", "workers.services.postgres", f"--rows={ROWS}", "--until-eof"]
+    place_of = {"TMPDIR": str(place)}
+    return ServiceProcess("postgres", [*command, *options], environment() | place_of | variables)
+
+
+@pytest.mark.slow
+def test_an_installed_server_is_used_and_not_measured(place: Path, services: Services) -> None:
+    url = services.need("postgres", STACK)[0]
+    service = postgres(place, **{POSTGRES: url})
+    try:
+        assert asyncio.run(has_last_row(service.urls[0]))
+        assert service.urls[0] == f"{url.rpartition('/')[0]}/scaling_{ROWS}_0"
+        assert service.facts["installed"] == "yes"
+        assert service.usage() == Usage()
+    finally:
+        service.close()
+    with pytest.raises(ServiceError, match="try its URL with psql") as raised:
+        postgres(place, **{POSTGRES: "postgresql://bob:secret@127.0.0.1:1/bobs"})
+    assert "bob" not in str(raised.value)
+    assert "secret" not in str(raised.value)
+
+
+@pytest.mark.slow
+def test_damaged_data_are_named_with_what_to_do(place: Path, services: Services) -> None:
+    services.need("postgres", STACK)
+    damaged = place / "damaged"
+    (kept,) = (place / "kept").glob("postgresql-*")
+    shutil.copytree(kept, damaged / kept.name)
+    (damaged / kept.name / "global" / "pg_control").write_bytes(b"")
+    with pytest.raises(ServiceError, match=rf"Delete .*{kept.name}, and its data are made again"):
+        postgres(place, f"--cache={damaged}")
+
+
+@pytest.mark.parametrize(
+    ("service", "printed"),
+    [
+        ("nginx", 'nginx: [emerg] unknown directive "no" in /etc/nginx.conf:3'),
+        ("pgbouncer", "FATAL cannot load config file"),
+    ],
+)
+def test_one_that_refuses_its_configuration_says_why(
+    service: str, printed: str, tmp_path: Path
+) -> None:
+    program = tmp_path / service
+    program.write_text(
+        f"#!/bin/sh\n[ $1 = --version ] && echo PgBouncer 1.18.0 || echo '{printed}'"
+    )
+    program.chmod(0o755)
+    command = [sys.executable, "-m", f"workers.services.{service}", "--until-eof"]
+    command += [f"--program={program}", *["http://127.0.0.1:1"] * (service == "nginx")]
+    with pytest.raises(ServiceError) as raised:
+        ServiceProcess(service, command, environment() | {POSTGRES: "postgresql://a@127.0.0.1:1/b"})
+    assert f"{service} does not start: {printed}" in str(raised.value)
+
+
+@pytest.mark.slow
+def test_nothing_is_left_of_fifty_aborted_ones(place: Path, services: Services) -> None:
+    url = services.need("postgres", STACK)[0]
+    before, kept = left_in(place), set((place / "kept").iterdir())
+    script = [sys.executable, "-m", "tests.support.aborted", str(ABORTED), str(place / "kept")]
+    subprocess.run(
+        [*script, url, str(ROWS)], env=environment() | {"TMPDIR": str(place)}, check=True
+    )
+    wait_until(lambda: set(left_in(place)) <= {*before, *map(str, place.glob("scaling-service-*"))})
+    remove_abandoned(str(place))  # what every service does first
+    assert left_in(place) == before
+    assert set((place / "kept").iterdir()) == kept
+
+
+def test_a_folder_is_removed_when_nobody_has_it(tmp_path: Path) -> None:
+    with own_folder(str(tmp_path)) as folder:
+        remove_abandoned(str(tmp_path))
+        assert Path(folder.path).is_dir()
+        (tmp_path / "scaling-service-abandoned").mkdir()
+        (tmp_path / "somebody-elses").mkdir()
+        remove_abandoned(str(tmp_path))
+        assert sorted(tmp_path.iterdir()) == [Path(folder.path), tmp_path / "somebody-elses"]
+    assert list(tmp_path.iterdir()) == [tmp_path / "somebody-elses"]
+
+
+def test_letters_follow_from_the_key_alone() -> None:
+    assert letters(1) == letters(1)
+    assert len({letters(key) for key in range(1, 1_000)}) == 999
+    assert letters(1).isascii()
+    assert letters(1).isalpha()
+    assert len(letters(10**8)) == 20
