@@ -6,7 +6,9 @@ What is certain is the N beyond which they can no longer all be on it: that is w
 
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import pairwise
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 
@@ -40,23 +42,40 @@ def bends(machine: Machine) -> list[Bend]:
 
 
 def draw_bends(axes: Axes, found: list[Bend]) -> None:
-    """A dotted line and a name for each bend inside a panel whose limits are set."""
+    """A dotted line and a name for each bend inside a panel whose limits and curves are set.
+
+    The name stands where the curves leave most room.
+    """
     left, right = axes.get_xlim()
     last = max(axes.get_xticks(), default=right)
     for bend in found:
         if left < bend.after < last:
             place = bend.after + 0.5
+            height = _free_height(axes, place)
             axes.axvline(place, color=QUIET, lw=0.8, ls=LINE, zorder=0.6, gid=f"bend-{bend.name}")
             axes.annotate(
                 bend.name,
-                (place, 1.0),  # above the curves, most of which begin at the bottom left
+                (place, height),
                 xycoords=axes.get_xaxis_transform(),
-                xytext=(2, -3),
+                xytext=(2, 0),
                 textcoords="offset points",
                 rotation=90,
-                va="top",
+                va="center",
                 fontsize=NAME_SIZE,
                 color=QUIET,
                 path_effects=[withStroke(linewidth=2.0, foreground="white")],
                 zorder=6,
             )
+
+
+def _free_height(axes: Axes, place: float) -> float:
+    """The middle of the largest gap between the lines at a place, as a share of the panel."""
+    heights = [0.0, 1.0]
+    for each in axes.get_lines():
+        x, y = (np.asarray(data, float) for data in (each.get_xdata(), each.get_ydata()))
+        if len(x) > 1 and x[0] <= place <= x[-1] and x[0] < x[-1]:
+            at = axes.transData.transform((place, np.interp(place, x, y)))
+            heights.append(float(np.clip(axes.transAxes.inverted().transform(at)[1], 0, 1)))
+    heights.sort()
+    low, high = max(pairwise(heights), key=lambda gap: gap[1] - gap[0])
+    return (low + high) / 2

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
 from scaling.report.plots.lettering import width_in, wrapped
 from scaling.report.plots.sheet import EDGE_IN, Layout, Sheet, new_sheet
@@ -16,6 +16,8 @@ from scaling.report.tables.findings import Finding, bounds_heading
 
 LINE_IN, BETWEEN_IN, LONGEST_IN = 0.14, 0.12, 4.4
 LABEL_SIZE = 8.5  # points
+MOST_TICKS = 8
+FAR_APART = 10  # highest over lowest ratio
 COLOURS = {"faster": "#0173b2", "slower": "#d55e00", "same": INK}  # as the arms' blue and red
 
 
@@ -41,10 +43,7 @@ def draw(found: Sequence[Finding], caption: str, what: str = "throughput") -> Sh
     axes.set_ylim(len(found) - 0.5, -0.5)
     axes.set_yticks(range(len(found)), [_label(each.question) for each in found])
     axes.grid(visible=False)
-    axes.set_xlabel("ratio (1 is equal)")
-    axes.xaxis.set_major_locator(MaxNLocator(8, steps=[1, 2, 2.5, 5, 10]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
-    axes.set_xlim(*_limits(found))
+    _finish_x(axes, found)
     return sheet
 
 
@@ -68,11 +67,23 @@ def _row(axes: Axes, place: int, each: Finding) -> None:
     )
 
 
-def _limits(found: Sequence[Finding]) -> tuple[float, float]:
+def _finish_x(axes: Axes, found: Sequence[Finding]) -> None:
+    """Limits and ticks; logarithmic where ratios are so far apart that those below 1 would be one
+    point.
+    """
     low = min(1.0, *(each.ratio.low for each in found))
     high = max(1.0, *(each.ratio.high for each in found))
-    beyond = 0.06 * (high - low) or 0.1
-    return max(0.0, low - beyond), high + beyond
+    if 0 < low < high / FAR_APART:
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_major_locator(LogLocator(base=2, numticks=MOST_TICKS))
+        axes.set_xlim(low / 1.15, high * 1.15)
+        axes.set_xlabel("ratio (1 is equal; logarithmic)")
+    else:
+        beyond = 0.06 * (high - low) or 0.1
+        axes.xaxis.set_major_locator(MaxNLocator(MOST_TICKS, steps=[1, 2, 2.5, 5, 10]))
+        axes.set_xlim(max(0.0, low - beyond), high + beyond)
+        axes.set_xlabel("ratio (1 is equal)")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}×"))
 
 
 def _label(question: str) -> str:
