@@ -2,15 +2,20 @@
 
 import math
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
 from scaling.analysis.attribution.differential import SampledRun, Tally, differentials
 from scaling.analysis.attribution.meanings import TABLES, meaning
-from scaling.journal.profile import Kind, ProfilePart
-from scaling.journal.record import RunLine, StudyLine, ThreadUse
-from scaling.run.profile.profiling import Sampling, measured
-from tests.support.fabricate import with_
+from scaling.analysis.results import StudyResults
+from scaling.analysis.table.load import read_journal
+from scaling.journal.profile import FunctionGain, Kind, Profile, ProfilePart, write_profile
+from scaling.journal.record import Cell, RunLine, StudyLine, ThreadUse
+from scaling.report.page.functions import function_blocks
+from scaling.run.profile.perf import RATE_PER_S
+from scaling.run.profile.profiling import Sampling, measured, with_unseen
+from tests.support.fabricate import Made, journal, with_, write
 from tests.support.served import Served
 from tests.support.served import journal as served_journal
 
@@ -115,6 +120,47 @@ def test_a_lock_profile_is_a_share_of_the_time_of_the_workers() -> None:
     ]
     part = differentials(found)[-1]
     assert part.functions[0].gained_ns == pytest.approx(0.25 * 2000)
+
+
+def test_a_kernel_that_cannot_be_seen_is_no_time_of_python_functions() -> None:
+    """Half of the CPU time was in the kernel: what perf saw is the other half, of Python, too."""
+    cpu_s = 2 * 1_000 / RATE_PER_S
+    own: dict[tuple[Kind, str], float] = {("python", "work"): 500.0, ("python", "loop"): 500.0}
+    total: dict[tuple[Kind, str], float] = {("python_total", "loop"): 1_000.0}
+    tallies: dict[Kind, Tally] = {
+        "native": Tally({("native", "eval"): 1_000.0}, 1_000, 1_000),
+        "python": Tally(own, 1_000, 1_000),
+        "python_total": Tally(total, 1_000, 1_000),
+        "blocked": Tally({("blocked", "lock"): 10.0}, 100, 100),
+    }
+    found = with_unseen(tallies, cpu_s)
+    for kind in ("native", "python"):
+        assert found[kind].of == pytest.approx(2_000)
+        assert sum(found[kind].amounts.values()) == pytest.approx(found[kind].of)
+    assert found["python"].amounts["python", "work"] / found["python"].of == pytest.approx(0.25)
+    assert found["python_total"].of == pytest.approx(2_000)
+    assert found["python_total"].amounts == total
+    assert found["blocked"] is tallies["blocked"]
+
+
+def test_the_page_has_the_functions_of_a_profile_with_what_they_are(tmp_path: Path) -> None:
+    path = write(journal(Made(blocks=1)), tmp_path / "journal.jsonl")
+    results = StudyResults.of(read_journal(path))
+    assert function_blocks(results) == []
+    cell = Cell(workload="echo", loop="asyncio", arm="3.14t", model="threads", workers=2)
+    lock = FunctionGain(
+        kind="native", function="_PyMutex_LockTimed", at_1_ns=100.0, at_n_ns=500.0,
+        gained_ns=400.0, low=380.0, high=420.0, meaning="waits for a lock",
+    )  # fmt: skip
+    part = ProfilePart(title="CPU time by native function", functions=[lock], others=0)
+    profile = Profile(cell=cell, text="echo · 2 threads", operation="round trips", runs=[],
+                      parts=[part], notes=["kernel functions: not permitted"])  # fmt: skip
+    write_profile(tmp_path, profile)
+    (block,) = function_blocks(results)
+    (grid,) = block.folded
+    assert grid.title == "CPU time by native function, ns per round trip"
+    assert grid.rows == [["_PyMutex_LockTimed", "100", "500", "400", "380–420", "waits for a lock"]]
+    assert block.notes == profile.notes
 
 
 def test_a_source_that_saw_nothing_has_no_part() -> None:

@@ -1,11 +1,16 @@
 """What `perf script` and the sampler of stacks print becomes functions, whatever else is there."""
 
 import contextlib
+import json
 import stat
+import subprocess
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from scaling.builds.prepared_arm import PreparedArm
 from scaling.run.profile import perf, profiling, stacks
 from scaling.run.profile.perf import TRAMPOLINES, Perf, samples, tallies_of
 from scaling.run.profile.source import UnavailableError, file_shown
@@ -161,6 +166,17 @@ def test_what_names_the_trampolines_of_every_process_is_removed(
     sampling.watch("ready", {"pids": [1, 2], "threads": [[2, 2]]})  # 1 has no loop
     sampling.close()
     assert [each.name for each in tmp_path.glob("*.map")] == ["perf-3.map"]
+
+
+def test_samples_that_were_missed_are_counted_over_all_runs() -> None:
+    sampler = stacks.Stacks(cast("PreparedArm", None), [], None)
+    assert sampler.note == ""
+    for missed in (0, 1):
+        printed = json.dumps({"samples": [[1, 1, "running", 0]] * 2, "missed": missed})
+        process = SimpleNamespace(communicate=lambda timeout, text=printed: (text, None))
+        sampler._process = cast("subprocess.Popen[str]", process)
+        sampler.stop()
+    assert "20 % of the samples were missed" in sampler.note
 
 
 def test_stacks_that_may_not_be_read_are_named_with_the_setting(

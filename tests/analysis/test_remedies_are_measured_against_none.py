@@ -16,12 +16,13 @@ from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.settings import REMEDIES, SETTINGS
 from scaling.builds.settings.setting import Place
-from scaling.journal.record import RunLine
+from scaling.journal.record import RunLine, StudyLine
 from scaling.report.export.remedies import remedies_json
+from scaling.report.page.answer import answer_block
 from scaling.report.remedies_view import listing, print_remedies
 from scaling.study.definition import WorkloadEntry
 from scaling.study.remedies import LeftOut, best_together, remedies_for, remedies_study
-from tests.support.fabricate import Made, studied, with_, write
+from tests.support.fabricate import Made, journal, studied, with_, write
 from tests.support.served import Served
 from tests.support.served import journal as served_journal
 
@@ -31,14 +32,17 @@ FACTORS = {"recv64k": 1.3, "nogc": 1.2, "gc50k": 1.15, "eager": 1.0, "tlbc0": 0.
 PLACE = Place(workload="echo", parameters={"api": "protocol"}, model="threads", loop="asyncio")
 
 
-def remedies(folder: Path, **factors: float) -> Remedies:
+def helping(**factors: float) -> Made:
     """Remedies that do so much more than none at N = 1 and N = 2."""
     of = FACTORS | factors
     speeds = {
         (arm, "threads", n): n * of.get(arm.partition("+")[2], 1.0) for arm in ARMS for n in (1, 2)
     }
-    made = Made(arms=ARMS, workers=(1, 2), blocks=8, noise=2e-3, speeds=speeds, aa_pairs=True)
-    return remedies_in(StudyResults.of(studied(folder, made)), [BASE])
+    return Made(arms=ARMS, workers=(1, 2), blocks=8, noise=2e-3, speeds=speeds, aa_pairs=True)
+
+
+def remedies(folder: Path, **factors: float) -> Remedies:
+    return remedies_in(StudyResults.of(studied(folder, helping(**factors))), [BASE])
 
 
 def found(folder: Path, *best: str, **factors: float) -> Found:
@@ -67,6 +71,21 @@ def test_every_remedy_has_a_source_a_proof_and_a_way_to_have_it(name: str) -> No
 def test_names_of_arms_that_journals_have_stay() -> None:
     first = ("gil", "mimalloc", "io-uring", "new-scheduler", "nogc", "gc50k")
     assert tuple(SETTINGS)[: len(first)] == first
+
+
+@pytest.mark.usefixtures("unrendered")
+def test_the_page_begins_with_what_each_brings(tmp_path: Path) -> None:
+    head, *runs = journal(helping())
+    assert isinstance(head, StudyLine)
+    asked = with_(head, study={**head.study, "primary": ["setting"]})
+    block = answer_block(StudyResults.of(read_journal(write([asked, *runs], tmp_path / "j.jsonl"))))
+    (words,) = block.words
+    assert words.startswith(
+        "echo · weak sizing · asyncio, 2 threads on 3.14t: throughput is higher"
+    )
+    (grid,) = block.figures[0].grids
+    rows = [row[0] for row in grid.rows]
+    assert (rows[0], rows[-1]) == ("+recv64k", "+tlbc0 (control)")
 
 
 def test_there_are_two_controls() -> None:

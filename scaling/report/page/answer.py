@@ -50,6 +50,7 @@ NOTHING_UNDER_LOAD = (
     "What each configuration gave is under “Latency under load”."
 )
 
+NO_HELP = "no remedy is proven to help"
 NO_REMEDY = "No ratio: no arm with a remedy and without has valid runs in the same blocks."
 
 
@@ -88,17 +89,27 @@ def _of_remedies(results: StudyResults) -> Block:
     factors = found.throughput()
     if not factors:
         return Block(words=[NO_REMEDY])
+    where = {f"{each.subject}, {named(each.over)}" for each in factors}
     findings = [
-        Finding(f"{each.subject}: {named(each.of)} over {each.over.arm}", each.ratio)
+        Finding(
+            " ".join(
+                [
+                    *([f"{each.subject}, {named(each.over)}:"] if len(where) > 1 else []),
+                    f"+{'+'.join(each.added)}",
+                    *(["(control)"] if each.is_control else []),
+                ]
+            ),
+            each.ratio,
+        )
         for each in factors
     ]
-    winners = {"+".join(e.added): e for e in factors if e.ratio.verdict.side > 0}
-    helps = [f"{name} {in_words(each.ratio)}" for name, each in winners.items()]
-    sentence = (
-        f"With N = {found.headline_n}, throughput is higher with {formats.listed(helps)}."
-        if helps
-        else f"With N = {found.headline_n}, no remedy is proven to help."
-    )
+    helps = [
+        f"{each.question} {in_words(each.ratio)}"
+        for each in findings
+        if each.ratio.verdict.side > 0
+    ]
+    most = f"throughput is higher with {formats.listed(helps)}" if helps else NO_HELP
+    sentence = f"{where.pop() if len(where) == 1 else f'N = {found.headline_n}'}: {most}."
     shown = PageFigure(
         _picture(findings, results, "throughput"),
         [findings_table(findings, "Verdicts")],

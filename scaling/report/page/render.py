@@ -36,6 +36,9 @@ QUESTION = (
     "If asyncio code runs as N event loops, what {figures} does it get from N threads without the "
     "GIL, compared with the GIL, with N processes and with N sub-interpreters?"
 )
+QUESTION_OF_REMEDIES = (
+    "Of what is said to make N event loops faster, what helps this program, alone and together?"
+)
 FIGURES, FIGURES_UNDER_LOAD = "throughput and memory", "throughput, latency and memory"
 ALWAYS = ("answer", "question")  # also where they are empty
 VERDICTS = (
@@ -94,12 +97,19 @@ def page(results: StudyResults) -> str:
     ]
     return _template().render(
         study=study,
-        question=QUESTION.format(figures=FIGURES_UNDER_LOAD if has_open_loop(results) else FIGURES),
+        question=_question(results),
         parts=[part for part in parts if part.name in ALWAYS or not part.is_empty],
         is_void=results.soundness.status == "void",
         warnings=warnings_of(results),
         skipped=results.notes,
     )
+
+
+def _question(results: StudyResults) -> str:
+    """What the study asks, in a sentence."""
+    if results.is_of_remedies:
+        return QUESTION_OF_REMEDIES
+    return QUESTION.format(figures=FIGURES_UNDER_LOAD if has_open_loop(results) else FIGURES)
 
 
 def _measured(results: StudyResults) -> str:
