@@ -10,6 +10,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.served.full_stack import headline_n, in_order, stacks
 from scaling.journal.record import Load, RunLine, ServiceUse
 from scaling.report.plots.full_stack import sheets
+from scaling.report.plots.load_caption import load_text
 from scaling.report.plots.style import RC
 from scaling.report.tables.full_stack import stack_chapters
 from tests.support import served
@@ -115,3 +116,10 @@ def test_a_study_without_stacks_has_nothing_of_it(tmp_path: Path) -> None:
     plain = StudyResults.of(studied(tmp_path, Made(blocks=1)))
     assert not stack_chapters(plain)
     assert not list(sheets(plain, ""))
+
+
+def test_connections_in_total_are_those_of_the_most_workers(tmp_path: Path) -> None:
+    asked = served.Served(workers=(1, 2), rates=(0,), blocks=1, connections=16)
+    strong = served.studied(tmp_path, asked, lambda run: with_(run, cell__sizing="strong"))
+    results = StudyResults.of(strong)
+    assert "32 connections in total" in load_text(results.sections[0], results)

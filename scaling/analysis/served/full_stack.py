@@ -38,9 +38,10 @@ class Stack:
 
     @property
     def configuration(self) -> str:
-        """Arm, model and loop."""
+        """Arm and model, and a loop that is not asyncio's; servers without loops run as that."""
         key = self.curve.key
-        return f"{key.arm} {key.model}, {key.loop}"
+        loop = "" if key.loop == "asyncio" else f", {key.loop}"
+        return f"{key.arm} {key.model}{loop}"
 
     @property
     def knee(self) -> Point | None:

@@ -198,5 +198,5 @@ def _any(order: Sequence[tuple[Stack, Point]], column: str) -> bool:
 
 
 def _label(stack: Stack) -> str:
-    """`flask/gunicorn-gthread · 3.14t threads, asyncio · nginx`."""
+    """`flask/gunicorn-gthread · 3.14t threads · nginx`."""
     return " · ".join([stack.name, stack.configuration, *stack.beside])

@@ -45,7 +45,7 @@ def load_text(section: Section, results: StudyResults) -> list[str]:
             None,
             [
                 f"server {formats.listed(servers)}" if servers else "",
-                _connections(connections, section.sizing),
+                _connections(connections, section.sizing, _most_workers(results, key.workload)),
                 "; ".join(dict.fromkeys(map(accepted, served))),
                 "latency of foreground requests only" if has_background(section) else "",
                 "closed loop" if closed else "",
@@ -66,10 +66,17 @@ def accepted(parameters: Mapping[str, object]) -> str:
     return ACCEPTED.get(str(policy), f"accept={policy}") if policy else ""
 
 
-def _connections(connections: object, sizing: str) -> str:
+def _connections(connections: object, sizing: str, most_workers: int) -> str:
+    """Those of each worker; in strong sizing all, as many as the most workers have."""
     if not isinstance(connections, int):
         return ""
-    return f"{formats.plural(connections, 'connection')} {SIZED.get(sizing, '')}".strip()
+    count = connections * most_workers if sizing == "strong" else connections
+    return f"{formats.plural(count, 'connection')} {SIZED.get(sizing, '')}".strip()
+
+
+def _most_workers(results: StudyResults, workload: str) -> int:
+    runs = results.frame[results.frame["workload"] == workload]
+    return int(runs["workers"].max())
 
 
 def noise_text(section: Section, floor: NoiseFloor) -> str:
