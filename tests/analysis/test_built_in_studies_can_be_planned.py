@@ -23,6 +23,9 @@ from scaling.study.presets import FEWEST_FOR_INTERVAL
 REFUSED = {
     "compare": {("echo", "interpreters", "uvloop"), ("scrape", "interpreters", "asyncio")},
     "sharing": {("shared", "threads", "asyncio")},
+    # Servers and a driver that do not run here; applications of Sanic in threads of one process.
+    "stack-2020": {("web", "processes", "asyncio")},
+    "stack-fair": {("web", "processes", "asyncio"), ("web", "threads", "asyncio")},
 }
 
 # What each source measured, by our parameters: some cell of its study must have all of them.
@@ -80,6 +83,15 @@ ASKED: dict[str, list[tuple[str, Mapping[str, object]]]] = {
             for timed in (False, True)
         ),
         ("cancel", {"tasks": 5000, "batch": 5000, "after_ms": 50}),
+    ],
+    "stack-2020": [
+        ("web", {"keep_alive": False, "pooler": "pgbouncer", **asked})
+        for asked in (
+            {"proxy": "nginx", "stack": "flask/gunicorn-sync", "pool_per_worker": 4},
+            {"proxy": "nginx", "stack": "starlette/uvicorn", "pool_per_worker": 10},
+            {"proxy": "nginx", "stack": "aiohttp/gunicorn-aiohttp"},
+            {"stack": "starlette/uvicorn"},
+        )
     ],
     "sharing": [
         ("shared", {"sharing": rung})
