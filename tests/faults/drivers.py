@@ -58,7 +58,8 @@ class Driver:
     """A process that measures a study in `folder`."""
 
     folder: Path
-    pid: int
+    pid: int = 0
+    before: int = 0  # windows that other drivers opened in this folder
     exit_code: int | None = None
 
     @property
@@ -69,7 +70,7 @@ class Driver:
 
     def windows(self) -> int:
         """How many windows it has opened so far, or is about to open."""
-        return self.said.splitlines().count(READY)
+        return self.said.splitlines().count(READY) - self.before
 
     def kill(self) -> None:
         """Kill it and all that shares its session, and wait for its end."""
@@ -112,11 +113,12 @@ def _telling(*given: Any, **options: Any) -> Ending:
 
 def start(ready: Prepared, folder: Path, change: Callable[[], object] = lambda: None) -> Driver:
     """Start a driver; `change` is called in its process first."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "tmp").mkdir(exist_ok=True)
-    pid = os.fork()
-    if pid:
-        return Driver(folder, pid)
+    (folder / "tmp").mkdir(parents=True, exist_ok=True)
+    driver = Driver(folder)
+    driver.before = driver.windows()
+    driver.pid = os.fork()
+    if driver.pid:
+        return driver
     code = TRACEBACK
     try:
         os.setsid()

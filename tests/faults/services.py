@@ -22,7 +22,7 @@ BESIDE: dict[str, tuple[str, dict[str, Any]]] = {
     "site": ("workers.services.site", {"workload": ("scrape",), "set": ("scrape.delay_ms=1",)}),
     "responder": (
         "workers.services.responder",
-        {"workload": ("fetch",), "set": ("fetch.requests=20000",), "limit": 20.0},
+        {"workload": ("fetch",), "set": ("fetch.requests=3000",), "limit": 15.0},
     ),
     "load generator": ("workers.services.load", {"workload": ("serve",), "set": SERVED}),
 }

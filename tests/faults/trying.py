@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.faults import child, inputs, journal, kills, machine, services
 from tests.faults.attempt import Fault, NotHereError, Row, Try
-from tests.faults.left_behind import adopt_orphans
+from tests.faults.left_behind import adopt_orphans, left_behind
 
 FAULTS: dict[str, Fault] = {
     **kills.FAULTS,
@@ -35,6 +35,7 @@ def tried(name: str) -> Row:
         missing = str(error)
     except Exception:
         tries.append(Try(problem=traceback.format_exc()))
+    left_behind()  # of a fault that failed
     shutil.rmtree(folder, ignore_errors=True)
     return Row(name, tries, time.monotonic() - began, missing)
 
