@@ -57,6 +57,9 @@ class Executor:
             ending, use = self._run(run, arm, places)
         except ServiceError as error:  # the study goes on: other cells may not need it
             ending = Ending("crashed", 0.0, stderr=without_own_paths(str(error)))
+        if ending.outcome == "timed-out":  # perhaps because a service hangs
+            for name in self._plan.workloads[cell.workload].services:
+                self._services.end(name)
         line = RunLine(
             cell=cell,
             outcome=ending.outcome,

@@ -106,6 +106,15 @@ class ServiceProcess:
         """Whether it has not ended."""
         return self._process.poll() is None
 
+    @property
+    def stopped(self) -> bool:
+        """Whether a signal stopped one of its processes: it answers nobody, and never ends."""
+        for each in _tree(self._pid) if self._pid else ():
+            with contextlib.suppress(psutil.Error):  # it has just ended
+                if each.status() == psutil.STATUS_STOPPED:
+                    return True
+        return False
+
     def usage(self) -> Usage:
         """Read memory and CPU time of it and its own processes."""
         if not self.running:  # its pid may be another process's by now

@@ -146,7 +146,7 @@ class Services:
         options = self._options(name, parameters)
         key = name, (*options, *needs.values())
         service = self._running.get(key)
-        if service is None or service.usage().gone:
+        if service is None or service.usage().gone or service.stopped:
             if service:
                 service.close()
             self._running[key] = service = self._start(name, options, needs)

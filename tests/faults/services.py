@@ -18,12 +18,17 @@ IN_WINDOW_S = 0.4  # from ready workers to a time in their window, or in its war
 SLOW_S = 0.3  # how long it stops, again and again
 SERVED = ("serve.server=tcp", "serve.connections=2", "serve.rate_per_s=200")
 # What runs, by the module of its process, and a study that needs it.
+ROWS = ("web.rows=1000", "web.db_connections=2", "web.rate_per_s=100", "web.connections=2")
+WEB: dict[str, Any] = {"workload": ("web",), "set": ROWS}
 BESIDE: dict[str, tuple[str, dict[str, Any]]] = {
     "site": ("workers.services.site", {"workload": ("scrape",), "set": ("scrape.delay_ms=1",)}),
     "responder": (
         "workers.services.responder",
         {"workload": ("fetch",), "set": ("fetch.requests=3000",), "limit": 15.0},
     ),
+    "postgres": ("workers.services.postgres", WEB),
+    "pgbouncer": ("workers.services.pgbouncer", WEB | {"set": (*ROWS, "web.pooler=pgbouncer")}),
+    "nginx": ("workers.services.nginx", WEB | {"set": (*ROWS, "web.proxy=nginx")}),
     "load generator": ("workers.services.load", {"workload": ("serve",), "set": SERVED}),
 }
 
@@ -87,12 +92,13 @@ def _recovered(folder: Path, runs: int, *, harmless: bool) -> Try:
 
 
 def _processes(driver: Driver, module: str) -> list[psutil.Process]:
-    found = []
+    """What serves: what the module has started, or its own process where that is nothing."""
+    found: dict[psutil.Process, list[psutil.Process]] = {}
     for each in psutil.Process(driver.pid).children(recursive=True):
         with contextlib.suppress(psutil.Error):
-            if any(word.startswith(module) for word in each.cmdline()):
-                found.append(each)
-    return found
+            if module in each.cmdline():
+                found[each] = each.children(recursive=True)
+    return [one for each, below in found.items() for one in below or [each]]
 
 
 def _send(processes: list[psutil.Process], number: signal.Signals) -> None:

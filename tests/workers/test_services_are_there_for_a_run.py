@@ -131,6 +131,19 @@ def test_one_that_died_is_started_again() -> None:
         assert fetch(f"{again[0]}/news")[0] == 200
 
 
+@pytest.mark.slow
+def test_one_that_a_signal_stopped_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scaling.run.service_process.END_S", 0.1)  # it never ends by itself
+    with Services(sys.executable, environment()) as services:
+        urls = services.need("site", SMALL)
+        (pid,) = (child for child in children() if served_by(child, urls[0]))
+        psutil.Process(pid).suspend()
+        again = services.need("site", SMALL)
+        assert again != urls
+        assert fetch(f"{again[0]}/news")[0] == 200
+        assert not psutil.pid_exists(pid)
+
+
 def served_by(pid: int, url: str) -> bool:
     ports = {each.laddr.port for each in psutil.Process(pid).net_connections("tcp4")}
     return int(url.rpartition(":")[2]) in ports
