@@ -1,11 +1,12 @@
 """Versions of Python: what one loop costs on each, and what more loops gain, a panel per workload.
 
 Above, throughput at N = 1 over that of the oldest build; below, throughput at N over N = 1. A line
-joins the builds with the GIL, another those without. All panels of a row have one scale.
+joins the builds with the GIL, another those without. All panels have the same versions, those of a
+row one scale.
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import batched, zip_longest
+from itertools import batched
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,9 +18,10 @@ from scaling.analysis.statistics.estimate import bounds_kind, median
 from scaling.base.vocabulary import SIZINGS
 from scaling.report.plots.caption import caption
 from scaling.report.plots.key import key_entries
+from scaling.report.plots.lettering import width_in
 from scaling.report.plots.panel import HEAD_ROOM, draw_medians, draw_runs, finish_y
-from scaling.report.plots.sheet import Layout, Sheet, new_sheet
-from scaling.report.plots.style import IDEAL_LINE, INK, QUIET, ROLES
+from scaling.report.plots.sheet import Layout, Sheet, new_sheet, panel_in
+from scaling.report.plots.style import IDEAL_LINE, INK, QUIET, RC, ROLES
 from scaling.report.plots.subject import Subject
 
 NAME = "versions"
@@ -35,23 +37,41 @@ def sheet(subjects: Iterable[Subject]) -> Sheet | None:
     ]
     if not every:
         return None
+    versions = _rising(point.version for line in every for point in line.points)
+    headings = _headings(every)
+    columns = _columns(headings)
     rows = [
         (few, which)
-        for few in batched(every, MOST_COLUMNS)
+        for few in batched(zip(every, headings, strict=True), columns)
         for which in ("cost", "gain")
-        if any(np.isfinite(_runs(line.points, which)).any() for line in few)
+        if np.isfinite(_all_runs((line for line, _ in few), which)).any()
     ]
-    columns = min(len(every), MOST_COLUMNS)
     drawn = _empty(about[0], every, Layout(len(rows) * columns, columns, panel_in=1.9))
     for panels, (few, which) in zip(list(drawn.panels), rows, strict=True):
-        top = HEAD_ROOM * max(float(np.nanmax(_runs(line.points, which))) for line in few)
-        for place, (axes, line) in enumerate(zip_longest(list(panels), few)):
-            if line is None:
-                drawn.leave_out(axes)
-                continue
-            _panel(axes, line, which)
+        top = HEAD_ROOM * float(np.nanmax(_all_runs((line for line, _ in few), which)))
+        for spare in panels[len(few) :]:
+            drawn.leave_out(spare)
+        for place, (axes, (line, heading)) in enumerate(zip(panels, few, strict=True)):
+            _panel(axes, line, which, versions)
             finish_y(axes, _label(line, which) if place == 0 else "", max(top, 1.0))
+            axes.set_title(heading, loc="left", pad=7, color=INK, fontweight="bold")
     return drawn
+
+
+def _headings(every: Sequence[VersionLines]) -> list[str]:
+    """The workload of each, and its loop where there are several."""
+    loops = {line.runs.loop for line in every}
+    return [
+        " · ".join([line.runs.section.label, *[line.runs.loop] * (len(loops) > 1)])
+        for line in every
+    ]
+
+
+def _columns(headings: Sequence[str]) -> int:
+    """As many panels side by side as leave room for their headings."""
+    longest_in = max(width_in(text, RC["axes.titlesize"], weight="bold") for text in headings)
+    most = next((n for n in range(MOST_COLUMNS, 1, -1) if panel_in(n) >= longest_in), 1)
+    return min(most, len(headings))
 
 
 def _empty(about: Subject, every: Sequence[VersionLines], layout: Layout) -> Sheet:
@@ -75,14 +95,21 @@ def _runs(points: Sequence[VersionPoint], which: str) -> Floats:
     return np.column_stack([getattr(point, which) for point in points])
 
 
+def _all_runs(lines: Iterable[VersionLines], which: str) -> Floats:
+    return np.concatenate([_runs(line.points, which).ravel() for line in lines])
+
+
 def _label(line: VersionLines, which: str) -> str:
     if which == "cost":
         return f"throughput at N = 1, {line.oldest} = 1"
     return f"throughput, N = {line.workers} ÷ N = 1"
 
 
-def _panel(axes: Axes, line: VersionLines, which: str) -> None:
-    versions = sorted({p.version for p in line.points}, key=lambda v: int(v.partition(".")[2]))
+def _rising(versions: Iterable[str]) -> list[str]:
+    return sorted(set(versions), key=lambda version: int(version.partition(".")[2]))
+
+
+def _panel(axes: Axes, line: VersionLines, which: str, versions: list[str]) -> None:
     axes.axhline(1, color=QUIET, lw=1.1, ls=IDEAL_LINE, zorder=1)
     for points, colour in zip((line.with_gil, line.free), COLOURS.values(), strict=True):
         known = [point for point in points if np.isfinite(getattr(point, which)).any()]
@@ -95,4 +122,3 @@ def _panel(axes: Axes, line: VersionLines, which: str) -> None:
         draw_medians(axes, at, [median(column, "") for column in runs.T], colour, key)
     axes.set_xlim(-0.4, len(versions) - 0.4)
     axes.set_xticks(range(len(versions)), versions)
-    axes.set_title(line.runs.section.label, loc="left", pad=7, color=INK, fontweight="bold")
