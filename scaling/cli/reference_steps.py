@@ -22,7 +22,7 @@ from rich.console import Console
 from scaling.base.console import new_console, say
 from scaling.base.errors import ScalingError, UsageError
 from scaling.base.files import text_in, whole
-from scaling.base.formats import duration, listed, now, plural
+from scaling.base.formats import duration, listed, now
 from scaling.builds import interpreters
 from scaling.journal.file import FILE_NAME as JOURNAL
 from scaling.journal.identity import MACHINE_KEYS
@@ -119,7 +119,7 @@ class ReferenceSteps:
         total_s = sum(60 * study.minutes for study in chosen)
         say(
             self.console,
-            f"reference studies on {self.name}: {plural(len(chosen), 'study')} to measure, about "
+            f"{self.name}: {len(chosen)} of {len(self.studies)} reference studies to measure, about "
             f"{duration(total_s)} on two cores",
         )
         for study in self.studies:

@@ -25,7 +25,7 @@ from scaling.report.plots.style import IDEAL_LINE, INK, QUIET, RC, ROLES
 from scaling.report.plots.subject import Subject
 
 NAME = "versions"
-COLOURS = {"with the GIL": ROLES[""], "free-threaded": ROLES["t"]}
+WITH_GIL, FREE = {"with the GIL": ROLES[""]}, {"free-threaded": ROLES["t"]}
 MOST_COLUMNS = 5  # of workloads side by side, that leave room for four versions under each
 
 
@@ -77,7 +77,9 @@ def _columns(headings: Sequence[str]) -> int:
 def _empty(about: Subject, every: Sequence[VersionLines], layout: Layout) -> Sheet:
     curves = [curve for line in every for curve in line.runs.curves]
     kind = bounds_kind(median(point.cost, "") for line in every for point in line.points)
-    key = key_entries(COLOURS, [], kind, "the oldest build; N = 1", dots="one block")
+    drawn = any(line.with_gil for line in every), any(line.free for line in every)
+    colours = (WITH_GIL if drawn[0] else {}) | (FREE if drawn[1] else {})
+    key = key_entries(colours, [], kind, "the oldest build; N = 1", dots="one block")
     sizing = about.section.sizing
     loops = ", ".join(dict.fromkeys(line.runs.loop for line in every))
     whole = Section("", sizing, "", curves)
@@ -111,7 +113,8 @@ def _rising(versions: Iterable[str]) -> list[str]:
 
 def _panel(axes: Axes, line: VersionLines, which: str, versions: list[str]) -> None:
     axes.axhline(1, color=QUIET, lw=1.1, ls=IDEAL_LINE, zorder=1)
-    for points, colour in zip((line.with_gil, line.free), COLOURS.values(), strict=True):
+    for points, named in ((line.with_gil, WITH_GIL), (line.free, FREE)):
+        (colour,) = named.values()
         known = [point for point in points if np.isfinite(getattr(point, which)).any()]
         if not known:
             continue
