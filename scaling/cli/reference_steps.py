@@ -119,8 +119,8 @@ class ReferenceSteps:
         total_s = sum(60 * study.minutes for study in chosen)
         say(
             self.console,
-            f"{self.name}: {len(chosen)} of {len(self.studies)} reference studies to measure, about "
-            f"{duration(total_s)} on two cores",
+            f"{self.name}: {len(chosen)} of {len(self.studies)} reference studies to measure, "
+            f"about {duration(total_s)} on two cores",
         )
         for study in self.studies:
             say(self.console, f"  {study.name:14} {study.minutes:3.0f} min  {self._fate(study)}")
