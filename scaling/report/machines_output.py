@@ -14,6 +14,7 @@ from scaling.report.tables.comparison_view import Comparison, comparison_markdow
 from scaling.report.tables.machines_view import machines_chapters
 
 FILE_NAME = "machines.md"
+PAGE = "report.html"
 AGAIN = "scaling compare"
 
 
@@ -23,6 +24,8 @@ def finish_several(folder: Path, console: Console) -> None:
     Raises:
         ScalingError: no machine has a valid run, or something cannot be written.
     """
+    from scaling.report.page.machines import machines_page
+
     quiet = new_console(quiet=True)
     machines = {}
     for each in folders_of(folder):
@@ -40,4 +43,7 @@ def finish_several(folder: Path, console: Console) -> None:
     text = comparison_markdown(found) + "\n"
     file = folder / FILE_NAME
     write_file(file, lambda unfinished: unfinished.write_text(text, encoding="utf-8"), AGAIN)
-    say(console, f"written: {file}, and a folder for each machine")
+    html = machines_page(machines, known.hosts if known else {})
+    page = folder / PAGE
+    write_file(page, lambda unfinished: unfinished.write_text(html, encoding="utf-8"), AGAIN)
+    say(console, f"page:   {page}\ntables: {file}; each machine has a folder of its own")

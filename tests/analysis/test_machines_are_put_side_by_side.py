@@ -12,6 +12,7 @@ from scaling.base.console import new_console
 from scaling.journal.hosts import Hosts, Standing, write_hosts
 from scaling.journal.record import StudyLine
 from scaling.report.compare_output import compare
+from scaling.report.page.machines import machines_page
 from scaling.report.tables.comparison_view import comparison_markdown
 from scaling.report.tables.machines_view import machines_chapters
 from tests.support.fabricate import Made, journal, write
@@ -87,6 +88,16 @@ def test_a_results_folder_stands_for_its_machines(
     shown = capsys.readouterr().out
     assert "yes: faster" in shown
     assert "interrupted by the user; 1 runs" in shown
+
+
+def test_the_page_has_a_panel_for_each_machine(tmp_path: Path) -> None:
+    html = machines_page(results(tmp_path, {"first": SCALES, "second": DOES_NOT}), {})
+    assert html.count("<figure>") == 1
+    assert "echo: speed-up on 2 machines" in html
+    for label in ("first", "second"):
+        assert f">{label}</text>" in html
+    assert "no: faster, slower" in html
+    assert "<script" not in html
 
 
 def test_studies_of_one_machine_are_compared_cell_by_cell(

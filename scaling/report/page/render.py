@@ -95,7 +95,7 @@ def page(results: StudyResults) -> str:
         PageSection("validity", "Validity", validity_blocks(results), VALIDITY),
         PageSection("again", "How to reproduce it", [again_block(study)]),
     ]
-    return _template().render(
+    return template().render(
         study=study,
         question=_question(results),
         parts=[part for part in parts if part.name in ALWAYS or not part.is_empty],
@@ -128,7 +128,8 @@ def _measured(results: StudyResults) -> str:
     return f"{made} {', '.join(filter(None, parts))}, in {blocks} of runs in random order."
 
 
-def _template() -> Template:
+def template() -> Template:
+    """What every page is made with: `page.html`, and how cells are shown in it."""
     environment = Environment(
         autoescape=True,
         loader=FileSystemLoader(Path(__file__).parent, encoding="utf-8"),

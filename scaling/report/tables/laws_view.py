@@ -23,8 +23,8 @@ def law_lines(section: Section) -> list[str]:
 
     Nothing is said of a curve that has one N.
     """
-    laws = [law for curve in section.curves if len(curve.points) > 1 for law in region_laws(curve)]
-    lines = [f"{_curve_and_place(law)}: {_fitted(law.choice)}" for law in laws if law.choice]
+    laws = _laws(section)
+    lines = _fitted_lines(laws)
     without = [law for law in laws if not law.choice]
     for why in dict.fromkeys(law.why for law in without):
         places = dict.fromkeys(_place(law) for law in without if law.why == why)
@@ -32,6 +32,20 @@ def law_lines(section: Section) -> list[str]:
         lines.append(f"Laws {why}: {', '.join(places)}; {needed}.")
     lines += [f"{_curve_and_place(law)}: {_serial(law)}" for law in without if law.serial_fractions]
     return lines
+
+
+def fitted_lines(section: Section) -> list[str]:
+    """A sentence for each curve and region with a law."""
+    return _fitted_lines(_laws(section))
+
+
+def _laws(section: Section) -> list[RegionLaw]:
+    curves = (curve for curve in section.curves if len(curve.points) > 1)
+    return [law for curve in curves for law in region_laws(curve)]
+
+
+def _fitted_lines(laws: list[RegionLaw]) -> list[str]:
+    return [f"{_curve_and_place(law)}: {_fitted(law.choice)}" for law in laws if law.choice]
 
 
 def _curve_and_place(law: RegionLaw) -> str:

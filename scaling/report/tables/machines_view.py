@@ -12,7 +12,7 @@ from scaling.report.plots.caption import machine_text
 from scaling.report.tables.across_sentences import doubted
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.grid import Cell, Chapter, Grid
-from scaling.report.tables.laws_view import law_lines
+from scaling.report.tables.laws_view import fitted_lines
 from scaling.report.tables.measures import curve_name
 from scaling.report.tables.phrases import named, ratios_note, workers
 from scaling.report.tables.rated import free_sections
@@ -31,11 +31,10 @@ def machines_chapters(
 
     `standings` say how far the study of each is, where that is known.
     """
-    found = conclusions(machines)
     return [
-        Chapter("The machines", _words(machines, standings)),
-        *_concluded(found, list(machines)),
-        *_curves(machines),
+        machines_chapter(machines, standings),
+        *verdict_chapters(machines),
+        *curve_chapters(machines),
     ]
 
 
@@ -50,7 +49,9 @@ def conclusions_sentence(found: list[Conclusion]) -> str:
     )
 
 
-def _words(machines: Mapping[str, StudyResults], standings: Mapping[str, Standing]) -> list[str]:
+def machines_chapter(
+    machines: Mapping[str, StudyResults], standings: Mapping[str, Standing]
+) -> Chapter:
     """A line for each machine, then what casts doubt on it."""
     lines = []
     for label in dict.fromkeys([*machines, *standings]):
@@ -61,11 +62,12 @@ def _words(machines: Mapping[str, StudyResults], standings: Mapping[str, Standin
     for label, results in machines.items():
         lines += [f"{label}: {each}" for each in warnings_of(results)]
         lines += doubted(label, results.run_issues)
-    return lines
+    return Chapter("The machines", lines)
 
 
-def _concluded(found: list[Conclusion], labels: list[str]) -> list[Chapter]:
+def verdict_chapters(machines: Mapping[str, StudyResults]) -> list[Chapter]:
     """A table for each section and loop: a row for each ratio, a column for each machine."""
+    found, labels = conclusions(machines), list(machines)
     chapters = []
     for title in dict.fromkeys(each.title for each in found):
         members = [each for each in found if each.title == title]
@@ -106,7 +108,7 @@ def _values(each: Conclusion, labels: list[str]) -> list[Cell]:
     return values
 
 
-def _curves(machines: Mapping[str, StudyResults]) -> list[Chapter]:
+def curve_chapters(machines: Mapping[str, StudyResults]) -> list[Chapter]:
     """For each section its curves at every N, machine beside machine, and each machine's laws."""
     labels = list(machines)
     titles: dict[tuple[str, str, str], str] = {}
@@ -119,12 +121,15 @@ def _curves(machines: Mapping[str, StudyResults]) -> list[Chapter]:
             found.setdefault(subject, {})[label] = section
     chapters = []
     for subject, sections in found.items():
-        laws = [f"{label}: {line}" for label, each in sections.items() for line in law_lines(each)]
+        laws = [
+            f"{label}: {line}" for label, each in sections.items() for line in fitted_lines(each)
+        ]
         grids = [
             _curve_grid(what, measure, sections, labels)
             for what, measure in (("Throughput", "throughput"), ("Speed-up over N = 1", "speedup"))
         ]
-        chapters.append(Chapter(titles[subject], laws, grids))
+        shown = [grid for grid in grids if grid.rows]
+        chapters.append(Chapter(titles[subject], laws, shown))
     return chapters
 
 
@@ -136,7 +141,7 @@ def _curve_grid(
         for curve in section.curves:
             for point in curve.points:
                 value = point.estimate(measure)
-                if value.n:
+                if value.n and not (measure == "speedup" and point.workers == 1):
                     rows.setdefault((curve_name(curve), point.workers), {})[label] = value
     lines: list[list[Cell]] = [
         [name, str(n), *(values.get(label, formats.BLANK) for label in labels)]

@@ -87,7 +87,7 @@ def measure(request: str, copy: str | None, offset: int, topic: str) -> str:
             yield event
 
     try:
-        with _idle(worker):
+        with idle(worker):
             return _until(passed_on(), lambda event: event.ended)
     finally:
         _end(_drivers.pop(_key(asked)))
@@ -160,7 +160,7 @@ def _send(worker: Worker, topic: str, sent: Sent) -> None:
 
 
 @contextlib.contextmanager
-def _idle(worker: Worker) -> Iterator[None]:
+def idle(worker: Worker) -> Iterator[None]:
     """Have the engine's worker do nothing of its own accord but send heartbeats."""
     others = [each for name, each in worker.periodic_callbacks.items() if name not in BEATS]
 

@@ -1,0 +1,65 @@
+"""Speed-up on several machines: a panel for each, with its own borders, on one scale."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from scaling.analysis.results import StudyResults
+from scaling.analysis.statistics.estimate import bounds_kind
+from scaling.base import formats
+from scaling.report.plots import efficiency
+from scaling.report.plots.caption import machine_text
+from scaling.report.plots.draw import subjects
+from scaling.report.plots.key import key_entries
+from scaling.report.plots.panel import HEAD_ROOM, draw_curves, finish, highest
+from scaling.report.plots.sheet import Layout, Sheet, new_sheet
+from scaling.report.plots.style import IDEAL_LINE, QUIET, arm_colours
+from scaling.report.plots.subject import MOST_COLUMNS, Subject
+from scaling.report.tables.rated import rate_of
+
+NOISE = "A/A pairs: differences inside are noise"
+MODEL = "threads"  # where the curves of all models are too many for a panel
+
+
+def machine_sheets(machines: Mapping[str, StudyResults]) -> Iterator[tuple[str, Sheet]]:
+    """A sheet for each section and loop with a speed-up, with a name for it.
+
+    To be used inside of `RC`, as all sheets.
+    """
+    found: dict[str, dict[str, Subject]] = {}
+    for label, results in machines.items():
+        for name, subject in subjects(results).items():
+            is_open = rate_of(subject.section, subject.study) is not None
+            if not is_open and efficiency.is_there(subject):
+                found.setdefault(name, {})[label] = subject
+    for name, of in found.items():
+        for loop in dict.fromkeys(loop for each in of.values() for loop in each.loops):
+            yield f"{name}-{loop.replace('/', '-')}", _sheet(of, loop)
+
+
+def _sheet(of: Mapping[str, Subject], loop: str) -> Sheet:
+    model = MODEL if any(each.is_crowded for each in of.values()) else None
+    shown = {label: each.on(loop, model) for label, each in of.items()}
+    curves = [curve for some in shown.values() for curve in some]
+    first = next(iter(of.values()))
+    colours = arm_colours(list(dict.fromkeys(curve.key.arm for curve in curves)))
+    models = list(dict.fromkeys(curve.key.model for curve in curves))
+    kind = bounds_kind([point.speedup for curve in curves for point in curve.points])
+    band = NOISE if any(each.noise("speedup") > 0 for each in of.values()) else ""
+    warnings = (f"{label}: {each.warning}." for label, each in of.items() if each.warning)
+    places = (f"{label}: {machine_text(each.study)}." for label, each in of.items())
+    sheet = new_sheet(
+        f"{first.section.label}: speed-up on {formats.plural(len(of), 'machine')}",
+        f"{first.section.sizing} sizing · {formats.listed(models)} · {loop}",
+        key_entries(colours, models, kind, "ideal: N times as fast", band=band),
+        " ".join([*warnings, *places]),
+        Layout(len(of), min(len(of), MOST_COLUMNS), panel_in=2.3),
+    )
+    top = HEAD_ROOM * highest(curves, "speedup")
+    for place, (axes, (label, each)) in enumerate(zip(sheet.all_panels, of.items(), strict=True)):
+        drawn = replace(each, colours=colours)
+        draw_curves(axes, drawn, loop, "speedup", model)
+        last = max((n for curve in shown[label] for n in curve.workers), default=1)
+        axes.plot([1, last], [1, last], color=QUIET, lw=1.0, ls=IDEAL_LINE, zorder=2, gid="ideal")
+        is_first = place % MOST_COLUMNS == 0
+        finish(axes, drawn, label, "throughput ÷ that at N = 1" if is_first else "", top)
+    return sheet
