@@ -21,7 +21,7 @@ import psutil
 from scaling.base.errors import ScalingError
 
 READY_S = 30.0  # a site needs about one second; a machine under load may need more
-END_S = 3.0  # to end by itself, then again after each signal
+END_S = 10.0  # to end by itself, then again after each signal
 STDERR_KEPT = 2_000
 CONNECTIONS = Path("/proc/net/tcp")
 ESTABLISHED = "01"

@@ -24,7 +24,7 @@ from workers.services.native.folder import Folder
 HOST = "127.0.0.1"
 LOG = "log"
 READY_S = 20.0
-END_S = 2.0  # then it is killed
+END_S = 5.0  # then it is killed
 AGAIN_S = 0.02  # between two tries to connect
 TRIES = 5  # another process may take the free port first
 TAKEN = "ddress already in use"
@@ -45,13 +45,15 @@ class Program:
     """How a server is started on a port, and how to find out that it answers.
 
     `command` writes what it needs into its folder and returns the command. `answers` raises
-    `OSError` as long as it does not. `ends_by` makes it end at once.
+    `OSError` as long as it does not. `ends_by` makes it end, and `ends_in_s` is how long that may
+    take.
     """
 
     name: str
     command: Callable[[int], Sequence[str]]
     answers: Callable[[int], Awaitable[object]]
     ends_by: signal.Signals = signal.SIGTERM
+    ends_in_s: float = END_S
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ async def serving(program: Program, folder: Folder) -> AsyncIterator[Server]:
     for left in reversed(range(TRIES)):
         port = free_port()
         command = program.command(port)
-        async with started(command, folder, ends_by=program.ends_by) as process:
+        async with started(command, folder, program.ends_by, program.ends_in_s) as process:
             try:
                 await _until_it_answers(program, port, process, folder)
             except NativeError as error:
@@ -93,7 +95,10 @@ async def serving(program: Program, folder: Folder) -> AsyncIterator[Server]:
 
 @asynccontextmanager
 async def started(
-    command: Sequence[str], folder: Folder, *, ends_by: signal.Signals = signal.SIGKILL
+    command: Sequence[str],
+    folder: Folder,
+    ends_by: signal.Signals = signal.SIGKILL,
+    ends_in_s: float = END_S,
 ) -> AsyncIterator[Process]:
     """Have a process while the block runs; what it prints is in the folder's `log`.
 
@@ -120,7 +125,7 @@ async def started(
     try:
         yield process
     finally:
-        await _end(process, ends_by)
+        await _end(process, ends_by, ends_in_s)
 
 
 async def done(command: Sequence[str], folder: Folder) -> None:
@@ -170,11 +175,11 @@ async def _until_it_answers(program: Program, port: int, process: Process, folde
             return
 
 
-async def _end(process: Process, ends_by: signal.Signals) -> None:
+async def _end(process: Process, ends_by: signal.Signals, ends_in_s: float) -> None:
     if process.returncode is None:
         process.send_signal(ends_by)
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), END_S)
+            await asyncio.wait_for(process.wait(), ends_in_s)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)  # what it has left behind
     await process.wait()

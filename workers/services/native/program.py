@@ -47,7 +47,7 @@ def run(parser: argparse.ArgumentParser, *, until_eof: bool, running: Running) -
     try:
         asyncio.run(_run(running, until_eof=until_eof))
     except (NativeError, OSError) as error:
-        parser.exit(1, f"{parser.prog}: {error}\n")
+        parser.exit(1, f"{error}\n")
     return 0
 
 

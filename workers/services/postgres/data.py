@@ -8,11 +8,12 @@ import shutil
 from collections.abc import Callable
 
 from workers.services.native.folder import Folder, own_folder
-from workers.services.native.process import done
+from workers.services.native.process import NativeError, done
 from workers.services.postgres.server import (
     DATA,
     NAME,
     TEMPLATE,
+    WRITTEN_S,
     connect,
     program,
     running,
@@ -34,6 +35,7 @@ LESS_TO_COPY = (  # one database instead of three beside the template
     "drop database template0",
 )
 UNFINISHED = ".making-"
+RUNNING = "postmaster.pid"  # in the data as long as they are not in order
 
 
 async def provide(
@@ -60,8 +62,8 @@ async def provide(
     return kept
 
 
-def _is_there(kept: str) -> bool:
-    return os.path.isdir(kept)
+def _is_there(path: str) -> bool:
+    return os.path.exists(path)
 
 
 def _rename(made: str, kept: str) -> None:
@@ -85,4 +87,6 @@ async def _make(folder: Folder, rows: int, seed: int, say: Callable[[str], None]
         await fill(connection, rows, seed, say)
         await connection.execute("checkpoint")  # the end then takes no time
         await connection.close()
+    if _is_there(os.path.join(data, RUNNING)):
+        raise NativeError(f"PostgreSQL did not write its data within {WRITTEN_S:.0f} s")
     await done([program("initdb"), f"--pgdata={data}", "--sync-only"], folder)

@@ -21,6 +21,7 @@ from workers.services.postgres.table import SEED, is_complete
 NAME = "scaling"  # of the user and of the database
 DATA = "data"
 CONNECTIONS = 200
+WRITTEN_S = 60.0  # by then all data are on disk
 TEMPLATE = "template1"  # the database from which others are made
 CONFIGURATION = """\
 # PostgreSQL for the time of a study. What is not here is as PostgreSQL has it by default.
@@ -31,6 +32,7 @@ max_connections = {connections}
 shared_buffers = '256MB'   # the whole table is in memory
 autovacuum = off           # nothing is changed, and nothing else works while workers are measured
 fsync = {fsync}            # off: these data are a copy, which is thrown away
+log_line_prefix = ''
 """
 RECORDED = (
     "server_version",
@@ -92,8 +94,8 @@ async def running(
         except asyncpg.CannotConnectNowError as error:  # it is starting
             raise ConnectionError(str(error)) from None
 
-    ends_by = signal.SIGINT if kept else signal.SIGQUIT
-    asked = Program(name="PostgreSQL", command=command, answers=answers, ends_by=ends_by)
+    ending = (signal.SIGINT, WRITTEN_S) if kept else (signal.SIGQUIT,)
+    asked = Program("PostgreSQL", command, answers, *ending)
     async with serving(asked, folder) as server:
         yield server
 
