@@ -6,11 +6,13 @@ driver's: when the driver is gone, killed or not, the pipe ends and the service 
 
 import contextlib
 import queue
+import re
 import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -24,7 +26,8 @@ READY_S = 30.0  # a site needs about one second; a machine under load may need m
 END_S = 10.0  # to end by itself, then again after each signal
 STDERR_KEPT = 2_000
 CONNECTIONS = Path("/proc/net/tcp")
-ESTABLISHED = "01"
+# Of each line the port at this end, if the state is 01.
+ESTABLISHED = re.compile(rb"\n *\d+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]+:[0-9A-F]{4} 01 ")
 
 
 class ServiceError(ScalingError):
@@ -138,10 +141,9 @@ class ServiceProcess:
                 bytes_ += each.memory_full_info().pss
         return bytes_ or None
 
-    def connections(self) -> int | None:
-        """How many connections clients have to it; None where that is not known."""
-        ports = {urlsplit(url).port for url in self.urls}
-        return connections_to(ports) if self._pid else None
+    def connections(self, opened: Counter[int]) -> int | None:
+        """How many of the connections by port are to it; None for one that was there before."""
+        return sum(opened[urlsplit(url).port or 0] for url in self.urls) if self._pid else None
 
     def close(self) -> None:
         """End it: by the end of its input, by a signal, by force. Harmless when it has ended."""
@@ -208,18 +210,13 @@ def _tree(pid: int) -> list[psutil.Process]:
         return []
 
 
-def connections_to(ports: Collection[int | None]) -> int | None:
-    """How many TCP connections there are to these ports of this machine; None where unknown."""
+def open_connections() -> Counter[int] | None:
+    """How many TCP connections there are at each port of this machine; None where unknown."""
     try:
-        lines = CONNECTIONS.read_text(encoding="ascii").splitlines()[1:]
+        listed = CONNECTIONS.read_bytes()
     except OSError:
         return None
-    found = (line.split()[1:4] for line in lines)
-    return sum(state == ESTABLISHED and _port(local) in ports for local, _, state in found)
-
-
-def _port(address: str) -> int:
-    return int(address.rpartition(":")[2], 16)
+    return Counter(int(port, 16) for port in ESTABLISHED.findall(listed))
 
 
 def describe_exit(code: int | None) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from scaling.journal.record import ServiceUse
 from scaling.run.child import Front
 from scaling.run.path_redaction import without_own_paths
-from scaling.run.service_process import ServiceProcess, Usage
+from scaling.run.service_process import ServiceProcess, Usage, open_connections
 
 ENOUGH = 4  # readings: before, two inside the run, after
 GONE = Usage(gone=True)
@@ -53,8 +53,11 @@ class ServiceUsage:
             self._timer = threading.Timer(max(0.0, opens_in_s), self._open)
             self._timer.start()
         elif phase == "closed":
+            opened = open_connections() if self._services else None
             self._at_end = {
-                name: AtEnd(each.memory_bytes(), each.connections())
+                name: AtEnd(
+                    each.memory_bytes(), None if opened is None else each.connections(opened)
+                )
                 for name, each in self._services.items()
             }
 
