@@ -150,6 +150,7 @@ class ServiceProcess:
         tree: list[psutil.Process] = []
         if self.running:
             tree = _tree(self._process.pid)
+            self._process.send_signal(signal.SIGCONT)  # a stopped one would not end
         if self._process.stdin:
             with contextlib.suppress(BrokenPipeError):
                 self._process.stdin.close()

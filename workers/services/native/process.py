@@ -178,6 +178,7 @@ async def _until_it_answers(program: Program, port: int, process: Process, folde
 async def _end(process: Process, ends_by: signal.Signals, ends_in_s: float) -> None:
     if process.returncode is None:
         process.send_signal(ends_by)
+        process.send_signal(signal.SIGCONT)  # a stopped one would not end
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), ends_in_s)
     with contextlib.suppress(ProcessLookupError):
