@@ -11,7 +11,7 @@ from rich.console import Console
 
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.course import course_of
-from scaling.journal.record import RunLine
+from scaling.journal.record import Overload, RunLine
 from scaling.report.files import tables_markdown
 from scaling.report.page.render import page
 from scaling.report.plots.draw import load_sheets, loads, named_sheets
@@ -173,3 +173,14 @@ def test_an_arm_without_a_collector_is_not_labelled(tmp_path: Path) -> None:
     made = replace(MADE, configurations=(("3.14t+nogc", "threads"),), blocks=1)
     results = StudyResults.of(studied(tmp_path, made, lambda run: counted(run, 0)))
     assert [collections_text(each, results) for each in results.sections] == [""]
+
+
+def test_an_overload_is_shaded_even_where_nothing_was_collected(tmp_path: Path) -> None:
+    def overloaded(run: RunLine) -> RunLine:
+        planned = Overload(factor=4.0, after_s=1.0, lasts_s=2.0)
+        return with_(counted(run, 0), load__overload=planned)
+
+    results = StudyResults.of(studied(tmp_path, replace(MADE, blocks=1), overloaded))
+    assert {course.overload_s for course in results.courses.values()} == {(1.0, 3.0)}
+    (sheet,) = [each for name, each in named_sheets(results) if name.endswith("pauses")]
+    assert any(part.get_gid() == "overload" for part in sheet.figure.findobj())

@@ -1,15 +1,18 @@
 """The time until P99 is back counts from the end of the overload, by the share of slow requests."""
 
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from scaling.analysis.table.overload import Course, course_of
+from scaling.analysis.results import StudyResults
+from scaling.analysis.table.overload import Recovery, recovery_of
 from scaling.analysis.table.rows import Rows
 from scaling.journal.record import Cell, Load, Overload, ParameterValue, RunLine, SubWindow
+from scaling.report.files import tables_markdown
 from tests.support.fabricate import Made, run_line, study_line, with_
-from tests.support.served import histogram
+from tests.support.served import Served, histogram, studied
 
 CALM_S, SLOW_S = 0.020, 0.900
 DUE = 500  # in each half second
@@ -52,10 +55,10 @@ def run(parts: list[SubWindow], declined: dict[str, int] | None = None) -> RunLi
     return with_(run_line(made, cell, random.Random(1)), load=load)
 
 
-def course(*after: SubWindow) -> Course:
+def course(*after: SubWindow) -> Recovery:
     """A calm stretch, an overload of slow answers, then `after` and calm ones up to the end."""
     parts = [*[part()] * 10, *[part(SLOW_S)] * 20, *after]
-    return course_of(run([*parts, *[part()] * (PARTS - len(parts))]))
+    return recovery_of(run([*parts, *[part()] * (PARTS - len(parts))]))
 
 
 def test_p99_of_the_overload_and_of_the_calm_before_it() -> None:
@@ -93,12 +96,12 @@ def test_a_run_that_is_never_calm_again_gives_a_bound_and_says_so() -> None:
 
 def test_too_few_calm_requests_give_no_figure() -> None:
     few = [part(offered=100)] * PARTS
-    assert np.isnan(course_of(run(few)).recovery_s)
+    assert np.isnan(recovery_of(run(few)).recovery_s)
 
 
 def test_runs_without_an_overload_have_none() -> None:
     line = run([part()] * PARTS)
-    assert np.isnan(course_of(with_(line, load__overload=None)).calm_p99_s)
+    assert np.isnan(recovery_of(with_(line, load__overload=None)).calm_p99_s)
 
 
 def test_what_is_declined_is_a_share_and_no_error() -> None:
@@ -110,3 +113,16 @@ def test_what_is_declined_is_a_share_and_no_error() -> None:
     assert rows["load_declined"][0] == 3_600
     assert rows["load_errors"][0] == 0
     assert "load-errors" not in rows["reasons"][0]
+
+
+def test_tables_show_what_was_declined_and_that_it_is_in_no_latency(tmp_path: Path) -> None:
+    made = Served(rates=(400.0,), blocks=1, workers=(2,), parameters={"deadline_ms": 1_000})
+
+    def declines(line: RunLine) -> RunLine:
+        return with_(line, load__declined={"status 504": 40})
+
+    text = tables_markdown(StudyResults.of(studied(tmp_path, made, declines)))
+    assert "deadline missed %" in text
+    assert "given up at the deadline are in no latency" in text
+    plain = StudyResults.of(studied(tmp_path / "plain", Served(rates=(400.0,), blocks=1)))
+    assert "deadline missed" not in tables_markdown(plain)

@@ -17,6 +17,7 @@ from scaling.analysis.curves.sections import Section
 from scaling.analysis.table.groups import Key
 from scaling.analysis.table.labels import short_labels
 from scaling.journal.record import ParameterValue, StudyLine
+from scaling.study.load import OVERLOAD
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,8 @@ def _sweeps(workload: str, sections: Sequence[Section], study: StudyLine) -> lis
     read = [json.loads(section.curves[0].key.parameters) for section in sections]
     found = []
     for name in dict.fromkeys(chain.from_iterable(read)):
+        if name == OVERLOAD:  # with and without one, a window shows different things
+            continue
         groups: dict[str, list[tuple[ParameterValue, Section]]] = defaultdict(list)
         for parameters, section in zip(read, sections, strict=True):
             others = {other: value for other, value in parameters.items() if other != name}

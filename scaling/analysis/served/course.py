@@ -17,7 +17,7 @@ from scaling.analysis.arrays import Flags, Floats, Integers
 from scaling.analysis.lookup.latencies import counting_lines
 from scaling.analysis.served.open_loop import open_loop_runs
 from scaling.analysis.table.groups import CELL, Key
-from scaling.journal.record import ProcessFacts, Record, RunLine, Spans
+from scaling.journal.record import Load, ProcessFacts, Record, RunLine, Spans
 
 FEWEST_COLLECTIONS = 10  # with fewer, how they fall into a window is mostly chance
 FULL = 2  # the oldest generation
@@ -55,7 +55,8 @@ class Course:
     """One run. Times are s since the window opened, latencies s from the due time.
 
     `median_s` and `longest_s` are those of the answers in each of the equal parts of the window,
-    NaN where there were none. `collections` is None in journals that do not have them.
+    NaN where there were none. `collections` is None in journals that do not have them. `overload`
+    is the begin and end of a part with a higher rate, if there was one.
     """
 
     block: int
@@ -65,6 +66,7 @@ class Course:
     longest_s: Floats
     lags: list[Lag]
     collections: list[Collections] | None
+    overload_s: tuple[float, float] | None = None
 
     @property
     def collected(self) -> int:
@@ -117,7 +119,14 @@ def course_of(run: RunLine, p99_s: float = math.nan) -> Course | None:
         longest_s=_in_s([each.max_ns for each in parts]),
         lags=list(_lags(run.record, opened)),
         collections=_collections(run.record, opened, closed),
+        overload_s=_overload(run.load),
     )
+
+
+def _overload(load: Load) -> tuple[float, float] | None:
+    if load.overload is None:
+        return None
+    return load.overload.after_s, load.overload.after_s + load.overload.lasts_s
 
 
 def _lags(record: Record, opened: int) -> Iterator[Lag]:

@@ -26,7 +26,7 @@ P99 = SHARES["p99"]
 NS_PER_S = 1e9
 
 
-class Course(NamedTuple):
+class Recovery(NamedTuple):
     """What an overload does to one run; NaN where too few requests were due."""
 
     calm_p99_s: float = np.nan
@@ -36,14 +36,14 @@ class Course(NamedTuple):
     recovered: float = np.nan
 
 
-def course_of(run: RunLine) -> Course:
+def recovery_of(run: RunLine) -> Recovery:
     """The figures of a run; all NaN where it had no overload."""
     load = run.load
     if load is None or load.overload is None or run.record is None or not load.windows:
-        return Course()
+        return Recovery()
     opened, closed = run.record.instants_ns.opened, run.record.instants_ns.closed
     if opened is None or closed is None:
-        return Course()
+        return Recovery()
     begins_s = load.overload.after_s
     ends_s = begins_s + load.overload.lasts_s
     borders_s = np.linspace(0, (closed - opened) / NS_PER_S, len(load.windows) + 1)
@@ -56,7 +56,7 @@ def course_of(run: RunLine) -> Course:
     calm_s = _p99(before)
     recovery_s, recovered = _recovery(after, TIMES_CALM * calm_s)
     lasts_s = float(np.diff(borders_s)[0] * len(beside))
-    return Course(
+    return Recovery(
         calm_p99_s=calm_s,
         p99_s=_p99(_together(beside)),
         good_per_s=sum(part.answered for part in beside) / lasts_s if beside else np.nan,
@@ -102,8 +102,8 @@ def _p99(latencies: Counted) -> float:
     return latencies.quantile_s(P99) if latencies.total >= fewest(P99) else np.nan
 
 
-def _in_course(name: str) -> Read:
-    return lambda rows: [getattr(course, name) for course in rows["overload_course"]]
+def _in_recovery(name: str) -> Read:
+    return lambda rows: [getattr(found, name) for found in rows["overload_figures"]]
 
 
 def _share(kind: str) -> Read:
@@ -158,14 +158,14 @@ OVERLOAD = {
         definition="rate in the overload ÷ rate before and after it",
         in_frame=False,
     ),
-    "overload_course": Column(
-        read=lambda rows: list(map(course_of, rows.runs)),
+    "overload_figures": Column(
+        read=lambda rows: list(map(recovery_of, rows.runs)),
         dtype=OBJECT,
         definition="all that follow",
         in_frame=False,
     ),
     "calm_p99_s": Column(
-        read=_in_course("calm_p99_s"),
+        read=_in_recovery("calm_p99_s"),
         unit="s",
         definition="P99 of good answers to requests due before the overload, from 2,000 on",
         words="P99 latency before the overload",
@@ -174,7 +174,7 @@ OVERLOAD = {
         shown=Shown(heading="calm P99 ms", name="calm_p99_ms", factor=1e3, place=103),
     ),
     "overload_p99_s": Column(
-        read=_in_course("p99_s"),
+        read=_in_recovery("p99_s"),
         unit="s",
         definition="P99 of good answers to requests due in the overload, from 2,000 on",
         words="P99 latency in the overload",
@@ -183,7 +183,7 @@ OVERLOAD = {
         shown=Shown(heading="overload P99 ms", name="overload_p99_ms", factor=1e3, place=104),
     ),
     "overload_good_per_s": Column(
-        read=_in_course("good_per_s"),
+        read=_in_recovery("good_per_s"),
         unit="requests/s",
         definition="good answers to requests due in the overload ÷ its length",
         words="good answers in the overload",
@@ -191,7 +191,7 @@ OVERLOAD = {
         shown=Shown(heading="good/s in overload", name="overload_good_per_s", place=105),
     ),
     "recovery_s": Column(
-        read=_in_course("recovery_s"),
+        read=_in_recovery("recovery_s"),
         unit="s",
         definition="from the end of the overload until P99 is within twice that before it; a lower "
         "bound where the run is `not-recovered`",
@@ -201,7 +201,7 @@ OVERLOAD = {
         shown=Shown(heading="P99 back after s", name="recovery_s", place=107),
     ),
     "recovered": Column(
-        read=_in_course("recovered"),
+        read=_in_recovery("recovered"),
         definition="1 if P99 was back, 0 if not",
         in_frame=False,
     ),

@@ -2,8 +2,9 @@
 
 A column for each configuration, at the middle rate and the largest N with a core for each worker:
 threads, the processes that they are compared with, then others. Of each it is the run with the
-longest P99. The free-threaded collector stops every loop of its process: a wait of clients that it
-made has a collection below it, and the lag of the loops between.
+longest P99. A stretch with a planned overload is shaded. The free-threaded collector stops every
+loop of its process: a wait of clients that it made has a collection below it, and the lag of the
+loops between.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,6 +33,7 @@ ROWS = 3
 LEAST_MS = 1.0  # that a row shows, so that microseconds do not look like pauses
 LONGEST: dict[str, Any] = {"lw": 1.3}
 MEDIAN: dict[str, Any] = {"lw": 0.9, "alpha": 0.6}
+OVERLOAD: dict[str, Any] = {"color": FAINT, "alpha": 0.2, "lw": 0, "zorder": 0, "gid": "overload"}
 NOTE = (
     "one run of each configuration, that with the longest P99, so no interval; latency of the "
     "answers in each part of the window; lag: how late each tick of a worker ran"
@@ -75,12 +77,14 @@ def draw(subject: LoadSubject) -> Sheet:
         collector.set_xlabel("seconds of the window")
         for axes in (clients, lag, collector):
             axes.set_xlim(0, course.window_s)
+            if course.overload_s:
+                axes.axvspan(*course.overload_s, **OVERLOAD)
     return sheet
 
 
 def is_there(subject: LoadSubject) -> bool:
-    """Whether the collector ran in any of the runs."""
-    return any(course.collected for _, _, course in _shown(subject))
+    """Whether the collector ran in any of the runs, or an overload was planned."""
+    return any(course.collected or course.overload_s for _, _, course in _shown(subject))
 
 
 def collected_text(course: Course) -> str:
@@ -151,6 +155,8 @@ def _key(shown: Sequence[Shown]) -> list[Line2D]:
     key = [Line2D([], [], color=QUIET, label=label, **style) for label, style in styles.items()]
     if any((~each.is_full).any() for _, _, course in shown for each in course.collections or ()):
         key.append(Line2D([], [], color=FAINT, lw=4, label="young collection"))
+    if any(course.overload_s for _, _, course in shown):
+        key.append(Line2D([], [], color=FAINT, alpha=0.3, lw=8, label="overload"))
     return key
 
 

@@ -17,6 +17,12 @@ COLUMNS = (
     "achieved_per_s",
     *PERCENTILES,
     "latency_max_s",
+    "refused_fraction",
+    "deadline_missed_fraction",
+    "calm_p99_s",
+    "overload_p99_s",
+    "overload_good_per_s",
+    "recovery_s",
     "background_p50_s",
     "background_p99_s",
     "slip_p99_s",
@@ -30,6 +36,9 @@ NOTE = (
     "count with the latency so far."
 )
 BACKGROUND_NOTE = "Background requests are in no latency but their own; they count in all else."
+DECLINED_NOTE = (
+    "Requests that were refused or given up at the deadline are in no latency, and not achieved."
+)
 BOUNDS_NOTE = f"{BEHIND} The server fell behind: latencies of this row are lower bounds."
 SUSPECT_NOTE = f"{SUSPECT} some of these runs are suspect; why is listed with the runs."
 BLANK_NOTE = (
@@ -80,6 +89,7 @@ def _grid(title: str, rows: Sequence[tuple[Line, AtRate]], rated: Rated) -> Grid
     cells = [_row(line, at, shown) for line, at in rows]
     notes = [NOTE.format(kind="foreground " if rated.has_background else "")]
     notes += [BACKGROUND_NOTE] if rated.has_background else []
+    notes += [DECLINED_NOTE] if "refused_fraction" in shown else []
     notes += [BLANK_NOTE] if any(formats.BLANK in row for row in cells) else []
     notes += [BOUNDS_NOTE] if any(at.is_bound for _, at in rows) else []
     notes += [SUSPECT_NOTE] if any(at.point.suspect for _, at in rows) else []
