@@ -100,6 +100,6 @@ SERVICE_USE = {
         words="CPU time of a request in the whole stack",
         better="less",
         noise="cpu_s_per_op",
-        shown=Shown(heading="stack µs CPU", name="stack_cpu_us_per_op", factor=1e6, place=120),
+        shown=Shown(heading="stack µs CPU", name="stack_cpu_us_per_op", factor=1e6, place=119),
     )
 }
