@@ -22,6 +22,8 @@ from tests.support.waiting import wait_until
 from workers.services.native.folder import own_folder, remove_abandoned
 from workers.services.postgres.table import letters
 
+pytestmark = pytest.mark.one_build
+
 ROWS = 100
 KEY = 7
 STACK: dict[str, ParameterValue] = {
