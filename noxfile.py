@@ -196,10 +196,8 @@ def versions(session: nox.Session) -> None:
 @nox.session(python=False, default=False)
 def reference(session: nox.Session) -> None:
     """Measure and publish all reference studies, with PGO (after --: --hours 3, --no-pgo)."""
-    options = [option for option in session.posargs if option not in ("--pgo", "--no-pgo")]
-    pgo = "--no-pgo" not in session.posargs
-    python = analysis_python(session, TESTED, pgo=pgo)
-    measure(session, [python, "-m", "scaling", "reference", *options], pgo)
+    python = analysis_python(session, TESTED, pgo="--no-pgo" not in session.posargs)
+    measure(session, [python, "-m", "scaling", "reference", *session.posargs], pgo=False)
 
 
 @nox.session(python=False, default=False)

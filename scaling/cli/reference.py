@@ -22,6 +22,9 @@ def reference(
         str | None,
         typer.Option(metavar="NAME", help="What this machine is called (epyc-2-cores)."),
     ] = None,
+    pgo: Annotated[
+        bool, typer.Option("--pgo/--no-pgo", help="Interpreters built with PGO, where it matters.")
+    ] = True,
     listed: Annotated[
         bool, typer.Option("--list", help="Print what would be measured, and measure nothing.")
     ] = False,
@@ -48,6 +51,7 @@ def reference(
         console=new_console(),
         label=label,
         hours=hours,
+        pgo=pgo,
     )
     steps.print_plan()
     if not listed:

@@ -87,6 +87,7 @@ class ReferenceSteps:
     console: Console
     label: str | None = None
     hours: float | None = None
+    pgo: bool = True
     run: Run = run_here
     publish: Publish = publish_here
     here: Callable[[], Machine] = machine_here
@@ -187,9 +188,10 @@ class ReferenceSteps:
         """Measure a study and publish it; return what became of it."""
         folder = self.output / self.name / study.name
         try:
-            added, variables = self._every_version() if study.every_version else ([], {})
+            added, ways = self._every_version() if study.every_version else ([], {})
             command = [*study.arguments, *added, "--output", str(folder)]
-            if self.run(command, variables) != 0:
+            pgo = {"SCALING_PGO": "1" if self.pgo and study.pgo else "0"}
+            if self.run(command, {**ways, **pgo}) != 0:
                 return FAILED
             if facts_of(self.here()) != self.machine:
                 return MOVED

@@ -21,6 +21,7 @@ class ReferenceStudy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     minutes: float
     source: str = ""
     every_version: bool = False
+    pgo: bool = True
 
     @property
     def arguments(self) -> list[str]:

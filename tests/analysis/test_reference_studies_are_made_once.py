@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from scaling.base.errors import ScalingError
+from scaling.builds import interpreters
 from scaling.cli.reference_steps import ReferenceSteps, newest
 from scaling.journal.record import Machine
 from scaling.machine.label import label
@@ -38,12 +39,14 @@ class Session:
     failing: str = ""
     minutes: float = 0
     ran: list[str] = field(default_factory=list)
+    pgo: list[str] = field(default_factory=list)
     said: io.StringIO = field(default_factory=io.StringIO)
 
     def run(self, command: Sequence[str], variables: dict[str, str]) -> int:
         *asked, flag, output = command
         assert flag == "--output"
         self.ran.append(" ".join(asked))
+        self.pgo.append(variables["SCALING_PGO"])
         Path(output).mkdir(parents=True, exist_ok=True)
         (Path(output) / "journal.jsonl").touch()
         self.minutes += 10
@@ -122,6 +125,21 @@ def test_a_machine_that_changes_is_another_one(tmp_path: Path) -> None:
     assert session.published() == []
     session.steps().measure()
     assert session.published("epyc-2-cores-2") == ["scale", "serve"]
+
+
+def test_builds_with_pgo_are_for_studies_that_need_them(tmp_path: Path) -> None:
+    session = Session(tmp_path, [study("scale"), study("switches", pgo=False)])
+    session.steps().measure()
+    assert session.pgo == ["1", "0"]
+
+
+def test_versions_are_those_that_can_be_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interpreters, "available", lambda builds, say: ["3.12", "3.15t"])
+    session = Session(tmp_path, [study("versions", every_version=True)])
+    session.steps().measure()
+    assert session.ran == ["run --study versions --arm 3.12,3.15t"]
 
 
 def test_what_is_not_here_is_left_out(tmp_path: Path) -> None:
