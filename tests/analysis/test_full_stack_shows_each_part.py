@@ -1,10 +1,12 @@
 """Studies of the full stack show what each part needs for a request, and how many workers do."""
 
+import io
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 import pytest
+from rich.console import Console
 
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.full_stack import headline_n, in_order, stacks
@@ -13,6 +15,8 @@ from scaling.report.plots.full_stack import sheets
 from scaling.report.plots.load_caption import load_text
 from scaling.report.plots.style import RC
 from scaling.report.tables.full_stack import stack_chapters
+from scaling.report.terminal.answer import LINES, Answer
+from scaling.report.terminal.stack_rows import stack_lines
 from tests.support import served
 from tests.support.fabricate import Made, studied, with_
 
@@ -96,6 +100,17 @@ def test_tables_have_a_column_for_each_part(results: StudyResults) -> None:
     assert [row[2] for row in parts.rows] == ["pgbouncer", "nginx, pgbouncer"]
     assert [row[-1] for row in knees.rows] == ["2", "2"]
     assert LIGHT in chapter.words[-1]
+
+
+def test_the_answer_is_the_order_of_the_stacks(results: StudyResults) -> None:
+    (line,) = (line for line in stack_lines(results) if HEAVY in line)
+    assert "3.14 processes" in line
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(Answer(results))
+    printed = console.export_text()
+    assert line in printed
+    assert LIGHT not in printed  # it has no proxy
+    assert len(printed.splitlines()) <= LINES
 
 
 def test_bars_are_cut_into_their_parts(results: StudyResults) -> None:

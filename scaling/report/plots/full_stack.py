@@ -80,7 +80,7 @@ class _About:
         self.section = Section(curves[0].key.workload, sizing, operation, curves)
         self.study = results.study
         self.regions = regions(curves, results.study.machine)
-        # How connections reach the workers differs from stack to stack.
+        # How connections are taken differs from stack to stack.
         words = load_text(self.section, results)
         self._load = [each for each in words if not each.startswith("connections ")]
         self._warning = warning

@@ -14,6 +14,7 @@ from scaling.report.tables.rated import has_background, is_served
 
 SERVER, ACCEPT, CONNECTIONS = "server", "accept", "connections"
 STACK = "stack"  # application/server
+PROXY, NO_PROXY = "proxy", "none"
 SIZED = {"weak": "per worker", "strong": "in total"}
 ACCEPTED = {
     "port": "connections dealt evenly (a port per worker)",
@@ -59,6 +60,9 @@ def load_text(section: Section, results: StudyResults) -> list[str]:
 
 def accepted(parameters: Mapping[str, object]) -> str:
     """How connections reached the workers; empty where it is not known."""
+    proxy = parameters.get(PROXY, NO_PROXY)
+    if proxy != NO_PROXY:
+        return f"connections taken by {proxy}"
     server = parameters.get(SERVER) or str(parameters.get(STACK, "")).rpartition("/")[2]
     if server in COMMANDS:
         return "connections taken from the server's own listener"

@@ -31,6 +31,7 @@ from scaling.report.tables.rated import has_open_loop, is_served, rated
 from scaling.report.terminal.answer_rows import ratio_lines
 from scaling.report.terminal.bars import bar
 from scaling.report.terminal.load_rows import load_lines
+from scaling.report.terminal.stack_rows import stack_lines
 from scaling.study.caveats import caveats
 from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
 
@@ -88,9 +89,13 @@ class Answer:
         found, others = headlines(results), other_ratios(results)
         lines = [f"THE ANSWER of {results.study.name}", *caveats(results.study)]
         under_load = list(load_lines(results, width))
+        of_stacks = list(stack_lines(results))  # in place of ratios: it is their order that counts
+        if of_stacks:
+            found, others = [], []
+        lines += of_stacks
         lines += ratio_lines(found, others, width) if found or others else []
         lines += under_load
-        if not (found or others or under_load):
+        if not (of_stacks or found or others or under_load):
             lines.append(NO_LATENCY if has_open_loop(results) else NOTHING)
         trust = wrapped(results.soundness.text or "Controls hold.", width, 2)
         trust += wrapped(few_cores(results), width, 1)

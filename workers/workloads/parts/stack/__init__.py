@@ -51,7 +51,7 @@ APPLICATIONS = {
 
 # What the source used and cannot run here, and why: applications and servers.
 NOT_HERE = {
-    "meinheld": "its last release is of 2020 and does not build on Python 3.14",
+    "meinheld": "its last release is of 2020 and does not load on Python 3.14",
     "uwsgi": "it has no wheel: it is built from source, with a C compiler, into one interpreter",
     "gunicorn-gevent": "gevent has no wheel for 3.14t, and replaces the threads that are compared",
     "flask-psycopg2": "psycopg2 turns the GIL back on; psycopg 3 is measured instead",
