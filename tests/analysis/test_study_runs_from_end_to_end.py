@@ -128,6 +128,7 @@ def test_it_is_pinned_and_has_its_controls_if_nothing_else_is_said(measured: Pat
     assert '"pinning":[[' in (measured / "out" / "journal.jsonl").read_text()
 
 
+@pytest.mark.thorough
 def test_a_stopped_study_goes_on_and_a_complete_one_is_not_measured_into_again(
     tmp_path: Path,
 ) -> None:

@@ -17,7 +17,7 @@ from tests.faults.left_behind import unexpected
 from tests.faults.pretended import do_study, keys_of, plan, pretend
 from tests.faults.records import Key, compared, records
 
-PLAN = plan()
+PLAN = plan("echo")
 ALL = keys_of(PLAN)
 TORN = b'{"kind":"run","cell":{"work'
 PLACES = (0.0, 0.01, 0.5, 0.99, 1.0)  # of a line, before the writer is killed

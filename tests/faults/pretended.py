@@ -22,12 +22,12 @@ MADE = Made(ticks=2)
 CEILING = CeilingLine(service="site", parameters={"pages": 1}, requests_per_s=1_000.0)
 
 
-def plan(blocks: int = 1) -> Plan:
-    """The plan of echo and compute with one and two workers."""
+def plan(workload: str = "echo,compute", workers: str = "1,2") -> Plan:
+    """The plan of two blocks."""
     options = Options(
-        workload=("echo,compute",),
-        workers=("1,2",),
-        blocks=blocks,
+        workload=(workload,),
+        workers=(workers,),
+        blocks=2,
         seconds=1.0,
         controls=False,
         aa_pairs=False,

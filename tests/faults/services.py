@@ -13,8 +13,11 @@ from scaling.base.errors import ScalingError
 from tests.faults.attempt import Fault, Try
 from tests.faults.drivers import Driver, finished, start, study
 from tests.faults.judged import judged, latest
+from workers.services.native.process import HOST
+from workers.services.postgres.server import NAME
 
 IN_WINDOW_S = 0.4  # from ready workers to a time in their window, or in its warm-up
+TAKEN_S = 4.0  # connections that a run needs when it is set up
 SLOW_S = 0.3  # how long it stops, again and again
 SERVED = ("serve.server=tcp", "serve.connections=2", "serve.rate_per_s=200")
 # What runs, by the module of its process, and a study that needs it.
@@ -52,6 +55,26 @@ def slow(processes: list[psutil.Process]) -> None:
         time.sleep(SLOW_S / 10)
 
 
+def take_connections(processes: list[psutil.Process]) -> None:
+    """Have all connections that the database gives, for as long as a run takes to begin."""
+    import psycopg
+
+    ports = set()
+    for each in processes:
+        with contextlib.suppress(psutil.Error):  # the database ends some of its own
+            found = each.net_connections("tcp4")
+            ports |= {its.laddr.port for its in found if its.status == psutil.CONN_LISTEN}
+    (port,) = ports
+    with contextlib.ExitStack() as kept:
+        with contextlib.suppress(psycopg.OperationalError):  # there is no more
+            while True:
+                kept.enter_context(psycopg.connect(f"postgresql://{NAME}@{HOST}:{port}/{NAME}"))
+        time.sleep(TAKEN_S)
+
+
+HARMLESS = (slow, take_connections)  # to the run that is in its window
+
+
 def service(name: str, do: Callable[[list[psutil.Process]], None]) -> Fault:
     """Do it in the first run of a study and in the last; the runs after it are valid."""
     module, options = BESIDE[name]
@@ -71,7 +94,7 @@ def service(name: str, do: Callable[[list[psutil.Process]], None]) -> Fault:
                     yield Try(problem=f"no process of {name} was there: nothing was tried")
                 do(found)
                 yield finished(driver)
-                yield _recovered(driver.folder, runs, harmless=do is slow)
+                yield _recovered(driver.folder, runs, harmless=do in HARMLESS)
 
     return tries
 
@@ -111,4 +134,4 @@ FAULTS: dict[str, Fault] = {
     f"{name} {word}": service(name, do)
     for name in BESIDE
     for word, do in {"stopped": stop, "slow": slow, "killed": kill}.items()
-}
+} | {"postgres out of connections": service("postgres", take_connections)}

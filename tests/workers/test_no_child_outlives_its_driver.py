@@ -1,4 +1,7 @@
-"""A killed driver leaves no child behind: a child without a driver ends by itself."""
+"""A killed driver leaves no child behind: a child without a driver ends by itself.
+
+`nox -s faults` kills drivers at random instants; here one is killed at each point of a run.
+"""
 
 import json
 import subprocess
@@ -13,6 +16,7 @@ from tests.support.children import environment
 from tests.support.waiting import says, wait_until
 
 pytestmark = pytest.mark.slow
+IN_FULL = pytest.mark.thorough
 
 # Says which processes it runs in, once each worker is at the point `when`.
 LONG = """
@@ -61,13 +65,13 @@ def gone(pid: int) -> bool:
     ("model", "loop", "when", "deaf"),
     [
         ("threads", "asyncio", "traffic", False),
-        ("threads", "uvloop", "traffic", False),
+        pytest.param("threads", "uvloop", "traffic", False, marks=IN_FULL),
         ("threads", "asyncio", "setup", True),
         ("processes", "asyncio", "import", False),
-        ("processes", "asyncio", "traffic", False),
-        ("processes", "uvloop", "setup", True),
+        pytest.param("processes", "asyncio", "traffic", False, marks=IN_FULL),
+        pytest.param("processes", "uvloop", "setup", True, marks=IN_FULL),
         ("forked", "asyncio", "traffic", False),
-        ("forked", "uvloop", "setup", True),
+        pytest.param("forked", "uvloop", "setup", True, marks=IN_FULL),
         ("interpreters", "asyncio", "traffic", False),
     ],
 )
