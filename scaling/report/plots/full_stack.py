@@ -4,6 +4,7 @@ Not plots by section, since each stack is one: they show all stacks of a study t
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import cycle
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -52,6 +53,7 @@ COLOURS = {
     "pooler": ROLES["t+gil"],
     "database": ROLES[""],
 }
+LINE_COLOURS = (*SPARE[-2::-1], SPARE[-1])  # the palest last
 KNEE: dict[str, Any] = {"marker": "o", "ms": 11, "mfc": "none", "mew": 1.3, "ls": ""}
 
 
@@ -66,7 +68,8 @@ def sheets(results: StudyResults, warning: str) -> Iterator[tuple[str, Sheet]]:
     order = in_order(found, workers)
     if order:
         yield f"{stem}-cpu-by-part", _cpu_sheet(order, workers, about)
-    lines = [each for each in found if _known(each) >= LEAST_N]
+    most = max(len(each.beside) for each in found)
+    lines = [each for each in found if _known(each) >= LEAST_N and len(each.beside) == most]
     if lines:
         yield f"{stem}-knees", _knee_sheet(lines, about)
 
@@ -158,7 +161,7 @@ def _knee_sheet(lines: Sequence[Stack], about: _About) -> Sheet:
     """A panel for each arm and model: requests/s against N, a ring where it stops to rise."""
     panels = list(dict.fromkeys((each.curve.key.arm, each.curve.key.model) for each in lines))
     names = list(dict.fromkeys(each.name for each in lines))
-    colours = {name: SPARE[place % len(SPARE)] for place, name in enumerate(names)}
+    colours = dict(zip(names, cycle(LINE_COLOURS), strict=False))
     key = [Line2D([], [], color=colours[name], lw=2.2, label=name) for name in names]
     key.append(Line2D([], [], color=INK, label="more workers give no more", **KNEE))
     layout = Layout(len(panels), min(len(panels), MOST_COLUMNS))
