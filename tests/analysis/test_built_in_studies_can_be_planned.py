@@ -164,6 +164,15 @@ def test_a_served_study_takes_forty_minutes_and_its_smoke_five(
     assert {row.model for row in smoke.rows} == {row.model for row in default.rows}
 
 
+def test_the_gateway_takes_an_hour_and_its_smoke_ten_minutes(described_here: Description) -> None:
+    default, smoke = (
+        plan_table(planned("gateway", described_here, preset)) for preset in PRESETS_TIMED
+    )
+    assert default.blocks >= FEWEST_FOR_INTERVAL > smoke.blocks
+    assert default.total_s < 60 * 60
+    assert (1 + SHARE) * smoke.total_s + 20 < 600
+
+
 def test_scale_is_done_in_five_minutes_on_two_cores_and_has_intervals(
     described_here: Description,
 ) -> None:

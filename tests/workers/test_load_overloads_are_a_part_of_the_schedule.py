@@ -44,6 +44,14 @@ def test_parts_together_are_the_whole(kind: str) -> None:
     assert sorted(parts) == due(kind, 200)
 
 
+def test_it_may_begin_with_the_window(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["tcp://127.0.0.1:9", "--rate=10", "--overload"]
+    assert read_options(parser(), [*asked, "2", "0", "1"]).overload == Overload(2.0, 0.0, 1.0)
+    with pytest.raises(SystemExit):
+        read_options(parser(), [*asked, "0", "0", "1"])
+    assert "its FACTOR must be above 0" in capsys.readouterr().err
+
+
 def test_a_closed_loop_has_no_overload(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["tcp://127.0.0.1:9", "--overload", "4", "2", "5"]
     assert read_options(parser(), [*asked, "--rate=10"]).overload == OVERLOAD

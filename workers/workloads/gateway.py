@@ -55,7 +55,9 @@ class Gateway(Served):
     overload_factor: float = parameter(
         0.0, "rate during the overload, times rate_per_s; 0: no overload", at_least=0
     )
-    overload_after_s: float = parameter(6.0, "s from the window's begin to the overload")
+    overload_after_s: float = parameter(
+        6.0, "s from the window's begin to the overload", at_least=0
+    )
     overload_s: float = parameter(10.0, "s that the overload lasts", at_least=0)
 
     def client_requests(self) -> list[dict[str, Any]]:

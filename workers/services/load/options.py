@@ -66,7 +66,7 @@ def parser() -> argparse.ArgumentParser:
     add("--arrivals", choices=KINDS, default="poisson", help="gaps between requests (poisson)")
     add(
         "--overload",
-        type=_factor_or_seconds,
+        type=_warmup,
         nargs=3,
         metavar=("FACTOR", "AFTER_S", "S"),
         help="from AFTER_S seconds on, S seconds with FACTOR times the rate",
@@ -99,6 +99,8 @@ def read_options(made: argparse.ArgumentParser, arguments: Sequence[str]) -> Opt
         made.error(f"{result.processes} processes cannot share {result.connections} connections")
     if result.rate and result.rate * (result.seconds + result.warmup) > REQUESTS_MOST:
         made.error(f"more than {REQUESTS_MOST:,} requests; lower --rate or --seconds")
+    if result.overload and not result.overload[0]:
+        made.error("--overload: its FACTOR must be above 0")
     if result.overload and not result.rate:
         made.error("--overload needs a --rate: in a closed loop nothing is due")
     if LATER in result.urls and not (result.instants and len(result.urls) == 1):
@@ -171,10 +173,6 @@ def _rate(text: str) -> float | None:
         return _between(RATE_LEAST, RATE_MOST, text)
     except argparse.ArgumentTypeError as error:
         raise argparse.ArgumentTypeError(f"{error}; max is a closed loop") from None
-
-
-def _factor_or_seconds(text: str) -> float:
-    return _between(0.01, SECONDS_MOST, text)
 
 
 def _seconds(text: str) -> float:
