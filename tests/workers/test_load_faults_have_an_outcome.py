@@ -22,6 +22,7 @@ from tests.support.children import ROOT, environment
 from tests.support.servers import gone
 from tests.support.serving import program, served
 from tests.support.waiting import wait_until
+from workers.services.load.generator import write_line
 
 pytestmark = pytest.mark.slow
 
@@ -271,3 +272,17 @@ def loading(pid: int) -> list[psutil.Process]:
         for each in psutil.Process(pid).children(recursive=True)
         if "workers.services.load.generator" in each.cmdline() and each.net_connections("tcp")
     ]
+
+
+def test_a_report_is_written_whole_where_the_system_takes_only_a_part(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    taken: list[bytes] = []
+
+    def write(_descriptor: int, data: bytes) -> int:
+        taken.append(data[:5])
+        return len(taken[-1])
+
+    monkeypatch.setattr("workers.services.load.generator.os.write", write)
+    write_line({"answered": 7})
+    assert b"".join(taken) == b'{"answered": 7}\n'

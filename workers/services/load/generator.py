@@ -31,6 +31,7 @@ from workers.services.serving.ending import stop_requested
 from workers.services.serving.loop import new_event_loop
 
 INSTALL = "pip install 'asyncio-scaling[load]'"
+STDOUT = 1
 CHECKS_PER_TIMEOUT = 10  # a request is given up at most a tenth of the time-out late
 
 type Report = dict[str, Any]  # see `send`
@@ -117,9 +118,15 @@ async def generate() -> Report | None:
 
 
 def write_line(document: dict[str, Any]) -> None:
-    """Print for the coordinator; without it, end at once."""
+    """Print for the coordinator; without it, end at once.
+
+    Not by `print`: with PYTHONUNBUFFERED that loses the rest where the system takes only a part of
+    a line into a pipe, as it does after uvloop has run.
+    """
+    left = json.dumps(document).encode() + b"\n"
     try:
-        print(json.dumps(document), flush=True)
+        while left:
+            left = left[os.write(STDOUT, left) :]
     except BrokenPipeError:
         os._exit(1)
 
