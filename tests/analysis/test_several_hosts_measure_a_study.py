@@ -7,7 +7,9 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
+import dask
 import msgspec
 import pytest
 
@@ -18,7 +20,7 @@ from scaling.journal.reading import read_lines
 from scaling.journal.record import RunLine, encode_line
 from scaling.run.cluster.copies import JournalCopy
 from scaling.run.cluster.differences import differences, same_machines
-from scaling.run.cluster.engine import Host, started
+from scaling.run.cluster.engine import Host, joined, started
 from scaling.run.cluster.measure import measure_on_hosts
 from scaling.run.cluster.request import Request, decode_request
 from scaling.run.prepare import ChildNeeds
@@ -80,6 +82,25 @@ def test_a_host_that_is_killed_stops_no_other_and_is_resumed(tmp_path: Path) -> 
     text = (out / "hosts.json").read_text()
     assert "127.0.0.1" not in text
     assert folders_of(out) == [out / label for label in LABELS]
+
+
+@pytest.mark.slow
+def test_a_scheduler_of_ones_own_is_joined(tmp_path: Path) -> None:
+    with started([host("lab", tmp_path)]) as cluster:
+        security, address = cluster.client.security, cluster.client.scheduler.address
+        keys = {
+            "distributed.comm.tls.ca-file": security.tls_ca_file,
+            "distributed.comm.tls.client.cert": security.tls_client_cert,
+            "distributed.comm.tls.client.key": security.tls_client_key,
+        }
+        with dask.config.set(keys), joined(address) as found:
+            assert found.addresses == cluster.addresses
+            assert found.client.run_on_scheduler(allowed_failures) == 0
+
+
+def allowed_failures(dask_scheduler: Any) -> int:
+    failures: int = dask_scheduler.allowed_failures
+    return failures
 
 
 def kill_after_a_run(pid: int, folder: Path) -> None:

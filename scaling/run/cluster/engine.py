@@ -5,13 +5,14 @@ task that died is made again in silence.
 """
 
 import random
+import re
 import shlex
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any, Self
@@ -19,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import msgspec
 
 from scaling.base.errors import ScalingError, UsageError
-from scaling.run.cluster.request import LOOPBACK
+from scaling.run.cluster.request import LABEL, LOOPBACK
 
 if TYPE_CHECKING:
     from distributed import Client, Security
@@ -34,6 +35,7 @@ RULES = {
     "distributed.scheduler.active-memory-manager.start": False,
     "distributed.worker.profile.enabled": False,
 }
+CONNECT_S = 20.0
 START_S = 100.0
 SSH = (
     *("ssh", "-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes"),
@@ -118,27 +120,33 @@ def joined(address: str) -> Iterator[Cluster]:
     with dask.config.set(RULES):
         try:
             security = distributed.Security(require_encryption=True)
-            client = distributed.Client(address, security=security, timeout=START_S)
+            client = distributed.Client(address, security=security, timeout=CONNECT_S)
         except (OSError, TypeError, ValueError) as error:
             raise ScalingError(f"--cluster {address}: {error}") from None
         with client:
-            client.run_on_scheduler(_never_again)
+            client.run_on_scheduler(_rules())
             workers = client.scheduler_info(n_workers=-1)["workers"]
-            addresses = {
-                str(each["name"]): key
-                for key, each in workers.items()
-                if each["resources"].get("host")
-            }
-            if not addresses:
+            hosts = [key for key, each in workers.items() if each["resources"].get("host")]
+            if not hosts:
                 raise ScalingError(
                     f"--cluster {address}: none of its workers has the resource host=1. "
                     f"Start one on each host: python -m {MODULE} {address} LABEL"
                 )
-            yield Cluster(client, addresses)
+            names = {key: str(workers[key]["name"]) for key in hosts}  # or else their addresses
+            labels = {
+                names[key] if re.match(LABEL, names[key]) else f"host-{number}": key
+                for number, key in enumerate(hosts, start=1)
+            }
+            yield Cluster(client, labels)
 
 
-def _never_again(dask_scheduler: Any) -> None:
-    dask_scheduler.allowed_failures = 0
+def _rules() -> Callable[[Any], None]:
+    """What makes a user's scheduler follow the rule that matters; it need not have this project."""
+
+    def never_again(dask_scheduler: Any) -> None:
+        dask_scheduler.allowed_failures = 0
+
+    return never_again
 
 
 def _engine() -> Any:

@@ -49,7 +49,7 @@ def prepare(request: str, topic: str) -> str:
         [sys.executable, "-m", MODULE],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+        stderr=subprocess.STDOUT,  # its last words, should it crash
         start_new_session=True,  # Ctrl-C is not for it
     )
     _drivers[_key(asked)] = driver
@@ -119,10 +119,16 @@ def _events(request: Request, line: str) -> Iterator[Event]:
     with contextlib.suppress(BrokenPipeError):  # it has ended
         driver.stdin.write(line.encode() + b"\n")
         driver.stdin.flush()
+    words = ""
     for printed in driver.stdout:
-        yield msgspec.json.decode(printed, type=Event)
+        try:
+            event = msgspec.json.decode(printed, type=Event)
+        except msgspec.DecodeError:
+            words = printed.decode(errors="replace").strip()
+        else:
+            yield event
     _end(driver)
-    yield Event(error=f"its driver ended with exit code {driver.returncode}")
+    yield Event(error=f"its driver ended with exit code {driver.returncode}: {words}")
 
 
 def _end(driver: subprocess.Popen[bytes]) -> None:
