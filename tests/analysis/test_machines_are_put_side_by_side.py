@@ -17,6 +17,8 @@ from scaling.report.tables.comparison_view import comparison_markdown
 from scaling.report.tables.machines_view import machines_chapters
 from tests.support.fabricate import Made, journal, write
 
+pytestmark = pytest.mark.one_build
+
 SCALES = {("3.14t", "threads", 2): 1.9}
 DOES_NOT = {("3.14t", "threads", 2): 0.7}
 

@@ -2,15 +2,18 @@
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import dask
 import msgspec
+import psutil
 import pytest
 
 from scaling.base.errors import UsageError
@@ -22,11 +25,14 @@ from scaling.run.cluster.copies import JournalCopy
 from scaling.run.cluster.differences import differences, same_machines
 from scaling.run.cluster.engine import Host, joined, started
 from scaling.run.cluster.measure import measure_on_hosts
+from scaling.run.cluster.on_host import idle
 from scaling.run.cluster.request import Request, decode_request
 from scaling.run.prepare import ChildNeeds
 from scaling.study.options import Options
 from tests.support.cli import BUILD
 from tests.support.fabricate import Made, journal, study_line
+
+pytestmark = pytest.mark.one_build
 
 LABELS = ("host-1", "host-2")
 SMALL = Options(
@@ -96,6 +102,13 @@ def test_a_scheduler_of_ones_own_is_joined(tmp_path: Path) -> None:
         with dask.config.set(keys), joined(address) as found:
             assert found.addresses == cluster.addresses
             assert found.client.run_on_scheduler(allowed_failures) == 0
+        pids = [os.getpid(), *cluster.client.run(os.getpid).values()]
+        assert {ip for pid in pids for ip in listening(pid)} == {"127.0.0.1"}
+
+
+def listening(pid: int) -> set[str]:
+    found = psutil.Process(pid).net_connections("tcp")
+    return {each.laddr.ip for each in found if each.status == psutil.CONN_LISTEN}
 
 
 def allowed_failures(dask_scheduler: Any) -> int:
@@ -172,6 +185,7 @@ def test_a_request_is_json_and_names_no_path_of_ours(tmp_path: Path) -> None:
         (["--hosts", "a", "--cluster", "tls://b:1"], "--hosts and --cluster: give one of them"),
         (["--cluster", "tcp://one:8786"], "the address must begin with tls://"),
         (["--hosts", "a", "--study", "scal"], "Did you mean"),
+        (["--hosts", "a", "--load-from", "b"], "one host cannot load several"),
     ],
 )
 def test_bad_usage_is_one_line(
@@ -187,10 +201,35 @@ def test_bad_usage_is_one_line(
     assert message in capsys.readouterr().err
 
 
-def test_without_the_engine_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with (
-        pytest.raises(UsageError, match=r"pip install asyncio-scaling\[cluster\]"),
-        started([Host("a", "one")]),
-    ):
-        pass
+def test_the_engine_sends_nothing_but_heartbeats_in_a_window() -> None:
+    callbacks = {name: Callbacks() for name in ("heartbeat", "keep-alive", "monitor", "tick")}
+    loop = SimpleNamespace(add_callback=lambda call, *arguments: call(*arguments))
+    with idle(SimpleNamespace(periodic_callbacks=callbacks, loop=loop)):
+        assert [name for name, each in callbacks.items() if each.running] == [
+            "heartbeat",
+            "keep-alive",
+        ]
+    assert all(each.running for each in callbacks.values())
+
+
+class Callbacks:
+    """What the engine does at an interval."""
+
+    running = True
+
+    def start(self) -> None:
+        self.running = True
+
+    def stop(self) -> None:
+        self.running = False
+
+
+@pytest.mark.slow
+def test_without_the_engine_it_says_what_to_install() -> None:
+    without = "import sys; sys.modules['distributed'] = None; from scaling.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", without, "run", "--hosts", "one"], capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert "pip install asyncio-scaling[cluster]" in line

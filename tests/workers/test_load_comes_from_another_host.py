@@ -59,6 +59,7 @@ def program(command: list[str], address: str) -> GeneratorProgram:
     return GeneratorProgram(python="", environment={}, elsewhere=there)
 
 
+@pytest.mark.slow
 def test_it_sends_the_load_of_the_window_by_its_own_clock(
     another_host: tuple[list[str], str],
 ) -> None:
@@ -77,6 +78,8 @@ def test_it_sends_the_load_of_the_window_by_its_own_clock(
     assert max(load.latency.value_ns) < 0.5e9  # not a day
 
 
+@pytest.mark.slow
+@pytest.mark.one_build
 def test_a_host_is_made_ready_before_a_study() -> None:
     build = f"3.{sys.version_info.minor}"
     command = [sys.executable, "-m", MODULE, build, "child"]

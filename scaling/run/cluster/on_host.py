@@ -10,14 +10,17 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
-from distributed import Worker, get_worker
 
 from scaling.journal.file import FILE_NAME
 from scaling.run.cluster.driver import Event
 from scaling.run.cluster.request import Request, decode_request
 from scaling.run.process_tree import end_tree
+
+if TYPE_CHECKING:
+    from distributed import Worker
 
 MODULE = "scaling.run.cluster.driver"
 STOP_S = 20.0  # for a driver to end its child and its services
@@ -44,7 +47,7 @@ def prepare(request: str, topic: str) -> str:
 
     What takes time is sent as notes, events of the engine's `topic`. The driver waits.
     """
-    asked, worker = decode_request(request), get_worker()
+    asked, worker = decode_request(request), _worker()
     driver = subprocess.Popen(
         [sys.executable, "-m", MODULE],
         stdin=subprocess.PIPE,
@@ -69,7 +72,7 @@ def measure(request: str, copy: str | None, offset: int, topic: str) -> str:
     The journal is sent from byte `offset` on, as events of the engine's `topic`. `copy` is a
     journal for a host that has lost its own.
     """
-    asked, worker = decode_request(request), get_worker()
+    asked, worker = decode_request(request), _worker()
     journal = asked.folder(dict(os.environ)) / FILE_NAME
     if copy is not None:
         journal.parent.mkdir(parents=True, exist_ok=True)
@@ -105,6 +108,12 @@ def stop(results: str) -> None:
     for key, driver in list(_drivers.items()):
         if key.startswith(results):
             _end(driver)
+
+
+def _worker() -> "Worker":
+    from distributed import get_worker
+
+    return get_worker()
 
 
 def _key(request: Request) -> str:
@@ -161,12 +170,12 @@ def _grown(journal: Path, offset: int) -> Iterator[str]:
                 return
 
 
-def _send(worker: Worker, topic: str, sent: Sent) -> None:
+def _send(worker: "Worker", topic: str, sent: Sent) -> None:
     worker.log_event(topic, msgspec.json.encode(sent).decode())
 
 
 @contextlib.contextmanager
-def idle(worker: Worker) -> Iterator[None]:
+def idle(worker: "Worker") -> Iterator[None]:
     """Have the engine's worker do nothing of its own accord but send heartbeats."""
     others = [each for name, each in worker.periodic_callbacks.items() if name not in BEATS]
 
