@@ -83,6 +83,7 @@ class ServiceProcess:
         """
         self._name = name
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
+        self._errors = b""
         try:
             self._process = subprocess.Popen(
                 command,
@@ -160,6 +161,7 @@ class ServiceProcess:
                 left_over.kill()
         if self._process.stdout:  # only now: a thread may be reading from it
             self._process.stdout.close()
+        self._printed()  # may be asked for later
         self._stderr.close()
 
     def _end(self) -> None:
@@ -197,9 +199,15 @@ class ServiceProcess:
         """How it ended, as it says itself."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(END_S)
-        self._stderr.seek(0)
-        text = self._stderr.read()[-STDERR_KEPT:].decode(errors="replace").strip()
+        text = self._printed().decode(errors="replace").strip()
         return text.rpartition("\n")[2] or describe_exit(self._process.returncode)
+
+    def _printed(self) -> bytes:
+        """The end of what it printed as errors; once it is closed, up to then."""
+        if not self._stderr.closed:
+            self._stderr.seek(0)
+            self._errors = self._stderr.read()[-STDERR_KEPT:]
+        return self._errors
 
 
 def _tree(pid: int) -> list[psutil.Process]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import psutil
 
+from scaling.analysis.table.load import read_journal
 from scaling.base.errors import ScalingError
 from tests.faults.attempt import Fault, Try
 from tests.faults.drivers import Driver, finished, start, study
@@ -107,7 +108,9 @@ def _recovered(folder: Path, runs: int, *, harmless: bool) -> Try:
         return Try(problem=str(error), lost=runs)
     problem = ""
     if not harmless and all(why is None for _, why in every):
-        problem = "no run is labelled"
+        # What stops near the end of a window costs its last requests, which makes it suspect.
+        words = {word for each in read_journal(folder).frame["reasons"] for word in each}
+        problem = "" if words - {"machine-busy"} else "no run is labelled"
     bad = [f"{line.outcome}: {why}" for line, why in last if line.outcome != "measured"]
     if bad:
         problem = f"still not measured at the second attempt: {bad[0]}"

@@ -144,6 +144,14 @@ def test_one_that_a_signal_stopped_is_replaced(monkeypatch: pytest.MonkeyPatch) 
         assert not psutil.pid_exists(pid)
 
 
+def test_what_it_said_last_is_known_once_it_is_closed() -> None:
+    says = """echo '{"urls": ["http://127.0.0.1:1"]}'; echo no >&2; exit 3"""
+    service = ServiceProcess("site", ["/bin/sh", "-c", says], {})
+    assert service.last_words() == "no"
+    service.close()
+    assert service.last_words() == "no"
+
+
 def served_by(pid: int, url: str) -> bool:
     ports = {each.laddr.port for each in psutil.Process(pid).net_connections("tcp4")}
     return int(url.rpartition(":")[2]) in ports
