@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from scaling.study.services import POSTGRES, beside
 from tests.support.servers import LIMIT_S, environment
 from tests.support.waiting import wait_until
 from workers.services.native.folder import own_folder, remove_abandoned
+from workers.services.native.process import NativeError, done
 from workers.services.postgres.table import letters
 
 pytestmark = pytest.mark.one_build
@@ -115,12 +115,21 @@ def test_a_database_that_dies_is_gone_in_the_record_and_there_for_the_next_run(
             for each in psutil.Process().children(recursive=True)
             if each.name() == "postgres" and "-D" in each.cmdline()
         )
-        server.send_signal(signal.SIGQUIT)
+        segment = Path(server.cwd(), "postmaster.pid").read_text().splitlines()[6].split()[1]
+        assert segment in segments()
+        server.kill()
         psutil.wait_procs([server], timeout=LIMIT_S)
     assert "PostgreSQL ended" in usage.use()["postgres"].ended
     with services.during(["postgres"], STACK) as usage:
         assert asyncio.run(has_last_row(usage.urls["postgres"][0]))
     assert usage.use()["postgres"].ended == ""
+    assert segment not in segments()
+
+
+def segments() -> list[str]:
+    """The shared memory of this machine, by number."""
+    lines = Path("/proc/sysvipc/shm").read_text().splitlines()[1:]
+    return [line.split()[1] for line in lines]
 
 
 async def has_last_row(url: str) -> bool:
@@ -217,3 +226,18 @@ def test_letters_follow_from_the_key_alone() -> None:
     assert letters(1).isascii()
     assert letters(1).isalpha()
     assert len(letters(10**8)) == 20
+
+
+def test_root_without_a_user_namespace_reads_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(flags: int) -> None:
+        raise PermissionError(flags)
+
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("os.unshare", forbidden)
+    with (
+        own_folder(str(tmp_path)) as folder,
+        pytest.raises(NativeError, match="run as another user"),
+    ):
+        asyncio.run(done(["true"], folder))

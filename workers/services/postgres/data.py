@@ -12,6 +12,7 @@ from workers.services.native.process import NativeError, done
 from workers.services.postgres.server import (
     DATA,
     NAME,
+    RUNNING,
     TEMPLATE,
     WRITTEN_S,
     connect,
@@ -35,7 +36,6 @@ LESS_TO_COPY = (  # one database instead of three beside the template
     "drop database template0",
 )
 UNFINISHED = ".making-"
-RUNNING = "postmaster.pid"  # in the data as long as they are not in order
 
 
 async def provide(

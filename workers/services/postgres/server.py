@@ -4,6 +4,8 @@ It has its defaults but for `CONFIGURATION`, a file in the folder of the data. T
 it listens on the loopback interface only, for the time of a study.
 """
 
+import contextlib
+import ctypes
 import importlib.util
 import os
 import signal
@@ -21,6 +23,9 @@ from workers.services.postgres.table import SEED, is_complete
 NAME = "scaling"  # of the user and of the database
 DATA = "data"
 CONNECTIONS = 200
+RUNNING = "postmaster.pid"  # in the data of a server that runs, or has not ended in order
+SEGMENT_LINE = 6  # of that file: a key, and the number of the segment
+IPC_RMID = 0
 WRITTEN_S = 60.0  # by then all data are on disk
 TEMPLATE = "template1"  # the database from which others are made
 CONFIGURATION = """\
@@ -33,6 +38,7 @@ shared_buffers = '256MB'   # the whole table is in memory
 autovacuum = off           # nothing is changed, and nothing else works while workers are measured
 fsync = {fsync}            # off: these data are a copy, which is thrown away
 log_line_prefix = ''
+dynamic_shared_memory_type = mmap  # in this folder, so that nothing is left of a killed server
 """
 RECORDED = (
     "server_version",
@@ -96,8 +102,19 @@ async def running(
 
     ending = (signal.SIGINT, WRITTEN_S) if kept else (signal.SIGQUIT,)
     asked = Program("PostgreSQL", command, answers, *ending)
-    async with serving(asked, folder) as server:
-        yield server
+    try:
+        async with serving(asked, folder) as server:
+            yield server
+    finally:
+        _remove_segment(os.path.join(data, RUNNING))
+
+
+def _remove_segment(pid_file: str) -> None:
+    """Remove the small segment of shared memory that a server leaves if it is killed."""
+    with contextlib.suppress(OSError, IndexError):  # it ended in order
+        with open(pid_file, encoding="ascii") as file:
+            segment = file.read().splitlines()[SEGMENT_LINE].split()[-1]
+        ctypes.CDLL(None).shmctl(int(segment), IPC_RMID, None)
 
 
 async def connect(port: int, database: str = NAME) -> Any:
