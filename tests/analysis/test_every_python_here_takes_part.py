@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,8 @@ STANDARD_LIBRARY = (
     *("compute", "shared", "echo", "stream", "handoff"),
     *("sleep", "spawn", "cancel", "gather", "lifecycle"),
 )
+ON_EVERY_PYTHON = ("echo", "spawn", "lifecycle")
+"""Sockets, tasks and loops: the others show in full what these show in part."""
 SMALL = {
     "sleep": {"sleeps": 100, "sleeps_in_flight": 10},
     "spawn": {"tasks": 100},
@@ -80,8 +83,20 @@ def test_what_it_can_run_is_listed(build: str) -> None:
     assert (told.models["interpreters"].refused is None) == new
 
 
-@pytest.mark.parametrize("workload", STANDARD_LIBRARY)
-@pytest.mark.parametrize("build", PYTHONS)
+# The running one and the oldest always run every workload, the others some.
+CASES = [
+    pytest.param(
+        build,
+        workload,
+        marks=()
+        if build in [*PYTHONS][:2] or workload in ON_EVERY_PYTHON
+        else pytest.mark.thorough,
+    )
+    for build, workload in product(PYTHONS, STANDARD_LIBRARY)
+]
+
+
+@pytest.mark.parametrize(("build", "workload"), CASES)
 def test_it_runs_what_needs_no_package(build: str, workload: str) -> None:
     record = measured(build, workload)
     version = described(build).python.version

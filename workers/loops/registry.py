@@ -85,7 +85,7 @@ def loop_version(name: str) -> str:
     """Return the version of an imported loop; asyncio's is the interpreter's."""
     module = LOOPS[name].module
     if module in sys.stdlib_module_names:
-        return ".".join(str(part) for part in sys.version_info[:3])
+        return sys.version.split(maxsplit=1)[0]  # 3.15.0rc2, as the interpreter is described
     version = getattr(sys.modules[module], "__version__", None)
     if version is None:
         from importlib import metadata  # costs memory, so only after everything is measured
