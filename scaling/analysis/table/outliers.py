@@ -39,8 +39,11 @@ def label_outliers(frame: pd.DataFrame) -> Flags:
     """The same for every valid run of a frame, cell by cell; shape: (rows,)."""
     labelled = np.zeros(len(frame), np.bool_)
     valid = np.flatnonzero(frame["valid"].to_numpy())
+    if len(valid) < FEWEST:
+        return labelled
     throughput = frame["throughput_per_s"].to_numpy()
-    cells = frame.iloc[valid].groupby(list(CELL), observed=True, sort=False).ngroup().to_numpy()
+    of_cells = frame[list(CELL)].iloc[valid]  # not all hundred columns
+    cells = of_cells.groupby(list(CELL), observed=True, sort=False).ngroup().to_numpy()
     order = np.argsort(cells, kind="stable")
     for rows in np.split(valid[order], np.flatnonzero(np.diff(cells[order])) + 1):
         labelled[rows] = outliers(throughput[rows])
