@@ -76,7 +76,9 @@ def _calibration(needed: Needed, lines: list[RunLine], plan: Plan) -> Calibratio
 
 
 def _name(needed: Needed, plan: Plan) -> str:
-    """`serve (server=asgi)`: with the parameters that are not at their defaults."""
+    """`serve`; where a workload has several, with its parameters that are not at their defaults."""
+    if [each.workload for each in plan.calibrations].count(needed.workload) == 1:
+        return needed.workload
     known = plan.workloads[needed.workload].parameters
     changed = [
         f"{name}={value}"

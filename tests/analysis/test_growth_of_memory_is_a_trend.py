@@ -72,9 +72,13 @@ def test_page_json_and_answer_have_it(tmp_path: Path, capsys: pytest.CaptureFixt
     assert grows["growth_mib_per_h_low"] > 0
     assert (stopped["ended"], stopped["requests"]) == (limit, None)
     new_console().print(AppLines(results_of(path)), width=80)
-    shown = " ".join(capsys.readouterr().out.split())
+    lines = capsys.readouterr().out.splitlines()
+    shown = " ".join(" ".join(lines).split())
     assert "MiB after 1 min and 10 min at 400/s (growth per hour): threads 60" in shown
     assert f"processes {limit}" in shown
+    rows = [line for line in lines if line.startswith(("3.14t threads", "3.14 ", "3.14+mimalloc "))]
+    assert len(rows) >= 3, "threads and what they are compared with have a row each"
+    assert any(row.startswith("3.14t threads") for row in rows)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10min", 600), ("1.5 h", 5_400)])

@@ -10,6 +10,7 @@ import matplotlib as mpl
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.remedies import bases_of, remedies_in
 from scaling.analysis.results import StudyResults
+from scaling.analysis.served.ship import AppAnswer
 from scaling.base import formats
 from scaling.journal.record import StudyLine
 from scaling.report.page.parts import Block, PageFigure
@@ -17,6 +18,7 @@ from scaling.report.page.picture import RC_OF_PAGES, Picture, picture
 from scaling.report.plots.caption import machine_text
 from scaling.report.plots.verdicts import draw
 from scaling.report.remedies_view import notes
+from scaling.report.tables.application import shipped_text
 from scaling.report.tables.comparison import answers
 from scaling.report.tables.findings import Finding, findings_table, in_words
 from scaling.report.tables.grid import Grid
@@ -58,6 +60,8 @@ def answer_block(results: StudyResults) -> Block:
     """Sentence, picture, table; without an answer the sentence says so."""
     if results.is_of_remedies:
         return _of_remedies(results)
+    if results.application and results.application.shipped:
+        return _of_application(results, results.application)
     found = headlines(results)
     of_throughput = headline_findings(found) or [
         Finding(each.name, each.ratio) for each in other_ratios(results)
@@ -80,6 +84,25 @@ def answer_block(results: StudyResults) -> Block:
             )
         ],
         notes=[REACH_OF_SERVERS if served else REACH, spread_text(results)],
+    )
+
+
+def _of_application(results: StudyResults, found: AppAnswer) -> Block:
+    """What to ship for each aim; the next part of the page has the rest."""
+    findings = [
+        Finding(f"{each.measure}: {named(each.of)} over {named(each.over)}", each.ratio)
+        for each in found.shipped
+    ]
+    ships = (f"for {each.measure} {shipped_text(each)}" for each in found.shipped)
+    shown = PageFigure(
+        _picture(findings, results, "threads to the best processes"),
+        [findings_table(findings, "Verdicts")],
+        is_open=True,
+    )
+    return Block(
+        words=[f"What to ship with N = {found.workers}: {'; '.join(ships)}."],
+        figures=[shown],
+        notes=[REACH_OF_SERVERS, spread_text(results)],
     )
 
 

@@ -30,6 +30,7 @@ from scaling.report.terminal.answer import LINES, WIDTH, few_cores, left_out, wr
 from scaling.study.caveats import caveats
 from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
 
+FEWEST_ROWS = 3  # of the table: threads, and what they are compared with
 ABOVE = 2  # lines above the rows of the table: what they are, and the headings
 NOTHING = "No answer: threads and processes are compared, and no run of one of them is valid."
 FACTOR_OF = {"throughput": "throughput", "cpu_s_per_op": "CPU per request"}
@@ -88,25 +89,46 @@ class AppLines:
             lines += wrapped(factors_text(factors), width, 2)
         fitting = wrapped(self._fitting(found), width, 2)
         check, faults, soaked = _beside(results)
+        later = [*fitting, *wrapped(faults, width, 2), *wrapped(soaked, width, 2)]
+        room = self._most - len(lines) - len(later)
+        rows = ABOVE + min(len(found.at_n), FEWEST_ROWS)
         trust = [check, few_cores(results), left_out(results), spread_text(results)]
-        noise = wrapped(faults, width, 2) + wrapped(soaked, width, 2)
-        noise += wrapped(" ".join(filter(None, trust)), width, 3)
-        room = self._most - len(lines) - len(fitting) - len(noise)
-        return [*lines, *figure_lines(found, width, room), *fitting, *noise]
+        noise = wrapped(" ".join(filter(None, trust)), width, max(1, min(3, room - rows)))
+        return [*lines, *figure_lines(found, width, room - len(noise)), *later, *noise]
 
     def _fitting(self, found: AppAnswer) -> str:
-        """`Workers in 2 GiB, extrapolated from N ≤ 2: 3.14t threads 880–920, …`."""
+        """`Workers in 2 GiB, extrapolated from N ≤ 2: 3.14t threads 880–920, …`.
+
+        Of what is compared; the page has all.
+        """
         if not self._memory_bytes:
             return ""
         known = [
             f"{name_of(each.configuration)} {_count(*fitting)}"
-            for each in found.at_n
+            for each in _compared(found) or found.at_n
             if (fitting := each.fitting(self._memory_bytes))
         ]
         start = f"Workers in {formats.number(self._memory_bytes / GIB)} GiB"
         if not known:
             return f"{start}: not known."
         return f"{start}, extrapolated from N ≤ {found.largest_n}: {', '.join(known)}."
+
+
+def _compared(found: AppAnswer) -> list[Figures]:
+    """Threads, then the processes that are best at one aim or another: on the loop and server that
+    the answer is about, which come first.
+    """
+    ours, theirs = ([getattr(each, side) for each in found.shipped] for side in ("of", "over"))
+    first = next(iter(found.at_n), None)
+    about = [
+        each
+        for each in found.at_n
+        if first and (each.loop, each.server) == (first.loop, first.server)
+    ]
+    return [
+        *(each for each in about if each.configuration in ours),
+        *(each for each in about if each.configuration in theirs),
+    ]
 
 
 def _count(fewest: int, most: int) -> str:
@@ -171,8 +193,8 @@ def figure_lines(found: AppAnswer, width: int, most: int) -> list[str]:
     """
     rows = list(found.at_n)
     if len(rows) > most - ABOVE:
-        of, over = ({getattr(each, side) for each in found.shipped} for side in ("of", "over"))
-        rows.sort(key=lambda each: (each.configuration not in of, each.configuration not in over))
+        compared = _compared(found)
+        rows = [*compared, *(each for each in rows if each not in compared)]
     rows = rows[: max(1, most - ABOVE)]
     more = len(found.at_n) - len(rows)
     names = [_row_name(each, rows) for each in rows]
