@@ -141,7 +141,7 @@ def test_the_answer_has_24_lines_of_80_columns(
 @pytest.mark.usefixtures("unrendered")
 def test_the_page_has_the_answer_in_full(faster: Path) -> None:
     text = page(results_of(faster))
-    begins = text.index("What to ship with N = 2:</strong> for throughput")
+    begins = text.index("What to ship with N = 2:</strong> 3.14t threads for throughput")
     assert begins < text.index("Your application</h2>")
     for said in (
         "What to ship, N = 2",

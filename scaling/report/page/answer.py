@@ -93,7 +93,7 @@ def _of_application(results: StudyResults, found: AppAnswer) -> Block:
         Finding(f"{each.measure}: {named(each.of)} over {named(each.over)}", each.ratio)
         for each in found.shipped
     ]
-    ships = (f"for {each.measure} {shipped_text(each)}" for each in found.shipped)
+    ships = (f"{shipped_text(each)} for {each.measure}" for each in found.shipped)
     shown = PageFigure(
         _picture(findings, results, "threads to the best processes"),
         [findings_table(findings, "Verdicts")],
