@@ -1,8 +1,8 @@
-"""`python -m scaling.run.cluster.worker`: a host of a cluster, until its standard input ends.
+"""`python -m scaling.run.cluster.worker [SCHEDULER LABEL]`: a host of a cluster.
 
 It is a worker of dask.distributed that does one thing at a time, and nothing in between but send
-heartbeats. It reads a `Start` on standard input, keys included: no file has them, nor `ps`. With a
-scheduler's address as argument it starts there, with the keys of dask's own configuration.
+heartbeats. It reads a `Start` on standard input, keys included (no file has them, nor `ps`), and
+ends when that ends. With the address of a scheduler it has the keys of dask's own configuration.
 """
 
 import asyncio
@@ -61,14 +61,13 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-async def serve(worker: Worker, stdin: BinaryIO) -> None:
-    """Be a host until there is nothing more on standard input, or no scheduler."""
+async def serve(worker: Worker, stdin: BinaryIO | None) -> None:
+    """Be a host until there is no scheduler, or nothing more on standard input, if that matters."""
     async with worker:
-        gone = asyncio.create_task(asyncio.to_thread(stdin.read))
-        await asyncio.wait(
-            [gone, asyncio.create_task(worker.finished())],
-            return_when=asyncio.FIRST_COMPLETED,
-        )
+        ends = [asyncio.create_task(worker.finished())]
+        if stdin is not None:
+            ends.append(asyncio.create_task(asyncio.to_thread(stdin.read)))
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
 
 
 async def main(arguments: list[str], stdin: BinaryIO) -> None:
@@ -99,7 +98,7 @@ async def main(arguments: list[str], stdin: BinaryIO) -> None:
                 contact_address=start.contact,
                 **common,
             )
-        await serve(worker, stdin)
+        await serve(worker, None if arguments else stdin)
 
 
 if __name__ == "__main__":
