@@ -25,6 +25,9 @@ class Gateway(Served):
     a worker that has so many requests in flight refuses the next one with status 503. Neither is
     an error: clients count them as declined. Latencies are those of good answers.
 
+    The deadline counts from when the application has a request, latency from when it was due: a
+    request that finds all connections busy waits at the client first.
+
     The service downstream answers after `delay_ms`; with `delay_spread`, delays are log-normal.
     With the defaults their P99 is 64 ms.
 
