@@ -146,8 +146,24 @@ def test_an_application_without_a_loop_answers_in_threads() -> None:
     assert record.facts["driver"].startswith("psycopg ")
 
 
-def _run(parameters: dict[str, ParameterValue]) -> tuple[Ending, set[str]]:
-    """One run of two workers in threads."""
+@pytest.mark.slow
+@pytest.mark.thorough
+@pytest.mark.parametrize("stack", STACKS)
+def test_every_stack_that_can_run_answers(stack: str) -> None:
+    web = build(Web, {"stack": stack})
+    models = [each for each in ("threads", "processes") if web.refuses(each, "asyncio") is None]
+    if not models:
+        assert web.refuses("processes", "asyncio") in NOT_HERE.values()
+        return
+    for model in models:
+        ending, _ = _run({"stack": stack, "db_connections": 4}, model)
+        gil = _is_right(ending).process
+        assert gil
+        assert gil.gil.seen == (not FREE_THREADED,) * 4
+
+
+def _run(parameters: dict[str, ParameterValue], model: str = "threads") -> tuple[Ending, set[str]]:
+    """One run of two workers."""
     parameters = {**parameters, "rows": ROWS, "keep_alive": True}
     asked = LoadAsked(
         rate_per_s=None, arrivals="constant", keep_alive=True, connections=4, seed=1, warmup_s=0.1
@@ -156,6 +172,7 @@ def _run(parameters: dict[str, ParameterValue]) -> tuple[Ending, set[str]]:
         "workload": "workers.workloads.web:Web",
         "parameters": parameters,
         "workers": 2,
+        "model": model,
         "in_flight": 4,
         "warmup_s": 0.1,
         "window_s": 0.5,
