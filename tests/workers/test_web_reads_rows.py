@@ -157,9 +157,7 @@ def test_every_stack_that_can_run_answers(stack: str) -> None:
         return
     for model in models:
         ending, _ = _run({"stack": stack, "db_connections": 4}, model)
-        gil = _is_right(ending).process
-        assert gil
-        assert gil.gil.seen == (not FREE_THREADED,) * 4
+        assert _is_right(ending).process.gil.seen == (not FREE_THREADED,) * 4
 
 
 def _run(parameters: dict[str, ParameterValue], model: str = "threads") -> tuple[Ending, set[str]]:
