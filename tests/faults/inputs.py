@@ -38,6 +38,7 @@ from workers.services.load.target import BadInputError
 
 EXAMPLES = 400
 HANGS_S = 20
+NEWLINE = ord("\n")
 FRAME_EVERY, TABLES_EVERY = 10, 100  # flipped bytes: a frame takes 20 ms, all tables 200 ms
 MEMORY = Topology(logical_cpus=2, physical_cores=2)
 
@@ -144,7 +145,10 @@ def _planned(text: str) -> None:
 
 
 def journals_with_a_flipped_byte(folder: Path) -> Iterator[Try]:
-    """A bit of each byte of a small journal is flipped: it costs no other line than its own."""
+    """A bit of each byte of a small journal is flipped: it costs no other line than its own.
+
+    A newline belongs to both lines that it separates.
+    """
     do_study(folder, plan("echo", "1"))
     path, chance = folder / FILE_NAME, random.Random(1)
     whole, runs = path.read_bytes(), records(path).total()
@@ -158,7 +162,8 @@ def journals_with_a_flipped_byte(folder: Path) -> Iterator[Try]:
         def use(place: int = place) -> None:
             nonlocal lost
             with JournalFile(path) as journal:  # as a driver that resumes it
-                lost = max(0, runs - 1 - len(journal.runs)) if place >= head else 0
+                harmed = 2 if whole[place] == NEWLINE else 1
+                lost = max(0, runs - harmed - len(journal.runs)) if place >= head else 0
             if place % FRAME_EVERY == 0:
                 found = read_journal(folder)
                 if place % TABLES_EVERY == 0:
