@@ -218,8 +218,8 @@ def test_a_command_ends_with_the_process_that_measures_it(shop: Path) -> None:
     """Even if that one is killed: the kernel sees to it."""
     code = f"""
         import subprocess, sys, time
-        from workers.outside.hosting import _end_with_parent
-        subprocess.Popen(["sleep", "77.5"], preexec_fn=_end_with_parent())
+        from workers.outside.hosting import _in_the_command
+        subprocess.Popen(["sleep", "77.5"], preexec_fn=_in_the_command(None))
         print("ready", flush=True)
         time.sleep({LIMIT_S})
     """
