@@ -131,7 +131,9 @@ def test_imports_that_start_threads_are_refused_and_the_plan_says_so(
     assert not {"threads", "processes"} & set(reasons)
     assert failure.error.endswith(reasons["forked"])
     elsewhere = [described.workloads[name] for name in described.workloads if name != workload]
-    assert not [each for facts in elsewhere for each in facts.refusals if "start threads" in each.reason]
+    assert not [
+        each for facts in elsewhere for each in facts.refusals if "start threads" in each.reason
+    ]
 
 
 @pytest.mark.parametrize("system", ["win32", "darwin"])
