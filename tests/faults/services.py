@@ -18,7 +18,7 @@ from workers.services.native.process import HOST
 from workers.services.postgres.server import NAME
 
 IN_WINDOW_S = 0.4  # from ready workers to a time in their window, or in its warm-up
-TAKEN_S = 4.0  # connections that a run needs when it is set up
+TAKEN_S = 1.5  # long enough for the set-up of the next run, too short for its second attempt
 SLOW_S = 0.3  # how long it stops, again and again
 SERVED = ("serve.server=tcp", "serve.connections=2", "serve.rate_per_s=200")
 # What runs, by the module of its process, and a study that needs it.
