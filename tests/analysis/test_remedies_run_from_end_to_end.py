@@ -27,6 +27,7 @@ TOGETHER: dict[str, float] = {}  # of several, where it is not their product
 @dataclass(frozen=True)
 class Planned:
     plan: Plan
+    requests: tuple[dict[str, Any], ...] = ()
 
 
 @pytest.fixture

@@ -139,7 +139,7 @@ def test_an_application_on_loops_answers_through_proxy_and_pooler() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(FREE_THREADED, reason="the same command; one build is enough")
+@pytest.mark.one_build
 def test_an_application_without_a_loop_answers_in_threads() -> None:
     ending, _ = _run({"stack": "flask/gunicorn-gthread", "db_connections": 4})
     record = _is_right(ending)
