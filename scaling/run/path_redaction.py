@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from scaling.builds import cache
+from scaling.study.services import POSTGRES
 
 CHARACTER = rb'(?:[^"\\\n]|\\u[0-9a-fA-F]{4})'  # of a path, as it is or as JSON escapes it
 NAMED_FILES = (
@@ -43,9 +44,13 @@ def without_paths(output: bytes, folders: Iterable[str]) -> bytes:
 
 
 def without_own_paths(text: str) -> str:
-    """A message without the folders of temporary files and of the cache."""
+    """What a service says, without the folders of temporary files and of the cache.
+
+    Nor does it name a server of the user's.
+    """
     folders = (tempfile.gettempdir(), str(cache.folder()))
-    return without_paths(text.encode(), folders).decode(errors="replace")
+    found = without_address(without_paths(text.encode(), folders), os.environ.get(POSTGRES))
+    return found.decode(errors="replace")
 
 
 def without_address(output: bytes, url: str | None) -> bytes:
@@ -64,6 +69,7 @@ def without_address(output: bytes, url: str | None) -> bytes:
     if parts.username:
         user = re.escape(unquote(parts.username).encode())
         output = re.sub(rb'(user \\?")' + user + rb'(?=\\?")', rb"\1" + HIDDEN, output)
+        output = re.sub(rb"(?<![\w.-])" + user + rb"(?=@)", HIDDEN, output)
     return output
 
 
