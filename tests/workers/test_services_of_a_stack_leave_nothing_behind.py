@@ -4,7 +4,8 @@ import asyncio
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -20,7 +21,7 @@ from tests.support.servers import LIMIT_S, environment
 from tests.support.waiting import wait_until
 from workers.services.native.folder import own_folder, remove_abandoned
 from workers.services.native.process import NativeError, done
-from workers.services.postgres.table import letters
+from workers.services.postgres.table import SEED, fill, letters
 
 pytestmark = pytest.mark.one_build
 
@@ -226,6 +227,35 @@ def test_letters_follow_from_the_key_alone() -> None:
     assert letters(1).isascii()
     assert letters(1).isalpha()
     assert len(letters(10**8)) == 20
+
+
+class Interrupted:
+    """A connection that is lost while the index is made; `kept` is what was done for good."""
+
+    def __init__(self) -> None:
+        self.kept: list[str] = []
+        self._open: list[str] | None = None
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[None]:
+        self._open = []
+        yield
+        self.kept += self._open
+
+    async def execute(self, statement: str) -> None:
+        if statement.startswith("alter"):
+            raise ConnectionResetError
+        (self.kept if self._open is None else self._open).append(statement)
+
+    async def copy_to_table(self, name: str, source: AsyncIterator[bytes]) -> None:
+        await self.execute(f"copy {name}")
+
+
+def test_a_table_is_there_with_its_index_or_not_at_all() -> None:
+    connection = Interrupted()
+    with pytest.raises(ConnectionResetError):
+        asyncio.run(fill(connection, ROWS, SEED, lambda _: None))
+    assert connection.kept == []
 
 
 def test_root_without_a_user_namespace_reads_what_to_do(
