@@ -160,6 +160,7 @@ def test_what_each_of_them_costs_per_request_is_a_column(tmp_path: Path) -> None
         ("postgresql://bob:s3cret@db.example.org/bobs is gone", "(hidden) is gone"),
         ("bob:s3cret@db.example.org", "(hidden)"),
         ("scaling/bob@db.example.org:5432 new", "scaling/(hidden)@(hidden):5432 new"),
+        ("password='s3cret' host=", "password='(hidden)' host="),
         ("a bob of s3crets", "a bob of s3crets"),
     ],
 )
@@ -170,3 +171,9 @@ def test_a_users_server_is_named_in_no_record(said: str, kept: str) -> None:
     for secret in ("s3cret@", "db.example", 'user "bob'):
         assert secret not in found
     assert without_address(said.encode(), None).decode() == said
+
+
+def test_a_record_stays_one_whatever_the_password_is() -> None:
+    record = b'{"pid":1234,"counts":[5,1234],"host":"localhost","loop":"asyncio"}'
+    assert without_address(record, "postgresql://asyncio:1234@localhost/mine") == record
+    assert without_address(b"no URL: x://[a", "x://[a") == b"no URL: (hidden)"
