@@ -54,7 +54,7 @@ def without_own_paths(text: str) -> str:
 
 
 def without_address(output: bytes, url: str | None) -> bytes:
-    """Remove what names a server of the user's: its URL, host, user and password.
+    """Remove what names a server or machine of the user's: its URL, host, user and password.
 
     User and password are removed where a message names them as such: a user may be any word, and a
     password any number of a record.
