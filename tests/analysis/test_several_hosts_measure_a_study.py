@@ -136,6 +136,9 @@ def test_a_copy_is_the_first_part_of_the_original(tmp_path: Path) -> None:
         copy.add(copy.size_bytes, "torn, and whole\n")
         with pytest.raises(UsageError, match="is being written by another command right now"):
             JournalCopy(tmp_path)
+    with (tmp_path / "another").open("wb"):  # takes the number of the descriptor
+        copy.add(copy.size_bytes, "late\n")
+    assert (tmp_path / "another").read_bytes() == b""
     assert (tmp_path / "journal.jsonl").read_text().endswith("three\ntorn, and whole\n")
 
 
