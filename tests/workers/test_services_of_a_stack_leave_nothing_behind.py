@@ -19,8 +19,8 @@ from scaling.run.services import Services
 from scaling.study.services import POSTGRES, beside
 from tests.support.servers import LIMIT_S, environment
 from tests.support.waiting import wait_until
-from workers.services.native.folder import own_folder, remove_abandoned
-from workers.services.native.process import NativeError, done
+from workers.services.native.folder import Folder, own_folder, remove_abandoned
+from workers.services.native.process import NativeError, Program, done, serving
 from workers.services.postgres.table import SEED, fill, letters
 
 pytestmark = pytest.mark.one_build
@@ -208,6 +208,39 @@ def test_nothing_is_left_of_fifty_aborted_ones(place: Path, services: Services) 
     remove_abandoned(str(place))  # what every service does first
     assert left_in(place) == before
     assert set((place / "kept").iterdir()) == kept
+
+
+@pytest.mark.parametrize(
+    ("printed", "last"),
+    [
+        (
+            "nginx: [emerg] bind() to 127.0.0.1:80 failed (98: Address already in use)",
+            "nginx: [emerg] still could not bind()",
+        ),
+        (
+            'LOG:  could not bind IPv4 address "127.0.0.1": Address already in use',
+            "FATAL:  could not create any TCP/IP sockets",
+        ),
+    ],
+)
+def test_one_whose_port_is_taken_gets_another(printed: str, last: str, tmp_path: Path) -> None:
+    said = f"echo '{printed}'; echo '{last}'; exit 1"
+    ports: list[int] = []
+
+    def command(port: int) -> list[str]:
+        ports.append(port)
+        return ["sleep", "9"] if len(ports) > 1 else ["sh", "-c", said]
+
+    async def answers(port: int) -> None:
+        if len(ports) < 2:
+            raise ConnectionRefusedError
+
+    async def port_of_server(folder: Folder) -> int:
+        async with serving(Program("it", command, answers), folder) as server:
+            return server.port
+
+    with own_folder(str(tmp_path)) as folder:
+        assert asyncio.run(port_of_server(folder)) == ports[1]
 
 
 def test_a_folder_is_removed_when_nobody_has_it(tmp_path: Path) -> None:
