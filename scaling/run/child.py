@@ -168,8 +168,8 @@ class _LoadOfRun:
     def on_phase(self, phase: str, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Connect when the workers answer, send when there are instants, collect at the end.
 
-        At the end it returns how many answers there were in each part of the window: a child that
-        measures a command from outside cannot count them.
+        At the end it returns how many answers came in each part of the window, whenever they were
+        due: a child that measures a command from outside cannot count them.
 
         Raises:
             LoadError: one of these failed.
@@ -188,7 +188,7 @@ class _LoadOfRun:
             result = self._generator.result()
             found = cpus_of(facts["pids"]) if self._apart else None
             self.result = msgspec.structs.replace(result, worker_cpus=found)
-            return {"answered": [each.answered for each in result.windows]}
+            return {"answered": [each.received for each in result.windows]}
         return {}
 
     def cpu_s(self) -> float:
