@@ -118,11 +118,12 @@ def test_what_is_declined_is_a_share_and_no_error() -> None:
 def test_declined_requests_of_a_closed_loop_make_its_throughput_suspect() -> None:
     line = with_(run([part()] * PARTS, {"status 503": 3_600}), load__overload=None)
     study = study_line(Made(window_s=WINDOW_S))
-    assert "declined" not in Rows([line], study)["reasons"][0]  # of an open one, a column has them
     closed = with_(line, load__rate_per_s=None)
-    rows = Rows([closed], study)
-    assert "declined" in rows["reasons"][0]
-    assert any("12.0% of the requests" in each for each in rows["details"][0])
+    rows = Rows([line, closed], study)
+    of_open, of_closed = rows["reasons"]
+    assert "load-declined" not in of_open  # columns have them
+    assert "load-declined" in of_closed
+    assert any("12.0% of the requests" in each for each in rows["details"][1])
 
 
 @pytest.mark.parametrize("after_s", [WINDOW_S - 5, WINDOW_S + 1])

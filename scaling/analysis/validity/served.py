@@ -150,7 +150,7 @@ def load_declined(batch: Batch) -> Found:
         share = declined[row] / max(run.load.offered, declined[row]) if run.load else 0.0
         if share > MOST_ERRORS:
             detail = f"{share:.1%} of the requests were declined, and throughput counts them"
-            yield row, Finding("declined", "suspect", detail)
+            yield row, Finding("load-declined", "suspect", detail)
 
 
 def uneven_load(batch: Batch) -> Found:
