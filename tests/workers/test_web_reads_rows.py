@@ -20,7 +20,7 @@ from scaling.study.services import SERVICES, beside
 from tests.support.children import FREE_THREADED, environment
 from tests.support.serving import program
 from workers import Worker
-from workers.outside.commands import SERVERS
+from workers.outside.commands import SERVERS, command_line
 from workers.readback import gil
 from workers.services.postgres.table import letters
 from workers.worker.workload import build
@@ -130,6 +130,14 @@ def test_an_answer_in_chunks_is_read_whole() -> None:
         return await first_answer(Server(Worker(0, 1, {})), "http", {"path": "/"})
 
     assert asyncio.run(ask()).body == b"abcde"
+
+
+def test_granian_has_a_thread_for_each_connection_too() -> None:
+    flask, starlette = Web(stack="flask/granian"), Web(stack="starlette/granian")
+    for web in (flask, starlette):
+        web.placed("threads", 2, None)
+    assert " --blocking-threads 8 " in command_line(flask, 2, "asyncio", "threads")  # of 16
+    assert "--blocking-threads" not in command_line(starlette, 2, "asyncio", "threads")
 
 
 class LocalPool:
