@@ -53,8 +53,8 @@ class Conclusion:
 
 
 def conclusions(machines: Mapping[str, StudyResults]) -> list[Conclusion]:
-    """The ratios of throughput at an N that is the headline of some machine, in the order of the
-    first machine that has them. A machine with fewer cores may lack some.
+    """The ratios of throughput (in an open loop: of P99) at an N that is the headline of some
+    machine, in the order of the first that has them. A machine with fewer cores may lack some.
     """
     titles: dict[tuple[Subject, object], str] = {}
     ratios: dict[tuple[Subject, object], Ratio] = {}
@@ -62,7 +62,7 @@ def conclusions(machines: Mapping[str, StudyResults]) -> list[Conclusion]:
     shown = set()
     for label, results in machines.items():
         for compared in results.judged:
-            for ratio in _of_throughput(compared):
+            for ratio in _of_pace(compared):
                 asked = _without_best(ratio)
                 place = _subject(compared), asked[:-2]
                 titles.setdefault(place, compared.runs.title)
@@ -77,7 +77,7 @@ def conclusions(machines: Mapping[str, StudyResults]) -> list[Conclusion]:
     ]
 
 
-def _of_throughput(compared: Compared) -> Iterator[Ratio]:
+def _of_pace(compared: Compared) -> Iterator[Ratio]:
     for ratio in compared.all_ratios:
         if ratio.measure in ("throughput", "latency_p99_s") and ratio.value.n:
             yield ratio

@@ -126,7 +126,10 @@ class JournalFile:
         """What became of the lines after another program did this, and what to do."""
         by = f"{self.path} was {harm} by another program while the study was measured"
         if harm == "removed":
-            saved = saved_again(self._file, self.path)
+            try:
+                saved = saved_again(self._file, self.path)
+            except OSError as error:
+                return f"{by}, and cannot be written again ({refusal(error)}): what it had is lost"
             back = "" if saved == self.path else f"move it to {self.path}, and "
             return f"{by}. All of it is in {saved} again: {back}run the same command to go on"
         if harm == "replaced":

@@ -65,7 +65,7 @@ def write_hosts(folder: Path, hosts: Hosts) -> None:
 
 
 def folders_of(folder: Path) -> list[Path]:
-    """The folders inside that have a journal, by name; empty where it has one itself."""
-    if not folder.is_dir() or journal_in(folder):
+    """The folders of its hosts that have a journal, by name; empty where it is no such folder."""
+    if read_hosts(folder) is None:
         return []
     return sorted(each for each in folder.iterdir() if each.is_dir() and journal_in(each))

@@ -122,9 +122,9 @@ def run_child(
                 probe.join()
                 sampler.end()
             elapsed_s = time.monotonic() - started
-            address = child.environment.get(POSTGRES)
-            printed = without_address(_tail(out, None), address)
-            errors = without_address(_tail(err, STDERR_KEPT), address)
+            printed, errors = _tail(out, None), _tail(err, STDERR_KEPT)
+            for url in _addresses(child, cell):
+                printed, errors = without_address(printed, url), without_address(errors, url)
     except OSError as error:  # out of descriptors, disk or processes; no such interpreter
         reason = f"the child cannot be run: {error.strerror or error}"
         return Ending("crashed", time.monotonic() - started, stderr=reason)
@@ -168,8 +168,8 @@ class _LoadOfRun:
     def on_phase(self, phase: str, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Connect when the workers answer, send when there are instants, collect at the end.
 
-        At the end it returns how many answers there were in each part of the window: a child that
-        measures a command from outside cannot count them.
+        At the end it returns how many answers came in each part of the window, whenever they were
+        due: a child that measures a command from outside cannot count them.
 
         Raises:
             LoadError: one of these failed.
@@ -188,7 +188,7 @@ class _LoadOfRun:
             result = self._generator.result()
             found = cpus_of(facts["pids"]) if self._apart else None
             self.result = msgspec.structs.replace(result, worker_cpus=found)
-            return {"answered": [each.answered for each in result.windows]}
+            return {"answered": [each.received for each in result.windows]}
         return {}
 
     def cpu_s(self) -> float:
@@ -302,6 +302,12 @@ def _folders(child: Child) -> list[str]:
         str(Path.cwd()),
         tempfile.gettempdir(),
     ]
+
+
+def _addresses(child: Child, cell: Mapping[str, Any]) -> list[str]:
+    """What it may name and nobody is to know: a user's database, and where servers listen."""
+    listens = f"//{cell['address']}" if cell.get("address") else None
+    return [each for each in (child.environment.get(POSTGRES), listens) if each]
 
 
 def _disturbance(probe: Probe) -> Disturbance:

@@ -1,7 +1,7 @@
 """From a planned run to a line of the journal."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scaling.base.formats import now
@@ -48,17 +48,17 @@ class Executor:
     def __call__(self, run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
         """Do one run; return its line and the record as the child printed it."""
         cell = run.cell
-        arm = self._arms[cell.arm]
-        served = self._plan.workloads[cell.workload].served
-        places = self._apart(cell) if served else None
+        arm, workload = self._arms[cell.arm], self._plan.workloads[cell.workload]
+        names = beside(workload.services, cell.parameters)
+        places = self._apart(cell) if workload.served else None
         at = now()
         use: dict[str, ServiceUse] = {}
         try:
-            ending, use = self._run(run, arm, places)
+            ending, use = self._run(run, arm, names, places)
         except ServiceError as error:  # the study goes on: other cells may not need it
             ending = Ending("crashed", 0.0, stderr=without_own_paths(str(error)))
         if ending.outcome == "timed-out":  # perhaps because a service hangs
-            for name in self._plan.workloads[cell.workload].services:
+            for name in names:
                 self._services.end(name)
         line = RunLine(
             cell=cell,
@@ -81,16 +81,15 @@ class Executor:
         return line, ending.raw_record
 
     def _run(
-        self, run: PlannedRun, arm: PreparedArm, places: Apart | None
+        self, run: PlannedRun, arm: PreparedArm, names: Sequence[str], places: Apart | None
     ) -> tuple[Ending, dict[str, ServiceUse]]:
-        """Run the cell in a child, beside its services; what they used.
+        """Run the cell in a child, beside the services of these names; what they used.
 
         Raises:
             ServiceError: one of them cannot be started.
         """
         cell = run.cell
         workload = self._plan.workloads[cell.workload]
-        names = beside(workload.services, cell.parameters)
         with self._services.during(names, cell.parameters) as usage:
 
             def watch(phase: str, facts: Mapping[str, Any]) -> None:

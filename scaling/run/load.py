@@ -49,6 +49,7 @@ class _Histograms(msgspec.Struct, frozen=True):
     background: Latency
     offered: int
     completed: int
+    received: int
 
 
 class _Summary(msgspec.Struct, frozen=True):
@@ -362,6 +363,7 @@ def _sub_window(found: _Histograms, *, whole: bool) -> SubWindow:
     middle = bisect_left(up_to, up_to[-1] / 2) if up_to else None
     return SubWindow(
         answered=found.completed,
+        received=found.received,
         p50_ns=None if middle is None else latency.value_ns[middle],
         max_ns=latency.value_ns[-1] if up_to else None,
         offered=found.offered if whole else None,

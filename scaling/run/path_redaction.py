@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from scaling.builds import cache
+from scaling.study.services import POSTGRES
 
 CHARACTER = rb'(?:[^"\\\n]|\\u[0-9a-fA-F]{4})'  # of a path, as it is or as JSON escapes it
 NAMED_FILES = (
@@ -43,27 +44,40 @@ def without_paths(output: bytes, folders: Iterable[str]) -> bytes:
 
 
 def without_own_paths(text: str) -> str:
-    """A message without the folders of temporary files and of the cache."""
+    """What a service says, without the folders of temporary files and of the cache.
+
+    Nor does it name a server of the user's.
+    """
     folders = (tempfile.gettempdir(), str(cache.folder()))
-    return without_paths(text.encode(), folders).decode(errors="replace")
+    found = without_address(without_paths(text.encode(), folders), os.environ.get(POSTGRES))
+    return found.decode(errors="replace")
 
 
 def without_address(output: bytes, url: str | None) -> bytes:
-    """Remove what names a server of the user's: its URL, host, user and password.
+    """Remove what names a server or machine of the user's: its URL, host, user and password.
 
-    A user's name is removed where a message names it as one, since it may be any word.
+    User and password are removed where a message names them as such: a user may be any word, and a
+    password any number of a record.
     """
     if not url:
         return output
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # it is none, which its service says
+        return output.replace(url.encode(), HIDDEN)
     host = parts.hostname if parts.hostname not in LOOPBACK else None
-    names = {url, parts.netloc, unquote(parts.password or ""), host or ""} - {""}
+    names = {url, parts.netloc, host or ""} - {"", *LOOPBACK}
     for name in sorted(names, key=len, reverse=True):
         whole_word = rb"(?<![\w.-])" + re.escape(name.encode()) + rb"(?![\w.-])"
         output = re.sub(whole_word, HIDDEN, output)
+    if parts.password:
+        password = re.escape(unquote(parts.password).encode())
+        output = re.sub(rb"(:)" + password + rb"(?=@)", rb"\1" + HIDDEN, output)
+        output = re.sub(rb"(password\W{1,3})" + password + rb"(?!\w)", rb"\1" + HIDDEN, output)
     if parts.username:
         user = re.escape(unquote(parts.username).encode())
         output = re.sub(rb'(user \\?")' + user + rb'(?=\\?")', rb"\1" + HIDDEN, output)
+        output = re.sub(rb"(?<![\w.-])" + user + rb"(?=@)", HIDDEN, output)
     return output
 
 

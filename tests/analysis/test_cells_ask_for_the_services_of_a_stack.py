@@ -1,6 +1,9 @@
 """Parameters ask for proxy and pooler; what a machine lacks is refused; what they cost is shown."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +12,19 @@ import pytest
 
 from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm
-from scaling.journal.record import Description, ParameterValue, ServiceUse, WorkloadFacts
+from scaling.journal.record import (
+    Description,
+    ParameterValue,
+    RunLine,
+    ServiceUse,
+    WorkloadFacts,
+)
 from scaling.machine.topology import Topology
+from scaling.run.child import Ending
 from scaling.run.execute import Executor
 from scaling.run.path_redaction import without_address
 from scaling.run.service_process import ServiceError
+from scaling.run.service_usage import ServiceUsage
 from scaling.run.services import Services
 from scaling.study.combine import study_from
 from scaling.study.file import read_study
@@ -65,10 +76,27 @@ class Broken(Services):
     """Services of which none can be started."""
 
     def during(self, names: Any, parameters: Any) -> Any:
-        raise ServiceError("the service 'postgres' did not start: no space left on device")
+        raise ServiceError(
+            "the service 'pgbouncer' did not start: no password of bob@db.example.org"
+        )
 
 
-def test_a_run_without_its_service_is_labelled_and_the_study_goes_on() -> None:
+class Hanging(Services):
+    """Services that are there; `ended` are those that were ended."""
+
+    def __init__(self) -> None:
+        super().__init__(sys.executable, {})
+        self.ended: list[str] = []
+
+    @contextmanager
+    def during(self, names: Any, parameters: Any) -> Iterator[ServiceUsage]:
+        yield ServiceUsage({})
+
+    def end(self, name: str) -> None:
+        self.ended.append(name)
+
+
+def run_with(services: Services) -> tuple[RunLine, bytes | None]:
     text = "[[workloads]]\nname = 'web'\nworkers = [1]\nmodels = ['threads']\narms = ['3.14t']"
     study = study_from(
         Options(), running_build="3.14t", load_file=lambda name: read_study(text, name)
@@ -76,9 +104,28 @@ def test_a_run_without_its_service_is_labelled_and_the_study_goes_on() -> None:
     here = msgspec.structs.replace(description(workloads={"web": WEB}), packages=WITH_POSTGRES)
     plan = make_plan(study, {"3.14t": here}, Topology(logical_cpus=2, physical_cores=2))
     arm = PreparedArm(parse_arm("3.14t"), sys.executable, {}, here, "PATH", {})
-    line, record = Executor(plan, {"3.14t": arm}, Broken(sys.executable, {}))(plan.runs[0], 1)
+    (run, *_) = plan.runs
+    asked = replace(run, cell=msgspec.structs.replace(run.cell, parameters={"pooler": "pgbouncer"}))
+    return Executor(plan, {"3.14t": arm}, services)(asked, 1)
+
+
+def test_a_run_without_its_service_is_labelled_and_the_study_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(POSTGRES, "postgresql://bob:s3cret@db.example.org/bobs")
+    line, record = run_with(Broken(sys.executable, {}))
     assert (line.outcome, record) == ("crashed", None)
-    assert line.stderr == "the service 'postgres' did not start: no space left on device"
+    said = "the service 'pgbouncer' did not start: no password of (hidden)@(hidden)"
+    assert line.stderr == said  # journals are published
+
+
+def test_all_services_of_a_run_that_hung_are_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "scaling.run.execute.run_child", lambda *_, **__: Ending("timed-out", elapsed_s=1.0)
+    )
+    services = Hanging()
+    assert run_with(services)[0].outcome == "timed-out"
+    assert services.ended == ["postgres", "pgbouncer"]  # one of them may be why
 
 
 USED = {
@@ -112,6 +159,8 @@ def test_what_each_of_them_costs_per_request_is_a_column(tmp_path: Path) -> None
         (r"user \"bob\" at db.example.org, port 5432", r"user \"(hidden)\" at (hidden), port"),
         ("postgresql://bob:s3cret@db.example.org/bobs is gone", "(hidden) is gone"),
         ("bob:s3cret@db.example.org", "(hidden)"),
+        ("scaling/bob@db.example.org:5432 new", "scaling/(hidden)@(hidden):5432 new"),
+        ("password='s3cret' host=", "password='(hidden)' host="),
         ("a bob of s3crets", "a bob of s3crets"),
     ],
 )
@@ -122,3 +171,9 @@ def test_a_users_server_is_named_in_no_record(said: str, kept: str) -> None:
     for secret in ("s3cret@", "db.example", 'user "bob'):
         assert secret not in found
     assert without_address(said.encode(), None).decode() == said
+
+
+def test_a_record_stays_one_whatever_the_password_is() -> None:
+    record = b'{"pid":1234,"counts":[5,1234],"host":"localhost","loop":"asyncio"}'
+    assert without_address(record, "postgresql://asyncio:1234@localhost/mine") == record
+    assert without_address(b"no URL: x://[a", "x://[a") == b"no URL: (hidden)"

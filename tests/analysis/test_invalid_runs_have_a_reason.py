@@ -353,6 +353,12 @@ FAULTS: list[tuple[str, str, Change, str]] = [
         "signal 11; Segv",
     ),
     (
+        "crashed",
+        "invalid",
+        lambda run: with_(run, outcome="crashed", record=None, exit_code=None, stderr="no nginx"),
+        "('no nginx',)",  # the child did not begin
+    ),
+    (
         "timed-out",
         "invalid",
         lambda run: with_(run, outcome="timed-out", record=None, elapsed_s=3600.4),
@@ -374,15 +380,20 @@ def test_a_fault_has_its_word(
 
 
 @pytest.mark.parametrize(
-    ("name", "version", "known"),
-    [("3.14t", "3.14.6", True), ("3.14t", "3.14.7", False), ("3.14", "3.14.6", False)],
+    ("name", "version", "signal", "known"),
+    [
+        ("3.14t", "3.14.6", 11, True),
+        ("3.14t", "3.14.6", 9, False),  # the system wanted its memory, say
+        ("3.14t", "3.14.7", 11, False),
+        ("3.14", "3.14.6", 11, False),
+    ],
 )
 def test_a_crash_that_is_known_of_a_build_is_named(
-    tmp_path: Path, name: str, version: str, known: bool
+    tmp_path: Path, name: str, version: str, signal: int, known: bool
 ) -> None:
     study, *runs = journal(
         Made(arms=(name,), workers=(2,), blocks=1),
-        lambda run: with_(run, outcome="crashed", record=None, signal=11),
+        lambda run: with_(run, outcome="crashed", record=None, signal=signal),
     )
     described = {name: with_(arm(name), description__python__version=version)}
     path = write([with_(study, arms=described), *runs], tmp_path / "journal.jsonl")

@@ -217,6 +217,20 @@ def test_a_journal_that_another_program_removes_is_written_again(path: Path) -> 
     assert replayed(path) == (HEAD, RUNS[:2])
 
 
+def test_a_journal_that_cannot_be_written_again_is_named_in_a_line(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> Path:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("scaling.journal.file.saved_again", full)
+    with JournalFile(path) as opened:
+        opened.append(HEAD)
+        path.unlink()
+        with pytest.raises(ScalingError, match=r"cannot be written again \(.*\): what it had is"):
+            opened.append(RUNS[0])
+
+
 def test_a_journal_that_has_another_one_in_its_place_is_written_beside_it(path: Path) -> None:
     with JournalFile(path) as opened:
         opened.append(HEAD)

@@ -1,5 +1,6 @@
 """P99 at a rate is compared with the strongest processes, and lower bounds prove no more."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import numpy as np
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.latency_ratios import LatencyRatio, latency_ratios
 from scaling.analysis.table.load import read_journal
+from scaling.journal.record import RunLine
 from tests.support.fabricate import with_, write
 from tests.support.served import Served, journal, studied
 
@@ -69,6 +71,26 @@ def test_a_lower_bound_proves_only_what_is_beyond_it(tmp_path: Path) -> None:
     odd = {THREADS: 1_290.0, PROCESSES: 1_000.0, FORKED: 1_000.0}
     noisy = ratios(tmp_path / "both", replace(made, speeds=odd, noise=0.0))
     assert noisy[1200.0, 1].ratio.verdict.word == "faster"  # processes alone did
+
+
+def test_what_a_server_declines_makes_its_p99_a_lower_bound(tmp_path: Path) -> None:
+    def declines(fraction: float) -> Callable[[RunLine], RunLine]:
+        def changed(run: RunLine) -> RunLine:
+            is_threads = run.load is not None and run.cell.model == "threads"
+            count = round(fraction * run.load.offered) if run.load and is_threads else 0
+            return with_(run, load__declined={"status 503": count})
+
+        return changed
+
+    def word(name: str, fraction: float) -> str:
+        journal = studied(tmp_path / name, quick, declines(fraction))
+        (found,) = StudyResults.of(journal).latency_ratios
+        return found.ratio.verdict.word
+
+    quick = replace(MADE, speeds={THREADS: 1_500.0, PROCESSES: 1_000.0}, workers=(1,))
+    quick = replace(quick, configurations=(THREADS, PROCESSES), rates=(400.0,))
+    assert word("few", 0.001) == "faster"
+    assert word("many", 0.05) == "inconclusive"  # the slowest requests are in no latency
 
 
 def test_few_blocks_give_no_verdict(tmp_path: Path) -> None:

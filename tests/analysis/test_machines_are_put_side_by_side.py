@@ -9,6 +9,7 @@ from scaling.analysis.machines import conclusions
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.base.console import new_console
+from scaling.base.errors import UsageError
 from scaling.journal.hosts import Hosts, Standing, write_hosts
 from scaling.journal.record import StudyLine
 from scaling.report.compare_output import compare
@@ -85,6 +86,8 @@ def test_a_results_folder_stands_for_its_machines(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     results(tmp_path, {"a": SCALES, "b": SCALES})
+    with pytest.raises(UsageError):  # so far it only has folders of studies
+        compare([tmp_path], None, new_console())
     write_hosts(tmp_path, Hosts(hosts={"b": Standing(state="interrupted", runs=1)}))
     compare([tmp_path], None, new_console())
     shown = capsys.readouterr().out

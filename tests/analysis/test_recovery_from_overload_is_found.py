@@ -115,6 +115,29 @@ def test_what_is_declined_is_a_share_and_no_error() -> None:
     assert "load-errors" not in rows["reasons"][0]
 
 
+def test_declined_requests_of_a_closed_loop_make_its_throughput_suspect() -> None:
+    line = with_(run([part()] * PARTS, {"status 503": 3_600}), load__overload=None)
+    study = study_line(Made(window_s=WINDOW_S))
+    closed = with_(line, load__rate_per_s=None)
+    rows = Rows([line, closed], study)
+    of_open, of_closed = rows["reasons"]
+    assert "load-declined" not in of_open  # columns have them
+    assert "load-declined" in of_closed
+    assert any("12.0% of the requests" in each for each in rows["details"][1])
+
+
+@pytest.mark.parametrize("after_s", [WINDOW_S - 5, WINDOW_S + 1])
+def test_an_overload_beyond_the_window_is_no_missed_rate(after_s: float) -> None:
+    inside_s = max(0.0, WINDOW_S - after_s)
+    line = with_(
+        run([part()] * PARTS),
+        load__overload=Overload(factor=3.0, after_s=after_s, lasts_s=LASTS_S),
+        load__offered=round(1_000 * (WINDOW_S + 2 * inside_s)),
+    )
+    rows = Rows([line], study_line(Made(window_s=WINDOW_S)))
+    assert "rate-missed" not in rows["reasons"][0]
+
+
 def test_tables_show_what_was_declined_and_that_it_is_in_no_latency(tmp_path: Path) -> None:
     made = Served(rates=(400.0,), blocks=1, workers=(2,), parameters={"deadline_ms": 1_000})
 

@@ -99,9 +99,11 @@ def test_a_scheduler_of_ones_own_is_joined(tmp_path: Path) -> None:
             "distributed.comm.tls.client.cert": security.tls_client_cert,
             "distributed.comm.tls.client.key": security.tls_client_key,
         }
+        cluster.client.run_on_scheduler(allow_failures, 3)
         with dask.config.set(keys), joined(address) as found:
             assert found.addresses == cluster.addresses
             assert found.client.run_on_scheduler(allowed_failures) == 0
+        assert cluster.client.run_on_scheduler(allowed_failures) == 3  # as others have it
         pids = [os.getpid(), *cluster.client.run(os.getpid).values()]
         assert {ip for pid in pids for ip in listening(pid)} == {"127.0.0.1"}
 
@@ -114,6 +116,10 @@ def listening(pid: int) -> set[str]:
 def allowed_failures(dask_scheduler: Any) -> int:
     failures: int = dask_scheduler.allowed_failures
     return failures
+
+
+def allow_failures(failures: int, dask_scheduler: Any) -> None:
+    dask_scheduler.allowed_failures = failures
 
 
 def kill_after_a_run(pid: int, folder: Path) -> None:
@@ -136,6 +142,9 @@ def test_a_copy_is_the_first_part_of_the_original(tmp_path: Path) -> None:
         copy.add(copy.size_bytes, "torn, and whole\n")
         with pytest.raises(UsageError, match="is being written by another command right now"):
             JournalCopy(tmp_path)
+    with (tmp_path / "another").open("wb"):  # takes the number of the descriptor
+        copy.add(copy.size_bytes, "late\n")
+    assert (tmp_path / "another").read_bytes() == b""
     assert (tmp_path / "journal.jsonl").read_text().endswith("three\ntorn, and whole\n")
 
 

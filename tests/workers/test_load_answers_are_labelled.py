@@ -183,6 +183,8 @@ def test_a_declined_request_is_no_answer_and_no_error() -> None:
     window = ask(asyncio.new_event_loop, busy, request=request, times=2).window
     assert (dict(window.declined), dict(window.errors)) == ({"status 503": 2}, {})
     assert (window.completed, window.latency.document()) == (0, None)
+    right = ask(asyncio.new_event_loop, busy, request=Request(status=503, declined=[503])).window
+    assert (right.completed, dict(right.declined)) == (1, {})
 
 
 @LOOPS

@@ -105,4 +105,4 @@ def test_a_command_listens_on_the_loopback_only() -> None:
         parameters={"application": "x:y", "server": "uvicorn"},
     )
     assert ending.outcome != "measured"
-    assert "a command listens on 127.0.0.1 only" in ending.stderr
+    assert "a command listens on 127.0.0.1 only, not on (hidden)" in ending.stderr

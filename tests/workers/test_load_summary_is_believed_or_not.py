@@ -8,6 +8,7 @@ import pytest
 from workers.services.load.distribution import Distribution
 from workers.services.load.printout import printout
 from workers.services.load.summary import summarize
+from workers.services.load.tally import Tally
 from workers.worker.histogram import Histogram
 
 MS = 1_000_000
@@ -32,6 +33,7 @@ def report(
     window = {
         "offered": len(latency_ms) + len(censored_ms or []) + sum((errors or {}).values()),
         "completed": len(latency_ms),
+        "received": len(latency_ms),
         "errors": errors or {},
         "declined": {},
         "latency": histogram(latency_ms),
@@ -54,6 +56,15 @@ def report(
 
 def summary(*reports: dict[str, Any]) -> dict[str, Any]:
     return summarize(reports, [0, 10_000 * MS], histograms=True)
+
+
+def test_answers_count_in_the_part_in_which_they_come() -> None:
+    tally = Tally([100, 200, 300])
+    for sent_ns in range(0, 300, 50):  # two are in flight at any time
+        tally.settle(tally.take(sent_ns), sent_ns, sent_ns, sent_ns + 100, "")
+    assert [window.received for window in tally.windows] == [2, 2]
+    assert [window.completed for window in tally.windows] == [2, 0]  # of those due in it
+    assert tally.answered == 4
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ import asyncio
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -18,9 +19,9 @@ from scaling.run.services import Services
 from scaling.study.services import POSTGRES, beside
 from tests.support.servers import LIMIT_S, environment
 from tests.support.waiting import wait_until
-from workers.services.native.folder import own_folder, remove_abandoned
-from workers.services.native.process import NativeError, done
-from workers.services.postgres.table import letters
+from workers.services.native.folder import Folder, own_folder, remove_abandoned
+from workers.services.native.process import NativeError, Program, done, serving
+from workers.services.postgres.table import SEED, fill, letters
 
 pytestmark = pytest.mark.one_build
 
@@ -209,6 +210,39 @@ def test_nothing_is_left_of_fifty_aborted_ones(place: Path, services: Services) 
     assert set((place / "kept").iterdir()) == kept
 
 
+@pytest.mark.parametrize(
+    ("printed", "last"),
+    [
+        (
+            "nginx: [emerg] bind() to 127.0.0.1:80 failed (98: Address already in use)",
+            "nginx: [emerg] still could not bind()",
+        ),
+        (
+            'LOG:  could not bind IPv4 address "127.0.0.1": Address already in use',
+            "FATAL:  could not create any TCP/IP sockets",
+        ),
+    ],
+)
+def test_one_whose_port_is_taken_gets_another(printed: str, last: str, tmp_path: Path) -> None:
+    said = f"echo '{printed}'; echo '{last}'; exit 1"
+    ports: list[int] = []
+
+    def command(port: int) -> list[str]:
+        ports.append(port)
+        return ["sleep", "9"] if len(ports) > 1 else ["sh", "-c", said]
+
+    async def answers(port: int) -> None:
+        if len(ports) < 2:
+            raise ConnectionRefusedError
+
+    async def port_of_server(folder: Folder) -> int:
+        async with serving(Program("it", command, answers), folder) as server:
+            return server.port
+
+    with own_folder(str(tmp_path)) as folder:
+        assert asyncio.run(port_of_server(folder)) == ports[1]
+
+
 def test_a_folder_is_removed_when_nobody_has_it(tmp_path: Path) -> None:
     with own_folder(str(tmp_path)) as folder:
         remove_abandoned(str(tmp_path))
@@ -226,6 +260,35 @@ def test_letters_follow_from_the_key_alone() -> None:
     assert letters(1).isascii()
     assert letters(1).isalpha()
     assert len(letters(10**8)) == 20
+
+
+class Interrupted:
+    """A connection that is lost while the index is made; `kept` is what was done for good."""
+
+    def __init__(self) -> None:
+        self.kept: list[str] = []
+        self._open: list[str] | None = None
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[None]:
+        self._open = []
+        yield
+        self.kept += self._open
+
+    async def execute(self, statement: str) -> None:
+        if statement.startswith("alter"):
+            raise ConnectionResetError
+        (self.kept if self._open is None else self._open).append(statement)
+
+    async def copy_to_table(self, name: str, source: AsyncIterator[bytes]) -> None:
+        await self.execute(f"copy {name}")
+
+
+def test_a_table_is_there_with_its_index_or_not_at_all() -> None:
+    connection = Interrupted()
+    with pytest.raises(ConnectionResetError):
+        asyncio.run(fill(connection, ROWS, SEED, lambda _: None))
+    assert connection.kept == []
 
 
 def test_root_without_a_user_namespace_reads_what_to_do(

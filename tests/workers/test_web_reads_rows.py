@@ -6,7 +6,8 @@ The runs are real ones: PostgreSQL, and where it is installed pgbouncer and ngin
 import asyncio
 import json
 import sys
-from typing import cast, get_args, get_type_hints
+import threading
+from typing import ClassVar, cast, get_args, get_type_hints
 
 import pytest
 
@@ -19,13 +20,15 @@ from scaling.study.services import SERVICES, beside
 from tests.support.children import FREE_THREADED, environment
 from tests.support.serving import program
 from workers import Worker
-from workers.outside.commands import SERVERS
+from workers.outside.commands import SERVERS, command_line
 from workers.readback import gil
 from workers.services.postgres.table import letters
 from workers.worker.workload import build
+from workers.workloads.parts.applications import read_budgets, share_variables
 from workers.workloads.parts.first_request import FirstAnswer, first_answer
 from workers.workloads.parts.servers.base import BaseServer
-from workers.workloads.parts.stack import APPLICATIONS, LOOPS, NOT_HERE
+from workers.workloads.parts.stack import APPLICATIONS, LOOPS, NOT_HERE, async_rows
+from workers.workloads.parts.stack.database import Database
 from workers.workloads.parts.where import service_variables
 from workers.workloads.web import Web, check
 
@@ -127,6 +130,60 @@ def test_an_answer_in_chunks_is_read_whole() -> None:
         return await first_answer(Server(Worker(0, 1, {})), "http", {"path": "/"})
 
     assert asyncio.run(ask()).body == b"abcde"
+
+
+def test_granian_has_a_thread_for_each_connection_too() -> None:
+    flask, starlette = Web(stack="flask/granian"), Web(stack="starlette/granian")
+    for web in (flask, starlette):
+        web.placed("threads", 2, None)
+    assert " --blocking-threads 8 " in command_line(flask, 2, "asyncio", "threads")  # of 16
+    assert "--blocking-threads" not in command_line(starlette, 2, "asyncio", "threads")
+
+
+class LocalPool:
+    """Knows the loop that it belongs to, and how many connections it has."""
+
+    made: ClassVar[list[int]] = []
+
+    def __init__(self, database: Database) -> None:
+        self.made.append(database.of_each_loop)
+
+    async def open(self) -> None:
+        self._loop = asyncio.get_running_loop()
+
+    async def fetch(self, key: int) -> tuple[int, str]:
+        assert self._loop is asyncio.get_running_loop()
+        return key, letters(key)
+
+    async def close(self) -> None:
+        assert self._loop is asyncio.get_running_loop()
+
+
+def test_loops_that_share_an_application_have_a_pool_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    web = Web(stack="starlette/granian", db_connections=10, rows=ROWS)
+    web.placed("threads", 2, None)
+    share = share_variables(2, None, read_budgets(web.budgets))
+    found = web.variables() | share | service_variables({"postgres": [DATABASE]})
+    for name, value in found.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(async_rows, "POOLS", {"asyncpg": LocalPool})
+    monkeypatch.setattr(LocalPool, "made", [])
+    rows = async_rows.AsyncRows()
+
+    answers: list[dict[str, object]] = []
+
+    async def serve() -> None:
+        answers.extend(await asyncio.gather(*(rows.any() for _ in range(3))))
+        await rows.close()
+
+    threads = [threading.Thread(target=lambda: asyncio.run(serve())) for _ in range(2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert LocalPool.made == [5, 5]
+    assert [row["b"] for row in answers] == [letters(cast(int, row["a"])) for row in answers]
+    assert len(answers) == 6
 
 
 @pytest.mark.slow

@@ -57,6 +57,8 @@ def _granian(app: "Hosted", workers: int, loop: str, model: str) -> str:
         kind = "asginl"
     options = f"--host {HOST} --port {{port}} --workers {workers} --loop {loop}"
     more = f"--interface {kind} --http 1 --no-ws --log-level warning"
+    if kind == "wsgi" and app.threads > 1:  # else granian has hundreds for each worker
+        more += f" --blocking-threads {app.threads}"
     factory = " --factory" if app.factory else ""
     return f"{PYTHON} -m granian {app.application} {options} {more}{factory}"
 

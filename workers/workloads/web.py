@@ -15,6 +15,7 @@ from workers.workloads.parts.servers.base import BaseServer
 from workers.workloads.parts.servers.readiness import until_started
 from workers.workloads.parts.stack import APPLICATIONS, CALLED, LOOPS, NOT_HERE, Application
 from workers.workloads.parts.stack.database import DRIVER, ROWS
+from workers.workloads.parts.stack.database import LOOPS as LOOPS_OF_APPLICATION
 from workers.workloads.parts.where import service_variables
 
 ROW = "/row"
@@ -80,7 +81,7 @@ class Web(Served):
     def __post_init__(self) -> None:
         """Begin with one worker, until it is known how many there are."""
         super().__post_init__()
-        self._workers = 1
+        self._workers = self._loops = 1
 
     @property
     def server(self) -> str:
@@ -135,12 +136,13 @@ class Web(Served):
         return super().refuses(model, loop)
 
     def placed(self, model: str, workers: int, index: int | None) -> None:
-        """Hear how many workers share the connections.
+        """Hear how many workers share the connections, and how many loops one application.
 
         Raises:
             ValueError: there are fewer connections than workers.
         """
         self._workers = workers
+        self._loops = workers if model == "threads" and self.server == "granian" else 1
         if self._connections < workers:
             raise ValueError(
                 f"{self._connections} database connections cannot be divided among {workers} "
@@ -165,7 +167,11 @@ class Web(Served):
 
     def variables(self) -> dict[str, str]:
         """What its application must know besides where its services are."""
-        return {ROWS: str(self.rows), DRIVER: self._application.driver}
+        return {
+            ROWS: str(self.rows),
+            DRIVER: self._application.driver,
+            LOOPS_OF_APPLICATION: str(self._loops),
+        }
 
     async def start(self, worker: Worker) -> BaseServer:
         """Make the application with a pool of its own, start it, and check its first answer."""

@@ -19,7 +19,7 @@ from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.families import Family
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.table.column import NUMBER
-from scaling.analysis.table.groups import fell_behind, originals, require_one_study
+from scaling.analysis.table.groups import originals, p99_is_bound, require_one_study
 from scaling.analysis.table.time_terms import TIME_TERMS
 from scaling.base.vocabulary import PRIMARY_QUESTIONS
 from scaling.journal.record import StudyLine
@@ -51,13 +51,14 @@ class Paired:
 
     `values` are arrays (blocks × configurations), NaN for no value: throughput in operations/s, CPU
     time in s per operation, memory (PSS and RSS) in MiB, P99 of latency in s: `latency_p99_s` has
-    none of runs whose server fell behind, `p99_or_bound_s` their lower bounds. `columns` has the
-    place of each configuration, `blocks` the block of each row, ascending; `curves` are the same
-    runs as curves, in the section's order. `floor` is the noise floor of the study. `loop` is empty
-    where it is all of the section's loops (`scaling.analysis.comparison.loops`). `primary` are the
-    questions that the study names as its primary ones. `time_terms` are the workers' time per
-    operation by column (`scaling.analysis.table.time_terms`), in s, and `waits` the share of their
-    samples by the call that they waited in, both shaped as `values` are.
+    none of runs whose server fell behind or declined requests, `p99_or_bound_s` their lower bounds.
+    `columns` has the place of each configuration, `blocks` the block of each row, ascending;
+    `curves` are the same runs as curves, in the section's order. `floor` is the noise floor of the
+    study. `loop` is empty where it is all of the section's loops
+    (`scaling.analysis.comparison.loops`). `primary` are the questions that the study names as its
+    primary ones. `time_terms` are the workers' time per operation by column
+    (`scaling.analysis.table.time_terms`), in s, and `waits` the share of their samples by the call
+    that they waited in, both shaped as `values` are.
     """
 
     section: Section
@@ -214,7 +215,7 @@ def _paired(
         "PSS": table(valid["pss_bytes"].to_numpy(np.float64) / MIB),
         "RSS": table(valid["rss_bytes"].to_numpy(np.float64) / MIB),
         "p99_or_bound_s": table(valid["latency_p99_s"].to_numpy(np.float64)),
-        "latency_p99_s": table(np.where(fell_behind(valid), np.nan, valid["latency_p99_s"])),
+        "latency_p99_s": table(np.where(p99_is_bound(valid), np.nan, valid["latency_p99_s"])),
     }
     terms = {name: table(valid[name].to_numpy(np.float64)) for name in TIME_COLUMNS}
     samples = valid["waits"].to_list()

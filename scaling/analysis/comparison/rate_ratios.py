@@ -108,7 +108,7 @@ def _asked(runs: Paired) -> Iterator[Asked]:
 def slowness(latency_s: Floats, is_bound: Flags) -> tuple[float, float]:
     """By which the strongest processes at a rate are chosen: they have the lowest.
 
-    How often the server fell behind, then the median latency; both arrays have a place for every
+    How often the P99 is a lower bound, then the median latency; both arrays have a place for every
     block.
     """
     return float(is_bound.mean()), float(np.nanmedian(latency_s))

@@ -19,7 +19,7 @@ from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.curves.memory import MIB, kind_and_bytes, slope
 from scaling.analysis.statistics.estimate import medians
 from scaling.analysis.table.columns import SHOWN
-from scaling.analysis.table.groups import CURVE, Key, fell_behind, originals
+from scaling.analysis.table.groups import CURVE, Key, originals, p99_is_bound
 from scaling.analysis.table.own_figures import unit_of
 from scaling.study.load import open_loop_rate
 
@@ -64,7 +64,7 @@ def _columns(runs: pd.DataFrame) -> Columns:
         "suspect": (runs["validity"] == "suspect").to_numpy(),
         "again": runs["attempt"].to_numpy() > 1,
         "outlier": runs["outlier"].to_numpy(np.float64),
-        "behind": fell_behind(runs).astype(np.float64),
+        "behind": p99_is_bound(runs).astype(np.float64),
         "region": runs["region"].astype(object).to_numpy(),
         "state": states,
         "workers": runs["workers"].to_numpy(),

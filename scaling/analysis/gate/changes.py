@@ -25,7 +25,7 @@ from scaling.analysis.statistics.verdict import (
 
 MORE_IS_BETTER = Direction("worse", "better")
 LESS_IS_BETTER = Direction("better", "worse")
-BEHIND = "a server fell behind: its P99 is a lower bound"
+BEHIND = "a server fell behind, or declined requests: its P99 is a lower bound"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

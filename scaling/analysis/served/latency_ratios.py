@@ -4,12 +4,12 @@ All of them were offered the same requests at the same times. The strongest proc
 the smallest median P99 at that rate and N, among fresh and forked ones on the arms with the GIL: if
 two are alike, noise decides which, so the comparison errs in favour of processes.
 
-The P99 of a run whose server fell behind is a lower bound, and a ratio of two bounds says nothing:
-it has no value. Where the load generator was late, a latency is an upper bound, and the one from
-the send a lower bound: a verdict needs the median of the ratios to lie on the same side of 1
-whatever the truth is between them. The primary hypothesis is the ratio of threads at the headline N
-and the middle rate; in a study with objectives it is that of the capacities, and all ratios here
-are exploratory.
+The P99 of a run whose server fell behind or declined requests is a lower bound, and a ratio of two
+bounds says nothing: it has no value. Where the load generator was late, a latency is an upper
+bound, and the one from the send a lower bound: a verdict needs the median of the ratios to lie on
+the same side of 1 whatever the truth is between them. The primary hypothesis is the ratio of
+threads at the headline N and the middle rate; in a study with objectives it is that of the
+capacities, and all ratios here are exploratory.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,11 +27,11 @@ from scaling.analysis.served.open_loop import Subject, open_loop_runs
 from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.analysis.statistics.pending import Pending
 from scaling.analysis.statistics.verdict import LATENCY, RatioVerdict, hypothesis
-from scaling.analysis.table.groups import fell_behind, sent_late
+from scaling.analysis.table.groups import p99_is_bound, sent_late
 from scaling.base.vocabulary import PROCESSES
 
 P99 = "latency_p99_s"
-FELL_BEHIND = "a server fell behind: its P99 is a lower bound"
+FELL_BEHIND = "a server fell behind, or declined requests: its P99 is a lower bound"
 SENT_LATE = "the load generator was late, and its lateness may be all of the difference"
 
 
@@ -126,7 +126,7 @@ def _values(runs: pd.DataFrame, column: str) -> dict[Configuration, _Values]:
         least = np.full(len(blocks), np.nan)
         places = np.searchsorted(blocks, own["block"].to_numpy())
         values[places] = own[column].to_numpy(np.float64)
-        bounds[places] = fell_behind(own)
+        bounds[places] = p99_is_bound(own)
         from_send = own[column.replace("latency", "service")]
         least[places] = own[column].mask(sent_late(own), from_send).to_numpy(np.float64)
         if np.isfinite(values).any():

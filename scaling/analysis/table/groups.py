@@ -12,6 +12,7 @@ from scaling.study.load import open_loop_rate
 
 CURVE = ("study", "workload", "parameters", "sizing", "loop", "arm", "model")
 CELL = (*CURVE, "workers")
+P99_LEAVES_OUT = 0.01  # of the requests, the slowest
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,19 @@ def require_one_study(frame: pd.DataFrame) -> None:
 def fell_behind(frame: pd.DataFrame) -> Flags:
     """In which runs the server fell behind, so that their latencies are lower bounds."""
     return np.array(["saturated" in reasons for reasons in frame["reasons"]], np.bool_)
+
+
+def p99_is_bound(frame: pd.DataFrame) -> Flags:
+    """In which runs the P99 is a lower bound of that of all requests.
+
+    The server fell behind, or declined more requests than a P99 leaves out: these are in no latency
+    (none in a frame of an earlier version).
+    """
+    behind = fell_behind(frame)
+    if "load_declined" not in frame:
+        return behind
+    due = frame["offered_per_s"] * frame["window_s"]
+    return behind | np.asarray(frame["load_declined"] > P99_LEAVES_OUT * due)
 
 
 def sent_late(frame: pd.DataFrame) -> Flags:

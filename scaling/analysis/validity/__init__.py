@@ -77,6 +77,8 @@ ALWAYS: tuple[Check, ...] = (
 
 CHECKS: tuple[Check, ...] = (*ALWAYS, *SERVED_CHECKS)
 
+FROM_OUTSIDE = (2, 9, 15)  # SIGINT, SIGKILL (for want of memory, say), SIGTERM: no crash
+
 
 def judge(batch: Batch) -> list[tuple[Finding, ...]]:
     """The findings of each run, invalid ones first; none for a run without fault.
@@ -113,14 +115,15 @@ def _unmeasured(run: RunLine, python: PythonFacts | None) -> Finding:
     if run.outcome == "timed-out":
         took = f"not finished after {number(run.elapsed_s or math.nan)} s"
         return Finding(word, "invalid", f"{took} (a finite run has a limit: --limit or limit_s)")
-    ended = f"signal {run.signal}" if run.signal else f"exit code {run.exit_code}"
+    code = [] if run.exit_code is None else [f"exit code {run.exit_code}"]  # it did not begin
+    ended = [f"signal {run.signal}"] if run.signal else code
     last = run.stderr.strip().splitlines()[-1:] or ["nothing on standard error"]
-    return Finding(word, "invalid", f"{ended}; {last[0]}{_known_crash(run, python)}")
+    return Finding(word, "invalid", "; ".join(ended + last) + _known_crash(run, python))
 
 
 def _known_crash(run: RunLine, python: PythonFacts | None) -> str:
     """What is known of crashes of that build; empty for any other build, and for any other end."""
-    if not run.signal or python is None:
+    if not run.signal or run.signal in FROM_OUTSIDE or python is None:
         return ""
     if not may_crash(python.version, free_threaded=python.free_threaded):
         return ""

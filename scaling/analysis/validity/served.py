@@ -140,6 +140,19 @@ def load_errors(batch: Batch) -> Found:
         yield row, Finding("load-errors", "invalid" if share > MOST_ERRORS else "suspect", detail)
 
 
+def load_declined(batch: Batch) -> Found:
+    """In a closed loop requests were declined, which takes less than an answer: throughput has
+    both. In an open loop tables show the shares, and P99 is a bound.
+    """
+    declined = batch.figures["load_declined"]
+    for row in batch.where(np.isnan(batch.figures["asked_per_s"]) & (declined > 0)):
+        run = batch.runs[row]
+        share = declined[row] / max(run.load.offered, declined[row]) if run.load else 0.0
+        if share > MOST_ERRORS:
+            detail = f"{share:.1%} of the requests were declined, and throughput counts them"
+            yield row, Finding("load-declined", "suspect", detail)
+
+
 def uneven_load(batch: Batch) -> Found:
     """Some workers had more connections than others, and so more requests."""
     imbalance = batch.figures["connections_imbalance"]
@@ -192,7 +205,9 @@ def _mean_factor(batch: Batch, row: int) -> float:
     load, window_s = batch.runs[row].load, float(batch.figures["window_s"][row])
     if load is None or load.overload is None:
         return 1.0
-    return 1 + (load.overload.factor - 1) * load.overload.lasts_s / window_s
+    begins_s = load.overload.after_s
+    inside_s = max(0.0, min(window_s, begins_s + load.overload.lasts_s) - begins_s)
+    return 1 + (load.overload.factor - 1) * inside_s / window_s
 
 
 def _is_poisson(batch: Batch, row: int) -> bool:
@@ -227,6 +242,7 @@ SERVED_CHECKS: tuple[Check, ...] = (
     generator_misplaced,
     generator_unlike,
     load_errors,
+    load_declined,
     uneven_load,
     rate_missed,
     saturated,

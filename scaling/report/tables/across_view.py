@@ -42,8 +42,8 @@ def _across_note(changes: list[Change]) -> str:
         lines.append(f"{SUSPECT} some of them are suspect: see above.")
     if any(c.measure == "latency_p99_s" and not c.ratio.n for c in changes):
         lines.append(
-            f"{formats.BLANK} no ratio: too few requests for P99, or a server fell behind, and its "
-            "P99 is a lower bound."
+            f"{formats.BLANK} no ratio: too few requests for P99, or a server fell behind or "
+            "declined requests, and its P99 is a lower bound."
         )
     if any(len(set(c.memory_kinds)) > 1 for c in changes):
         lines.append("Memory is blank where one study has PSS and the other RSS.")

@@ -13,6 +13,8 @@ from scaling.journal.file import FILE_NAME
 from scaling.journal.reading import UNREADABLE
 from scaling.journal.record import StudyLine, decode_head, decode_line
 
+CLOSED = -1
+
 
 class JournalCopy:
     """An open copy that this process alone writes to; whatever it gets is on disk when it returns.
@@ -53,6 +55,7 @@ class JournalCopy:
         trace: TracebackType | None,
     ) -> None:
         os.close(self._file)
+        self._file = CLOSED
 
     @property
     def text(self) -> str:
@@ -80,11 +83,13 @@ class JournalCopy:
     def add(self, offset: int, text: str) -> None:
         """Append what a host sent from its byte `offset` on; what is here already is left out.
 
+        So is what comes when the copy is closed: by then the descriptor may be another file's.
+
         Raises:
             ScalingError: the disk is full, say.
         """
         data = text.encode()[self.size_bytes - offset :] if offset <= self.size_bytes else b""
-        if not data:
+        if not data or self._file == CLOSED:
             return
         try:
             written = os.write(self._file, data)

@@ -123,8 +123,8 @@ def joined(address: str) -> Iterator[Cluster]:
             client = distributed.Client(address, security=security, timeout=CONNECT_S)
         except (OSError, TypeError, ValueError) as error:
             raise ScalingError(f"--cluster {address}: {error}") from None
-        with client:
-            client.run_on_scheduler(_rules())
+        with client, ExitStack() as stack:
+            stack.enter_context(_never_again(client))
             workers = client.scheduler_info(n_workers=-1)["workers"]
             hosts = [key for key, each in workers.items() if each["resources"].get("host")]
             if not hosts:
@@ -140,13 +140,26 @@ def joined(address: str) -> Iterator[Cluster]:
             yield Cluster(client, labels)
 
 
-def _rules() -> Callable[[Any], None]:
-    """What makes a user's scheduler follow the rule that matters; it need not have this project."""
+@contextmanager
+def _never_again(client: "Client") -> Iterator[None]:
+    """Have a user's scheduler follow the rule that matters; then its own again."""
+    before: int = client.run_on_scheduler(_allowing(0))
+    try:
+        yield
+    finally:
+        with suppress(OSError, RuntimeError):  # it is gone
+            client.run_on_scheduler(_allowing(before))
 
-    def never_again(dask_scheduler: Any) -> None:
-        dask_scheduler.allowed_failures = 0
 
-    return never_again
+def _allowing(failures: int) -> Callable[[Any], int]:
+    """What sets how often a task may die; gives what was set. The scheduler needs no project."""
+
+    def allow(dask_scheduler: Any) -> int:
+        before: int = dask_scheduler.allowed_failures
+        dask_scheduler.allowed_failures = failures
+        return before
+
+    return allow
 
 
 def _engine() -> Any:

@@ -97,7 +97,7 @@ class HttpConnection(Reporting):
         self._message = None
         self._reset()
         if self._lane.connection is self:
-            declined = status in message.declined
+            declined = not right and status in message.declined
             kind = "" if right else f"status {status}"
             self._lane.answered(kind, reusable=reusable, declined=declined)
 

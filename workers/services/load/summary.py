@@ -115,6 +115,7 @@ def _added_up(windows: Sequence[Mapping[str, Any]]) -> Object:
     return {
         "offered": sum(each["offered"] for each in every),
         "completed": sum(each["completed"] for each in every),
+        "received": sum(each["received"] for each in windows),
         **{name: dict(_counted(every, name)) for name in ("errors", "declined")},
         **{name: Distribution(each[name] for each in windows).document() for name in QUANTITIES},
         "slip": Distribution(each["slip"] for each in every).document(),

@@ -1,8 +1,12 @@
 """What is counted: requests by how they ended, in windows by when they were due.
 
+Throughput is what clients receive in a stretch of time, whenever it was due: of those that are due
+in it, the ones in flight at its end have no answer yet.
+
 Background requests load the server; their latencies are not among the others.
 """
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
@@ -14,18 +18,21 @@ QUANTITIES = ("latency", "service", "slip", "censored")
 class Window:
     """The requests that were due in a stretch of time; histograms are in ns.
 
-    `background` has the background requests among them, which are counted in it alone.
+    `received` are the good answers that came in it, background ones included. `background` has the
+    background requests among those due, which are counted in it alone.
     """
 
     __slots__ = (
-        "background", "closes_ns", "completed", "declined", "errors", "offered", *QUANTITIES
-    )  # fmt: skip
+        *("background", "closes_ns", "completed", "declined", "errors", "offered", "received"),
+        *QUANTITIES,
+    )
 
     def __init__(self, closes_ns: int, background: "Window | None" = None) -> None:
         self.closes_ns = closes_ns
         self.background = background
         self.offered = 0
         self.completed = 0
+        self.received = 0
         self.errors: Counter[str] = Counter()
         self.declined: Counter[str] = Counter()
         self.latency = Histogram()  # from the due time
@@ -39,6 +46,7 @@ class Window:
         return {
             "offered": self.offered,
             "completed": self.completed,
+            "received": self.received,
             "errors": dict(self.errors),
             "declined": dict(self.declined),
             **{name: getattr(self, name).document() for name in QUANTITIES},
@@ -56,10 +64,15 @@ class Tally:
         self.opens_ns, *closes_ns = instants_ns
         self.closes_ns = closes_ns[-1]
         first, *self.windows = [Window(each, Window(each)) for each in instants_ns]
-        self.answered = 0  # answers between first and last instant, whenever they were due
+        self._closes_ns = closes_ns
         self._background = frozenset(background)
         self._order: Iterator[Window] = iter([first, *self.windows])
         self._window = next(self._order)
+
+    @property
+    def answered(self) -> int:
+        """Good answers between the first and the last instant, whenever they were due."""
+        return sum(window.received for window in self.windows)
 
     def take(self, due_ns: int, position: int = 0) -> Window:
         """Count the request at a position in the list as offered; return where it is settled.
@@ -96,7 +109,7 @@ class Tally:
             window.latency.record(done_ns - due_ns)
             window.service.record(done_ns - sent_ns)
             if done_ns >= self.opens_ns:
-                self.answered += 1
+                self.windows[bisect_right(self._closes_ns, done_ns)].received += 1
 
     def censor(self, window: Window, due_ns: int) -> None:
         """Count a request that is unfinished at the last instant."""

@@ -85,8 +85,8 @@ async def serving(program: Program, folder: Folder) -> AsyncIterator[Server]:
         async with started(command, folder, program.ends_by, program.ends_in_s) as process:
             try:
                 await _until_it_answers(program, port, process, folder)
-            except NativeError as error:
-                if left and TAKEN in str(error):
+            except NativeError:
+                if left and any(TAKEN in line for line in _printed(folder)):
                     continue
                 raise
             yield Server(program, port, process, folder)
@@ -152,10 +152,14 @@ def free_port() -> int:
 
 def last_words(folder: Folder) -> str:
     """What the program printed last."""
-    with open(os.path.join(folder.path, LOG), encoding="utf-8", errors="replace") as log:
-        lines = [line.strip() for line in log if line.strip()]
+    lines = _printed(folder)
     worst = [line for line in lines if any(word in line for word in ("FATAL", "[emerg]"))]
     return (worst or lines or ["it printed nothing"])[-1]
+
+
+def _printed(folder: Folder) -> list[str]:
+    with open(os.path.join(folder.path, LOG), encoding="utf-8", errors="replace") as log:
+        return [line.strip() for line in log if line.strip()]
 
 
 async def _until_it_answers(program: Program, port: int, process: Process, folder: Folder) -> None:

@@ -5,6 +5,7 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -46,7 +47,7 @@ def run(parser: argparse.ArgumentParser, *, until_eof: bool, running: Running) -
     """Serve until asked to stop; return the exit code (1: failed, with one line that says why)."""
     try:
         asyncio.run(_run(running, until_eof=until_eof))
-    except (NativeError, OSError) as error:
+    except (NativeError, OSError, subprocess.SubprocessError) as error:
         parser.exit(1, f"{error}\n")
     return 0
 

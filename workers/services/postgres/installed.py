@@ -23,9 +23,9 @@ async def installed(
         NativeError: it does not answer or does not allow that. The message has no part of the URL.
     """
     name = f"scaling_{rows}_{seed}"
-    scheme, netloc, _, query, fragment = urlsplit(url)
-    own = urlunsplit((scheme, netloc, f"/{name}", query, fragment))
     try:
+        scheme, netloc, _, query, fragment = urlsplit(url)
+        own = urlunsplit((scheme, netloc, f"/{name}", query, fragment))
         first = await asyncpg.connect(url)
         try:
             if not await first.fetchval("select true from pg_database where datname = $1", name):

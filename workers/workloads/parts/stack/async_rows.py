@@ -1,6 +1,7 @@
 """Rows for an application on a loop: a pool of asyncpg's, or of psycopg's."""
 
 import asyncio
+import threading
 from typing import Any, Protocol
 
 from workers.workloads.parts.stack.database import WAIT_S, Database, Keys
@@ -27,7 +28,7 @@ class AsyncpgPool:
     def __init__(self, database: Database) -> None:
         import asyncpg
 
-        size = database.connections
+        size = database.of_each_loop
         self._pool: Any = asyncpg.create_pool(
             database.url,
             min_size=size,
@@ -59,7 +60,7 @@ class PsycopgPool:
     def __init__(self, database: Database) -> None:
         from psycopg_pool import AsyncConnectionPool
 
-        size = database.connections
+        size = database.of_each_loop
         kwargs: dict[str, Any] = {} if database.cached else {"prepare_threshold": None}
         self._pool = AsyncConnectionPool(
             database.url,
@@ -93,38 +94,46 @@ POOLS: dict[str, type[AsyncpgPool | PsycopgPool]] = {
 }
 
 
-class AsyncRows:
-    """The pool of one loop: opened with the application, or by the first request.
+class _OfThisLoop(threading.local):
+    """The pool of the loop that runs in this thread."""
 
-    A server without lifespans (daphne) never says that the application starts.
+    def __init__(self) -> None:
+        self.opening = asyncio.Lock()
+        self.pool: Pool | None = None
+
+
+class AsyncRows:
+    """A pool for each loop: opened when the application starts there, or by the first request.
+
+    granian's threads have a loop each and share one application. A server without lifespans
+    (daphne) never says that the application starts.
     """
 
     def __init__(self) -> None:
         self._database = Database.from_environment()
         self._keys = Keys(self._database.rows)
-        self._opening = asyncio.Lock()
-        self._pool: Pool | None = None
+        self._here = _OfThisLoop()
 
     async def open(self) -> None:
-        """Open the pool, once."""
-        async with self._opening:
-            if self._pool is None:
+        """Open the pool of this loop, once."""
+        async with self._here.opening:
+            if self._here.pool is None:
                 pool = POOLS[self._database.driver](self._database)
                 await pool.open()
-                self._pool = pool
+                self._here.pool = pool
 
     async def any(self) -> dict[str, object]:
         """A row, by a random key."""
-        if self._pool is None:
+        if self._here.pool is None:
             await self.open()
-        assert self._pool
-        a, b = await self._pool.fetch(self._keys.any())
+        assert self._here.pool
+        a, b = await self._here.pool.fetch(self._keys.any())
         return {"a": a, "b": b}
 
     async def close(self) -> None:
-        """Close the pool."""
-        if self._pool is not None:
-            await self._pool.close()
+        """Close the pool of this loop."""
+        if self._here.pool is not None:
+            await self._here.pool.close()
 
 
 async def _nothing(_connection: object) -> None:
