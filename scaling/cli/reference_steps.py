@@ -135,7 +135,7 @@ class ReferenceSteps:
         failed = []
         for study in self._chosen():
             if not self._fits(study):
-                say(self.console, f"{study.name}: left out, no time left for it")
+                say(self.console, f"{study.name}: left out: not enough time is left")
                 continue
             say(self.console, f"\n{study.name}: {study.command}".replace("\n", " ").strip())
             began = self.clock()
@@ -147,7 +147,7 @@ class ReferenceSteps:
             if outcome == MOVED:
                 break
         if failed:
-            raise ScalingError(f"not published: {listed(failed)}. The same command tries it again")
+            raise ScalingError(f"not published: {listed(failed)}. The same command tries again")
 
     def _chosen(self) -> list[ReferenceStudy]:
         """Those to be measured: the first ones that fit into the time together."""
@@ -222,7 +222,7 @@ class ReferenceSteps:
         try:
             return msgspec.json.decode(text_in(file), type=State)
         except msgspec.DecodeError as error:
-            raise UsageError(f"{file}: {error}. Remove it to begin anew") from None
+            raise UsageError(f"{file}: {error}. Remove it to start again") from None
 
     def _write_state(self) -> None:
         file = self.output / self.name / STATE
