@@ -123,7 +123,7 @@ class JournalFile:
             self.ceilings.append(line)
 
     def _after(self, harm: str) -> str:
-        """What became of the lines after another program did this, and what to do."""
+        """Where the lines are after another program did this, and what to do."""
         by = f"{self.path} was {harm} by another program while the study was measured"
         if harm == "removed":
             saved = saved_again(self._file, self.path)

@@ -50,7 +50,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Events:
-    """Prints events; one that nobody reads any more is dropped."""
+    """Prints events; one that nobody reads is dropped."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream

@@ -1,7 +1,7 @@
 """The cluster: a scheduler of dask.distributed with workers started by ssh, or a user's own.
 
-Ours is on the loopback only, encrypted with keys made for it, and ssh carries it between hosts. No
-task that died is made again in silence.
+Ours is on the loopback only, encrypted with keys made for it, and ssh carries it between hosts. A
+task that failed is never repeated unnoticed.
 """
 
 import random

@@ -1,7 +1,7 @@
 """A study measured on every host of a cluster, each for itself; their journals are copied here.
 
-A host that is lost stops nothing but itself. The same command goes on: a host has its own journal,
-and what it has is not measured again.
+If a host is lost, the others go on. The same command measures what is missing: each host has its
+own journal, and what it has is not measured again.
 """
 
 import time
