@@ -48,7 +48,7 @@ def app(
     ] = None,
     with_requirements: Annotated[
         list[Path] | None,
-        _option("--with-requirements", metavar="FILE", said="A file of what it needs."),
+        _option("--with-requirements", metavar="FILE", said="A requirements file, as for pip."),
     ] = None,
     python_gil: Annotated[
         Path | None,
@@ -75,7 +75,7 @@ def app(
         _option(
             "--budget",
             metavar="NAME=N",
-            said="A limit to divide among workers: db=20 (SCALING_BUDGET_DB).",
+            said="A limit to divide among workers, which read it as SCALING_BUDGET_DB: db=20.",
         ),
     ] = None,
     requests: Annotated[
@@ -120,7 +120,10 @@ def app(
     memory: Annotated[
         str | None,
         _option(
-            "--memory", metavar="AMOUNT", said="How many workers fit into it: 2GiB.", group=SHOWN
+            "--memory",
+            metavar="AMOUNT",
+            said="Print how many workers fit into this: 2GiB. --soak stops a run that reaches it.",
+            group=SHOWN,
         ),
     ] = None,
     json: Annotated[
@@ -251,7 +254,7 @@ def _variables(texts: Sequence[str]) -> dict[str, str]:
         if not (equals and name.isidentifier()):
             raise UsageError(f"--env {name}: expected NAME=VALUE")
         if name.upper().startswith((*SCRUBBED_PREFIXES, RESERVED)):
-            raise UsageError(f"--env {name}: variables of this name decide what is compared")
+            raise UsageError(f"--env {name}: the study sets such variables: leave it out")
         found[name] = value
     return found
 

@@ -16,10 +16,10 @@ def export(
         str,
         typer.Option(
             metavar="FORMAT",
-            help="parquet or csv (one row per run), columns (what theirs mean), pyperf, hdr "
+            help="parquet or csv (one row per run), columns (the meaning of these), pyperf, hdr "
             "(latencies of each cell as HdrHistogram prints them), markdown (tables), bencher, "
-            "github-action-benchmark (figures of which more is better) or "
-            "github-action-benchmark-smaller (of which less is).",
+            "github-action-benchmark (figures where more is better) or "
+            "github-action-benchmark-smaller (figures where less is better).",
         ),
     ],
     output: Annotated[

@@ -1,4 +1,4 @@
-"""`scaling reference`: all published studies, measured on this machine without attendance."""
+"""`scaling reference`: all published studies, measured on this machine, unattended."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +20,7 @@ def reference(
     ] = None,
     label: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="What this machine is called (epyc-2-cores)."),
+        typer.Option(metavar="NAME", help="The name of this machine in the results: epyc-2-cores."),
     ] = None,
     pgo: Annotated[
         bool, typer.Option("--pgo/--no-pgo", help="Interpreters built with PGO, where it matters.")
@@ -37,8 +37,8 @@ def reference(
 ) -> None:
     """Measure the reference studies one after the other, and publish each that is complete.
 
-    What was published before by such a session on this machine is not measured again; the same
-    command resumes a session that was interrupted. Exit code 1: a study failed.
+    The same command resumes an interrupted session: a study that this command has published for
+    this machine is not measured again. Exit code 1: a study failed.
     """
     from scaling.base.typed import values_in
     from scaling.cli.reference_steps import ReferenceSteps

@@ -1,8 +1,8 @@
-"""The steps of `scaling reference`: what is to be done, each study in a process, what became of it.
+"""The steps of `scaling reference`: the plan, each study in a process of its own, its outcome.
 
-A study that is complete and published is the unit: nothing is measured twice, and of a session that
-ends early there is nothing half done. What became of each study is written down for one machine.
-If it is not the same machine after a study as before it, that study is of neither.
+A complete, published study is the unit: none is measured twice, and a session that ends early
+leaves no half of one. The outcomes are kept in a file for each machine. A study during which the
+machine changed belongs to neither machine and is not published.
 """
 
 import os
@@ -43,7 +43,7 @@ type Publish = Callable[[Path, Path], None]
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """What became of a study, when, and how long it took."""
+    """The outcome of a study, when it ended, and how long it took."""
 
     outcome: str
     at: str
@@ -51,7 +51,7 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 class State(msgspec.Struct):
-    """What became of the studies on one machine."""
+    """The outcomes of the studies on one machine."""
 
     machine: Facts
     studies: dict[str, Ended] = {}
@@ -111,7 +111,7 @@ class ReferenceSteps:
 
     @cached_property
     def state(self) -> State:
-        """What became of the studies on this machine, in earlier sessions and this one."""
+        """The outcomes of the studies on this machine, in earlier sessions and this one."""
         return self._state_of(self.name) or State(self.machine)
 
     def print_plan(self) -> None:
@@ -135,7 +135,7 @@ class ReferenceSteps:
         failed = []
         for study in self._chosen():
             if not self._fits(study):
-                say(self.console, f"{study.name}: left out, no time left for it")
+                say(self.console, f"{study.name}: left out: not enough time is left")
                 continue
             say(self.console, f"\n{study.name}: {study.command}".replace("\n", " ").strip())
             began = self.clock()
@@ -147,7 +147,7 @@ class ReferenceSteps:
             if outcome == MOVED:
                 break
         if failed:
-            raise ScalingError(f"not published: {listed(failed)}. The same command tries it again")
+            raise ScalingError(f"not published: {listed(failed)}. The same command tries again")
 
     def _chosen(self) -> list[ReferenceStudy]:
         """Those to be measured: the first ones that fit into the time together."""
@@ -185,7 +185,7 @@ class ReferenceSteps:
         return 60 * study.minutes <= self._left_s()
 
     def _made(self, study: ReferenceStudy) -> str:
-        """Measure a study and publish it; return what became of it."""
+        """Measure a study and publish it; return its outcome."""
         folder = self.output / self.name / study.name
         try:
             added, ways = self._every_version() if study.every_version else ([], {})
@@ -222,7 +222,7 @@ class ReferenceSteps:
         try:
             return msgspec.json.decode(text_in(file), type=State)
         except msgspec.DecodeError as error:
-            raise UsageError(f"{file}: {error}. Remove it to begin anew") from None
+            raise UsageError(f"{file}: {error}. Remove it to start again") from None
 
     def _write_state(self) -> None:
         file = self.output / self.name / STATE

@@ -34,7 +34,7 @@ def run(
         typer.Option(
             "--load-from",
             metavar="HOST",
-            help="Send the load of what is served from this host, which ssh knows.",
+            help="Send the load of served workloads from this host, by its name for ssh.",
             rich_help_panel=SEVERAL,
         ),
     ] = None,
@@ -42,7 +42,7 @@ def run(
         str | None,
         typer.Option(
             metavar="[LABEL=]HOST,…",
-            help="Measure on each of these hosts, which ssh knows, instead of here.",
+            help="Measure on each of these hosts, by their names for ssh, and not here.",
             rich_help_panel=SEVERAL,
         ),
     ] = None,
@@ -77,7 +77,7 @@ def run(
         from scaling.cli.several import run_on_several
 
         if load_from is not None:
-            raise UsageError("--load-from: one host cannot load several; run the study on each")
+            raise UsageError("--load-from: one host cannot load several. Run the study on each")
 
         run_on_several(asked, hosts, host_python, cluster, output, console)
         return

@@ -52,8 +52,8 @@ def run_on_several(
     unfinished = [label for label, each in ended.hosts.items() if each.state != "complete"]
     if unfinished:
         raise ScalingError(
-            f"{plural(len(unfinished), 'host')} of {len(ended.hosts)} did not measure all "
-            f"({', '.join(unfinished)}). The same command goes on with what is missing"
+            f"{plural(len(unfinished), 'host')} of {len(ended.hosts)} did not finish the study "
+            f"({', '.join(unfinished)}). The same command measures what is missing"
         )
 
 
@@ -65,17 +65,17 @@ def _labelled(text: str) -> dict[str, str]:
     """`a=user@one,two`: the addresses by label; one without gets `host-2`, by its place.
 
     Raises:
-        UsageError: a label or an address that makes no sense, or one that is there twice.
+        UsageError: a label or an address is malformed, or named twice.
     """
     found: dict[str, str] = {}
     for number, each in enumerate(text.split(",") if text else [], start=1):
         label, equals, address = each.strip().rpartition("=")
         label = label if equals else f"host-{number}"
         if not re.match(LABEL, label):
-            raise UsageError(f"--hosts {each}: a label is small letters, digits and hyphens")
+            raise UsageError(f"--hosts {each}: a label has only a-z, 0-9 and hyphens")
         if not address or address.startswith("-"):
             raise UsageError(f"--hosts {each}: expected a host that ssh knows")
         if label in found or address in found.values():
-            raise UsageError(f"--hosts {each}: named twice")
+            raise UsageError(f"--hosts {each}: named twice. Name each label and host once")
         found[label] = address
     return found

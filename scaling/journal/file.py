@@ -123,7 +123,7 @@ class JournalFile:
             self.ceilings.append(line)
 
     def _after(self, harm: str) -> str:
-        """What became of the lines after another program did this, and what to do."""
+        """Where the lines are after another program did this, and what to do."""
         by = f"{self.path} was {harm} by another program while the study was measured"
         if harm == "removed":
             try:
@@ -134,7 +134,7 @@ class JournalFile:
             return f"{by}. All of it is in {saved} again: {back}run the same command to go on"
         if harm == "replaced":
             return f"{by}. All of it is in the old file: put that back, and run the same command"
-        return f"{by}. What it still holds is used: run the same command to go on"
+        return f"{by}. Run the same command to go on with what is left of it"
 
     def _lock(self) -> None:
         if fcntl is None:

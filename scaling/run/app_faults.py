@@ -119,7 +119,7 @@ def record(
     failed_s: float,
     rate_per_s: float,
 ) -> FaultRecord:
-    """What became of the requests: `blocked` is the loop that was blocked, from `failed_s` on."""
+    """The outcomes of the requests: `blocked` is the loop that was blocked, from `failed_s` on."""
     during = [
         each for each in sent if failed_s <= each.due_s <= failed_s + BLOCKED_S or not blocked
     ]

@@ -1,4 +1,4 @@
-"""Sends requests at fixed times and keeps what became of each: for the seconds around a fault."""
+"""Sends requests at fixed times and keeps the outcome of each: for the seconds around a fault."""
 
 import contextlib
 import http.client

@@ -188,9 +188,9 @@ def test_a_request_is_json_and_names_no_path_of_ours(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--hosts", "a,a"], "--hosts a: named twice"),
+        (["--hosts", "a,a"], "--hosts a: named twice. Name each label and host once"),
         (["--hosts", "a=-oProxyCommand"], "expected a host that ssh knows"),
-        (["--hosts", "A B=one"], "a label is small letters, digits and hyphens"),
+        (["--hosts", "A B=one"], "a label has only a-z, 0-9 and hyphens"),
         (["--hosts", "a", "--cluster", "tls://b:1"], "--hosts and --cluster: give one of them"),
         (["--cluster", "tcp://one:8786"], "the address must begin with tls://"),
         (["--hosts", "a", "--study", "scal"], "Did you mean"),

@@ -1,4 +1,4 @@
-"""The workflows that run for us and that the README shows use commands and options that exist."""
+"""The workflows that run for us and that a README shows use commands and options that exist."""
 
 import re
 import shlex
@@ -21,7 +21,7 @@ NOXFILE = (ROOT / "noxfile.py").read_text(encoding="utf-8")
 def texts() -> Iterator[tuple[str, str]]:
     for file in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
         yield file.name, file.read_text(encoding="utf-8")
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = (ROOT / "results" / "README.md").read_text(encoding="utf-8")
     for workflow in re.findall(r"```yaml\n(.*?)```", readme, re.DOTALL):
         yield "README.md", workflow
 

@@ -12,6 +12,7 @@ from tests.faults.attempt import COUNTED, Row
 from tests.faults.trying import FAULTS, rows
 
 AT_ONCE = 2 * (os.cpu_count() or 1)  # most of them wait
+CAPTION = "lost, doubled: records of runs; processes, files, ports: left behind"
 
 
 def main() -> None:
@@ -33,7 +34,7 @@ def main() -> None:
 
 def table(found: Sequence[Row]) -> Table:
     """A line for each fault."""
-    made = Table(box=None, header_style="bold", pad_edge=False)
+    made = Table(box=None, header_style="bold", pad_edge=False, caption=CAPTION)
     made.add_column("fault", overflow="fold")
     for heading in ("tries", "survived", *COUNTED, "took"):
         made.add_column(heading, justify="right")

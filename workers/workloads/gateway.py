@@ -32,7 +32,7 @@ class Gateway(Served):
     With the defaults their P99 is 64 ms.
 
     With `overload_factor`, that many times `rate_per_s` is due for `overload_s`, `overload_after_s`
-    from the begin of the window. How long the P99 then takes to come back is a column.
+    after the start of the window. How long the P99 then takes to come back is a column.
 
     Figures: `deadline_missed_total`, `refused_total`, `calls_cancelled_total` and
     `queries_cancelled_total` since the first request, and `requests_in_flight_max`.
@@ -59,7 +59,7 @@ class Gateway(Served):
         0.0, "rate during the overload, times rate_per_s; 0: no overload", at_least=0
     )
     overload_after_s: float = parameter(
-        6.0, "s from the window's begin to the overload", at_least=0
+        6.0, "s from the start of the window to the overload", at_least=0
     )
     overload_s: float = parameter(10.0, "s that the overload lasts", at_least=0)
 

@@ -56,7 +56,7 @@ class Course:
 
     `median_s` and `longest_s` are those of the answers in each of the equal parts of the window,
     NaN where there were none. `collections` is None in journals that do not have them. `overload`
-    is the begin and end of a part with a higher rate, if there was one.
+    is the start and end of a part with a higher rate, if there was one.
     """
 
     block: int

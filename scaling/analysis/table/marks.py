@@ -1,4 +1,4 @@
-"""What shows only between runs of one cell, added to what was found against each run alone."""
+"""Findings that take all runs of a cell, added to those of each run alone."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from scaling.analysis.table.mixing import mixed_states
 from scaling.analysis.validity import Finding
 
 BETWEEN_RUNS = (mixed_states, late_generators)
-"""Each finds rows, by position, of the frame as the ones before it left it."""
+"""Each gives findings for rows of the frame, by position, as the ones before it left the frame."""
 
 
 def mark_between_runs(frame: pd.DataFrame) -> pd.DataFrame:

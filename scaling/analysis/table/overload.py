@@ -1,10 +1,10 @@
 """Columns of runs with an overload, and of servers that decline what they cannot answer in time.
 
-The time until P99 is back counts from the end of the overload to the first moment from which on at
-most 1 % of the requests, up to the end of the window, have no good answer within twice the P99 from
-before the overload. So a request that is declined, wrong or unfinished is a slow one. Before the
-overload and after that moment at least as many requests are due as a P99 takes (PITFALLS.md, 24).
-Moments are the borders of the parts of the window.
+P99 is back at the first moment after the overload from which on, up to the end of the window, at
+least 99 % of the requests get a good answer within twice the P99 before the overload. A request
+that is declined, wrong or unfinished counts as a slow one. `recovery_s` is the time from the end of
+the overload to that moment. Before the overload and after that moment at least as many requests
+must be due as a P99 takes (PITFALLS.md, 24). Moments are the borders of the parts of the window.
 """
 
 from collections.abc import Callable
@@ -69,7 +69,7 @@ _NEARLY = 1e-6  # s, between a border and a moment that are the same
 
 
 def _recovery(after: list[tuple[float, SubWindow]], limit_s: float) -> tuple[float, float]:
-    """When P99 is back, s from the window's begin, and 1; or the last moment that is known, and 0.
+    """When P99 is back, s from the start of the window, and 1; else the last known moment, and 0.
 
     NaN where it cannot be known.
     """

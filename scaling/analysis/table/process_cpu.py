@@ -11,8 +11,8 @@ NS_PER_S = 1e9
 def process_cpu_s(run: RunLine, *, finite: bool = False) -> float:
     """In s, of all processes of the workers together; NaN where not every worker has read it.
 
-    Workers of one process have all read the same counter, each at its own two moments: the mean is
-    that of the window; of `finite` work the largest has all of it.
+    All workers of one process read the same counter, each at its own two moments. In a window the
+    mean of their readings counts; of `finite` work the largest, which covers all of it.
     """
     workers = run.record.workers if run.record is not None else []
     uses = [each.use.process_cpu_ns if each.use else None for each in workers]

@@ -1,7 +1,7 @@
 """Free-threaded builds that are known to crash with several event loops.
 
-Threads that make, cancel and close loops while the collector of another thread runs crash on 3.14
-before 3.14.7. Whether 3.13 does is not known: it is taken to.
+On 3.14 before 3.14.7, threads that make, cancel and close loops may crash while the collector runs
+in another thread. Whether that is so on 3.13 is not known; here it counts as one of these builds.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from scaling.journal.record.of_child import Latency
 
 
 class Overload(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A part of the window with `factor` times the rate, `after_s` from its begin."""
+    """A part of the window with `factor` times the rate, `after_s` from its start."""
 
     factor: float
     after_s: float

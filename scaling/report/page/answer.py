@@ -53,7 +53,7 @@ NOTHING_UNDER_LOAD = (
 )
 
 NO_HELP = "no remedy is proven to help"
-NO_REMEDY = "No ratio: no arm with a remedy and without has valid runs in the same blocks."
+NO_REMEDY = "No ratio: no block has valid runs of an arm both with a remedy and without it."
 
 
 def answer_block(results: StudyResults) -> Block:

@@ -40,7 +40,7 @@ PARTS = {
     MEMORY: ("Memory", "Memory of the whole process tree, and what each worker adds."),
     VERSIONS: (
         "Versions of Python",
-        "What one loop costs on each build and what more gain; each version over the oldest.",
+        "Throughput of one loop on each build, and the gain of more; each version over the oldest.",
     ),
     SETTINGS: ("Settings", "Each arm with a setting over the same arm without it."),
 }

@@ -17,7 +17,7 @@ from scaling.report.tables.machines_view import (
     verdict_chapters,
 )
 
-QUESTION = "How does one study come out on several machines, and what holds on all of them?"
+QUESTION = "What are the results of one study on several machines, and what holds on all of them?"
 VERDICTS = "Each machine's own verdict, and whether all have the same. Machines are not averaged."
 CURVES = "Speed-up over one worker on the same machine."
 FIGURES = "Every figure at every N, and the laws where there are enough of them."

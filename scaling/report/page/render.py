@@ -37,7 +37,7 @@ QUESTION = (
     "GIL, compared with the GIL, with N processes and with N sub-interpreters?"
 )
 QUESTION_OF_REMEDIES = (
-    "Of what is said to make N event loops faster, what helps this program, alone and together?"
+    "Which of the recommended remedies make this program faster on N event loops?"
 )
 FIGURES, FIGURES_UNDER_LOAD = "throughput and memory", "throughput, latency and memory"
 ALWAYS = ("answer", "question")  # also where they are empty

@@ -97,6 +97,6 @@ class JournalCopy:
         except OSError as error:
             raise ScalingError(
                 f"{self.path}: {error.strerror}. Make room and run the same command again: "
-                f"the host has everything"
+                f"the host has the whole journal"
             ) from None
         self.size_bytes += written

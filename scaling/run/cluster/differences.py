@@ -1,6 +1,6 @@
-"""In what hosts differ: said before anything is run on them.
+"""What differs between hosts, printed before anything is run on them.
 
-Machines may differ, they are what is compared. Builds, packages and workloads should not.
+Machines may differ: they are what is compared. Builds, packages and workloads should not.
 """
 
 from collections.abc import Iterator, Mapping

@@ -50,7 +50,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Events:
-    """Prints events; one that nobody reads any more is dropped."""
+    """Prints events; one that nobody reads is dropped."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -116,7 +116,7 @@ class Asked:
 
 
 def main(asked: Asked, emit: Events) -> int:
-    """Prepare a study, wait for the word, measure it; return the exit code."""
+    """Prepare a study, measure it when asked to; return the exit code."""
     try:
         request = decode_request(asked.next())
         with prepared(
@@ -134,7 +134,8 @@ def main(asked: Asked, emit: Events) -> int:
         emit(Event(error=str(error)))
         return error.exit_code
     except msgspec.DecodeError as error:
-        emit(Event(error=f"the request cannot be read ({error}): is scaling the same version?"))
+        why = "install the same version of asyncio-scaling here and on all hosts"
+        emit(Event(error=f"the request cannot be read ({error}): {why}"))
         return UsageError.exit_code
     return 0
 

@@ -1,7 +1,7 @@
 """The cluster: a scheduler of dask.distributed with workers started by ssh, or a user's own.
 
-Ours is on the loopback only, encrypted with keys made for it, and ssh carries it between hosts. No
-task that died is made again in silence.
+Ours is on the loopback only, encrypted with keys made for it, and ssh carries it between hosts. A
+task that failed is never repeated unnoticed.
 """
 
 import random
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from distributed import Client, Security
 
 MODULE = "scaling.run.cluster.worker"
-INSTALL = "the engine is not installed. Install it with: pip install asyncio-scaling[cluster]"
+INSTALL = "dask.distributed is not installed: pip install 'asyncio-scaling[cluster]'"
 RULES = {
     "distributed.scheduler.allowed-failures": 0,
     "distributed.scheduler.no-workers-timeout": "30s",  # a host that was there, and is gone

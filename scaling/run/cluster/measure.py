@@ -1,7 +1,7 @@
 """A study measured on every host of a cluster, each for itself; their journals are copied here.
 
-A host that is lost stops nothing but itself. The same command goes on: a host has its own journal,
-and what it has is not measured again.
+If a host is lost, the others go on. The same command measures what is missing: each host has its
+own journal, and what it has is not measured again.
 """
 
 import time
@@ -120,7 +120,7 @@ class _Session:
         for labels in same_machines(heads):
             raise UsageError(
                 f"{' and '.join(labels)} are one machine, and would disturb each other. "
-                f"Name it once"
+                f"Name only one of them"
             )
         for line in differences(heads):
             self._say(line)
@@ -238,11 +238,11 @@ class _Host:
             self._print(f"{self._label}: {sent.say}")
 
     def say_if_silent(self) -> None:
-        """Say once that it is slow, or not there any more."""
+        """Say once that it is slow or cut off."""
         if self.is_busy and time.monotonic() - self._heard_at > SILENT_S:
             self._heard_at = float("inf")
             self._print(
-                f"{self._label}: nothing heard for {SILENT_S / 60:.0f} min: slow, or cut off. "
+                f"{self._label}: no sign of it for {SILENT_S / 60:.0f} min: it is slow or cut off. "
                 f"The others go on"
             )
 
@@ -270,7 +270,7 @@ class _Host:
         except ScalingError:
             raise
         except Exception as error:  # of the engine, which has one for each way to lose a host
-            self._ends("lost", f"{type(error).__name__}. The same command goes on with it")
+            self._ends("lost", f"{type(error).__name__}. The same command measures what is missing")
             return None
         finally:
             self._under_way = None

@@ -176,7 +176,7 @@ def _send(worker: "Worker", topic: str, sent: Sent) -> None:
 
 @contextlib.contextmanager
 def idle(worker: "Worker") -> Iterator[None]:
-    """Have the engine's worker do nothing of its own accord but send heartbeats."""
+    """Have the engine's worker do nothing unasked but send heartbeats."""
     others = [each for name, each in worker.periodic_callbacks.items() if name not in BEATS]
 
     def each(action: str) -> None:

@@ -1,4 +1,4 @@
-"""What a host is asked to measure: a JSON document, so that no code travels."""
+"""What a host is asked to measure: a JSON document, so that no code is sent."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -89,7 +89,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def load_file(self) -> Callable[[str], StudyFile]:
-        """How the study file is loaded: from the text that came along, unless it is built in."""
+        """How the study file is loaded: from the text in the request, unless it is built in."""
         text = self.study_text
         return load_study_file if text is None else lambda name: read_study(text, name)
 

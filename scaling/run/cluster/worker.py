@@ -62,7 +62,7 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def serve(worker: Worker, stdin: BinaryIO | None) -> None:
-    """Be a host until there is no scheduler, or nothing more on standard input, if that matters."""
+    """Work for the scheduler until it is gone, or until `stdin` ends where it is given."""
     async with worker:
         ends = [asyncio.create_task(worker.finished())]
         if stdin is not None:

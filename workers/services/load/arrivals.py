@@ -1,6 +1,6 @@
 """When requests are due: one absolute schedule, the same for a seed however many processes send.
 
-Times are offsets in ns from the schedule's begin. They are drawn one by one and never stored.
+Times are offsets in ns from the start of the schedule. They are drawn one by one and never stored.
 """
 
 import random
@@ -12,7 +12,7 @@ NS_PER_S = 1e9
 
 
 class Overload(NamedTuple):
-    """A stretch of the measurement with `factor` times the rate; `after_s` from its begin."""
+    """A stretch of the measurement with `factor` times the rate; `after_s` from its start."""
 
     factor: float
     after_s: float

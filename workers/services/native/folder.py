@@ -1,6 +1,6 @@
 """A folder for the time of one server: locked while it is in use, removed at the end.
 
-Who is killed leaves its folder behind, without the lock. The next service removes it.
+A service that is killed leaves its folder behind, without the lock. The next service removes it.
 """
 
 import contextlib

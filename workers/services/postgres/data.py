@@ -75,7 +75,7 @@ def _rename(made: str, kept: str) -> None:
 
 
 async def _make(folder: Folder, rows: int, seed: int, say: Callable[[str], None]) -> None:
-    say(f"PostgreSQL: a database of {rows:,} rows is made")
+    say(f"PostgreSQL: making a database of {rows:,} rows")
     data = os.path.join(folder.path, DATA)
     await done([program("initdb"), f"--pgdata={data}", f"--username={NAME}", *INITDB], folder)
     async with running(folder, database=TEMPLATE, kept=True) as server:

@@ -50,6 +50,6 @@ async def _with_table(
 ) -> dict[str, str]:
     if not await is_complete(connection, rows, seed):
         await connection.execute("drop table if exists row")
-        say(f"PostgreSQL: a database of {rows:,} rows is made")
+        say(f"PostgreSQL: making a database of {rows:,} rows")
         await fill(connection, rows, seed, say)
     return await settings(connection)

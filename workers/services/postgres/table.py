@@ -34,13 +34,13 @@ async def fill(connection: Any, rows: int, seed: int, say: Callable[[str], None]
     async with connection.transaction():
         await connection.execute("create table row (a integer, b text not null)")
         await connection.copy_to_table("row", source=_lines(rows, seed, say))
-        say("PostgreSQL: its index is made")
+        say("PostgreSQL: making the index")
         await connection.execute("alter table row add primary key (a)")
     await connection.execute("vacuum (freeze, analyze) row")
 
 
 async def is_complete(connection: Any, rows: int, seed: int) -> bool:
-    """Whether a database has the table, whole."""
+    """Whether a database has the whole table."""
     if not await connection.fetchval("select to_regclass('row') is not null"):
         return False
     found = await connection.fetch("select a, b from row where a = $1", rows)
@@ -53,4 +53,4 @@ async def _lines(rows: int, seed: int, say: Callable[[str], None]) -> AsyncItera
         keys = range(first, min(first + CHUNK, rows + 1))
         yield b"".join(b"%d\t%b\n" % (key, _letters(key, seed)) for key in keys)
         if keys[-1] % TELL == 0:
-            say(f"PostgreSQL: {keys[-1]:,} of {rows:,} rows are copied")
+            say(f"PostgreSQL: {keys[-1]:,} of {rows:,} rows copied")

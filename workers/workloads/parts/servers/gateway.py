@@ -33,7 +33,7 @@ class Budget:
 
 @dataclass
 class Counts:
-    """What became of the requests of one loop; `in_flight` are those of this moment."""
+    """Outcomes of the requests of one loop; `in_flight` are those of this moment."""
 
     deadline_missed: int = 0
     refused: int = 0
