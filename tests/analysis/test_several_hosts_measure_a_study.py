@@ -241,4 +241,4 @@ def test_without_the_engine_it_says_what_to_install() -> None:
     )
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
-    assert "pip install asyncio-scaling[cluster]" in line
+    assert "pip install 'asyncio-scaling[cluster]'" in line
