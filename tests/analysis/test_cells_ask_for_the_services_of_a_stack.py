@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +104,8 @@ def run_with(services: Services) -> tuple[RunLine, bytes | None]:
     plan = make_plan(study, {"3.14t": here}, Topology(logical_cpus=2, physical_cores=2))
     arm = PreparedArm(parse_arm("3.14t"), sys.executable, {}, here, "PATH", {})
     (run, *_) = plan.runs
-    asked = replace(run, cell=msgspec.structs.replace(run.cell, parameters={"pooler": "pgbouncer"}))
+    cell = msgspec.structs.replace(run.cell, parameters={"pooler": "pgbouncer"})
+    asked = run._replace(cell=cell)
     return Executor(plan, {"3.14t": arm}, services)(asked, 1)
 
 

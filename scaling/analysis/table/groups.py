@@ -62,7 +62,8 @@ def p99_is_bound(frame: pd.DataFrame) -> Flags:
     if "load_declined" not in frame:
         return behind
     due = frame["offered_per_s"] * frame["window_s"]
-    return behind | np.asarray(frame["load_declined"] > P99_LEAVES_OUT * due)
+    declines = (frame["load_declined"] > P99_LEAVES_OUT * due).to_numpy(np.bool_)
+    return np.asarray(behind | declines)
 
 
 def sent_late(frame: pd.DataFrame) -> Flags:
