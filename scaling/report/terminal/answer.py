@@ -30,7 +30,7 @@ from scaling.report.tables.phrases import worker_noun
 from scaling.report.tables.rated import has_open_loop, is_served, rated
 from scaling.report.terminal.answer_rows import ratio_lines
 from scaling.report.terminal.bars import bar
-from scaling.report.terminal.load_rows import load_lines
+from scaling.report.terminal.load_rows import BESIDE_RATIOS, MOST_ROWS, load_lines
 from scaling.report.terminal.stack_rows import stack_lines
 from scaling.study.caveats import caveats
 from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
@@ -88,7 +88,8 @@ class Answer:
         results = self._results
         found, others = headlines(results), other_ratios(results)
         lines = [f"THE ANSWER of {results.study.name}", *caveats(results.study)]
-        under_load = list(load_lines(results, width))
+        most = BESIDE_RATIOS if found or others else MOST_ROWS
+        under_load = list(load_lines(results, width, most))
         of_stacks = list(stack_lines(results))  # in place of ratios: it is their order that counts
         if of_stacks:
             found, others = [], []

@@ -1,5 +1,6 @@
 """What clients saw, as lines: capacity at each objective, and latency at the middle rate."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from scaling.report.tables.rated import PERCENTILES, AtRate, Line, Rated, rated
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 MOST_ROWS = 10
+BESIDE_RATIOS = 4
 COLUMNS = ("latency_p99_s", "latency_p90_s", "latency_p50_s")  # the first that is known
 MS_PER_S, US_PER_S = 1e3, 1e6
 CPU = "cpu_s_per_op"
@@ -40,15 +42,18 @@ class Table(NamedTuple):
     notes: list[str]
 
 
-def load_lines(results: StudyResults, width: int) -> Iterator[str]:
-    """The tables of each workload in an open loop, as much of them as there is room for."""
-    left = MOST_ROWS
-    for table in (table for each in rated(results) for table in _tables(each, results)):
+def load_lines(results: StudyResults, width: int, most: int = MOST_ROWS) -> Iterator[str]:
+    """The tables of each workload in an open loop, in at most so many rows for all of them."""
+    tables = [table for each in rated(results) for table in _tables(each, results)]
+    left = most
+    for place, table in enumerate(tables):
         if left < 1:
             yield "and more under load: see the tables"
             return
-        yield from _lines(table, left, width)
-        left -= len(table.rows)
+        others = min(len(tables) - place, left)
+        shown = max(left // others, left - sum(len(each.rows) for each in tables[place + 1 :]))
+        yield from _lines(table, shown, width)
+        left -= min(shown, len(table.rows))
 
 
 def _lines(table: Table, most: int, width: int) -> Iterator[str]:
@@ -111,6 +116,8 @@ def _latency(each: Rated, *, has_few_cores: bool) -> Iterator[Table]:
     column = next((c for c in COLUMNS if any(at.point.figures[c].n for _, at in rows)), None)
     if column is None:
         return
+    if len(rows) > BESIDE_RATIOS:  # the lowest first: there may be no room for all
+        rows.sort(key=lambda row: _or_last(row[1].point.figures[column].point))
     name, _ = PERCENTILES[column]
     kind = _kind([at.point.figures[column] for _, at in rows])
     asked = f"{formats.number(rate)} {each.section.operation}/s"
@@ -131,6 +138,10 @@ def _latency(each: Rated, *, has_few_cores: bool) -> Iterator[Table]:
         ],
         notes,
     )
+
+
+def _or_last(figure: float) -> float:
+    return math.inf if math.isnan(figure) else figure
 
 
 def _latency_text(at: AtRate, column: str) -> str:
