@@ -282,7 +282,7 @@ def quick(session: nox.Session) -> None:
 
 @nox.session(python=False, default=False)
 def thorough(session: nox.Session) -> None:
-    """Run the tests that show in full what others show in part, such as every built-in study."""
+    """Run the tests that show in full what others show in part: every built-in study, say."""
     python = python_for(session, ["3.14"], "tests")["3.14"]
     which = ("-m", "thorough", *IN_PARALLEL, *session.posargs)
     run_all(session, {"thorough tests": [python, "-m", "pytest", *which]})

@@ -11,6 +11,8 @@ from tests.support.cli import scaling
 
 pytestmark = pytest.mark.slow
 
+LONG_S = 300.0  # calibrations, twelve runs, and those again that other tests disturbed
+
 APPLICATION = """
 async def app(scope, receive, send):
     if scope["type"] == "http":
@@ -24,9 +26,11 @@ def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
         *("app", "shop:app", "--path", str(folder), "--lifespan", "off"),
         *options,
         state=folder,
+        patience_s=LONG_S,
     )
 
 
+@pytest.mark.timeout(LONG_S)
 def test_it_is_measured_and_answered_for(tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text(APPLICATION)
     (tmp_path / "requests.jsonl").write_text('{"path": "/a"}\n{"path": "/b"}\n')

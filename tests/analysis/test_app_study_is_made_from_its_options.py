@@ -33,7 +33,7 @@ WRONG = {
     "soak of a check": (["shop:app", "--check", "--soak", "1h"], "--check measures nothing"),
     "faults of a check": (["shop:app", "--check", "--full"], "--check measures nothing"),
     "variable": (["shop:app", "--env", "NAME"], "expected NAME=VALUE"),
-    "own variable": (["shop:app", "--env", "PYTHONMALLOC=malloc"], "what is compared"),
+    "own variable": (["shop:app", "--env", "PYTHONMALLOC=malloc"], "the study sets such variables"),
     "requests": (["shop:app", "--requests", "none.jsonl"], "none.jsonl: No such file"),
     "request": (["shop:app", "--requests", "wrong.jsonl"], "wrong.jsonl, line 2: unknown key"),
     "requirements": (["shop:app", "--with-requirements", "none.txt"], "there is no such file"),
