@@ -23,10 +23,11 @@ NAMES = [
     "03-threads-or-processes",
     "04-claims",
     "05-what-helps",
+    "06-sync-or-async",
 ]
 MOST_CELLS, MOST_LINES, MOST_BYTES = 14, 26, 1_500_000
 FEWEST_WORDS = 60  # of prose before the first code
-IMPORTED = {"IPython", "numpy", "pandas", "scipy", "scaling", "pathlib"}
+IMPORTED = {"IPython", "json", "numpy", "pandas", "pathlib", "scaling", "scipy"}
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
