@@ -15,6 +15,7 @@ import numpy as np
 from scaling.analysis.table.column import OBJECT, Column, Read, Shown
 from scaling.analysis.table.generator import of_load
 from scaling.analysis.table.latency import SHARES, Counted, counted, fewest
+from scaling.analysis.table.stacks import NS_PER_S
 from scaling.journal.record import Load, RunLine, SubWindow
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 REFUSED, MISSED = "status 503", "status 504"
 TIMES_CALM = 2.0  # of the P99 before the overload: below, latency is back
 P99 = SHARES["p99"]
-NS_PER_S = 1e9
+NEARLY_S = 1e-6  # between a border and a moment that are the same
+DECLINES = {"deadline_ms", "in_flight_limit"}  # parameters of workloads that decline requests
 
 
 class Recovery(NamedTuple):
@@ -48,11 +50,13 @@ def recovery_of(run: RunLine) -> Recovery:
     ends_s = begins_s + load.overload.lasts_s
     borders_s = np.linspace(0, (closed - opened) / NS_PER_S, len(load.windows) + 1)
     parts = list(zip(borders_s[:-1], borders_s[1:], load.windows, strict=True))
-    before = _together([part for _, end, part in parts if end <= begins_s + _NEARLY])
+    before = _together([part for _, end, part in parts if end <= begins_s + NEARLY_S])
     beside = [
-        part for begin, end, part in parts if begin > begins_s - _NEARLY and end < ends_s + _NEARLY
+        part
+        for begin, end, part in parts
+        if begin > begins_s - NEARLY_S and end < ends_s + NEARLY_S
     ]
-    after = [(begin, part) for begin, _, part in parts if begin > ends_s - _NEARLY]
+    after = [(begin, part) for begin, _, part in parts if begin > ends_s - NEARLY_S]
     calm_s = _p99(before)
     recovery_s, recovered = _recovery(after, TIMES_CALM * calm_s)
     lasts_s = float(np.diff(borders_s)[0] * len(beside))
@@ -63,9 +67,6 @@ def recovery_of(run: RunLine) -> Recovery:
         recovery_s=recovery_s - ends_s,
         recovered=recovered,
     )
-
-
-_NEARLY = 1e-6  # s, between a border and a moment that are the same
 
 
 def _recovery(after: list[tuple[float, SubWindow]], limit_s: float) -> tuple[float, float]:
@@ -127,8 +128,6 @@ def _where_declined(figure: Callable[[Load], float | None]) -> Read:
 
     return of_rows
 
-
-DECLINES = {"deadline_ms", "in_flight_limit"}  # parameters of workloads that decline requests
 
 OVERLOAD = {
     "refused_fraction": Column(

@@ -83,7 +83,7 @@ def _columns(role: str, service: str, place: int) -> dict[str, Column]:
 def _of_all(rows: "Rows") -> Floats:
     """CPU s per operation of the application and of what is around it; NaN without a database."""
     around = np.array([rows[f"{role}_cpu_s_per_op"] for role in ROLES])
-    known = np.isfinite(around[list(ROLES).index("database")])
+    known = np.isfinite(rows["database_cpu_s_per_op"])
     return np.where(known, rows["cpu_s_per_op"] + np.nansum(around, axis=0), np.nan)
 
 
