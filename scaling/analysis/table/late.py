@@ -13,37 +13,40 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.arrays import Floats
-from scaling.analysis.table.groups import CELL, in_open_loop
+from scaling.analysis.table.groups import CELL
 from scaling.analysis.validity import Finding
 from scaling.analysis.validity.served import LATE, MOST_SLIP, SLIP, TOO_LATE, late_rows
 
+SLIPS = [f"slip_{name}_s" for name in SLIP]
+LATENCIES = [f"latency_{name}_s" for name in SLIP]
+
 
 def late_generators(frame: pd.DataFrame) -> Mapping[int, Finding]:
-    """The finding for each row, by position, whose generator was late; other invalid ones not."""
-    judged = in_open_loop(frame) & frame["valid"].to_numpy(np.bool_)
-    if not judged.any():
+    """The finding for each row, by position, whose generator was late; other invalid ones not.
+
+    In a closed loop nothing is due, so nothing slips.
+    """
+    slips = np.isfinite(frame[SLIPS[0]].to_numpy(np.float64))
+    rows = np.flatnonzero(slips & frame["valid"].to_numpy(np.bool_))
+    if not len(rows):
         return {}
-    cells = [frame[name] for name in CELL]
-    slip_s = _figures(frame, "slip")
-    latencies = (frame[f"latency_{name}_s"].where(judged) for name in SLIP)
-    latency_s = np.array(
-        [each.groupby(cells, observed=True).transform("median") for each in latencies]
-    )
+    judged = frame[[*CELL, *SLIPS, *LATENCIES]].iloc[rows]
+    cells = judged.groupby(list(CELL), observed=True)
+    slip_s = judged[SLIPS].to_numpy(np.float64).T
+    latency_s = cells[LATENCIES].transform("median").to_numpy(np.float64).T
+    every = np.ones(len(rows), np.bool_)
     bounds = {
-        row: Finding(
+        int(rows[place]): Finding(
             LATE,
             "suspect",
             f"the load generator sent late: {late} in the cell; latencies are upper bounds",
         )
-        for row, late in late_rows(slip_s, latency_s, MOST_SLIP, judged)
+        for place, late in late_rows(slip_s, latency_s, MOST_SLIP, every)
     }
     invalid = {
-        row: Finding(LATE, "invalid", f"the load generator sent late: {late} in the cell")
-        for row, late in late_rows(slip_s, latency_s, TOO_LATE, judged)
+        int(rows[place]): Finding(
+            LATE, "invalid", f"the load generator sent late: {late} in the cell"
+        )
+        for place, late in late_rows(slip_s, latency_s, TOO_LATE, every)
     }
     return bounds | invalid
-
-
-def _figures(frame: pd.DataFrame, of: str) -> Floats:
-    return np.array([frame[f"{of}_{name}_s"].to_numpy(np.float64) for name in SLIP])
