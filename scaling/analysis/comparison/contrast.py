@@ -1,17 +1,15 @@
 """One configuration over another: what it does, and the CPU time that this takes."""
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
 from scaling.analysis.comparison.paired import Configuration, Measure, Paired
-from scaling.analysis.comparison.version_arms import RUNGS, version_arms
+from scaling.analysis.comparison.version_arms import RUNGS, rising, version_arms
 from scaling.analysis.statistics.pending import Pending
 from scaling.analysis.statistics.verdict import COST, RATE, Direction, RatioVerdict, hypothesis
 
 MEASURES: tuple[tuple[Measure, Direction], ...] = (("throughput", RATE), ("cpu_s_per_op", COST))
-VERSION = re.compile(r"3\.\d+")  # not another runtime
 
 type Pairs = Iterable[tuple[Configuration, Configuration]]
 
@@ -83,9 +81,8 @@ def versions(runs: Paired) -> Pending[list[Contrast]]:
 
 
 def _version_pairs(runs: Paired) -> Iterator[tuple[Configuration, Configuration]]:
-    names = [each.version for each in version_arms(runs.arms)]
-    rising = sorted(filter(VERSION.fullmatch, names), key=lambda name: int(name[2:]))
+    names = rising(each.version for each in version_arms(runs.arms))
     for (added, _), model, n in product(RUNGS, runs.models, runs.workers):
-        measured = runs.measured(Configuration(version + added, model, n) for version in rising)
+        measured = runs.measured(Configuration(version + added, model, n) for version in names)
         for configuration in measured[1:]:
             yield configuration, measured[0]

@@ -4,11 +4,15 @@ An arm is its build and its settings; what a comparison needs to know is which o
 the ladder (DESIGN.md, Arms), which have the GIL, and which one does not.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 # What is added to a version at each rung, and what changes on the way to it from the one before.
 RUNGS = (("", ""), ("+mimalloc", "allocator"), ("t+gil", "build"), ("t", "GIL"))
+
+
+VERSION = re.compile(r"3\.(\d+)")  # not another runtime
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,12 @@ def version_arms(arms: Iterable[str]) -> list[VersionArms]:
     versions = [VersionArms(arm.partition("+")[0].removesuffix("t")) for arm in measured]
     rungs = {rung: each for each in versions for rung in each.rungs}
     return list(dict.fromkeys(rungs[arm] for arm in measured if arm in rungs))
+
+
+def rising(versions: Iterable[str]) -> list[str]:
+    """The versions of Python among these, each once, the oldest first."""
+    found = {int(match[1]): match[0] for match in map(VERSION.fullmatch, versions) if match}
+    return [name for _, name in sorted(found.items())]
 
 
 def free_arms(arms: Iterable[str]) -> list[str]:

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.comparison.contrast import VERSION
 from scaling.analysis.comparison.paired import Configuration, Paired
-from scaling.analysis.comparison.version_arms import version_arms
+from scaling.analysis.comparison.version_arms import VersionArms, rising, version_arms
 
 MODEL = "threads"
 FEWEST_VERSIONS = 2
@@ -49,10 +48,9 @@ class VersionLines:
 
 def version_lines(runs: Paired) -> VersionLines | None:
     """The lines of a section; None where fewer than two versions ran at N = 1."""
-    named = [each for each in version_arms(runs.arms) if VERSION.fullmatch(each.version)]
-    rising = sorted(named, key=lambda each: int(each.version.partition(".")[2]))
-    arms = [(each.version, each.version) for each in rising]
-    free = [(each.version, each.free) for each in rising]
+    versions = rising(each.version for each in version_arms(runs.arms))
+    arms = [(version, version) for version in versions]
+    free = [(version, VersionArms(version).free) for version in versions]
     measured = runs.measured(Configuration(arm, MODEL, 1) for _, arm in (*arms, *free))
     if not measured:
         return None
@@ -70,5 +68,4 @@ def version_lines(runs: Paired) -> VersionLines | None:
         return found
 
     lines = VersionLines(runs, oldest.arm, n, points(arms), points(free))
-    versions = {point.version for point in lines.points}
-    return lines if len(versions) >= FEWEST_VERSIONS else None
+    return lines if len({point.version for point in lines.points}) >= FEWEST_VERSIONS else None

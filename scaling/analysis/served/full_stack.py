@@ -86,6 +86,13 @@ def headline_n(found: Iterable[Stack]) -> int:
     return max(counts, key=lambda n: (counts[n], n), default=1)
 
 
+def with_all_parts(found: Iterable[Stack]) -> list[Stack]:
+    """Those with the most programs beside the application, which are compared."""
+    among = list(found)
+    most = max((len(stack.beside) for stack in among), default=0)
+    return [stack for stack in among if len(stack.beside) == most]
+
+
 def in_order(found: Iterable[Stack], workers: int) -> list[tuple[Stack, Point]]:
     """The stacks at N workers, the least CPU time per request first."""
     points = [(stack, point) for stack in found if (point := stack.at(workers))]

@@ -21,6 +21,7 @@ from scaling.analysis.served.full_stack import (
     headline_n,
     in_order,
     stacks,
+    with_all_parts,
 )
 from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.analysis.table.labels import slug
@@ -68,8 +69,7 @@ def sheets(results: StudyResults, warning: str) -> Iterator[tuple[str, Sheet]]:
     order = in_order(found, workers)
     if order:
         yield f"{stem}-cpu-by-part", _cpu_sheet(order, workers, about)
-    most = max(len(each.beside) for each in found)
-    lines = [each for each in found if _known(each) >= LEAST_N and len(each.beside) == most]
+    lines = [each for each in with_all_parts(found) if _known(each) >= LEAST_N]
     if lines:
         yield f"{stem}-knees", _knee_sheet(lines, about)
 

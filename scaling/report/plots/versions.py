@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from scaling.analysis.arrays import Floats
+from scaling.analysis.comparison.version_arms import rising
 from scaling.analysis.comparison.version_lines import VersionLines, VersionPoint, version_lines
 from scaling.analysis.curves.sections import Section
 from scaling.analysis.statistics.estimate import bounds_kind, median
@@ -37,7 +38,7 @@ def sheet(subjects: Iterable[Subject]) -> Sheet | None:
     ]
     if not every:
         return None
-    versions = _rising(point.version for line in every for point in line.points)
+    versions = rising(point.version for line in every for point in line.points)
     headings = _headings(every)
     columns = _columns(headings)
     rows = [
@@ -105,10 +106,6 @@ def _label(line: VersionLines, which: str) -> str:
     if which == "cost":
         return f"throughput at N = 1, {line.oldest} = 1"
     return f"throughput, N = {line.workers} ÷ N = 1"
-
-
-def _rising(versions: Iterable[str]) -> list[str]:
-    return sorted(set(versions), key=lambda version: int(version.partition(".")[2]))
 
 
 def _panel(axes: Axes, line: VersionLines, which: str, versions: list[str]) -> None:

@@ -3,7 +3,13 @@
 from collections.abc import Iterator
 
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.full_stack import cpu_s, headline_n, in_order, stacks
+from scaling.analysis.served.full_stack import (
+    cpu_s,
+    headline_n,
+    in_order,
+    stacks,
+    with_all_parts,
+)
 from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.base import formats
 
@@ -14,13 +20,13 @@ MS = 1e3
 def stack_lines(results: StudyResults) -> Iterator[str]:
     """The first and the last of the stacks that have all parts; nothing for any other study."""
     found = stacks(results.sections)
-    most = max((len(stack.beside) for stack in found), default=0)
     workers = headline_n(found)
-    order = in_order([stack for stack in found if len(stack.beside) == most], workers)
+    order = in_order(with_all_parts(found), workers)
     if not order:
         return
     kind = bounds_kind(cpu_s(point) for _, point in order)
-    around = f", with {formats.listed(order[0][0].beside)}" if most else ""
+    beside = order[0][0].beside
+    around = f", with {formats.listed(beside)}" if beside else ""
     yield f"ms of CPU time of a request, N = {workers}{around}{f' ({kind})' if kind else ''}"
     shown = order if len(order) <= FIRST + LAST else [*order[:FIRST], *order[-LAST:]]
     names = [f"{stack.name} · {stack.configuration}" for stack, _ in shown]
