@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from scaling.analysis.arrays import Flags
+from scaling.analysis.validity.served import LATE
 from scaling.base.errors import UsageError
 from scaling.study.load import open_loop_rate
 
@@ -68,7 +69,7 @@ def p99_is_bound(frame: pd.DataFrame) -> Flags:
 
 def sent_late(frame: pd.DataFrame) -> Flags:
     """In which runs the load generator was late, so that their latencies are upper bounds."""
-    return np.array(["generator-late" in reasons for reasons in frame["reasons"]], np.bool_)
+    return np.array([LATE in reasons for reasons in frame["reasons"]], np.bool_)
 
 
 def in_open_loop(frame: pd.DataFrame) -> Flags:
