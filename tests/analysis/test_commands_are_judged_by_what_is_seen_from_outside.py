@@ -1,19 +1,21 @@
 """A command measured from outside has throughput and CPU time, and nothing of its workers' own."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from scaling.analysis.results import StudyResults
 from scaling.journal.record import Outside, RunLine, Ticks
-from scaling.report.plots.load_caption import COMMANDS, accepted
+from scaling.report.plots.load_caption import accepted, load_text
 from tests.support.fabricate import with_
 from tests.support.served import Served, studied
-from workers.outside.commands import SERVERS
 
 ONE = Served(configurations=(("3.14", "processes"),), workers=(2,), rates=(0.0,), blocks=2)
+INSIDE_ARM = "3.14t"
 INSIDE = ("fairness", "fairness_min_max", "lag_p50_s", "lag_max_s")
 
 
@@ -92,8 +94,18 @@ def test_workers_and_loops_are_compared_where_they_are_seen(
         assert all(says in str(details) for details in runs["details"])
 
 
-def test_a_command_is_said_to_listen_itself() -> None:
-    assert set(SERVERS) == COMMANDS
-    for server in SERVERS:
-        assert "own listener" in accepted({"server": server, "accept": "port"})
-    assert accepted({"server": "loops", "accept": "port"}).endswith("(a port per worker)")
+def test_a_command_is_said_to_listen_itself(tmp_path: Path) -> None:
+    """Whatever the parameter says: only workers of this project listen as it asks."""
+
+    def deployed(run: RunLine) -> RunLine:
+        return run if run.cell.arm == INSIDE_ARM else from_outside(run)
+
+    arms = (("3.14", "processes"), (INSIDE_ARM, "processes"))
+    both = replace(ONE, configurations=arms, parameters={"accept": "port"})
+    results = StudyResults.of(studied(tmp_path, both, deployed))
+    (said,) = (each for each in load_text(results.sections[0], results) if "listener" in each)
+    assert said == (
+        "connections taken from the server's own listener; "
+        "connections dealt evenly (a port per worker)"
+    )
+    assert accepted({"accept": "port", "proxy": "nginx"}, is_command=True).endswith("by nginx")

@@ -94,6 +94,11 @@ REQUESTED = {
     "attempt": Column(
         read=field("attempt"), dtype=COUNT, definition="1, or more when it was run again"
     ),
+    "outside": Column(
+        read=lambda rows: [bool(record and record.outside) for record in rows.records],
+        dtype=FLAG,
+        definition="the workers belong to a command, which was measured from outside",
+    ),
     "outcome": _word("outcome", "measured, failed, crashed, timed-out or garbled"),
 }
 

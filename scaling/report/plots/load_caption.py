@@ -4,16 +4,18 @@ import json
 import math
 from collections.abc import Mapping
 
+import pandas as pd
+
 from scaling.analysis.curves.sections import Section
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.noise import NoiseFloor
+from scaling.analysis.table.groups import CURVE, Key
 from scaling.base import formats
 from scaling.builds.arms import with_settings
 from scaling.report.tables.few_cores import bound_text, bounds
 from scaling.report.tables.rated import has_background, is_served
 
 SERVER, ACCEPT, CONNECTIONS = "server", "accept", "connections"
-STACK = "stack"  # application/server
 PROXY, NO_PROXY = "proxy", "none"
 SIZED = {"weak": "per worker", "strong": "in total"}
 ACCEPTED = {
@@ -23,12 +25,6 @@ ACCEPTED = {
     "reuseport": "connections dealt by the kernel (SO_REUSEPORT)",
 }
 
-# Commands listen themselves, whatever the parameter says (`workers.outside`).
-COMMANDS = {
-    *("uvicorn", "granian", "daphne", "sanic", "command"),
-    *("gunicorn", "gunicorn-gthread", "gunicorn-sync", "gunicorn-aiohttp"),
-}
-
 
 def load_text(section: Section, results: StudyResults) -> list[str]:
     """Server, connections, window, cores, a part each; empty for what is not served."""
@@ -36,8 +32,10 @@ def load_text(section: Section, results: StudyResults) -> list[str]:
     if not is_served(section, results.study):
         return []
     parameters = json.loads(key.parameters)
-    served = [with_settings(curve.key.arm, parameters) for curve in section.curves]
-    servers = dict.fromkeys(str(each[SERVER]) for each in served if SERVER in each)
+    served = [(curve.key, with_settings(curve.key.arm, parameters)) for curve in section.curves]
+    servers = dict.fromkeys(str(each[SERVER]) for _, each in served if SERVER in each)
+    commands = _commands(results.frame)
+    taken = (accepted(each, is_command=key in commands) for key, each in served)
     connections = parameters.get(CONNECTIONS)
     window_s = results.study.study.get("window_s")
     closed = parameters.get("rate_per_s") == 0
@@ -47,7 +45,7 @@ def load_text(section: Section, results: StudyResults) -> list[str]:
             [
                 f"server {formats.listed(servers)}" if servers else "",
                 _connections(connections, section.sizing, _most_workers(results, key.workload)),
-                "; ".join(dict.fromkeys(map(accepted, served))),
+                "; ".join(dict.fromkeys(taken)),
                 "latency of foreground requests only" if has_background(section) else "",
                 "closed loop" if closed else "",
                 "sent from another host" if results.study.study.get("load_elsewhere") else "",
@@ -58,16 +56,24 @@ def load_text(section: Section, results: StudyResults) -> list[str]:
     )
 
 
-def accepted(parameters: Mapping[str, object]) -> str:
-    """How connections reached the workers; empty where it is not known."""
+def accepted(parameters: Mapping[str, object], *, is_command: bool) -> str:
+    """How connections reached the workers; empty where it is not known.
+
+    A command listens itself, whatever the parameters say.
+    """
     proxy = parameters.get(PROXY, NO_PROXY)
     if proxy != NO_PROXY:
         return f"connections taken by {proxy}"
-    server = parameters.get(SERVER) or str(parameters.get(STACK, "")).rpartition("/")[2]
-    if server in COMMANDS:
+    if is_command:
         return "connections taken from the server's own listener"
     policy = parameters.get(ACCEPT)
     return ACCEPTED.get(str(policy), f"accept={policy}") if policy else ""
+
+
+def _commands(frame: pd.DataFrame) -> set[Key]:
+    """The curves whose workers belong to a command."""
+    keys = frame.loc[frame["outside"], list(CURVE)].drop_duplicates()
+    return {Key(*map(str, each)) for each in keys.itertuples(index=False)}
 
 
 def _connections(connections: object, sizing: str, most_workers: int) -> str:
