@@ -62,7 +62,7 @@ def conclusions(machines: Mapping[str, StudyResults]) -> list[Conclusion]:
     shown = set()
     for label, results in machines.items():
         for compared in results.judged:
-            for ratio in _of_pace(compared):
+            for ratio in _of_throughput_and_p99(compared):
                 asked = _without_best(ratio)
                 place = _subject(compared), asked[:-2]
                 titles.setdefault(place, compared.runs.title)
@@ -77,7 +77,7 @@ def conclusions(machines: Mapping[str, StudyResults]) -> list[Conclusion]:
     ]
 
 
-def _of_pace(compared: Compared) -> Iterator[Ratio]:
+def _of_throughput_and_p99(compared: Compared) -> Iterator[Ratio]:
     for ratio in compared.all_ratios:
         if ratio.measure in ("throughput", "latency_p99_s") and ratio.value.n:
             yield ratio

@@ -1,4 +1,4 @@
-"""Versions of Python: what one loop costs on each, and what more loops gain, a panel per workload.
+"""Versions of Python: throughput of one loop, and the gain of N loops, a panel per workload.
 
 Above, throughput at N = 1 over that of the oldest build; below, throughput at N over N = 1. A line
 joins the builds with the GIL, another those without. All panels have the same versions, those of a
@@ -85,7 +85,7 @@ def _empty(about: Subject, every: Sequence[VersionLines], layout: Layout) -> She
     loops = ", ".join(dict.fromkeys(line.runs.loop for line in every))
     whole = Section("", sizing, "", curves)
     return new_sheet(
-        "Versions of Python: what one loop costs, and what more gain",
+        "Versions of Python: throughput of one loop, and gain of N loops",
         f"{sizing} sizing: {SIZINGS.get(sizing, '')} · threads · {loops}",
         key,
         caption(whole, about.study, [], about.warning),
