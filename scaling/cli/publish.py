@@ -19,7 +19,7 @@ def publish(
         bool, typer.Option("--replace", help="Replace another study that was published there.")
     ] = False,
 ) -> None:
-    """Copy a study to a folder that can be committed: packed journal, tables, plots."""
+    """Copy a study to a folder that can be committed: packed journal, tables, plots, page."""
     from scaling.report.publish.folder import publish
 
     publish(results, folder, new_console(), replace=replace)

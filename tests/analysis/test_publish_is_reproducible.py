@@ -13,8 +13,9 @@ from scaling.analysis.table.load import read_journal
 from scaling.base.errors import ScalingError, UsageError
 from scaling.cli.program import app
 from scaling.report.page.again import command
-from scaling.report.publish.folder import publish
+from scaling.report.publish.folder import PAGE, publish
 from tests.support.fabricate import Made, journal, study_line, write
+from tests.support.html_outline import Outline
 
 QUIET = Console(quiet=True)
 MADE = Made(variants={"compute": [{}]}, workers=(1, 2), blocks=1, ticks=4)
@@ -46,12 +47,44 @@ def test_all_of_it_is_there_and_nothing_beside_it(results: Path, published: Path
     found = contents(published)
     plots = {name for name in found if name.startswith("plots/")}
     tables = {"tables.md", "summary.csv", "laws.csv", "comparison.csv"}
-    assert set(found) - plots == {"journal.jsonl.gz", "environment.json", *tables}
+    others = {"journal.jsonl.gz", "environment.json", "index.html"}
+    assert set(found) - plots == {*others, *tables}
     assert plots
     assert all(name.endswith(".svg") for name in plots)
     assert gzip.decompress(found["journal.jsonl.gz"]) == (results / "journal.jsonl").read_bytes()
     assert len(read_journal(published).frame) == len(LINES) - 1
     assert [file.name for file in published.parent.iterdir()] == [published.name]
+
+
+@pytest.mark.slow
+def test_the_page_shows_the_plots_and_tables_beside_it(published: Path) -> None:
+    """Only the picture of the answer, which is no plot, is in it."""
+    shown = Outline((published / PAGE).read_text(encoding="utf-8"))
+    pictures = shown.all("img")
+    assert {each.attributes["src"] for each in pictures} == {
+        f"plots/{file.name}" for file in (published / "plots").iterdir()
+    }
+    assert all(each.attributes["alt"] for each in pictures)
+    links = [each.attributes["href"] for each in shown.all("a")]
+    beside = {link for link in links if not link.startswith("#")}
+    assert {"tables.md", "summary.csv"} <= beside
+    assert all((published / link).is_file() for link in beside)
+    assert {each.attributes["aria-labelledby"] for each in shown.all("svg")} == {
+        "answer-verdicts-title"
+    }
+
+
+def test_a_page_that_names_a_path_is_not_published(
+    results: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scaling.report.files.write_plots", lambda *_: [])
+    monkeypatch.setattr(
+        "scaling.report.page.write.write_page",
+        lambda _, file, **__: file.write_text("\nsee /home/ann/notes"),
+    )
+    with pytest.raises(ScalingError, match=r"index.html: line 2 names '/home/ann'"):
+        publish(results, tmp_path / "out", QUIET)
+    assert not list(tmp_path.iterdir())
 
 
 def test_again_it_is_the_same_and_what_is_not_made_any_more_goes(

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -12,21 +13,25 @@ from scaling.analysis.claims import judge
 from scaling.analysis.table.labels import slug
 from scaling.journal.beside import NAMES as BESIDE
 from scaling.report.claims_view import markdown
-from scaling.report.files import TABLES, write_tables
-from scaling.report.publish.folder import PUBLISHED, write_descriptions
+from scaling.report.files import PLOTS, TABLES, write_tables
+from scaling.report.page.write import write_page
+from scaling.report.publish.folder import PAGE, PUBLISHED, write_descriptions
 from tests.support.published import FOLDERS, alike, name_of, read, results_of
 
 TITLE = "{http://www.w3.org/2000/svg}title"
+PICTURE = re.compile("<svg.*?</svg>", re.DOTALL)
 
 
 def test_there_are_some() -> None:
     assert FOLDERS
 
 
+@pytest.mark.usefixtures("unrendered")
 @pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
-def test_tables_and_descriptions_are_made_of_the_journal(folder: Path, tmp_path: Path) -> None:
+def test_tables_page_and_descriptions_are_made_of_the_journal(folder: Path, tmp_path: Path) -> None:
     write_tables(results_of(folder), tmp_path)
     write_descriptions(read(folder), tmp_path)
+    write_page(results_of(folder), tmp_path / PAGE, folder / PLOTS)
     made = {file.name for file in tmp_path.iterdir()}
     assert made == {file.name for file in folder.iterdir()} & made
     there = {file.name for file in folder.iterdir() if file.is_file()}
@@ -54,7 +59,7 @@ def _same(new: str, old: str, suffix: str) -> bool:
         return True
     if suffix == ".json":
         return bool(json.loads(new) == json.loads(old))
-    return alike(new, old, by=0.01)
+    return alike(PICTURE.sub("", new), PICTURE.sub("", old), by=0.01)
 
 
 @pytest.mark.slow

@@ -10,7 +10,9 @@ import pytest
 from PIL import Image
 
 from scaling.analysis.results import StudyResults
+from scaling.report.files import PLOTS, write_plots
 from scaling.report.page.render import page
+from scaling.report.publish.folder import PAGE
 from tests.support.chromium import MISSING, NAMES, Chromium, Page, chromium
 from tests.support.fabricate import Made, studied
 from tests.support.time_terms import plus, with_terms
@@ -66,6 +68,20 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_no_request_leaves_it(browser: Chromium, report: Path) -> None:
     shown = Page(browser, report, DESK)
     assert [url for url in shown.requests if not url.startswith("data:")] == [report.as_uri()]
+
+
+@pytest.mark.slow
+def test_a_published_page_asks_for_its_plots_alone(browser: Chromium, tmp_path: Path) -> None:
+    results = StudyResults.of(studied(tmp_path, Made(workers=(1,), blocks=1)))
+    plots = write_plots(results, tmp_path / PLOTS, ["svg"])
+    file = tmp_path / PAGE
+    file.write_text(page(results, tmp_path / PLOTS), encoding="utf-8")
+    shown = Page(browser, file, DESK)
+    asked = [url for url in shown.requests if not url.startswith("data:")]
+    assert set(asked) == {each.as_uri() for each in (file, *plots)}
+    widths = shown.value_of("[...document.images].map(each => each.naturalWidth)")
+    assert len(widths) == len(plots)
+    assert all(widths)
 
 
 def test_a_request_that_left_would_be_seen(browser: Chromium, report: Path) -> None:

@@ -3,14 +3,15 @@ they answer: how it scales, what freed the speed, threads or processes, memory.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Mapping
+from functools import partial
 
 import matplotlib as mpl
 
 from scaling.report.page.parts import Block, PageFigure, PageSection
-from scaling.report.page.picture import RC_OF_PAGES, picture
+from scaling.report.page.picture import RC_OF_PAGES, Picture, Pictures
 from scaling.report.plots import versions
-from scaling.report.plots.draw import sheets
+from scaling.report.plots.draw import plots_of
 from scaling.report.plots.plot import Plot
 from scaling.report.plots.subject import Subject
 from scaling.report.tables.grid import Grid
@@ -51,20 +52,26 @@ WITHOUT_PROCESSES = (
 )
 
 
-def figure_parts(about: Iterable[Subject]) -> list[PageSection]:
-    """The parts that hold pictures, and a block in each for every section that has any."""
+def figure_parts(about: Mapping[str, Subject], pictures: Pictures) -> list[PageSection]:
+    """The parts that hold pictures, and a block in each for every section that has any.
+
+    `about` has the subjects by the beginning of their file names.
+    """
     blocks: dict[str, list[Block]] = defaultdict(list)
-    about = list(about)
-    has_processes = any(found.baseline_ratios for each in about for found in each.comparisons)
+    compared = [found for each in about.values() for found in each.comparisons]
+    has_processes = any(found.baseline_ratios for found in compared)
     titles = PARTS if has_processes else PARTS | {PROCESSES: WITHOUT_PROCESSES}
     with mpl.rc_context(RC_OF_PAGES):
-        if of_versions := versions.sheet(about):
-            shown = PageFigure(picture(of_versions, versions.NAME), [])
-            blocks[VERSIONS].append(Block(figures=[shown]))
-        for number, subject in enumerate(sorted(about, key=_is_control), start=1):
+        if of_versions := versions.sheet(about.values()):
+            shown = pictures.of(versions.NAME, versions.NAME, lambda: of_versions)
+            blocks[VERSIONS].append(Block(figures=[PageFigure(shown, [])]))
+        in_order = sorted(about.items(), key=lambda each: _is_control(each[1]))
+        for number, (stem, subject) in enumerate(in_order, start=1):
             drawn: dict[str, list[PageFigure]] = defaultdict(list)
-            for plot, figure in _figures(subject, f"f{number}"):
-                drawn[plot.part].append(figure)
+            for plot in plots_of(subject):
+                draw = partial(plot.draw, subject)
+                shown = pictures.of(f"{stem}-{plot.name}", f"f{number}-{plot.name}", draw)
+                drawn[plot.part].append(_figure(plot, shown, subject))
             grids = _grids(subject)
             words = {LOSSES: told(subject.attributions)}
             for part in PARTS:
@@ -87,12 +94,9 @@ def _is_control(subject: Subject) -> bool:
     return subject.section.curves[0].key.workload in CONTROLS
 
 
-def _figures(subject: Subject, name: str) -> Iterator[tuple[Plot, PageFigure]]:
-    """Every picture of a subject with its kind; `name` begins their ids."""
-    for plot, sheet in sheets(subject):
-        shown = picture(sheet, f"{name}-{plot.name}")
-        below = notes(subject.section) if plot.part != LOSSES else []  # those are means
-        yield plot, PageFigure(shown, plot.tables(subject, sheet.title), below)
+def _figure(plot: Plot, shown: Picture, subject: Subject) -> PageFigure:
+    below = notes(subject.section) if plot.part != LOSSES else []  # those are means
+    return PageFigure(shown, plot.tables(subject, shown.title), below)
 
 
 def _grids(subject: Subject) -> dict[str, list[Grid]]:

@@ -40,6 +40,7 @@ def machines_page(machines: Mapping[str, StudyResults], standings: Mapping[str, 
         is_void=False,
         warnings=[],
         skipped=[note for results in machines.values() for note in results.notes],
+        tables=[],
     )
 
 

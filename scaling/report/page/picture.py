@@ -1,5 +1,7 @@
 """A sheet as SVG that can stand inside a page: small, in the page's colours, with no name twice.
 
+Or a plot that was written beside the page, which then shows that file.
+
 Letters stay letters, which is a third of the size of their outlines, can be searched, and follows
 the page's fonts; the sheet's words were fitted in a wide font, so that others take no more room.
 What is neither data nor an arm's colour is drawn in variables of the page's style sheet, so that
@@ -10,14 +12,17 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
-from scaling.report.plots.sheet import Sheet
+from scaling.report.plots.sheet import Draw, Sheet
 from scaling.report.plots.style import BORDER, FAINT, INK, QUIET, RC, REGION_SHADES
 
 RC_OF_PAGES = {**RC, "svg.fonttype": "none"}  # what sheets for a page are drawn and saved in
 
 SVG = "{http://www.w3.org/2000/svg}"
+DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"  # of what a plot's file says of itself
 XLINK = "{http://www.w3.org/1999/xlink}href"
 REFERENCE = re.compile(r"url\(#([^)]+)\)")
 LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
@@ -42,12 +47,49 @@ HEX = re.compile("|".join(COLOURS))
 
 
 @dataclass(frozen=True, slots=True)
+class PlotFile:
+    """A plot beside the page: its address there, its words for who cannot see it, its size."""
+
+    address: str
+    description: str
+    width: str
+    height: str
+
+
+@dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure of the page: its id, what it is called, and its SVG."""
+    """A figure of the page: its id, what it is called, and its SVG or the file that has it."""
 
     name: str
     title: str
-    svg: str
+    svg: str = ""
+    file: PlotFile | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """How a page has its plots: drawn into it, or as the files that were written into `folder`.
+
+    That folder must be beside the page.
+    """
+
+    folder: Path | None = None
+
+    def of(self, plot: str, name: str, draw: Draw) -> Picture:
+        """The plot whose files are called `plot`; `name` must be an id that nothing else has.
+
+        To be called inside of `RC_OF_PAGES`. Raises `OSError` where its file is not in `folder`.
+        """
+        if self.folder is None:
+            return picture(draw(), name)
+        file = self.folder / f"{plot}.svg"
+        root = ET.fromstring(file.read_bytes())
+        title, description = (
+            root.findtext(f".//{DUBLIN_CORE}{word}", "") for word in ("title", "description")
+        )
+        *_, width, height = root.get("viewBox", "").split()
+        address = quote(f"{self.folder.name}/{file.name}")
+        return Picture(name, title, file=PlotFile(address, description, width, height))
 
 
 def picture(sheet: Sheet, name: str) -> Picture:

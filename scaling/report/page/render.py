@@ -1,8 +1,10 @@
 """A study as one HTML page: every part gathered, then put into the template.
 
 The page asks for nothing: its style, its pictures and its icon are in it, there is no script, and a
-content security policy forbids whatever might be added. Texts from outside (names, parameters,
-messages of errors) are escaped by the template engine; only our own pictures are taken as they are.
+content security policy forbids whatever might be added. The page of a published study stands among
+its tables and plots: it shows the files of the plots, and refers to the tables for their figures.
+Texts from outside (names, parameters, messages of errors) are escaped by the template engine; only
+our own pictures are taken as they are.
 """
 
 from operator import attrgetter
@@ -16,6 +18,7 @@ from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.base.vocabulary import MODELS
 from scaling.journal.record import StudyLine
+from scaling.report.files import SUMMARY, TABLES
 from scaling.report.page.again import again_block
 from scaling.report.page.answer import answer_block, loop_blocks, question_blocks
 from scaling.report.page.application import application_block
@@ -25,6 +28,7 @@ from scaling.report.page.full_stack import stack_blocks
 from scaling.report.page.functions import function_blocks
 from scaling.report.page.load import load_blocks
 from scaling.report.page.parts import PageSection
+from scaling.report.page.picture import Pictures
 from scaling.report.page.swept import sweep_blocks
 from scaling.report.page.trust import law_blocks, noise_block, steadiness_block, validity_blocks
 from scaling.report.plots.draw import loads, subjects
@@ -67,26 +71,36 @@ STACK = (
 VALIDITY = "What was checked of every run, and which runs failed."
 
 
-def page(results: StudyResults) -> str:
+def page(results: StudyResults, plots: Path | None = None) -> str:
     """The HTML of a study; the same results give the same page.
+
+    With `plots`, the folder beside the page where its plots and tables were written, the page shows
+    these files, and leaves out the figures behind them.
 
     Raises:
         UsageError: the frame holds several studies.
+        OSError: a plot is not in `plots`.
     """
     study = results.study
-    about = list(subjects(results).values())
+    about = subjects(results)
+    pictures = Pictures(plots)
     parts = [
         PageSection("answer", "The answer", [answer_block(results)]),
         PageSection("application", "Your application", [application_block(results)], SHIP),
         PageSection("verdicts", "Question by question", question_blocks(results), VERDICTS),
         PageSection(
-            "load", "Latency under load", load_blocks(loads(results).values(), results), LOAD
+            "load", "Latency under load", load_blocks(loads(results), results, pictures), LOAD
         ),
-        PageSection("stack", "The full stack", stack_blocks(results), STACK),
-        *figure_parts(about),
+        PageSection("stack", "The full stack", stack_blocks(results, pictures), STACK),
+        *figure_parts(about, pictures),
         PageSection("functions", "Functions that gained time", function_blocks(results), FUNCTIONS),
         PageSection("loops", "The loop", loop_blocks(results), LOOPS),
-        PageSection("sweeps", "By parameter", sweep_blocks(about, free_sweeps(results)), SWEEPS),
+        PageSection(
+            "sweeps",
+            "By parameter",
+            sweep_blocks(about.values(), free_sweeps(results), pictures),
+            SWEEPS,
+        ),
         PageSection("laws", "Laws", law_blocks(results), LAWS),
         PageSection("question", "What was run", [question_block(results)], _measured(results)),
         PageSection("machine", "The machine and the builds", [machine_block(study)]),
@@ -102,6 +116,7 @@ def page(results: StudyResults) -> str:
         is_void=results.soundness.status == "void",
         warnings=warnings_of(results),
         skipped=results.notes,
+        tables=[] if plots is None else [TABLES, SUMMARY],
     )
 
 

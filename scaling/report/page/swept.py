@@ -1,6 +1,6 @@
 """The sweeps of a study: throughput against a parameter, and tables with a row for each value."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import matplotlib as mpl
 
@@ -8,7 +8,7 @@ from scaling.analysis.curves.curve import Point
 from scaling.analysis.curves.sweeps import Sweep
 from scaling.base import formats
 from scaling.report.page.parts import Block, PageFigure
-from scaling.report.page.picture import RC_OF_PAGES, Picture, picture
+from scaling.report.page.picture import RC_OF_PAGES, Picture, Pictures
 from scaling.report.plots import sweep as plots
 from scaling.report.plots.subject import Subject
 from scaling.report.tables.grid import Cell, Grid
@@ -16,15 +16,19 @@ from scaling.report.tables.measures import curve_name, medians_note
 from scaling.report.tables.sweep_view import Swept, swept
 
 
-def sweep_blocks(about: Sequence[Subject], sweeps: Sequence[Sweep]) -> list[Block]:
+def sweep_blocks(
+    about: Iterable[Subject], sweeps: Sequence[Sweep], pictures: Pictures
+) -> list[Block]:
     """A block for each sweep: its picture, and a table for each figure of each of its curves.
 
     `about` are the subjects of all of the study's sections.
     """
     shown = list(filter(plots.is_drawn, sweeps))
     with mpl.rc_context(RC_OF_PAGES):
-        sheets = (sheet for _, sheet in plots.sheets(about, sweeps))
-        drawn = [picture(sheet, f"s{place}-sweep") for place, sheet in enumerate(sheets, start=1)]
+        drawn = [
+            pictures.of(plot, f"s{number}-sweep", draw)
+            for number, (plot, draw) in enumerate(plots.drawings(about, sweeps), start=1)
+        ]
     return [_block(*each) for each in zip(shown, drawn, strict=True)]
 
 

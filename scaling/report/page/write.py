@@ -28,8 +28,11 @@ def report(results: Path, output: Path | None, console: Console) -> Path:
     return file
 
 
-def write_page(results: StudyResults, file: Path) -> int:
-    """Write the page; return its size in bytes. Raises `ScalingError` if it cannot be written."""
-    html = page(results).encode()
+def write_page(results: StudyResults, file: Path, plots: Path | None = None) -> int:
+    """Write the page; return its size in bytes. With `plots`, that of a published study.
+
+    Raises `ScalingError` if it cannot be written, `OSError` if a plot is not in `plots`.
+    """
+    html = page(results, plots).encode()
     write_file(file, lambda unfinished: unfinished.write_bytes(html), again="scaling report")
     return len(html)

@@ -56,22 +56,28 @@ def named_sheets(results: StudyResults) -> Iterator[tuple[str, Sheet]]:
 
 
 def sheets(about: Subject) -> Iterator[tuple[Plot, Sheet]]:
-    """Every plot that can be drawn of a subject, with its kind; to be used inside of `RC`.
-
-    In an open loop throughput is what the schedule asked for: `load_sheets` has the plots of that.
-    """
-    if rate_of(about.section, about.study) is not None:
-        return
-    for plot in PLOTS:
-        if plot.is_there(about):
-            yield plot, plot.draw(about)
+    """Every plot that can be drawn of a subject, with its kind; to be used inside of `RC`."""
+    return ((plot, plot.draw(about)) for plot in plots_of(about))
 
 
 def load_sheets(about: LoadSubject) -> Iterator[tuple[LoadPlot, Sheet]]:
     """The same of a served workload at all of its rates."""
-    for plot in LOAD_PLOTS:
-        if plot.is_there(about):
-            yield plot, plot.draw(about)
+    return ((plot, plot.draw(about)) for plot in load_plots_of(about))
+
+
+def plots_of(about: Subject) -> list[Plot]:
+    """Which plots there are of a subject.
+
+    In an open loop throughput is what the schedule asked for: `load_plots_of` has those of that.
+    """
+    if rate_of(about.section, about.study) is not None:
+        return []
+    return [plot for plot in PLOTS if plot.is_there(about)]
+
+
+def load_plots_of(about: LoadSubject) -> list[LoadPlot]:
+    """Which plots there are of a served workload at all of its rates."""
+    return [plot for plot in LOAD_PLOTS if plot.is_there(about)]
 
 
 def loads(results: StudyResults) -> dict[str, LoadSubject]:

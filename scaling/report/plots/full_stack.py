@@ -4,6 +4,7 @@ Not plots by section, since each stack is one: they show all stacks of a study t
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import cycle
 from typing import Any
 
@@ -30,7 +31,7 @@ from scaling.report.plots.lettering import width_in
 from scaling.report.plots.load_caption import load_text
 from scaling.report.plots.panel import HEAD_ROOM, draw_medians, finish_y, highest, short
 from scaling.report.plots.regions import draw_regions, regions
-from scaling.report.plots.sheet import EDGE_IN, Layout, Sheet, new_sheet
+from scaling.report.plots.sheet import EDGE_IN, Draw, Layout, Sheet, new_sheet
 from scaling.report.plots.style import (
     BAR_MARKER,
     FAINT,
@@ -60,6 +61,11 @@ KNEE: dict[str, Any] = {"marker": "o", "ms": 11, "mfc": "none", "mew": 1.3, "ls"
 
 def sheets(results: StudyResults, warning: str) -> Iterator[tuple[str, Sheet]]:
     """What there is to draw, with the names of the files; `warning` begins the captions."""
+    return ((name, draw()) for name, draw in drawings(results, warning))
+
+
+def drawings(results: StudyResults, warning: str) -> Iterator[tuple[str, Draw]]:
+    """The same, not drawn yet."""
     found = stacks(results.sections)
     if not found:
         return
@@ -68,10 +74,10 @@ def sheets(results: StudyResults, warning: str) -> Iterator[tuple[str, Sheet]]:
     workers = headline_n(found)
     order = in_order(found, workers)
     if order:
-        yield f"{stem}-cpu-by-part", _cpu_sheet(order, workers, about)
+        yield f"{stem}-cpu-by-part", partial(_cpu_sheet, order, workers, about)
     lines = [each for each in with_all_parts(found) if _known(each) >= LEAST_N]
     if lines:
-        yield f"{stem}-knees", _knee_sheet(lines, about)
+        yield f"{stem}-knees", partial(_knee_sheet, lines, about)
 
 
 class _About:

@@ -6,7 +6,7 @@ look like members of one family. Nothing here touches pyplot, which would keep f
 
 import base64
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import batched, chain
 from pathlib import Path
@@ -79,6 +79,9 @@ class Sheet:
             self.figure.savefig(png, dpi=DPI, metadata={"Software": "scaling"})
         words = f"{self.title}. {self.description}"
         return {"image/png": base64.b64encode(png.getvalue()).decode(), "text/plain": words}
+
+
+type Draw = Callable[[], Sheet]  # to be called inside of `RC`, as all that makes sheets
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ side by side.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -29,7 +30,7 @@ from scaling.report.plots.panel import (
     highest,
 )
 from scaling.report.plots.places import Places, places
-from scaling.report.plots.sheet import Layout, Sheet, panel_in
+from scaling.report.plots.sheet import Draw, Layout, Sheet, panel_in
 from scaling.report.plots.style import INK, QUIET, RC
 from scaling.report.plots.subject import MOST_COLUMNS, Subject, subject
 
@@ -40,6 +41,11 @@ WORDS_IN = 3.0  # a panel of words is not narrower
 
 def sheets(subjects: Iterable[Subject], sweeps: Iterable[Sweep]) -> Iterator[tuple[str, Sheet]]:
     """Every one of `sweeps`, with the name of its file; `subjects` are those of its sections."""
+    return ((name, drawn()) for name, drawn in drawings(subjects, sweeps))
+
+
+def drawings(subjects: Iterable[Subject], sweeps: Iterable[Sweep]) -> Iterator[tuple[str, Draw]]:
+    """The same, not drawn yet."""
     by_section = list(subjects)
     taken: Counter[str] = Counter()
     for sweep in sweeps:
@@ -51,7 +57,8 @@ def sheets(subjects: Iterable[Subject], sweeps: Iterable[Sweep]) -> Iterator[tup
         if is_drawn(sweep):
             stem = f"{slug(sweep.label)}-{sweep.section.sizing}-by-{slug(sweep.parameter)}"
             taken[stem] += 1
-            yield stem if taken[stem] == 1 else f"{stem}~{taken[stem]}", draw(sweep, about)
+            name = stem if taken[stem] == 1 else f"{stem}~{taken[stem]}"
+            yield name, partial(draw, sweep, about)
 
 
 class Drawn(NamedTuple):

@@ -1,8 +1,9 @@
 """`scaling publish`: a study put where it can be committed, with all that can be read there.
 
 The journal is packed and everything else is written anew from it; there are no PNGs, since a
-repository keeps every version of them. It is made beside the folder first, so that the folder
-never holds half of one study and half of another.
+repository keeps every version of them, and the page shows the plots' files instead of having its
+own. It is made beside the folder first, so that the folder never holds half of one study and half
+of another.
 """
 
 import shutil
@@ -35,8 +36,9 @@ from scaling.report.publish import environment
 from scaling.report.publish.packed import packed, unpacked
 from scaling.report.publish.privacy_check import names_in
 
+PAGE = "index.html"  # report.html is a page that stands alone
 PUBLISHED = (
-    *(PUBLISHED_NAME, environment.FILE_NAME, again.FILE_NAME),
+    *(PUBLISHED_NAME, environment.FILE_NAME, again.FILE_NAME, PAGE),
     *(TABLES, SUMMARY, COMPARISON, LAWS, LOSSES, PLOTS),
     *BESIDE,
 )
@@ -72,13 +74,21 @@ def publish(results: Path, folder: Path, console: Console, *, replace: bool = Fa
 
 
 def write_published(journal: Journal, gzipped: bytes, folder: Path) -> None:
-    """Write all that is published of a journal, itself `gzipped` among it. Raises `OSError`."""
+    """Write all that is published of a journal, itself `gzipped` among it.
+
+    Raises `OSError`; `ScalingError` if the page names a path or a machine.
+    """
+    from scaling.report.page.write import write_page
+
     (folder / PUBLISHED_NAME).write_bytes(gzipped)
     for name in BESIDE:
         if (journal.path.parent / name).is_file():
             shutil.copyfile(journal.path.parent / name, folder / name)
     write_descriptions(journal, folder)
-    write_derived(StudyResults.of(journal), folder, formats=["svg"])
+    results = StudyResults.of(journal)
+    write_derived(results, folder, formats=["svg"])
+    write_page(results, folder / PAGE, plots=folder / PLOTS)
+    _refuse_names(folder / PAGE, (folder / PAGE).read_bytes())
 
 
 def write_descriptions(journal: Journal, folder: Path) -> None:
