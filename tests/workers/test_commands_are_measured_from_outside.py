@@ -22,6 +22,7 @@ from tests.support.servers import LIMIT_S, environment, gone
 from tests.support.serving import served
 from tests.support.waiting import wait_until
 from workers.outside import readiness
+from workers.starting import free_port
 
 pytestmark = [
     pytest.mark.slow,
@@ -253,7 +254,7 @@ def test_a_command_that_never_answers_is_given_up(
 ) -> None:
     monkeypatch.setattr(readiness, "READY_S", 0.1)
     with pytest.raises(readiness.NotReadyError, match=re.escape(says)):
-        readiness.wait_for_answer(readiness.free_port(), health, lambda: None)
+        readiness.wait_for_answer(free_port(), health, lambda: None)
 
 
 @pytest.mark.one_build

@@ -1,7 +1,6 @@
 """Measures one command, once: starts it, has it loaded, reads its CPU time, ends it."""
 
 import contextlib
-import ctypes
 import json
 import os
 import selectors
@@ -24,11 +23,11 @@ from workers.outside.readiness import (
     READY_S,
     Answer,
     NotReadyError,
-    free_port,
     settle_s,
     wait_for_answer,
 )
 from workers.outside.tree import CpuClock, end, family
+from workers.starting import ends_with_this_process, free_port
 from workers.worker.registry import load_workload
 from workers.worker.session import RefusedError, failure_of
 from workers.worker.workload import build, reason_against
@@ -43,7 +42,6 @@ WORDS_KEPT = 4_000  # bytes of what the command printed, from the end
 LINE_MOST = 300  # letters of a line in a message
 LOOK_S = 0.02
 NO_LOOP = "none"
-PR_SET_PDEATHSIG = 1
 
 
 class CommandError(RuntimeError):
@@ -308,14 +306,14 @@ def _in_the_command(cpus: list[int] | None) -> Callable[[], None]:
     """What the command does before it begins: the kernel ends it when this process ends, whatever
     ends it; and all of it stays on these CPUs.
     """
-    prctl, sig = ctypes.CDLL(None).prctl, int(signal.SIGKILL)
+    end_with_us = ends_with_this_process(signal.SIGKILL)
 
-    def ask() -> None:
-        prctl(PR_SET_PDEATHSIG, sig)
+    def prepare() -> None:
+        end_with_us()
         if cpus:
             os.sched_setaffinity(0, cpus)
 
-    return ask
+    return prepare
 
 
 def _cpus_of(pids: list[int]) -> list[int]:

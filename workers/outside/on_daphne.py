@@ -5,7 +5,6 @@ one: it listens, starts the workers, and ends with the first of them that ends.
 """
 
 import argparse
-import ctypes
 import importlib
 import os
 import signal
@@ -13,21 +12,20 @@ import socket
 import sys
 from typing import Any
 
+from workers.starting import ends_with_this_process
+
 BACKLOG = 2_048
-PR_SET_PDEATHSIG = 1
 
 
 def main() -> int:
     """Serve until a worker ends."""
     options = _options()
     listener = socket.create_server((options.host, options.port), backlog=BACKLOG)
-    supervisor = os.getpid()
+    end_with_us = ends_with_this_process(signal.SIGKILL)
     for _ in range(options.workers):
         if os.fork() == 0:
-            # Whatever ends the supervisor ends its workers.
-            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
-            if os.getppid() == supervisor:
-                _serve(_application(options.application, options.factory), listener)
+            end_with_us()
+            _serve(_application(options.application, options.factory), listener)
             return 1
     _, status = os.wait()
     return os.waitstatus_to_exitcode(status) or 1

@@ -1,7 +1,6 @@
 """Waits until a command answers: its health path, or anything at all over HTTP."""
 
 import http.client
-import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,14 +27,6 @@ class Answer:
 
 class NotReadyError(RuntimeError):
     """The command does not answer; the message says what it did instead."""
-
-
-def free_port() -> int:
-    """A port on which nothing listens."""
-    with socket.socket() as listening:
-        listening.bind((HOST, 0))
-        port: int = listening.getsockname()[1]
-        return port
 
 
 def wait_for_answer(port: int, health: str, check: Callable[[], None]) -> Answer:

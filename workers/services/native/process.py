@@ -1,17 +1,15 @@
 """A program started, ready, ended, whatever happens to the process that starts it.
 
-The kernel ends it with its parent (`PR_SET_PDEATHSIG`). PostgreSQL and pgbouncer refuse to run as
+The kernel ends it with its parent. PostgreSQL and pgbouncer refuse to run as
 root: root's are started in a user namespace in which they are somebody else. They have root's files
 there, and nothing has to be changed on the machine.
 """
 
 import asyncio
 import contextlib
-import ctypes
 import os
 import pwd
 import signal
-import socket
 import subprocess
 from asyncio.subprocess import DEVNULL, STDOUT, Process
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -20,6 +18,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from workers.services.native.folder import Folder
+from workers.starting import ends_with_this_process, free_port
 
 HOST = "127.0.0.1"
 LOG = "log"
@@ -28,7 +27,6 @@ END_S = 5.0  # then it is killed
 AGAIN_S = 0.02  # between two tries to connect
 TRIES = 5  # another process may take the free port first
 TAKEN = "ddress already in use"
-PR_SET_PDEATHSIG = 1
 NOBODY = "nobody"
 NO_NAMESPACE = (
     "does not run as root, and this system permits no user namespace in which it would be "
@@ -143,13 +141,6 @@ def _log_of(folder: Folder) -> IO[bytes]:
     return open(os.path.join(folder.path, LOG), "wb")
 
 
-def free_port() -> int:
-    """A port on which nothing listens now."""
-    with socket.create_server((HOST, 0)) as listening:
-        port: int = listening.getsockname()[1]
-        return port
-
-
 def last_words(folder: Folder) -> str:
     """What the program printed last."""
     lines = _printed(folder)
@@ -192,7 +183,7 @@ async def _end(process: Process, ends_by: signal.Signals, ends_in_s: float) -> N
 
 def _before_it_runs(ends_by: signal.Signals) -> Callable[[], None]:
     """What the new process does before it becomes the program."""
-    prctl, parent = ctypes.CDLL(None).prctl, os.getpid()
+    end_with_us = ends_with_this_process(ends_by)
     user, group = os.geteuid(), os.getegid()
     somebody = None if user else pwd.getpwnam(NOBODY)
 
@@ -206,8 +197,6 @@ def _before_it_runs(ends_by: signal.Signals) -> Callable[[], None]:
             ):
                 with open(f"/proc/self/{name}", "w") as file:
                     file.write(text)
-        prctl(PR_SET_PDEATHSIG, int(ends_by))
-        if os.getppid() != parent:  # it is gone already
-            os._exit(1)
+        end_with_us()
 
     return prepare
