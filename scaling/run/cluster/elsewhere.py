@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import msgspec
 
 from scaling.base.errors import ScalingError, UsageError
+from scaling.run.cluster.request import SSH
 from scaling.run.load import Elsewhere
 from scaling.run.measure import Reach
 
 MODULE = "scaling.run.cluster.generator"
-SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=10", "-o", "ServerAliveCountMax=3")
 LIMIT_S = 1_800.0  # a build may have to be made
 
 

@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import msgspec
 
 from scaling.base.errors import ScalingError, UsageError
-from scaling.run.cluster.request import LABEL, LOOPBACK
+from scaling.run.cluster.request import LABEL, LOOPBACK, SSH
 
 if TYPE_CHECKING:
     from distributed import Client, Security
@@ -37,10 +37,6 @@ RULES = {
 }
 CONNECT_S = 20.0
 START_S = 100.0
-SSH = (
-    *("ssh", "-o", "BatchMode=yes", "-o", "ExitOnForwardFailure=yes"),
-    *("-o", "ServerAliveInterval=10", "-o", "ServerAliveCountMax=3"),
-)
 REMOTE_PORTS = range(20_000, 32_000)  # below those that Linux gives out
 
 
@@ -212,7 +208,7 @@ class _Starting:
             at_host, scheduler_at_host = random.sample(REMOTE_PORTS, 2)
             here = _free_port()
             command = [
-                *SSH,
+                *(*SSH, "-o", "ExitOnForwardFailure=yes"),
                 *("-R", f"{LOOPBACK}:{scheduler_at_host}:{LOOPBACK}:{scheduler_port}"),
                 *("-L", f"{LOOPBACK}:{here}:{LOOPBACK}:{at_host}"),
                 *(host.address, shlex.join([*shlex.split(host.python), "-m", MODULE])),

@@ -18,6 +18,7 @@ from scaling.study.options import Options
 
 LOOPBACK = "127.0.0.1"
 RESOURCES = {"host": 1}  # what a task takes of a host: one at a time
+SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=10", "-o", "ServerAliveCountMax=3")
 LABEL = r"^[a-z0-9][a-z0-9-]{0,30}$"
 
 
