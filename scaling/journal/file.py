@@ -34,6 +34,34 @@ except ImportError:  # Windows: a second writer is not noticed there
     fcntl = None  # type: ignore[assignment]
 
 
+def opened_alone(path: Path, writer: str) -> int:
+    """Open a file to append to, which no other process does meanwhile; return its descriptor.
+
+    `writer` is what a process that writes it is called, as in "another study".
+
+    Raises:
+        UsageError: it cannot be written, or another process writes it.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+    except OSError as error:
+        raise UsageError(
+            f"cannot write to {path.parent}: {refusal(error)}. "
+            f"Choose another folder with --output DIR"
+        ) from None
+    try:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(file)
+        raise UsageError(
+            f"{path} is being written by another {writer} right now. "
+            f"Wait for it, or choose another folder with --output DIR"
+        ) from None
+    return file
+
+
 class JournalFile:
     """An open journal that this process alone writes to.
 
@@ -48,16 +76,8 @@ class JournalFile:
         self.runs: list[RunLine] = []
         self.ceilings: list[CeilingLine] = []
         self._size = 0
+        self._file = opened_alone(path, "study")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        except OSError as error:
-            raise UsageError(
-                f"cannot write to {path.parent}: {refusal(error)}. "
-                f"Choose another folder with --output DIR"
-            ) from None
-        try:
-            self._lock()
             self._replay()
         except BaseException:
             os.close(self._file)
@@ -135,17 +155,6 @@ class JournalFile:
         if harm == "replaced":
             return f"{by}. All of it is in the old file: put that back, and run the same command"
         return f"{by}. Run the same command to go on with what is left of it"
-
-    def _lock(self) -> None:
-        if fcntl is None:
-            return
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise UsageError(
-                f"{self.path} is being written by another study right now. "
-                f"Wait for it, or choose another folder with --output DIR"
-            ) from None
 
     def _replay(self) -> None:
         data = self.path.read_bytes()

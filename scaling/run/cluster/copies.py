@@ -1,15 +1,13 @@
 """The copy of a host's journal in the results folder: always the first part of the original."""
 
 import contextlib
-import fcntl
 import os
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from scaling.base.errors import ScalingError, UsageError
-from scaling.base.files import refusal
-from scaling.journal.file import FILE_NAME
+from scaling.base.errors import ScalingError
+from scaling.journal.file import FILE_NAME, opened_alone
 from scaling.journal.reading import UNREADABLE
 from scaling.journal.record import StudyLine, decode_head, decode_line
 
@@ -24,22 +22,7 @@ class JournalCopy:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE_NAME
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        except OSError as error:
-            raise UsageError(
-                f"cannot write to {folder}: {refusal(error)}. "
-                f"Choose another folder with --output DIR"
-            ) from None
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(self._file)
-            raise UsageError(
-                f"{self.path} is being written by another command right now. "
-                f"Wait for it, or choose another folder with --output DIR"
-            ) from None
+        self._file = opened_alone(self.path, "command")
         whole, newline, _ = self.path.read_bytes().rpartition(b"\n")
         self.size_bytes = len(whole + newline)
         os.ftruncate(self._file, self.size_bytes)
