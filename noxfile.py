@@ -179,7 +179,6 @@ def compare(session: nox.Session) -> None:
 @nox.session(python=False, default=False)
 def versions(session: nox.Session) -> None:
     """Compare every Python from 3.12 to 3.15, free-threaded or not (options after --)."""
-    ways = os.environ.get("SCALING_INTERPRETERS") or ",".join(interpreters.SOURCE_FIRST)
     arms = []
     if not any(option.startswith("--arm") for option in session.posargs):
         with explained(session):
@@ -190,7 +189,7 @@ def versions(session: nox.Session) -> None:
             session.error(f"nothing to compare: there is {', '.join(builds) or 'no Python'} only")
         arms = ["--arm", ",".join(builds)]
     arguments = [*arms, "--study", "versions", "--output", "results/versions"]
-    run_study(session, TESTED, arguments, {"SCALING_INTERPRETERS": ways})
+    run_study(session, TESTED, arguments, interpreters.source_first())
 
 
 @nox.session(python=False, default=False)

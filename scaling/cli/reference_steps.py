@@ -35,7 +35,6 @@ from scaling.study.reference import ReferenceStudy
 
 STATE = "reference.json"
 PUBLISHED, FAILED, MOVED = "published", "failed", "another machine"
-INTERPRETERS = "SCALING_INTERPRETERS"
 
 type Facts = dict[str, str | float | None]
 type Run = Callable[[Sequence[str], dict[str, str]], int]
@@ -124,7 +123,8 @@ class ReferenceSteps:
             f"about {duration(total_s)} on two cores",
         )
         for study in self.studies:
-            say(self.console, f"  {study.name:14} {study.minutes:3.0f} min  {self._fate(study)}")
+            fate = self._fate(study, chosen)
+            say(self.console, f"  {study.name:14} {study.minutes:3.0f} min  {fate}")
 
     def measure(self) -> None:
         """Measure and publish all that is to be done.
@@ -161,12 +161,12 @@ class ReferenceSteps:
                 chosen.append(study)
         return chosen
 
-    def _fate(self, study: ReferenceStudy) -> str:
+    def _fate(self, study: ReferenceStudy, chosen: Sequence[ReferenceStudy]) -> str:
         if self._is_done(study):
             return f"published on {self.state.studies[study.name].at[:10]}"
         if not self._is_here(study):
             return f"left out: there is no {study.source} here"
-        return "to measure" if study in self._chosen() else "left out: it does not fit"
+        return "to measure" if study in chosen else "left out: it does not fit"
 
     def _is_done(self, study: ReferenceStudy) -> bool:
         ended = self.state.studies.get(study.name)
@@ -188,8 +188,9 @@ class ReferenceSteps:
         """Measure a study and publish it; return its outcome."""
         folder = self.output / self.name / study.name
         try:
-            added, ways = self._every_version() if study.every_version else ([], {})
-            command = [*study.arguments, *added, "--output", str(folder)]
+            arms = self._every_version() if study.every_version else []
+            ways = interpreters.source_first() if study.every_version else {}
+            command = [*study.arguments, *arms, "--output", str(folder)]
             pgo = {"SCALING_PGO": "1" if self.pgo and study.pgo else "0"}
             if self.run(command, {**ways, **pgo}) != 0:
                 return FAILED
@@ -202,13 +203,12 @@ class ReferenceSteps:
             return FAILED
         return PUBLISHED
 
-    def _every_version(self) -> tuple[list[str], dict[str, str]]:
-        """The arms that every version of Python gives, and the variable that makes them alike."""
-        ways = os.environ.get(INTERPRETERS) or ",".join(interpreters.SOURCE_FIRST)
+    def _every_version(self) -> list[str]:
+        """The options for the arms that every version of Python gives."""
         builds = interpreters.available(
             interpreters.VERSIONS, say=lambda text: say(self.console, text)
         )
-        return ["--arm", ",".join(builds)], {INTERPRETERS: ways}
+        return ["--arm", ",".join(builds)]
 
     def _is_ours(self, name: str) -> bool:
         """Whether no other machine is called so."""

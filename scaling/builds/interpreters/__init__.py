@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 from scaling.builds.interpreters.builds import BUILDS, VERSIONS, Build, parse_build
-from scaling.builds.interpreters.choose import SOURCE_FIRST, available, ensure
+from scaling.builds.interpreters.choose import available, ensure, source_first
 from scaling.builds.interpreters.find import survey
 from scaling.builds.interpreters.interpreter import Interpreter, inspect
 
 __all__ = [
     "BUILDS",
-    "SOURCE_FIRST",
     "VERSIONS",
     "Build",
     "Interpreter",
@@ -20,5 +19,6 @@ __all__ = [
     "ensure",
     "inspect",
     "parse_build",
+    "source_first",
     "survey",
 ]

@@ -20,6 +20,9 @@ from scaling.builds.interpreters.download import download
 from scaling.builds.interpreters.find import best_first, survey
 from scaling.builds.interpreters.interpreter import Interpreter
 
+VARIABLE = "SCALING_INTERPRETERS"
+"""The ways to get interpreters, in order, as the user wants them."""
+
 
 class Provider(Protocol):
     """A way to get interpreters; raises ScalingError with the reason if it cannot."""
@@ -79,7 +82,7 @@ def available(
     """Those of `builds` that can be had here, installed if missing; `say` has why not the others.
 
     Versions are compared with each other, so each is built from source if it can be: then all have
-    the same compiler and flags. What measures them needs `SOURCE_FIRST`, too.
+    the same compiler and flags. What measures them needs `source_first()`, too.
     """
     every = providers or {name: PROVIDERS[name] for name in SOURCE_FIRST}
     wanted = [parse_build(name) for name in builds]
@@ -96,6 +99,11 @@ def available(
                 if names is pair:
                     break
     return had
+
+
+def source_first() -> dict[str, str]:
+    """The variable of a study whose builds are to be alike; what the user has set stays."""
+    return {VARIABLE: os.environ.get(VARIABLE) or ",".join(SOURCE_FIRST)}
 
 
 def _usable(one: Interpreter, *, pgo: bool) -> bool:
@@ -126,11 +134,9 @@ def _first_provider(
 
 
 def _allowed(providers: Mapping[str, Provider]) -> list[str]:
-    chosen = [name for name in os.environ.get("SCALING_INTERPRETERS", "").split(",") if name]
+    chosen = [name for name in os.environ.get(VARIABLE, "").split(",") if name]
     if unknown := [name for name in chosen if name not in providers]:
-        raise UsageError(
-            f"SCALING_INTERPRETERS: expected any of {', '.join(providers)}, got {unknown[0]!r}."
-        )
+        raise UsageError(f"{VARIABLE}: expected any of {', '.join(providers)}, got {unknown[0]!r}.")
     return chosen or list(providers)
 
 
@@ -168,7 +174,7 @@ PROVIDERS: Mapping[str, Provider] = {"found": _found, "uv": _from_uv, "built": _
 """In the order in which they are tried, if the user names no other."""
 
 SOURCE_FIRST = ("built", "found", "uv")
-"""The order for builds that are to be alike: `SCALING_INTERPRETERS` of their study."""
+"""The order for builds that are to be alike."""
 
 _warned: set[str] = set()
 
