@@ -44,12 +44,27 @@ def test_parts_together_are_the_whole(kind: str) -> None:
     assert sorted(parts) == due(kind, 200)
 
 
-def test_it_may_begin_with_the_window(capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_may_begin_with_the_window() -> None:
     asked = ["tcp://127.0.0.1:9", "--rate=10", "--overload"]
     assert read_options(parser(), [*asked, "2", "0", "1"]).overload == Overload(2.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (("0", "0", "1"), "argument --overload: FACTOR: expected 0.01 to 1,000, got '0'"),
+        (("4", "soon", "1"), "argument --overload: AFTER_S: expected 0 to 3,600, got 'soon'"),
+        (("4", "1", "1e9"), "argument --overload: S: expected 0 to 3,600, got '1e9'"),
+        (("4", "1"), "argument --overload: expected 3 arguments"),
+        (("4", "6", "10"), "--overload ends after 16 s: --seconds must be at least 16"),
+    ],
+)
+def test_a_bad_number_is_named(
+    asked: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
-        read_options(parser(), [*asked, "0", "0", "1"])
-    assert "its FACTOR must be above 0" in capsys.readouterr().err
+        read_options(parser(), ["tcp://127.0.0.1:9", "--rate=10", "--overload", *asked])
+    assert message in capsys.readouterr().err
 
 
 def test_a_closed_loop_has_no_overload(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ import argparse
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from workers.services.load.arrivals import KINDS, Overload
 from workers.services.load.requests_list import TYPES, Request, read_requests
@@ -14,6 +15,7 @@ SECONDS_MOST = 3_600
 CONNECTIONS_MOST = 100_000
 PROCESSES_MOST = 64
 REQUESTS_MOST = 50_000_000
+OVERLOAD = {"FACTOR": (0.01, 1_000), "AFTER_S": (0, SECONDS_MOST), "S": (0, SECONDS_MOST)}
 MODULE = "workers.services.load"
 REQUESTS = f"JSON lines with any of: {' '.join(TYPES)}"
 LATER = "-"  # in place of a URL: the driver gives servers and requests
@@ -66,9 +68,9 @@ def parser() -> argparse.ArgumentParser:
     add("--arrivals", choices=KINDS, default="poisson", help="gaps between requests (poisson)")
     add(
         "--overload",
-        type=_warmup,
-        nargs=3,
-        metavar=("FACTOR", "AFTER_S", "S"),
+        action=_ReadOverload,
+        nargs=len(OVERLOAD),
+        metavar=tuple(OVERLOAD),
         help="from AFTER_S seconds on, S seconds with FACTOR times the rate",
     )
     add("--seconds", type=_seconds, default=10.0, help="length of the measurement (10)")
@@ -99,17 +101,18 @@ def read_options(made: argparse.ArgumentParser, arguments: Sequence[str]) -> Opt
         made.error(f"{result.processes} processes cannot share {result.connections} connections")
     if result.rate and result.rate * (result.seconds + result.warmup) > REQUESTS_MOST:
         made.error(f"more than {REQUESTS_MOST:,} requests; lower --rate or --seconds")
-    if result.overload and not result.overload[0]:
-        made.error("--overload: its FACTOR must be above 0")
     if result.overload and not result.rate:
         made.error("--overload needs a --rate: in a closed loop nothing is due")
+    if result.overload and not result.instants and result.overload.ends_s > result.seconds:
+        ends_s = f"{result.overload.ends_s:g}"
+        made.error(f"--overload ends after {ends_s} s: --seconds must be at least {ends_s}")
     if LATER in result.urls and not (result.instants and len(result.urls) == 1):
         made.error(f"{LATER} stands alone, and with --instants")
     options = Options(
         targets=(),
         requests=(),
         rate_per_s=result.rate,
-        overload=Overload(*result.overload) if result.overload else None,
+        overload=result.overload,
         arrivals=result.arrivals,
         seconds=result.seconds,
         warmup_s=result.warmup,
@@ -147,6 +150,25 @@ def with_targets(options: Options, urls: Sequence[str], requests: Sequence[Reque
     if len({target.scheme for target in targets}) > 1:
         raise BadInputError("http:// and tcp:// cannot be mixed")
     return replace(options, targets=targets, requests=requests)
+
+
+class _ReadOverload(argparse.Action):
+    """Reads the numbers of an overload, each within its own limits."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        numbers = []
+        for (name, limits), text in zip(OVERLOAD.items(), values or (), strict=True):
+            try:
+                numbers.append(_between(*limits, text))
+            except argparse.ArgumentTypeError as error:
+                raise argparse.ArgumentError(self, f"{name}: {error}") from None
+        setattr(namespace, self.dest, Overload(*numbers))
 
 
 def _between(least: float, most: float, text: str) -> float:
