@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scaling.journal.record import Overload, ParameterValue
+from scaling.base.errors import UsageError
+from scaling.journal.record import Cell, Overload, ParameterValue
 
 CLOSED = 0.0  # the rate that stands for a closed loop
 RATE_LEAST, RATE_MOST = 0.01, 1_000_000  # any other, as the generator takes it
 # Parameters of a served workload that say how it is loaded; the connections are its `in_flight`.
 RATE, ARRIVALS, KEEP_ALIVE = "rate_per_s", "arrivals", "keep_alive"
 OVERLOAD, OVERLOAD_AFTER, OVERLOAD_LASTS = "overload_factor", "overload_after_s", "overload_s"
+AFTERWARDS_S = 5.0  # of the window after an overload, at least: latency has to come back
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,11 +35,31 @@ def open_loop_rate(parameters: Mapping[str, object]) -> float | None:
 
 def overload_asked(parameters: Mapping[str, ParameterValue]) -> Overload | None:
     """The overload that these parameters ask for: of an open loop, where there is a factor."""
+    return None if open_loop_rate(parameters) is None else _overload(parameters)
+
+
+def require_room(cell: Cell, window_s: float) -> None:
+    """Make sure that the overload of a cell, if it has one, fits into the window.
+
+    Raises:
+        UsageError: it ends after the window, or too late in it to see latency come back.
+    """
+    overload = _overload(cell.parameters)
+    if overload is None or cell.parameters.get(RATE, CLOSED) == CLOSED:
+        return
+    ends_s = overload.after_s + overload.lasts_s
+    if ends_s + AFTERWARDS_S > window_s:
+        raise UsageError(
+            f"{cell.workload}: its overload ends {ends_s:g} s after the window of {window_s:g} s "
+            f"begins, and latency needs {AFTERWARDS_S:g} s to come back: use --seconds "
+            f"{ends_s + AFTERWARDS_S:g}, or lower {OVERLOAD_AFTER} or {OVERLOAD_LASTS}"
+        )
+
+
+def _overload(parameters: Mapping[str, ParameterValue]) -> Overload | None:
     named = (parameters.get(name) or 0.0 for name in (OVERLOAD, OVERLOAD_AFTER, OVERLOAD_LASTS))
     factor, after_s, lasts_s = map(float, named)
-    if not factor or open_loop_rate(parameters) is None:
-        return None
-    return Overload(factor=factor, after_s=after_s, lasts_s=lasts_s)
+    return Overload(factor=factor, after_s=after_s, lasts_s=lasts_s) if factor else None
 
 
 def load_asked(

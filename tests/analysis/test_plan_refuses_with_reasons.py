@@ -13,7 +13,7 @@ from scaling.study.file import read_study
 from scaling.study.options import Options
 from scaling.study.plan.cells import EXPECTED_OVERHEAD_S, Plan, make_plan
 from scaling.study.plan.table import plan_table
-from tests.support.descriptions import ECHO, WORKLOADS, description
+from tests.support.descriptions import ECHO, GATEWAY, WORKLOADS, description
 
 TOPOLOGY = Topology(logical_cpus=2, physical_cores=2)
 
@@ -143,6 +143,25 @@ def test_a_plan_of_refusals_only_cannot_be_run_and_says_why() -> None:
     with pytest.raises(UsageError, match=r"run here: compute: .*no parameter for it"):
         made.require_cells()
     plan(ECHO_EVERYWHERE).require_cells()
+
+
+@pytest.mark.parametrize(
+    ("asked", "needed"),
+    [
+        ('rate_per_s = "40%", overload_factor = 4.0', 21),
+        ("rate_per_s = [0.0, 100.0], overload_factor = [0.0, 4.0], overload_s = 20.0", 31),
+    ],
+)
+def test_an_overload_needs_a_window_in_which_latency_can_come_back(asked: str, needed: int) -> None:
+    def planned(window_s: float, parameters: str = asked) -> Plan:
+        study = f"window_s = {window_s}\nworkers = [1]\n[[workloads]]\nname = 'gateway'\n"
+        arms = {"3.14t": description(workloads={"gateway": GATEWAY})}
+        return plan(f"{study}parameters = {{ {parameters} }}", arms)
+
+    with pytest.raises(UsageError, match=rf"^gateway: its overload .* use --seconds {needed}, or"):
+        planned(needed - 1)
+    assert planned(needed).cells
+    assert planned(1.0, "overload_factor = 4.0").cells, "in a closed loop there is no overload"
 
 
 def test_the_table_adds_up_and_lists_the_refusals_once_per_arm() -> None:

@@ -32,6 +32,16 @@ ECHO = WorkloadFacts(
     },
 )
 SCRAPE = WorkloadFacts(path="workers.workloads.scrape:Scrape", services=["site"])
+GATEWAY = WorkloadFacts(
+    path="workers.workloads.gateway:Gateway",
+    served=True,
+    parameters={
+        "rate_per_s": ParameterFacts(type="float", default=0.0, at_least=0),
+        "overload_factor": ParameterFacts(type="float", default=0.0, at_least=0),
+        "overload_after_s": ParameterFacts(type="float", default=6.0, at_least=0),
+        "overload_s": ParameterFacts(type="float", default=10.0, at_least=0),
+    },
+)
 WORKLOADS = {"compute": COMPUTE, "echo": ECHO, "scrape": SCRAPE}
 
 
