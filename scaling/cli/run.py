@@ -70,17 +70,21 @@ def run(
     from scaling.run.progress import display
     from scaling.study.plan.view import one_line, reservations
 
-    if postgres:
-        os.environ[POSTGRES] = postgres  # where services look, and nothing else is to know it
     console, errors = new_console(), new_console(stderr=True)
     if hosts is not None or cluster is not None:
         from scaling.cli.several import run_on_several
 
         if load_from is not None:
             raise UsageError("--load-from: one host cannot load several. Run the study on each")
-
+        if postgres:
+            raise UsageError(
+                f"--postgres: hosts measure at the same time, and would disturb each other on one "
+                f"server. Set {POSTGRES} on each host instead, and not here"
+            )
         run_on_several(asked, hosts, host_python, cluster, output, console)
         return
+    if postgres:
+        os.environ[POSTGRES] = postgres  # where services look, and nothing else is to know it
     reach = reached(load_from, host_python) if load_from is not None else None
     with prepared(
         asked.options, asked.wanted, lambda text: say(errors, text), reach=reach
