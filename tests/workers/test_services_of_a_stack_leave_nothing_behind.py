@@ -21,6 +21,7 @@ from tests.support.servers import LIMIT_S, environment
 from tests.support.waiting import wait_until
 from workers.services.native.folder import Folder, own_folder, remove_abandoned
 from workers.services.native.process import NativeError, Program, done, serving
+from workers.services.pgbouncer.__main__ import ends_by
 from workers.services.postgres.table import SEED, fill, letters
 
 pytestmark = pytest.mark.one_build
@@ -241,6 +242,13 @@ def test_one_whose_port_is_taken_gets_another(printed: str, last: str, tmp_path:
 
     with own_folder(str(tmp_path)) as folder:
         assert asyncio.run(port_of_server(folder)) == ports[1]
+
+
+@pytest.mark.parametrize(
+    ("version", "by"), [("1.18.0", "SIGTERM"), ("1.22.1", "SIGTERM"), ("1.23.0", "SIGQUIT")]
+)
+def test_a_pooler_ends_at_once_whatever_its_version(version: str, by: str) -> None:
+    assert ends_by(version).name == by
 
 
 def test_a_folder_is_removed_when_nobody_has_it(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`python -m workers.services.pgbouncer`: pool connections to the server in SCALING_POSTGRES."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
@@ -31,6 +32,7 @@ log_connections = 0
 log_disconnections = 0
 """
 KEEPS = (1, 21)  # prepared statements of clients, from that version on
+WAITS = (1, 23)  # for its clients to leave after SIGTERM, from that version on
 STATEMENTS = "max_prepared_statements = 100\n"
 FORGETS = "?prepared=0"  # at the end of the URL: clients must not prepare any
 
@@ -49,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
     @asynccontextmanager
     async def running() -> AsyncIterator[Announced]:
         version = _version(options.program)
-        keeps = _keeps_statements(version)
+        keeps = _number(version) >= KEEPS
         pool = options.db_connections or POOL
         with own_folder() as folder:
             file = os.path.join(folder.path, "pgbouncer.ini")
@@ -62,7 +64,8 @@ def main(arguments: Sequence[str]) -> int:
                     configuration.write(text + STATEMENTS * keeps)
                 return [options.program, "-q", file]
 
-            async with serving(Program("pgbouncer", command, _answers), folder) as server:
+            asked = Program("pgbouncer", command, _answers, ends_by(version))
+            async with serving(asked, folder) as server:
                 facts = {"version": version, "pool_mode": "transaction", "pool": str(pool)}
                 place = f"postgresql://{NAME}@{HOST}:{server.port}/{NAME}{'' if keeps else FORGETS}"
                 yield Announced([place], facts, server)
@@ -90,9 +93,13 @@ def _version(program: str) -> str:
     return words.stdout.split()[1]
 
 
-def _keeps_statements(version: str) -> bool:
-    major, minor = version.split(".")[:2]
-    return (int(major), int(minor)) >= KEEPS
+def ends_by(version: str) -> signal.Signals:
+    """The signal at which this version ends at once."""
+    return signal.SIGQUIT if _number(version) >= WAITS else signal.SIGTERM
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")[:2]))
 
 
 def _server(url: str) -> str:
