@@ -21,6 +21,7 @@ from tests.support.servers import LIMIT_S, environment
 from tests.support.waiting import wait_until
 from workers.services.native.folder import Folder, own_folder, remove_abandoned
 from workers.services.native.process import NativeError, Program, done, serving
+from workers.services.nginx.__main__ import require_proof
 from workers.services.pgbouncer.__main__ import ends_by
 from workers.services.postgres.table import SEED, fill, letters
 
@@ -249,6 +250,21 @@ def test_one_whose_port_is_taken_gets_another(printed: str, last: str, tmp_path:
 )
 def test_a_pooler_ends_at_once_whatever_its_version(version: str, by: str) -> None:
     assert ends_by(version).name == by
+
+
+def test_the_answer_of_another_server_is_not_taken_for_that_of_nginx() -> None:
+    async def asked(body: bytes) -> None:
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            assert (await reader.readline()).startswith(b"GET /.scaling/proof ")
+            writer.write(b"HTTP/1.1 200 OK\r\n\r\n" + body)
+            writer.close()
+
+        async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+            await require_proof(server.sockets[0].getsockname()[1], "abc")
+
+    asyncio.run(asked(b"abc"))
+    with pytest.raises(ConnectionError, match="another process answers on its port"):
+        asyncio.run(asked(b"anything else"))
 
 
 def test_a_folder_is_removed_when_nobody_has_it(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import secrets
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
@@ -12,6 +13,8 @@ from workers.services.native.folder import own_folder
 from workers.services.native.process import HOST, Program, serving
 from workers.services.native.program import Announced, native_parser, run, run_program
 
+PLACE = "/.scaling/proof"  # where it shows that it is the server that was started
+ANSWER_S = 1.0  # limit
 KEPT = 64  # idle connections to the servers, of each of nginx's processes
 CONFIGURATION = """\
 # nginx for the time of one run. What is not here is as nginx has it by default.
@@ -34,6 +37,9 @@ http {{
 {kept}    }}
     server {{
         listen {host}:{port} backlog=4096;
+        location = {place} {{
+            return 200 {proof};
+        }}
         location / {{
             proxy_pass http://application;
             proxy_set_header Host $http_host;
@@ -58,21 +64,24 @@ def main(arguments: Sequence[str]) -> int:
     @asynccontextmanager
     async def running() -> AsyncIterator[Announced]:
         with own_folder() as folder:
-            file = os.path.join(folder.path, "nginx.conf")
+            file, proof = os.path.join(folder.path, "nginx.conf"), secrets.token_hex()
 
             def command(port: int) -> list[str]:
                 with open(file, "w", encoding="utf-8") as configuration:
-                    configuration.write(text_for(options.servers, port, kept=kept))
+                    configuration.write(text_for(options.servers, port, proof, kept=kept))
                 return [options.program, "-p", folder.path, "-c", file, "-e", "stderr"]
 
-            async with serving(Program("nginx", command, _answers), folder) as server:
+            async def answers(port: int) -> None:
+                await require_proof(port, proof)
+
+            async with serving(Program("nginx", command, answers), folder) as server:
                 facts = {"version": _version(options.program), "keep_alive": str(kept)}
                 yield Announced([f"http://{HOST}:{server.port}"], facts, server)
 
     return run(parser, until_eof=options.until_eof, running=running)
 
 
-def text_for(servers: Sequence[str], port: int, *, kept: bool) -> str:
+def text_for(servers: Sequence[str], port: int, proof: str, *, kept: bool) -> str:
     """The configuration; connections to the servers are `kept`, or made for each request."""
     return CONFIGURATION.format(
         servers="\n".join(f"        server {urlsplit(each).netloc};" for each in servers),
@@ -80,13 +89,26 @@ def text_for(servers: Sequence[str], port: int, *, kept: bool) -> str:
         reused=REUSED if kept else "",
         host=HOST,
         port=port,
+        place=PLACE,
+        proof=proof,
     )
 
 
-async def _answers(port: int) -> None:
-    _, writer = await asyncio.open_connection(HOST, port)
-    writer.close()
-    await writer.wait_closed()
+async def require_proof(port: int, proof: str) -> None:
+    """Make sure that our nginx answers there: while it retries, another process may have the port.
+
+    Raises:
+        OSError: nothing answers, or something else does.
+    """
+    async with asyncio.timeout(ANSWER_S):
+        reader, writer = await asyncio.open_connection(HOST, port)
+        try:
+            writer.write(f"GET {PLACE} HTTP/1.0\r\n\r\n".encode())
+            answer = await reader.read()
+        finally:
+            writer.close()
+    if proof.encode() not in answer:
+        raise ConnectionError("another process answers on its port")
 
 
 def _version(program: str) -> str:
