@@ -23,7 +23,7 @@ from scaling.journal.reading import read_lines
 from scaling.journal.record import RunLine, encode_line
 from scaling.run.cluster.copies import JournalCopy
 from scaling.run.cluster.differences import differences, same_machines
-from scaling.run.cluster.engine import Host, joined, started
+from scaling.run.cluster.engine import Host, joined, labelled, started
 from scaling.run.cluster.measure import measure_on_hosts
 from scaling.run.cluster.on_host import idle
 from scaling.run.cluster.request import Request, decode_request
@@ -209,6 +209,18 @@ def test_bad_usage_is_one_line(
         main()
     assert ended.value.code == 2
     assert message in capsys.readouterr().err
+
+
+def test_no_two_workers_of_a_cluster_have_one_label() -> None:
+    names = {"tls://a": "tls://a", "tls://b": "lab", "tls://c": "tls://c", "tls://d": "host-1"}
+    assert labelled(names) == {
+        "host-2": "tls://a",
+        "lab": "tls://b",
+        "host-3": "tls://c",
+        "host-1": "tls://d",
+    }
+    with pytest.raises(UsageError, match="two of its workers are called lab"):
+        labelled(names | {"tls://e": "lab"})
 
 
 def test_the_engine_sends_nothing_but_heartbeats_in_a_window() -> None:

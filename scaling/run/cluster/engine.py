@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import count
 from typing import IO, TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -105,7 +106,8 @@ def joined(address: str) -> Iterator[Cluster]:
     """A cluster that runs already: the workers of its scheduler that have the resource `host`.
 
     Raises:
-        UsageError: the engine is not installed, or the address is not that of an encrypted one.
+        UsageError: the engine is not installed, the address is not that of an encrypted one, or two
+            workers have the same name.
         ScalingError: it cannot be reached, or has no such worker.
     """
     distributed = _engine()
@@ -129,11 +131,29 @@ def joined(address: str) -> Iterator[Cluster]:
                     f"Start one on each host: python -m {MODULE} {address} LABEL"
                 )
             names = {key: str(workers[key]["name"]) for key in hosts}  # or else their addresses
-            labels = {
-                names[key] if re.match(LABEL, names[key]) else f"host-{number}": key
-                for number, key in enumerate(hosts, start=1)
-            }
-            yield Cluster(client, labels)
+            yield Cluster(client, labelled(names))
+
+
+def labelled(names: Mapping[str, str]) -> dict[str, str]:
+    """The address of each worker by label: its name, or by its place `host-2`, if that is free.
+
+    `names` are those of the workers by address.
+
+    Raises:
+        UsageError: two have the same name.
+    """
+    named = [name for name in names.values() if re.match(LABEL, name)]
+    labels: dict[str, str] = {}
+    for place, (address, name) in enumerate(names.items(), start=1):
+        if name in labels:
+            raise UsageError(
+                f"--cluster: two of its workers are called {name}. Start each with its own LABEL: "
+                f"python -m {MODULE} SCHEDULER LABEL"
+            )
+        by_place = (f"host-{number}" for number in count(place))
+        free = (label for label in by_place if label not in {*named, *labels})
+        labels[name if name in named else next(free)] = address
+    return labels
 
 
 @contextmanager
