@@ -25,6 +25,7 @@ from scaling.journal.record import (
     decode_line,
     encode_line,
 )
+from scaling.journal.runs import Runs
 
 FILE_NAME = "journal.jsonl"
 
@@ -73,10 +74,10 @@ class JournalFile:
         self.path = path
         self.torn_head = b""
         self.head: StudyLine | None = None
-        self.runs: list[RunLine] = []
         self.ceilings: list[CeilingLine] = []
         self._size = 0
         self._file = opened_alone(path, "study")
+        self.runs = Runs(self._file)
         try:
             self._replay()
         except BaseException:
@@ -112,8 +113,9 @@ class JournalFile:
         begins = self.head is None
         harm = intrusion(self._file, self.path, self._size)
         # What another program left may end inside a line.
-        self._write(b"\n" * (harm == "changed") + encode_line(line, record))
-        self._keep(line)
+        encoded = encode_line(line, record)
+        self._write(b"\n" * (harm == "changed") + encoded)
+        self._keep(line, self._size - len(encoded), len(encoded))
         if harm:
             raise ScalingError(self._after(harm))
         if begins and self.torn_head:
@@ -134,11 +136,11 @@ class JournalFile:
                 f"Make room and run the same command again: nothing measured before is lost"
             )
 
-    def _keep(self, line: Line | None) -> None:
+    def _keep(self, line: Line | None, start: int, size_bytes: int) -> None:
         if isinstance(line, StudyLine):
             self.head = self.head or line
         elif isinstance(line, RunLine):
-            self.runs.append(line)
+            self.runs.add(start, size_bytes)
         elif isinstance(line, CeilingLine):
             self.ceilings.append(line)
 
@@ -157,37 +159,44 @@ class JournalFile:
         return f"{by}. Run the same command to go on with what is left of it"
 
     def _replay(self) -> None:
-        data = self.path.read_bytes()
-        self._size = len(data)
-        if is_torn_head(data):
-            self._cut(0)
-            self.torn_head = data
-            return
-        whole, newline, torn = data.rpartition(b"\n")
-        for number, text in enumerate(whole.split(b"\n") if newline else (), start=1):
-            _refuse_newer(text, self.path)
-            try:
-                line = decode_line(text)
-            except UNREADABLE:
-                line = None  # this line is lost, the others are not; `scaling.load` reports it
-            if number == 1 and not isinstance(line, StudyLine):
-                raise self._no_journal()
-            self._keep(line)
-        if torn and not newline:
-            raise self._no_journal()
-        if torn:
-            self._end_last(torn, len(data) - len(torn))
+        self._size, start = os.fstat(self._file).st_size, 0
+        with self.path.open("rb") as file:
+            first = file.readline()
+            if is_torn_head(first) and not any(each.strip(b"\0") for each in file):
+                file.seek(0)
+                self.torn_head = file.read()
+                self._cut(0)
+                return
+            file.seek(0)
+            for number, text in enumerate(file, start=1):
+                whole = text.endswith(b"\n")
+                line = self._replayed(text) if whole else None
+                if number == 1 and not isinstance(line, StudyLine):
+                    raise self._no_journal()
+                if not whole:
+                    self._end_last(text, start)
+                    return
+                self._keep(line, start, len(text))
+                start += len(text)
 
-    def _end_last(self, text: bytes, begins: int) -> None:
-        """Complete or set aside a last line without its end, which begins at that byte."""
+    def _replayed(self, text: bytes) -> Line | None:
+        """A whole line; None where it is lost, which `scaling.load` reports."""
+        _refuse_newer(text, self.path)
+        try:
+            return decode_line(text)
+        except UNREADABLE:
+            return None
+
+    def _end_last(self, text: bytes, start: int) -> None:
+        """Complete or set aside a last line without its end, which starts at that byte."""
         try:
             line = decode_line(text)
         except UNREADABLE:
-            self._cut(begins)
+            self._cut(start)
             self._set_aside(text)
         else:  # the line is whole, but for its newline
             self._write(b"\n")
-            self._keep(line)
+            self._keep(line, start, len(text))
 
     def _cut(self, size: int) -> None:
         os.ftruncate(self._file, size)

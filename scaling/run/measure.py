@@ -3,7 +3,7 @@
 import os
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -159,7 +159,7 @@ def precision_rule_of(study: Study, first: StudyLine) -> Rule | None:
     if study.precision is None:
         return None
 
-    def ratios(runs: Sequence[RunLine]) -> Mapping[str, Estimate]:
+    def ratios(runs: Collection[RunLine]) -> Mapping[str, Estimate]:
         from scaling.analysis.precision import headline_precision
         from scaling.analysis.table.frame import live_frame
 

@@ -4,7 +4,7 @@ It is fixed before the first run (the study line has it) and looks at nothing bu
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from scaling.analysis.statistics.estimate import Estimate
@@ -19,8 +19,8 @@ class Standing(NamedTuple):
     text: str
 
 
-type Rule = Callable[[Sequence[RunLine], int], Standing]  # from the runs, and how many blocks
-type Ratios = Callable[[Sequence[RunLine]], Mapping[str, Estimate]]
+type Rule = Callable[[Collection[RunLine], int], Standing]  # from the runs, and how many blocks
+type Ratios = Callable[[Collection[RunLine]], Mapping[str, Estimate]]
 
 
 def precision_rule(precision: float, max_blocks: int, ratios: Ratios) -> Rule:
@@ -30,7 +30,7 @@ def precision_rule(precision: float, max_blocks: int, ratios: Ratios) -> Rule:
     """
     known = f"± {percent(precision)}"
 
-    def standing(runs: Sequence[RunLine], blocks: int) -> Standing:
+    def standing(runs: Collection[RunLine], blocks: int) -> Standing:
         widths = {name: ratio.relative_half_width for name, ratio in ratios(runs).items()}
         wide = [name for name, width in widths.items() if width > precision]
         done = plural(blocks, "block")

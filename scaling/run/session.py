@@ -1,14 +1,16 @@
 """Does the runs of a plan, in the plan's order, and writes each down the moment it is measured.
 
+A run that is written down is kept nowhere else: memory does not grow with the runs of a study.
+
 An invalid run stays in the journal and is made once more when all others are done. One that other
 load disturbed is made once more at once (`scaling.run.extra_time`).
 """
 
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from scaling.analysis.statistics.precision_forecast import pair_scatter
+from scaling.analysis.statistics.precision_forecast import PairScatter
 from scaling.base.errors import ScalingError
 from scaling.journal.file import JournalFile
 from scaling.journal.identity import cell_key
@@ -28,6 +30,7 @@ RETRIES = 1
 
 type Execute = Callable[[PlannedRun, int], tuple[RunLine, bytes | None]]
 type Judge = Callable[[RunLine], str | None]  # why a run is invalid; None where it is not
+type Key = tuple[int, str]  # block and cell
 
 
 class InterruptedStudyError(ScalingError):
@@ -44,33 +47,36 @@ class Attempt(NamedTuple):
 
 
 def remaining(
-    runs: Sequence[PlannedRun], measured: Sequence[RunLine], judge: Judge
+    runs: Sequence[PlannedRun], measured: Iterable[RunLine], judge: Judge
 ) -> list[Attempt]:
     """What a journal does not hold yet of a plan's runs, in the order in which it is to be done.
 
     First what was never measured, in the plan's order; then what was, with an invalid latest
     attempt, as long as it has not been tried again `RETRIES` times.
     """
-    done: dict[tuple[int, str], list[RunLine]] = {}
+    attempts: Counter[Key] = Counter()
+    to_repeat: dict[Key, bool] = {}
     for line in measured:
-        done.setdefault(_key(line.block, line.cell), []).append(line)
+        key = _key(line.block, line.cell)
+        attempts[key] += 1
+        to_repeat[key] = attempts[key] <= RETRIES and judge(line) is not None
     first, again = [], []
     for run in runs:
-        lines = done.get(_key(run.block, run.cell), [])
-        if not lines:
+        key = _key(run.block, run.cell)
+        if key not in to_repeat:
             first.append(Attempt(run, 1))
-        elif len(lines) <= RETRIES and judge(lines[-1]) is not None:
-            again.append(Attempt(run, len(lines) + 1))
+        elif to_repeat[key]:
+            again.append(Attempt(run, attempts[key] + 1))
     return first + again
 
 
-def blocks_begun(plan: Plan, measured: Sequence[RunLine]) -> int:
+def blocks_begun(plan: Plan, measured: Iterable[RunLine]) -> int:
     """How many blocks a study has so far: those planned, and what was added to them."""
     return max([plan.study.blocks, *(line.block + 1 for line in measured)])
 
 
 def is_complete(
-    plan: Plan, measured: Sequence[RunLine], judge: Judge, rule: Rule | None = None
+    plan: Plan, measured: Collection[RunLine], judge: Judge, rule: Rule | None = None
 ) -> bool:
     """Whether a journal holds all of a study, the blocks that its rule adds included."""
     blocks = blocks_begun(plan, measured)
@@ -145,8 +151,10 @@ class _Work:
         self._extra = extra
         self._was_busy = False
         self._time = TimeLeft(plan.inside_s, EXPECTED_OVERHEAD_S)
+        self._scatter = PairScatter(plan.every_cell, judge)
+        self._valid_though_busy: set[Key] = set()
         for line in journal.runs:
-            self._time.learn(line)
+            self._learn(line)
 
     def grant_extra_time(self) -> None:
         """Grant extra time for all runs to do; call it before the first of them is done."""
@@ -158,6 +166,10 @@ class _Work:
         for attempt in attempts:
             self.to_do.append(attempt)
             self._time.expect(attempt.run.cell)
+
+    def _learn(self, line: RunLine) -> None:
+        self._time.learn(line)
+        self._scatter.add(line)
 
     def do_all(self) -> None:
         """Do them, and what turns out to be necessary once more."""
@@ -175,7 +187,7 @@ class _Work:
         self._journal.append(line, record)
         self.to_do.popleft()
         self._time.done(run.cell)
-        self._time.learn(line)
+        self._learn(line)
         figure = figure_of(line, self._plan.workloads[run.cell.workload].operation)
         self._display.finished(words, figure, self._time.left)
         if not self._made_again_at_once(attempt, line):
@@ -187,14 +199,8 @@ class _Work:
         again = reason is not None and attempt.attempt <= RETRIES
         if again:
             self.add([Attempt(attempt.run, attempt.attempt + 1)])
-        if reason is not None and not self._is_measured(attempt.run):
+        if reason is not None and _key(line.block, line.cell) not in self._valid_though_busy:
             self._display.invalid(reason, again=again)
-
-    def _is_measured(self, run: PlannedRun) -> bool:
-        """Whether an attempt at it is valid: a disturbed one, of which the second then failed."""
-        key = _key(run.block, run.cell)
-        lines = (line for line in self._journal.runs if _key(line.block, line.cell) == key)
-        return any(self._judge(line) is None for line in lines)
 
     def _made_again_at_once(self, attempt: Attempt, line: RunLine) -> bool:
         """Whether other load disturbed the run, and there is time to make it again next."""
@@ -207,6 +213,8 @@ class _Work:
             self._display.busy(why, again=again)
         self._was_busy = not again  # said once, not of every run on a machine that stays busy
         if again:
+            if self._judge(line) is None:
+                self._valid_though_busy.add(_key(run.block, run.cell))
             self._extra.wait(run.cell.workers)
             self.to_do.appendleft(Attempt(run, number + 1))
             self._time.expect(run.cell)
@@ -223,10 +231,9 @@ class _Work:
     def _tell_of_block(self, block: int) -> None:
         planned = self._plan.study.blocks
         if block + 1 < planned:
-            scatter = pair_scatter(self._journal.runs, self._judge)
-            text = block_in_words(block + 1, planned, self._time.left, scatter)
+            text = block_in_words(block + 1, planned, self._time.left, self._scatter.value)
             self._display.block_done(block, text)
 
 
-def _key(block: int, cell: Cell) -> tuple[int, str]:
+def _key(block: int, cell: Cell) -> Key:
     return block, cell_key(cell)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from scaling.analysis.statistics.estimate import medians
-from scaling.analysis.statistics.precision_forecast import expected_half_width, pair_scatter
+from scaling.analysis.statistics.precision_forecast import PairScatter, expected_half_width
 from scaling.journal.record import RunLine
 from scaling.run.progress import LiveLine, PlainLines
 from scaling.run.session import drive
@@ -36,6 +36,13 @@ class Measured(Pretended):
         rng = random.Random(len(self.done))
         place = {"block": run.block, "position": run.position}
         return with_(run_line(Made(), run.cell, rng, **place), elapsed_s=4.0), None
+
+
+def pair_scatter(runs: list[RunLine], invalid: Callable[[RunLine], object]) -> float:
+    scatter = PairScatter([run.cell for run in runs], invalid)
+    for run in runs:
+        scatter.add(run)
+    return scatter.value
 
 
 def runs_of(made: Made) -> list[RunLine]:

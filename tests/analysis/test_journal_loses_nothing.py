@@ -36,7 +36,7 @@ def write(path: Path, *lines: Line) -> None:
 
 def replayed(path: Path) -> tuple[StudyLine | None, list[RunLine]]:
     with JournalFile(path) as opened:
-        return opened.head, opened.runs
+        return opened.head, list(opened.runs)
 
 
 def test_replay_gives_what_was_appended(path: Path) -> None:
@@ -47,10 +47,10 @@ def test_replay_gives_what_was_appended(path: Path) -> None:
 
 def test_writer_sees_at_once_what_it_appended(path: Path) -> None:
     with JournalFile(path) as opened:
-        assert (opened.head, opened.runs) == (None, [])
+        assert (opened.head, list(opened.runs)) == (None, [])
         for line in LINES:
             opened.append(line)
-        assert (opened.head, opened.runs) == (HEAD, RUNS)
+        assert (opened.head, list(opened.runs)) == (HEAD, RUNS)
 
 
 def test_going_on_appends(path: Path) -> None:
@@ -89,7 +89,7 @@ def begins_again(path: Path, torn: bytes) -> None:
     with pytest.raises(UsageError, match="nothing was measured"):
         list(read_lines(path, print))
     with JournalFile(path) as opened:
-        assert (opened.head, opened.runs) == (None, [])
+        assert (opened.head, list(opened.runs)) == (None, [])
         for line in LINES[:2]:
             opened.append(line)
     aside = SetAsideLine(text=torn.decode(errors="replace"))

@@ -1,7 +1,7 @@
 """`--precision`: blocks are added until headline ratios are known that well, by widths alone."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,7 +35,7 @@ PLANNED = 2  # blocks of the fixture
 def enough_at(blocks: int) -> Rule:
     """A rule that is content with so many blocks, however many runs that are."""
 
-    def rule(runs: Sequence[RunLine], so_far: int) -> Standing:
+    def rule(runs: Collection[RunLine], so_far: int) -> Standing:
         return Standing(so_far >= blocks, f"{so_far} of {blocks}")
 
     return rule
@@ -44,7 +44,7 @@ def enough_at(blocks: int) -> Rule:
 def spreads(*widths: float) -> Ratios:
     """Ratios of which each is known to ± its share of `widths`."""
 
-    def ratios(runs: Sequence[RunLine]) -> Mapping[str, Estimate]:
+    def ratios(runs: Collection[RunLine]) -> Mapping[str, Estimate]:
         return {
             f"ratio {number}": Estimate(2.0, 2 - 2 * width, 2 + 2 * width, "×", 8, "made", 0.95)
             for number, width in enumerate(widths)

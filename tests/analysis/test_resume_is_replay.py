@@ -1,14 +1,19 @@
 """What the journal holds is measured; what the plan holds besides is still to do, and only that."""
 
+import gc
+import random
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
 
+from scaling.analysis.table.frame import live_frame
 from scaling.base.errors import UsageError
 from scaling.journal.file import JournalFile
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Memory, RunLine
 from scaling.machine.topology import Topology
+from scaling.run.precision_rule import Standing
 from scaling.run.session import InterruptedStudyError, drive, remaining
 from scaling.run.time_left import Left
 from scaling.study.combine import study_from
@@ -16,7 +21,7 @@ from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.order import NESTED, ORDER, SHUFFLED, PlannedRun, in_blocks
 from tests.support.descriptions import description
-from tests.support.fabricate import Made, study_line, with_
+from tests.support.fabricate import Made, run_line, study_line, with_
 
 TWO_CORES = Topology(logical_cpus=2, physical_cores=2)
 
@@ -181,3 +186,32 @@ def test_a_journal_in_an_order_of_a_newer_version_is_not_resumed(plan: Plan) -> 
     assert caught.value.exit_code == 2
     with pytest.raises(UsageError, match=words):
         list(in_blocks(plan.every_cell, 1, plan.study.seed, ORDER + 1))
+
+
+def test_a_driver_keeps_no_run_that_it_has_measured(plan: Plan, tmp_path: Path) -> None:
+    """Its memory would grow with the study, beside what it measures."""
+
+    def alive() -> int:
+        return sum(isinstance(each, RunLine) for each in gc.get_objects())
+
+    class Measured(Pretended):
+        """Returns whole records, and looks at how many there are."""
+
+        alive = 0
+
+        def __call__(self, run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
+            super().__call__(run, attempt)
+            place = {"block": run.block, "position": run.position}
+            line = run_line(Made(), run.cell, random.Random(1), **place)
+            self.alive = max(self.alive, alive())
+            return line, None
+
+    def enough(runs: Collection[RunLine], blocks: int) -> Standing:
+        return Standing(live_frame(runs, study_line(Made()))["block"].nunique() == 4, "")
+
+    runs, before = Measured(), alive()
+    with opened(tmp_path / "journal.jsonl") as journal:
+        drive(plan, journal, runs, believes, Told(), enough)
+        assert len(journal.runs) == len(runs.done) == 2 * len(plan.runs)
+        assert {line.block for line in journal.runs} == {0, 1, 2, 3}
+    assert 1 <= runs.alive - before <= 2  # the one just measured, and one that is read again

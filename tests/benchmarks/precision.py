@@ -8,7 +8,7 @@ temporary files.
 
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -117,7 +117,7 @@ def _level(results: StudyResults, key: Key) -> float:
 def _measure(design: Design, output: Path, budget_s: float) -> None:
     """Add blocks to the journal in `output` until its runs have taken so long."""
 
-    def standing(runs: Sequence[RunLine], blocks: int) -> Standing:
+    def standing(runs: Collection[RunLine], blocks: int) -> Standing:
         spent_s = sum(run.elapsed_s or 0.0 for run in runs)
         return Standing(spent_s >= budget_s, f"{output.name}: {blocks} blocks, {spent_s:.0f} s")
 

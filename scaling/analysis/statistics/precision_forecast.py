@@ -24,20 +24,34 @@ from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine
 
 
-def pair_scatter(runs: Iterable[RunLine], invalid: Callable[[RunLine], object]) -> float:
-    """Root mean square of ln(second over first run), over all valid pairs; NaN without one.
+class PairScatter:
+    """The scatter of all valid A/A pairs among the runs so far, which are not kept.
 
-    Of several attempts at a run the last one counts. `invalid` says of a run whether it is.
+    `cells` are those of the study, `invalid` says of a run whether it is. Of several attempts at a
+    run the last one counts.
     """
-    last = {(run.block, run.cell.twin, _without_label(run.cell)): run for run in runs}
-    found = []
-    for (block, twin, name), run in last.items():
-        original = last.get((block, False, name))
-        if twin and original is not None and not invalid(run) and not invalid(original):
-            ours, theirs = throughputs([run.record, original.record])
-            if ours > 0 and theirs > 0:
+
+    def __init__(self, cells: Iterable[Cell], invalid: Callable[[RunLine], object]) -> None:
+        self._paired = {_without_label(cell) for cell in cells if cell.twin}
+        self._invalid = invalid
+        self._per_s: dict[tuple[int, str, bool], float] = {}
+
+    def add(self, run: RunLine) -> None:
+        """One more run; of a cell without a twin nothing is kept."""
+        name = _without_label(run.cell)
+        if name in self._paired:
+            known = math.nan if self._invalid(run) else float(throughputs([run.record])[0])
+            self._per_s[run.block, name, run.cell.twin] = known
+
+    @property
+    def value(self) -> float:
+        """Root mean square of ln(second over first run); NaN without a pair."""
+        found = []
+        for (block, name, twin), ours in self._per_s.items():
+            theirs = self._per_s.get((block, name, not twin), math.nan)
+            if twin and ours > 0 and theirs > 0:
                 found.append(math.log(ours / theirs))
-    return float(np.sqrt(np.mean(np.square(found)))) if found else math.nan
+        return float(np.sqrt(np.mean(np.square(found)))) if found else math.nan
 
 
 def expected_half_width(scatter: float, blocks: int) -> float:

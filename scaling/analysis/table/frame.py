@@ -1,6 +1,7 @@
 """Runs to a frame: columns in their dtypes, gathered some runs at a time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import batched
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from scaling.analysis.table.marks import mark_between_runs
 from scaling.analysis.table.outliers import label_outliers
 from scaling.analysis.table.rows import Rows
 from scaling.journal.record import RunLine, StudyLine
+
+# Enough for numpy to pay off, few enough to stay in a core's cache.
+RUNS_AT_A_TIME = 512
 
 VALIDITIES = ["valid", "suspect", "invalid"]
 
@@ -69,13 +73,14 @@ def _categorical(name: str, words: list[Any], values: list[int]) -> Any:
     return pd.Categorical.from_codes(coded[np.asarray(values, np.intp)], pd.Index(known))
 
 
-def live_frame(runs: Sequence[RunLine], study: StudyLine) -> pd.DataFrame:
-    """The frame of a study that is still being measured, from the runs that are in memory.
+def live_frame(runs: Iterable[RunLine], study: StudyLine) -> pd.DataFrame:
+    """The frame of a study that is still being measured, of which some runs at a time are kept.
 
     `scaling.load` would give the same for the study's journal at this moment.
     """
     built = FrameBuilder()
-    built.add(Rows(runs, study))
+    for some in batched(runs, RUNS_AT_A_TIME):
+        built.add(Rows(some, study))
     return built.frame()
 
 

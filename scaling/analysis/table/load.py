@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 import pandas as pd
 
-from scaling.analysis.table.frame import FrameBuilder, joined
+from scaling.analysis.table.frame import RUNS_AT_A_TIME, FrameBuilder, joined
 from scaling.analysis.table.rows import Rows, expectations
 from scaling.analysis.table.stacks import Readings, readings
 from scaling.base.errors import UsageError
@@ -26,9 +26,6 @@ from scaling.journal.reading import find_journal, read_lines
 from scaling.journal.record import CeilingLine, Line, RunLine, StudyLine, Ticks
 
 __all__ = ["Journal", "JournalWarning", "load", "read_journal"]
-
-# Enough for numpy to pay off, few enough to stay in a core's cache.
-RUNS_AT_A_TIME = 512
 
 NO_TICKS = Ticks()
 
