@@ -19,7 +19,7 @@ from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.families import Family
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.table.column import NUMBER
-from scaling.analysis.table.groups import originals, p99_is_bound, require_one_study
+from scaling.analysis.table.groups import p99_is_bound, require_one_study
 from scaling.analysis.table.time_terms import TIME_TERMS
 from scaling.base.vocabulary import PRIMARY_QUESTIONS
 from scaling.journal.record import StudyLine
@@ -174,51 +174,78 @@ def pair(
         UsageError: the frame holds several studies.
     """
     require_one_study(frame)
+    every = frame[[*SUBJECT, *CONFIGURATION, "block"]].set_axis(np.arange(len(frame)))
+    chosen = (frame["valid"] & ~frame["twin"]).to_numpy(np.bool_)
+    used = every[chosen].drop_duplicates(keep="last")
     groups = {
         tuple(map(str, names)): runs
-        for names, runs in originals(frame).groupby(SUBJECT, observed=True, sort=False)
+        for names, runs in used.groupby(SUBJECT, observed=True, sort=False)
     }
+    figures = _figures(frame)
     found = []
     for section in of:
         for loop in dict.fromkeys(curve.key.loop for curve in section.curves):
             members = [curve for curve in section.curves if curve.key.loop == loop]
             key = members[0].key
-            runs = groups[key.workload, key.parameters, key.sizing, loop]
-            found.append(_paired(section, loop, members, runs, floor))
+            runs = groups.get((key.workload, key.parameters, key.sizing, loop), used[:0])
+            found.append(_paired(section, loop, members, runs, figures, floor))
     named = tuple(study.study.get("primary") or PRIMARY_QUESTIONS)
     return [replace(each, primary=named) for each in found]
 
 
+class _Figures(NamedTuple):
+    """What is compared, of every run of a frame: arrays of shape (runs,), and dicts of samples."""
+
+    values: dict[Measure, Floats]
+    time_terms: dict[str, Floats]
+    waits: list[dict[str, float]]
+
+
+def _figures(frame: pd.DataFrame) -> _Figures:
+    p99_s = frame["latency_p99_s"].to_numpy(np.float64)
+    return _Figures(
+        values={
+            "throughput": frame["throughput_per_s"].to_numpy(np.float64),
+            "cpu_s_per_op": frame["cpu_s_per_op"].to_numpy(np.float64),
+            "PSS": frame["pss_bytes"].to_numpy(np.float64) / MIB,
+            "RSS": frame["rss_bytes"].to_numpy(np.float64) / MIB,
+            "p99_or_bound_s": p99_s,
+            "latency_p99_s": np.where(p99_is_bound(frame), np.nan, p99_s),
+        },
+        time_terms={name: frame[name].to_numpy(np.float64) for name in TIME_COLUMNS},
+        waits=frame["waits"].to_list(),
+    )
+
+
 def _paired(
-    section: Section, loop: str, members: list[Curve], runs: pd.DataFrame, floor: NoiseFloor
+    section: Section,
+    loop: str,
+    members: list[Curve],
+    runs: pd.DataFrame,
+    figures: _Figures,
+    floor: NoiseFloor,
 ) -> Paired:
-    valid = runs[runs["valid"]].drop_duplicates(["block", *CONFIGURATION], keep="last")
-    configurations = valid[CONFIGURATION].drop_duplicates()
+    """`runs` are those with a value; their index is their place among the `figures`."""
+    configurations = runs[CONFIGURATION].drop_duplicates()
     columns = {
         Configuration(str(arm), str(model), int(workers)): place
         for place, (arm, model, workers) in enumerate(
             configurations.itertuples(index=False, name=None)
         )
     }
-    names = valid[CONFIGURATION].itertuples(index=False, name=None)
+    names = runs[CONFIGURATION].itertuples(index=False, name=None)
     column = [columns[Configuration(str(arm), str(model), int(n))] for arm, model, n in names]
-    blocks, row = np.unique(valid["block"].to_numpy(), return_inverse=True)
+    blocks, row = np.unique(runs["block"].to_numpy(), return_inverse=True)
+    places = runs.index.to_numpy()
 
     def table(values: Floats) -> Floats:
         grid = np.full((len(blocks), len(columns)), np.nan)
         grid[row, column] = values
         return grid
 
-    values: dict[Measure, Floats] = {
-        "throughput": table(valid["throughput_per_s"].to_numpy(np.float64)),
-        "cpu_s_per_op": table(valid["cpu_s_per_op"].to_numpy(np.float64)),
-        "PSS": table(valid["pss_bytes"].to_numpy(np.float64) / MIB),
-        "RSS": table(valid["rss_bytes"].to_numpy(np.float64) / MIB),
-        "p99_or_bound_s": table(valid["latency_p99_s"].to_numpy(np.float64)),
-        "latency_p99_s": table(np.where(p99_is_bound(valid), np.nan, valid["latency_p99_s"])),
-    }
-    terms = {name: table(valid[name].to_numpy(np.float64)) for name in TIME_COLUMNS}
-    samples = valid["waits"].to_list()
+    values = {measure: table(every[places]) for measure, every in figures.values.items()}
+    terms = {name: table(every[places]) for name, every in figures.time_terms.items()}
+    samples = [figures.waits[place] for place in places]
     calls = dict.fromkeys(name for each in samples for name in each)
     waits = {name: table(np.array([each.get(name, 0.0) for each in samples])) for name in calls}
     return Paired(

@@ -102,8 +102,9 @@ def noise_floor(frame: pd.DataFrame, study: StudyLine) -> NoiseFloor:
     """
     require_one_study(frame)
     same_place = [*CELL, "block"]
-    valid = frame[frame["valid"]].drop_duplicates([*same_place, "twin"], keep="last")
     figures = [*same_place, *COLUMNS.values()]
+    valid = frame.loc[frame["valid"], [*figures, "twin"]]
+    valid = valid.drop_duplicates([*same_place, "twin"], keep="last")
     both = valid.loc[valid["twin"], figures].merge(
         originals(valid)[figures], on=same_place, suffixes=("_twin", ""), sort=False
     )

@@ -20,6 +20,14 @@ RUNS_AT_A_TIME = 512
 VALIDITIES = ["valid", "suspect", "invalid"]
 
 
+class _Codes(dict[Any, int]):
+    """A number for each word, in the order in which they are first looked up."""
+
+    def __missing__(self, word: Any) -> int:
+        self[word] = code = len(self)
+        return code
+
+
 class FrameBuilder:
     """The columns of a frame while its runs are read.
 
@@ -28,16 +36,13 @@ class FrameBuilder:
 
     def __init__(self) -> None:
         self._values: dict[str, list[Any]] = {name: [] for name in COLUMNS}
-        self._codes: dict[str, dict[Any, int]] = {
-            name: {} for name, column in COLUMNS.items() if column.dtype == WORD
-        }
+        self._codes = {name: _Codes() for name, column in COLUMNS.items() if column.dtype == WORD}
 
     def add(self, rows: Rows) -> None:
         """Append some runs."""
         for name, column in COLUMNS.items():
             if column.dtype == WORD:
-                codes = self._codes[name]
-                self._values[name] += [codes.setdefault(word, len(codes)) for word in rows[name]]
+                self._values[name] += map(self._codes[name].__getitem__, rows[name])
             elif column.is_array:
                 self._values[name].append(rows[name])
             else:

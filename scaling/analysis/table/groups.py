@@ -40,7 +40,7 @@ def require_one_study(frame: pd.DataFrame) -> None:
     Raises:
         UsageError: it holds more than one.
     """
-    names = list(dict.fromkeys(map(str, frame["study"])))
+    names = list(map(str, frame["study"].unique()))
     if len(names) > 1:
         raise UsageError(
             f"these are the runs of {len(names)} studies ({', '.join(names)}), whose blocks do not "
@@ -76,7 +76,9 @@ def in_open_loop(frame: pd.DataFrame) -> Flags:
     """Which runs a load generator loaded at a rate, so that their throughput is the schedule's."""
     if "offered_per_s" not in frame:  # one of an earlier version, or a part of one
         return np.zeros(len(frame), np.bool_)
-    texts = frame["parameters"].astype(str)
-    rates = {text: open_loop_rate(json.loads(text)) for text in texts.unique()}
-    has_rate = np.array([rates[text] is not None for text in texts], np.bool_)
-    return np.asarray(has_rate & frame["offered_per_s"].notna().to_numpy())
+    loaded = frame["offered_per_s"].notna().to_numpy()
+    if not loaded.any():
+        return loaded
+    places, texts = pd.factorize(frame["parameters"])
+    has_rate = [open_loop_rate(json.loads(str(text))) is not None for text in texts]
+    return np.asarray(np.array(has_rate, np.bool_)[places] & loaded)

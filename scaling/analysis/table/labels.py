@@ -19,7 +19,7 @@ type Variant = tuple[str, str]  # workload, parameters (JSON)
 
 def variants(frame: pd.DataFrame) -> list[Variant]:
     """Each workload with each of its sets of parameters, in the order of the frame."""
-    pairs = frame[["workload", "parameters"]].astype(str).drop_duplicates()
+    pairs = frame[["workload", "parameters"]].drop_duplicates().astype(str)
     return list(pairs.itertuples(index=False, name=None))
 
 

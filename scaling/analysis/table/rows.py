@@ -72,7 +72,7 @@ class Rows(dict[str, Any]):
     @cached_property
     def processes(self) -> list[list[ProcessFacts]]:
         """What each process (or sub-interpreter) of each run reported of itself."""
-        return [list(processes(run)) for run in self.runs]
+        return list(map(processes, self.runs))
 
     @property
     def batch(self) -> Batch:

@@ -105,10 +105,11 @@ class Batch:
         for row in self.rows:
             for process in self.processes[row]:
                 report = self.report(row, process)
-                if report in found:
-                    found[report][2].append(row)
-                else:
+                alike = found.get(report)
+                if alike is None:
                     found[report] = process, self.expected[row], [row]
+                else:
+                    alike[2].append(row)
         return found
 
     def report(self, row: int, process: ProcessFacts) -> Report:
@@ -152,8 +153,9 @@ def watched_cpus(machine: Machine) -> int | None:
     return machine.logical_cpus if whole else None
 
 
-def processes(run: RunLine) -> Iterator[ProcessFacts]:
+def processes(run: RunLine) -> list[ProcessFacts]:
     """What each process (or sub-interpreter) of a measured run reports about itself."""
-    if run.record is not None:
-        yield run.record.process
-        yield from (worker.process for worker in run.record.workers if worker.process is not None)
+    if run.record is None:
+        return []
+    of_workers = [each.process for each in run.record.workers if each.process is not None]
+    return [run.record.process, *of_workers]

@@ -224,10 +224,10 @@ def _other_loop(run: RunLine, required: ReadBack) -> str | None:
 
 def _other_in_worker(run: RunLine, required: ReadBack) -> str | None:
     """Which worker lacks what the arm has each of them do."""
-    for worker in run.record.workers if run.record else ():
-        for what, name in IN_WORKER.items():
-            asked = getattr(required, name)
-            if asked is not None and (wrong := _differs(what, getattr(worker, name), asked)):
+    asked = {what: name for what, name in IN_WORKER.items() if getattr(required, name) is not None}
+    for worker in run.record.workers if asked and run.record else ():
+        for what, name in asked.items():
+            if wrong := _differs(what, getattr(worker, name), getattr(required, name)):
                 return f"worker {worker.index}: {wrong}"
     return None
 

@@ -1,6 +1,7 @@
 """What a child prints after a run: one cell as its workers saw it.
 
 The ticks of a worker are plain lists of integers; `scaling.analysis.table.stacks` makes arrays.
+What a run has by the dozen is no part of a cycle, and the garbage collector leaves it out (`gc`).
 """
 
 from typing import Literal
@@ -40,7 +41,7 @@ class ThreadUse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     process_cpu_ns: int | None = None
 
 
-class GilStates(msgspec.Struct, frozen=True, kw_only=True):
+class GilStates(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """`sys._is_gil_enabled()` at four moments, and the import that switched it on, if one did."""
 
     started: bool | None = None
@@ -79,7 +80,7 @@ class Spans(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     generation: list[int] = []
 
 
-class ProcessFacts(msgspec.Struct, frozen=True, kw_only=True):
+class ProcessFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a process that held workers says about itself. Counts and pauses are of the window.
 
     `gc_spans` are the collections of a served run; None of others, and of older journals.
@@ -107,7 +108,7 @@ class ProcessFacts(msgspec.Struct, frozen=True, kw_only=True):
     debug: bool = False
 
 
-class LoopFacts(msgspec.Struct, frozen=True, kw_only=True):
+class LoopFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The event loop really in use."""
 
     name: str
@@ -115,7 +116,7 @@ class LoopFacts(msgspec.Struct, frozen=True, kw_only=True):
     version: str | None = None
 
 
-class Instants(msgspec.Struct, frozen=True, kw_only=True):
+class Instants(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Milestones of a child, CLOCK_MONOTONIC ns. `opened` and `closed` are as scheduled.
 
     Of a finite run they are the release and the last finish. The others are when the last worker
@@ -141,7 +142,7 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     count: list[int] = []
 
 
-class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True):
+class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One worker's part of a record. `process` is None where the top one holds (threads).
 
     `loop_class` is the class of its own loop; older journals have only that of the first worker.
@@ -201,7 +202,7 @@ class Outside(msgspec.Struct, frozen=True, kw_only=True):
     processes: int | None = None
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
+class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What `python -m workers` prints: one run as its workers saw it.
 
     `outside` is None unless the workers belong to a command.

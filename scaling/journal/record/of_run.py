@@ -12,7 +12,7 @@ type Outcome = Literal["measured", "failed", "crashed", "timed-out", "garbled"]
 type Region = Literal["cores", "smt", "oversubscribed"]
 
 
-class Cell(msgspec.Struct, frozen=True, kw_only=True):
+class Cell(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One point of the study, as the journal names it. `parameters` are all of the workload's.
 
     `pinning` has the CPUs of each worker; None leaves that to the kernel. A `twin` repeats another
@@ -31,7 +31,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     twin: bool = False
 
 
-class Memory(msgspec.Struct, frozen=True, kw_only=True):
+class Memory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The child's tree from outside: before traffic, in the window (RSS), at its end, its peak.
 
     `pss_bytes` counts what processes of the tree share once, whatever processes outside the
@@ -46,7 +46,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     samples: int | None = None
 
 
-class Disturbance(msgspec.Struct, frozen=True, kw_only=True):
+class Disturbance(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What else the machine did during a run. Fractions are of all CPUs' time.
 
     `clock_step_s` is how far wall clock and monotonic clock moved apart meanwhile.
@@ -59,7 +59,7 @@ class Disturbance(msgspec.Struct, frozen=True, kw_only=True):
     clock_step_s: float | None = None
 
 
-class ServiceUse(msgspec.Struct, frozen=True, kw_only=True):
+class ServiceUse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a service of the workload used during a run.
 
     `busy_fraction` is the share of one core that its busiest process used. (In older journals it is
