@@ -1,17 +1,17 @@
 """`scaling app` on real builds: an application is checked, measured and answered for."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.support.children import ROOT
-from tests.support.cli import scaling
+from tests.support.cli import Command, scaling
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("described_once")]
 
-LONG_S = 300.0  # calibrations, twelve runs, and those again that other tests disturbed
+LONG_S = 300.0  # ten runs and what is prepared for them, while other tests have the cores
+SHORT_S = 0.3  # for the peaks of calibrations, which nothing here depends on
 
 APPLICATION = """
 async def app(scope, receive, send):
@@ -21,25 +21,21 @@ async def app(scope, receive, send):
 """
 
 
-def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return scaling(
-        *("app", "shop:app", "--path", str(folder), "--lifespan", "off"),
-        *options,
-        state=folder,
-        patience_s=LONG_S,
-    )
-
-
 @pytest.mark.timeout(LONG_S)
-def test_it_is_measured_and_answered_for(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("undrawn")
+def test_it_is_measured_and_answered_for(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scaling.run.calibrate.CALIBRATION_WINDOW_S", SHORT_S)
+    # Other tests disturb most of these runs; making them again for that is tested elsewhere.
+    monkeypatch.setattr("scaling.run.extra_time.ExtraTime.grant", lambda *_: None)
     (tmp_path / "shop.py").write_text(APPLICATION)
     (tmp_path / "requests.jsonl").write_text('{"path": "/a"}\n{"path": "/b"}\n')
-    options = [
-        *("--requests", str(tmp_path / "requests.jsonl"), "--rate", "200", "--workers", "1"),
-        *("--blocks", "1", "--seconds", "0.5", "--no-check", "--json"),
-        *("--output", str(tmp_path / "out")),
-    ]
-    done = run(tmp_path, *options)
+    done = command(
+        *("app", "shop:app", "--path", ".", "--lifespan", "off"),
+        *("--requests", "requests.jsonl", "--rate", "200", "--workers", "1"),
+        *("--blocks", "1", "--seconds", "0.5", "--no-check", "--json", "--output", "out"),
+    )
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert len(document["configurations"]) == 5
