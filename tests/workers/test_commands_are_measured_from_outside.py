@@ -272,6 +272,24 @@ def test_a_health_path_is_awaited(shop: Path) -> None:
     measured(run(shop, "uvicorn", "processes", "slow:app", parameters=asked, workers=1))
 
 
+@pytest.mark.one_build
+def test_a_worker_that_starts_late_is_waited_for_and_its_cpu_time_counts(shop: Path) -> None:
+    (shop / "late.py").write_text(
+        "import time\n"
+        "def post_fork(server, worker):\n"
+        "    if worker.age == 2:\n"
+        "        while time.process_time() < 0.5: pass\n"
+        f"        open({str(shop / 'ready')!r}, 'w').write(str(time.monotonic_ns()))\n"
+    )
+    text = (
+        f"{sys.executable} -m gunicorn --config {shop / 'late.py'} shop:wsgi "
+        "--bind 127.0.0.1:{port} --workers {workers}"
+    )
+    record = measured(run(shop, "command", "processes", parameters={"command": text}))
+    assert int((shop / "ready").read_text()) < record.instants_ns.ready
+    assert record.workers[0].ticks.cpu_ns[0] > 0.5e9
+
+
 def test_workers_that_began_later_are_given_their_time() -> None:
     assert readiness.settle_s([5], 9) == 0.0
     # Loops made at 1 s and 2 s, an answer at 3 s: the second may need until 2 + 1.5 · 2 s.

@@ -42,6 +42,9 @@ WORDS_KEPT = 4_000  # bytes of what the command printed, from the end
 LINE_MOST = 300  # letters of a line in a message
 LOOK_S = 0.02
 NO_LOOP = "none"
+REST_S = 0.25  # gunicorn waits up to 0.1 s before it starts the next worker
+REST_SHARE = 0.05  # of one CPU: servers look now and then whether there is work
+REST_MOST_S = 10.0  # an application may be busy by itself
 
 
 class CommandError(RuntimeError):
@@ -169,11 +172,29 @@ class OutsideHost:
                 self._pause(LOOK_S)
             made_ns = [at_ns for at_ns, _ in self._noted.loops()]
             self._pause(settle_s(made_ns, answered_ns))
-        self._pids = family(self._root.pid)
-        now_ns = time.monotonic_ns()
-        self._instants_ns |= {"imported": now_ns, "ready": now_ns}
+        ready_ns = self._rest()
+        self._instants_ns |= {"imported": ready_ns, "ready": ready_ns}
         self._noted.moment("imported")
         self._facts |= _facts_of(answer)
+
+    def _rest(self) -> int:
+        """Wait until its processes do nothing; return since when, ns.
+
+        The first answer says nothing of the other workers, and those that share a port cannot be
+        asked. Before there is load, all have started when nothing uses CPU time.
+        """
+        deadline = time.monotonic() + REST_MOST_S
+        while True:
+            since_ns, before_ns = time.monotonic_ns(), self._used_ns()
+            self._pause(REST_S)
+            used_ns = self._used_ns() - before_ns
+            if used_ns <= REST_SHARE * REST_S * 1e9 or time.monotonic() > deadline:
+                return since_ns
+
+    def _used_ns(self) -> int:
+        """The CPU time of all processes that it has now or had before."""
+        self._pids = sorted({*self._pids, *family(self._root.pid)})
+        return self._cpu.read_ns(self._pids)
 
     @property
     def _cpus(self) -> list[int] | None:
@@ -191,13 +212,13 @@ class OutsideHost:
         readings = []
         for instant_ns in instants_ns:
             self._pause((instant_ns - time.monotonic_ns()) / 1e9)
-            cpu_ns = self._cpu.read_ns(self._pids)
+            at_an_end = instant_ns in (instants_ns[0], instants_ns[-1])  # a look at all takes long
+            cpu_ns = self._used_ns() if at_an_end else self._cpu.read_ns(self._pids)
             readings.append((time.monotonic_ns(), cpu_ns))
             if instant_ns == instants_ns[0]:
                 self._noted.moment("opened")
         self._noted.moment("closed")
         self._check()
-        self._pids = sorted({*self._pids, *family(self._root.pid)})
         return readings
 
     def _check(self) -> None:
