@@ -4,11 +4,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.latency_ratios import SENT_LATE
+from scaling.analysis.served.bounds import SENT_LATE
 from scaling.journal.record import Latency, RunLine
+from scaling.report.tables.questions.capacity import capacity_grids
+from scaling.report.tables.rated import rated
 from scaling.report.terminal.answer import left_out
+from scaling.study.objective import parse_objective
 from tests.support.fabricate import with_
 from tests.support.served import Served, studied
 
@@ -70,3 +74,46 @@ def test_a_verdict_needs_more_than_the_generators_lateness(tmp_path: Path) -> No
             assert found.ratio.verdict.word == expected
             if expected == "inconclusive":
                 assert found.ratio.verdict.why == why
+
+
+SLO = parse_objective("p99<20ms")
+GRID = tuple(130 * 1.25**k for k in range(6))  # 130 to 397
+
+
+@pytest.mark.parametrize(
+    ("speed", "slip_s", "word", "why"),
+    [
+        (482.0, 20e-6, "slower", ""),
+        (482.0, 1e-3, "inconclusive", SENT_LATE),
+        (400.0, 1e-3, "slower", ""),
+    ],
+)
+def test_a_capacity_is_a_lower_bound_then(
+    tmp_path: Path, speed: float, slip_s: float, word: str, why: str
+) -> None:
+    """Answers take 0.9 of the latency from the send on: at most so much more is the capacity."""
+    asked = replace(
+        MADE,
+        speeds={THREADS: speed, PROCESSES: 500.0},
+        rates=GRID,
+        blocks=8,
+        window_s=20.0,
+        slip_s=slip_s,
+    )
+    made = studied(tmp_path, asked)
+    stated = with_(made.study, study={**made.study.study, "slo": [SLO.text]})
+    results = StudyResults(made.frame, stated)
+    (ratio,) = results.capacities.ratios
+    for one, of in ((ratio.of, THREADS), (ratio.over, PROCESSES)):
+        from_due = asked.capacity_per_s(of, 1, SLO.limit_s)
+        from_send = asked.capacity_per_s(of, 1, SLO.limit_s / 0.9)
+        assert one.estimate.point == pytest.approx(from_due, rel=0.05)
+        assert one.most.point == pytest.approx(from_send if slip_s == 1e-3 else from_due, rel=0.05)
+        assert ("up to" in one.text) == (slip_s == 1e-3)
+    assert ratio.ratio.verdict.word == word
+    if why:
+        assert ratio.ratio.verdict.why == why
+    (about,) = rated(results)
+    (grid,) = capacity_grids(about, results.capacities)
+    assert ("up to" in grid.headings) == (slip_s == 1e-3)
+    assert {len(row) for row in grid.rows} == {len(grid.headings)}

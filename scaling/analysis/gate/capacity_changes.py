@@ -8,6 +8,7 @@ from scaling.analysis.comparison.between_studies import Study
 from scaling.analysis.gate.cells import passes
 from scaling.analysis.gate.changes import MORE_IS_BETTER, Compared
 from scaling.analysis.gate.request import Filter
+from scaling.analysis.served.bounds import SENT_LATE
 from scaling.analysis.served.capacity import BEYOND_GRID, Capacity, capacities
 from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.analysis.table.groups import Key
@@ -20,7 +21,8 @@ def capacity_figures(
 ) -> Iterator[Compared]:
     """The capacities that pass a filter, at the objectives that both studies state.
 
-    One that lies outside the rates in some block proves nothing. The margin is that of CPU time, as
+    One that lies outside the rates in some block proves nothing, nor does a change that may be the
+    lateness of the load generator. The margin is that of CPU time, as
     in `scaling.analysis.served.capacity`.
     """
     objectives = [each for each in _objectives(now) if each in _objectives(then)]
@@ -50,13 +52,21 @@ def capacity_figures(
             runs=(_rates(own), _rates(other)),
             margin=max(floor.margin(key.workload, "cpu_s_per_op") for floor in floors),
             direction=MORE_IS_BETTER,
-            why=BEYOND_GRID if own.outside or other.outside else "",
+            why=_doubt(own, other),
             bounds=(other.bound, own.bound),
         )
 
 
 def _objectives(study: Study) -> list[Objective]:
     return [parse_objective(text) for text in study[1].study.get("slo") or ()]
+
+
+def _doubt(own: Capacity, other: Capacity) -> str:
+    """Why their ratio proves nothing; empty where it does."""
+    if own.outside or other.outside:
+        return BEYOND_GRID
+    least, most = own.estimate.point / other.most.point, own.most.point / other.estimate.point
+    return SENT_LATE if least < 1 < most else ""
 
 
 def _identity(capacity: Capacity) -> tuple[object, ...]:

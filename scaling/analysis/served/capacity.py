@@ -6,6 +6,10 @@ taken, with its interval. Beyond the rates that were measured a block gives a bo
 the last rate: where half of the blocks or more do, the capacity itself is a bound and is printed
 as one (`≥ 4,000/s`, `< 500/s`).
 
+Where the load generator was late, latencies are upper bounds, and so capacity is a lower one: `up
+to` is where the latencies from the send cross the objective, and a verdict on a ratio must hold
+between the two.
+
 Ratios are taken inside blocks. The primary hypothesis of a study with objectives is the capacity of
 threads without the GIL over that of the strongest processes (the largest median capacity, among
 fresh and forked ones on the arms with the GIL) at the headline N, for each objective; all other
@@ -15,7 +19,7 @@ its margin is that of CPU time.
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal, NamedTuple
 
@@ -26,6 +30,7 @@ from scaling.analysis.arrays import Floats
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.comparison.version_arms import version_arms
 from scaling.analysis.curves.memory import MIB
+from scaling.analysis.served.bounds import Bounded, bounded, proven, shortest_s
 from scaling.analysis.served.crossing import Crossing, crossing
 from scaling.analysis.served.open_loop import Subject, open_loop_runs
 from scaling.analysis.statistics.estimate import Estimate, median
@@ -49,10 +54,11 @@ type Question = Literal["over processes", "gain"]
 class Capacity:
     """The capacity of a configuration at an objective, in requests/s of all workers together.
 
-    `blocks` are the blocks that have a value, `crossings` the values of these. `bound` says that
-    the estimate is one: it lies outside the rates. `per_core` is per worker, each of which can have
-    a core; `per_gib` is per GiB of memory (PSS; RSS where that is not known) at the last rate that
-    kept the objective.
+    `blocks` are the blocks that have a value, `crossings` the values of these, `at_most` those by
+    latencies from the send where the load generator was late. `bound` says that the estimate is
+    one: it lies outside the rates. `per_core` is per worker, each of which can have a core;
+    `per_gib` is per GiB of memory (PSS; RSS where that is not known) at the last rate that kept the
+    objective.
     """
 
     subject: Subject
@@ -61,6 +67,7 @@ class Capacity:
     region: str | None
     blocks: tuple[int, ...]
     crossings: tuple[Crossing, ...]
+    at_most: tuple[Crossing, ...]
     estimate: Estimate
     bound: Bound
     per_core: Estimate
@@ -68,11 +75,28 @@ class Capacity:
 
     @property
     def text(self) -> str:
-        """`1,820/s (1,790–1,850)`, `≥ 4,000/s`, `< 500/s`."""
+        """`1,820/s (1,790–1,850)`, `≥ 4,000/s`, `< 500/s`, `1,820/s, up to 2,050/s`."""
         rate = f"{number(self.estimate.point)}/s"
         if self.bound:
-            return f"{self.bound} {rate}"
-        return f"{rate} ({self.estimate.bounds})" if self.estimate.bounds else rate
+            rate = f"{self.bound} {rate}"
+        elif self.estimate.bounds:
+            rate = f"{rate} ({self.estimate.bounds})"
+        return f"{rate}, up to {self.up_to}" if self.up_to else rate
+
+    @property
+    def most(self) -> Estimate:
+        """That by latencies from the send; the estimate itself where no run was sent late."""
+        return median(_rates(self.at_most), UNIT)
+
+    @property
+    def up_to(self) -> str:
+        """What it may be if the lateness of the load generator is left out: `2,050/s`, `2,330/s or
+        more`; empty where that is the estimate.
+        """
+        if self.bound == "≥" or self.at_most == self.crossings:
+            return ""
+        more = " or more" if _bound(self.at_most) == "≥" else ""
+        return f"{number(self.most.point)}/s{more}"
 
     @property
     def outside(self) -> int:
@@ -141,14 +165,17 @@ def _capacity(runs: pd.DataFrame, objective: Objective) -> Capacity | None:
     """Of one configuration; None where no run has the percentile."""
     column = f"latency_{objective.percentile}_s"
     known = runs[runs[column] > 0].sort_values("rate")
-    blocks, crossings, memory = [], [], []
+    blocks, crossings, at_most, memory = [], [], [], []
     for block, at in known.groupby("block", sort=True):
         unanswered = at[["load_errors", "load_declined"]].sum(axis=1).to_numpy() > 0
         sound = ~unanswered & ~fell_behind(at)
         rates = at["rate"].to_numpy(np.float64)
-        found = crossing(rates, at[column].to_numpy(np.float64), sound, objective.limit_s)
+        latencies_s = at[column].to_numpy(np.float64)
+        found = crossing(rates, latencies_s, sound, objective.limit_s)
+        least_s = np.minimum(latencies_s, shortest_s(at, column))
         blocks.append(int(str(block)))
         crossings.append(found)
+        at_most.append(crossing(rates, least_s, sound, objective.limit_s))
         memory.append(_memory_mib(at, found.rate_per_s))
     if not blocks:
         return None
@@ -164,6 +191,7 @@ def _capacity(runs: pd.DataFrame, objective: Objective) -> Capacity | None:
         region=first["region"] if isinstance(first["region"], str) else None,
         blocks=tuple(blocks),
         crossings=tuple(crossings),
+        at_most=tuple(at_most),
         estimate=estimate,
         bound=_bound(crossings),
         per_core=estimate.scaled(1 / configuration.workers, f"{UNIT} per core"),
@@ -204,18 +232,18 @@ def _judged(every: list[Capacity], floor: NoiseFloor, *, primary: bool) -> Pendi
     ratios = [_ratios(pair.of, pair.over) for pair in pairs]
     hypotheses = [
         hypothesis(
-            values,
+            found.ratios,
             floor.margin(pair.of.subject.workload, "cpu_s_per_op"),
             RATE,
             "primary" if primary and pair.primary else "exploratory",
         )
-        for pair, (values, _) in zip(pairs, ratios, strict=True)
+        for pair, found in zip(pairs, ratios, strict=True)
     ]
 
     def complete(verdicts: Iterator[RatioVerdict]) -> Capacities:
         found = [
-            CapacityRatio(pair.question, pair.of, pair.over, _honest(next(verdicts), sides))
-            for pair, (_, sides) in zip(pairs, ratios, strict=True)
+            CapacityRatio(*pair[:3], proven(next(verdicts), bounded, BEYOND_GRID))
+            for pair, bounded in zip(pairs, ratios, strict=True)
         ]
         return Capacities(every, found)
 
@@ -264,30 +292,26 @@ def strongest(every: Iterable[Capacity], arms: Iterable[str], workers: int) -> C
     return max(processes, key=lambda each: (each.estimate.point, order[each.bound]), default=None)
 
 
-def _ratios(of: Capacity, over: Capacity) -> tuple[Floats, set[int]]:
-    """Block by block, and to which sides some of them are only bounds.
-
-    1: the true ratio is higher. Where both lie outside to the same side, nothing is known.
-    """
+def _ratios(of: Capacity, over: Capacity) -> Bounded:
+    """Block by block. Where both lie outside to the same side, nothing is known."""
     beyond = {"below": -1, "inside": 0, "above": 1}
-    theirs = dict(zip(over.blocks, over.crossings, strict=True))
+    theirs = dict(zip(over.blocks, zip(over.crossings, over.at_most, strict=True), strict=True))
     found, sides = [], set[int]()
-    for block, ours in zip(of.blocks, of.crossings, strict=True):
-        other = theirs.get(block)
-        if other is None:
+    for block, *our in zip(of.blocks, of.crossings, of.at_most, strict=True):
+        if block not in theirs:
             continue
+        (ours, our_most), (other, their_most) = our, theirs[block]
         side, under = beyond[ours.side], beyond[other.side]
         if side and side == under:
             continue
-        found.append(ours.rate_per_s / other.rate_per_s)
+        found.append((*_between(ours, our_most), *_between(other, their_most)))
         sides |= {each for each in (side, -under) if each}
-    return np.array(found, np.float64), sides
+    low, rate, high, other_low, other_rate, other_high = np.array(found).reshape(-1, 6).T
+    with np.errstate(divide="ignore"):
+        return bounded(rate / other_rate, sides, low / other_high, high / other_low)
 
 
-def _honest(verdict: RatioVerdict, sides: set[int]) -> RatioVerdict:
-    """Ratios that are bounds prove only what holds for everything beyond them."""
-    word = verdict.verdict.word
-    proven = {"faster": sides <= {1}, "slower": sides <= {-1}}
-    if word == "inconclusive" or proven.get(word, not sides):
-        return verdict
-    return replace(verdict, verdict=replace(verdict.verdict, word="inconclusive", why=BEYOND_GRID))
+def _between(found: Crossing, at_most: Crossing) -> tuple[float, float, float]:
+    """The least rate, the one that was found, and the most that it can be."""
+    least = 0.0 if found.side == "below" else found.rate_per_s
+    return least, found.rate_per_s, math.inf if at_most.side == "above" else at_most.rate_per_s

@@ -40,7 +40,8 @@ def capacity(results: Measured, slo: str | Sequence[str] | None = None) -> pd.Da
     `workload`, `parameters` (JSON, without the rate), `sizing`, `loop`, `arm`, `model`, `workers`,
     `slo`; `capacity_per_s` with `_low` and `_high` (95 % interval, or range below six blocks), `n`
     blocks, `outside` of which lie outside the rates; `bound`: `≥` or `<` where the capacity itself
-    does; `per_core` and `per_gib`; `over` (the strongest processes at that N), `ratio` to them with
+    does; `most_per_s`: that by latencies from the send where the load generator was late, else the
+    same; `per_core` and `per_gib`; `over` (the strongest processes at that N), `ratio` to them with
     `_low`, `_high`, `verdict`, `family` and `why`. Where there is nothing to compare with, `over`
     is empty and the ratio NaN.
 
@@ -85,6 +86,7 @@ def _row(each: Capacity, found: Capacities) -> dict[str, object]:
         "capacity_per_s_low": estimate.low,
         "capacity_per_s_high": estimate.high,
         "bound": each.bound,
+        "most_per_s": each.most.point,
         "n": estimate.n,
         "outside": each.outside,
         "per_core": each.per_core.point,

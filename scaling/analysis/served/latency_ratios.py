@@ -13,7 +13,7 @@ capacities, and all ratios here are exploratory.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -23,16 +23,16 @@ from scaling.analysis.arrays import Flags, Floats
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.comparison.rate_ratios import slowness
 from scaling.analysis.comparison.version_arms import version_arms
+from scaling.analysis.served.bounds import Bounded, bounded, proven, shortest_s
 from scaling.analysis.served.open_loop import Subject, open_loop_runs
 from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.analysis.statistics.pending import Pending
 from scaling.analysis.statistics.verdict import LATENCY, RatioVerdict, hypothesis
-from scaling.analysis.table.groups import p99_is_bound, sent_late
+from scaling.analysis.table.groups import p99_is_bound
 from scaling.base.vocabulary import PROCESSES
 
 P99 = "latency_p99_s"
 FELL_BEHIND = "a server fell behind, or declined requests: its P99 is a lower bound"
-SENT_LATE = "the load generator was late, and its lateness may be all of the difference"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,7 @@ class _Pair(NamedTuple):
     rate_per_s: float
     of: Configuration
     over: Configuration
-    ratios: Floats
-    sides: set[int]
-    between: tuple[float, float]
+    found: Bounded
     primary: bool
 
 
@@ -87,7 +85,7 @@ def latency_ratios(
     pairs = [pair for _, own in groups for pair in _of_subject(own, column)]
     hypotheses = [
         hypothesis(
-            pair.ratios,
+            pair.found.ratios,
             floor.margin(pair.subject.workload, column),
             LATENCY,
             "primary" if primary and pair.primary else "exploratory",
@@ -96,7 +94,10 @@ def latency_ratios(
     ]
 
     def complete(verdicts: Iterator[RatioVerdict]) -> list[LatencyRatio]:
-        found = [LatencyRatio(*pair[:4], _honest(next(verdicts), pair)) for pair in pairs]
+        found = [
+            LatencyRatio(*pair[:4], proven(next(verdicts), pair.found, FELL_BEHIND))
+            for pair in pairs
+        ]
         return [each for each in found if each.ratio.n]
 
     return Pending(hypotheses, complete)
@@ -111,9 +112,7 @@ def _of_subject(runs: pd.DataFrame, column: str) -> Iterator[_Pair]:
         at = _values(runs[runs["rate"] == rate], column)
         for of, over in _matches(at):
             primary = rate == middle(rates) and of.model == "threads" and of.workers == headline
-            ratios, sides = _ratios(at[of], at[over])
-            between = _median_between(at[of], at[over])
-            yield _Pair(subject, rate, of, over, ratios, sides, between, primary)
+            yield _Pair(subject, rate, of, over, _ratios(at[of], at[over]), primary)
 
 
 def _values(runs: pd.DataFrame, column: str) -> dict[Configuration, _Values]:
@@ -127,8 +126,7 @@ def _values(runs: pd.DataFrame, column: str) -> dict[Configuration, _Values]:
         places = np.searchsorted(blocks, own["block"].to_numpy())
         values[places] = own[column].to_numpy(np.float64)
         bounds[places] = p99_is_bound(own)
-        from_send = own[column.replace("latency", "service")]
-        least[places] = own[column].mask(sent_late(own), from_send).to_numpy(np.float64)
+        least[places] = shortest_s(own, column)
         if np.isfinite(values).any():
             found[own["configuration"].iloc[0]] = _Values(values, bounds, least)
     return found
@@ -148,31 +146,11 @@ def _matches(at: dict[Configuration, _Values]) -> Iterator[tuple[Configuration, 
                 yield of, min(among, key=lambda each: slowness(at[each].p99_s, at[each].is_bound))
 
 
-def _ratios(of: _Values, over: _Values) -> tuple[Floats, set[int]]:
-    """Block by block, and to which sides some of them are only bounds; 1: the truth is higher."""
+def _ratios(of: _Values, over: _Values) -> Bounded:
+    """Block by block."""
     both = of.is_bound & over.is_bound
     ratios = np.where(both, np.nan, of.p99_s / over.p99_s)
     known = np.isfinite(ratios)
-    sides = {1} if (of.is_bound & known).any() else set[int]()
-    return ratios, sides | ({-1} if (over.is_bound & known).any() else set())
-
-
-def _median_between(of: _Values, over: _Values) -> tuple[float, float]:
-    """The least and the greatest median of the ratios that the generator's lateness allows."""
-    known = np.isfinite(of.p99_s / over.p99_s) & ~(of.is_bound & over.is_bound)
-    if not known.any():
-        return np.nan, np.nan
-    least = float(np.median(of.least_s[known] / over.p99_s[known]))
-    return least, float(np.median(of.p99_s[known] / over.least_s[known]))
-
-
-def _honest(verdict: RatioVerdict, pair: _Pair) -> RatioVerdict:
-    """Ratios that are bounds prove only what holds for everything beyond them, or between them."""
-    word = verdict.verdict.word
-    proven = {"slower": pair.sides <= {1}, "faster": pair.sides <= {-1}}
-    least, most = pair.between
-    late = {"slower": least <= 1, "faster": most >= 1}.get(word, False)
-    if word == "inconclusive" or (proven.get(word, not pair.sides) and not late):
-        return verdict
-    why = SENT_LATE if late else FELL_BEHIND
-    return replace(verdict, verdict=replace(verdict.verdict, word="inconclusive", why=why))
+    bounds = {1: of.is_bound, -1: over.is_bound}
+    sides = {side for side, is_bound in bounds.items() if (is_bound & known).any()}
+    return bounded(ratios, sides, of.least_s / over.p99_s, of.p99_s / over.least_s)

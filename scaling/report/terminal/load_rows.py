@@ -24,6 +24,7 @@ COLUMNS = ("latency_p99_s", "latency_p90_s", "latency_p50_s")  # the first that 
 MS_PER_S, US_PER_S = 1e3, 1e6
 CPU = "cpu_s_per_op"
 BEYOND = "≥, <: outside the rates that were measured"
+UP_TO = "up to: by latencies from the send, since the load generator was late"
 
 
 class Row(NamedTuple):
@@ -106,6 +107,7 @@ def _judged_over(found: Capacities, every: Sequence[Capacity]) -> list[str]:
         if (ratio := found.over(one, "over processes")) and ratio.ratio.n
     ]
     notes = [BEYOND] if any(one.bound for one in every) else []
+    notes += [UP_TO] if any(one.up_to for one in every) else []
     return [*_over(over), *notes]
 
 

@@ -11,6 +11,10 @@ NOTE = (
     "each block, with no error and no backlog below; of all workers together."
 )
 BOUNDS_NOTE = "≥ and <: it lies outside the rates that were measured."
+UP_TO_NOTE = (
+    "Up to: by latencies from the send. The load generator was late, so that latencies from the "
+    "due time are upper bounds, and the capacity by these is a lower one."
+)
 
 
 def capacity_grids(rated: Rated, found: Capacities) -> list[Grid]:
@@ -35,12 +39,16 @@ def _grid(title: str, every: list[Capacity], found: Capacities) -> Grid:
     over = [ratio.over for each in every if (ratio := found.over(each, "over processes"))]
     notes = [NOTE]
     notes += [BOUNDS_NOTE] if any(each.bound for each in every) else []
+    late = any(each.up_to for each in every)
+    notes += [UP_TO_NOTE] if late else []
     if over:
         names = dict.fromkeys(named(each.configuration) for each in over)
         notes.append(f"Over processes: the strongest with the GIL, {' or '.join(names)}.")
-    headings = ["N", "configuration", "blocks", "requests/s", "per core", "per GiB"]
+    headings = ["N", "configuration", "blocks", "requests/s", "up to", "per core", "per GiB"]
     headings += ["over processes"] * bool(over)
-    return Grid(title, headings, [row[: len(headings)] for row in rows], 2, "\n".join(notes))
+    shown = [place for place, heading in enumerate(headings) if late or heading != "up to"]
+    rows = [[row[place] for place in shown] for row in rows]
+    return Grid(title, [headings[place] for place in shown], rows, 2, "\n".join(notes))
 
 
 def _row(each: Capacity, found: Capacities) -> list[Cell]:
@@ -50,6 +58,7 @@ def _row(each: Capacity, found: Capacities) -> list[Cell]:
     figures: list[Cell] = [*estimates]
     if each.bound:
         figures = [f"{each.bound} {formats.number(value.point)}" for value in estimates]
+    figures.insert(1, each.up_to)
     return [
         str(n),
         f"{arm}\n{model}",
