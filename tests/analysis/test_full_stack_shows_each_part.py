@@ -6,6 +6,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.patches import Rectangle
 from rich.console import Console
 
 from scaling.analysis.results import StudyResults
@@ -125,6 +126,24 @@ def test_bars_are_cut_into_their_parts(results: StudyResults) -> None:
     (lines,) = drawn["web-knees"].all_panels
     knees = [line for line in lines.lines if line.get_gid() == "knee"]
     assert [np.asarray(line.get_xdata())[0] for line in knees] == [2]  # of those with all parts
+
+
+def test_the_parts_of_a_bar_add_up_to_the_total(results: StudyResults) -> None:
+    order = in_order(stacks(results.sections), 8)
+    for stack, point in order:
+        parts_s = stack.parts_s(8)
+        total_s = point.figures["stack_cpu_s_per_op"].point
+        assert sum(parts_s.values()) == pytest.approx(total_s)
+        assert parts_s["database"] == pytest.approx(3e-3, rel=0.05)
+    with mpl.rc_context(RC):
+        (bars,) = dict(sheets(results, ""))["web-cpu-by-part"].all_panels
+    ends_ms: dict[float, float] = {}
+    for patch in bars.patches:
+        assert isinstance(patch, Rectangle)
+        end_ms = patch.get_x() + patch.get_width()
+        ends_ms[patch.get_y()] = max(ends_ms.get(patch.get_y(), 0.0), end_ms)
+    totals_ms = [1e3 * point.figures["stack_cpu_s_per_op"].point for _, point in order]
+    assert list(ends_ms.values()) == pytest.approx(totals_ms)
 
 
 def test_a_study_without_stacks_has_nothing_of_it(tmp_path: Path) -> None:

@@ -53,9 +53,9 @@ class Curve:
     """One scaling curve. Memory is `memory_kind`, RSS or PSS; `slope` is MiB per extra worker.
 
     `values` are the single runs behind the points, for drawing: one array (blocks × N) each for
-    `throughput`, `speedup`, `efficiency`, `memory`, `cpu_s_per_op` and `latency_p99_s`, NaN where a
-    run is missing or invalid, and `outlier` and `behind`, 1 where a run is one or its P99 is a
-    lower bound.
+    `throughput`, `speedup`, `efficiency`, `memory`, `cpu_s_per_op`, that of each service of a stack
+    and `latency_p99_s`, NaN where a run is missing or invalid, and `outlier` and `behind`, 1 where
+    a run is one or its P99 is a lower bound.
     """
 
     key: Key

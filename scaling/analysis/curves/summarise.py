@@ -21,8 +21,10 @@ from scaling.analysis.statistics.estimate import medians
 from scaling.analysis.table.columns import SHOWN
 from scaling.analysis.table.groups import CURVE, Key, originals, p99_is_bound
 from scaling.analysis.table.own_figures import unit_of
+from scaling.analysis.table.service_use import CPU_OF_SERVICES
 from scaling.study.load import open_loop_rate
 
+SINGLY = ("cpu_s_per_op", *CPU_OF_SERVICES, "latency_p99_s")  # drawn run by run
 FIGURES = tuple({**SHOWN, "rss_bytes": None, "pss_bytes": None})
 
 type Columns = dict[str, npt.NDArray[Any]]
@@ -134,8 +136,8 @@ def _curve(key: Key, runs: Columns) -> Curve:
         )
         for column, n in enumerate(workers)
     ]
-    singly = ("cpu_s_per_op", "latency_p99_s", "outlier", "behind")
-    values |= {name: grid(name) for name in singly}
+    values |= {name: shown[name][0] for name in SINGLY}
+    values |= {name: grid(name) for name in ("outlier", "behind")}
     return Curve(key, points, slope(memory / MIB, workers), kind, values)
 
 

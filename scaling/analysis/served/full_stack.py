@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+
 from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.curves.sections import Section
 from scaling.analysis.statistics.estimate import Estimate, median
@@ -57,6 +59,22 @@ class Stack:
             if not following.throughput.low > point.throughput.point:
                 return point
         return None
+
+    def parts_s(self, workers: int) -> dict[str, float]:
+        """CPU time of each part for a request with N workers, s; they add up to that of all.
+
+        That is the median of the total, divided in the mean shares of the parts over the blocks:
+        medians of the parts would not add up.
+        """
+        point = self.at(workers)
+        runs = {part: self.curve.runs(column, workers) for part, column in PARTS.items()}
+        known = np.isfinite(runs["database"])  # without it there is no total
+        if point is None or not known.any():
+            return {}
+        each_s = np.nan_to_num(np.array([values[known] for values in runs.values()]))
+        shares = (each_s / each_s.sum(axis=0)).mean(axis=1).tolist()
+        of_all_s = cpu_s(point).point
+        return {part: share * of_all_s for part, share in zip(PARTS, shares, strict=True) if share}
 
     def at(self, workers: int) -> Point | None:
         """Its point at N workers."""

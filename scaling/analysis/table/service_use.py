@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from scaling.analysis.table.rows import Rows
 
 ROLES = {"proxy": "nginx", "pooler": "pgbouncer", "database": "postgres"}
+CPU_OF_SERVICES = tuple(f"{role}_cpu_s_per_op" for role in ROLES)
 POOLED = ("pooler", "database")  # those whose connections are limited
 
 
@@ -82,7 +83,7 @@ def _columns(role: str, service: str, place: int) -> dict[str, Column]:
 
 def _of_all(rows: "Rows") -> Floats:
     """CPU s per operation of the application and of what is around it; NaN without a database."""
-    around = np.array([rows[f"{role}_cpu_s_per_op"] for role in ROLES])
+    around = np.array([rows[name] for name in CPU_OF_SERVICES])
     known = np.isfinite(rows["database_cpu_s_per_op"])
     return np.where(known, rows["cpu_s_per_op"] + np.nansum(around, axis=0), np.nan)
 

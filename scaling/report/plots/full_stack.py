@@ -45,6 +45,7 @@ from scaling.report.plots.subject import MOST_COLUMNS
 from scaling.report.tables.full_stack import beside_text
 
 MS = 1e3
+DIVIDED = "a bar is the median of the total, divided in the mean shares of its parts"
 BAR, ROW_IN = 0.66, 0.3
 LABEL_SIZE = 8.0  # points
 ROOM_RIGHT = 1.14  # of the longest bar: its figure is written there
@@ -94,8 +95,10 @@ class _About:
         self._load = [each for each in words if not each.startswith("connections ")]
         self._warning = warning
 
-    def caption(self) -> str:
-        return caption(self.section, self.study, self.regions, self._warning, load=self._load)
+    def caption(self, *drawn: str) -> str:
+        """What is `drawn` comes first."""
+        words = [*drawn, *self._load]
+        return caption(self.section, self.study, self.regions, self._warning, load=words)
 
 
 def _cpu_sheet(order: Sequence[tuple[Stack, Point]], workers: int, about: _About) -> Sheet:
@@ -111,12 +114,13 @@ def _cpu_sheet(order: Sequence[tuple[Stack, Point]], workers: int, about: _About
         key.append(bar)
     layout = Layout(1, 1, panel_in=ROW_IN * len(order) + 0.1)
     title = f"{about.section.label}: CPU time of a request, N = {workers}"
-    sheet = new_sheet(title, "the load generator's is not in it", key, about.caption(), layout)
+    words = about.caption(DIVIDED)
+    sheet = new_sheet(title, "the load generator's is not in it", key, words, layout)
     (axes,) = sheet.all_panels
     labels = [_label(stack) for stack, _ in order]
     _make_room(axes, labels)
-    for place, (_, point) in enumerate(order):
-        _bar(axes, place, point)
+    for place, (stack, point) in enumerate(order):
+        _bar(axes, place, stack, point)
     axes.set_ylim(len(order) - 0.5, -0.5)
     axes.set_yticks(range(len(order)), labels)
     axes.yaxis.set_tick_params(labelsize=LABEL_SIZE)
@@ -129,14 +133,11 @@ def _cpu_sheet(order: Sequence[tuple[Stack, Point]], workers: int, about: _About
     return sheet
 
 
-def _bar(axes: Axes, place: int, point: Point) -> None:
+def _bar(axes: Axes, place: int, stack: Stack, point: Point) -> None:
     begin = 0.0
-    for part, column in PARTS.items():
-        value = point.figures.get(column)
-        if value is not None and value.n:
-            long = value.point * MS
-            axes.barh(place, long, BAR, left=begin, color=COLOURS[part], lw=0, gid=part)
-            begin += long
+    for part, long_s in stack.parts_s(point.workers).items():
+        axes.barh(place, long_s * MS, BAR, left=begin, color=COLOURS[part], lw=0, gid=part)
+        begin += long_s * MS
     total = cpu_s(point).scaled(MS, "ms")
     if total.bounds:
         around = [[total.point - total.low], [total.high - total.point]]

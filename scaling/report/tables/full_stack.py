@@ -12,7 +12,8 @@ TITLE = "The full stack"
 MS = 1e3
 NOTE = (
     "Least CPU time per request first: proxy, application, pooler and database together; the load "
-    "generator is in none of them."
+    "generator is in none of them. Every figure is a median, and medians of parts need not add up "
+    "to that of the total."
 )
 KNEE = (
     "Enough: the number of workers after which throughput does not rise (the lower bound at the "
