@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping
 
+import msgspec
+
 from scaling.base.formats import now
 from scaling.base.version import __version__
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.identity import identity
 from scaling.journal.record import SCHEMA, ArmRecord, Environment, Machine, StudyLine, WorkloadNote
+from scaling.run.path_redaction import without_own_paths
 from scaling.study.plan.cells import Plan
+from scaling.study.plan.table import refused_cells
 
 
 def head(
@@ -55,6 +59,10 @@ def head(
             )
             for name, facts in plan.workloads.items()
         },
+        refused=[
+            msgspec.structs.replace(each, reason=without_own_paths(each.reason))
+            for each in refused_cells(plan)
+        ],
         pins=pins,
         workers_source=workers_source,
         fingerprint=same.fingerprint,

@@ -57,6 +57,7 @@ from scaling.journal.record.of_study import (
     Calibration,
     Machine,
     ReadBack,
+    RefusedCells,
     StudyLine,
     WorkloadNote,
 )
@@ -91,6 +92,7 @@ __all__ = [
     "ReadBack",
     "Record",
     "Refusal",
+    "RefusedCells",
     "Region",
     "RunLine",
     "ServiceUse",

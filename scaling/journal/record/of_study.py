@@ -76,6 +76,17 @@ class WorkloadNote(msgspec.Struct, frozen=True, kw_only=True):
     services: list[str] | None = None
 
 
+class RefusedCells(msgspec.Struct, frozen=True, kw_only=True):
+    """What a study asks for and cannot be run on these arms, for one reason."""
+
+    workload: str
+    arms: tuple[str, ...]
+    model: str
+    loop: str
+    sizing: str
+    reason: str
+
+
 class Calibration(msgspec.Struct, frozen=True, kw_only=True):
     """What rates were made from: the peak of the baseline in a closed loop, in requests per second.
 
@@ -99,6 +110,7 @@ class StudyLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag
     before there were two do not have it. `calibrations` say what the names of rates in `study`
     stand for: they are no part of what was asked, and a resumed study keeps those it began with.
     The runs of a `simulated` study were not measured: they follow from a law with noise.
+    `refused` is what the plan left out; journals from before it was recorded have none.
     """
 
     schema: int
@@ -112,6 +124,7 @@ class StudyLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag
     calibrations: list[Calibration] = []
     arms: dict[str, ArmRecord] = {}
     workloads: dict[str, WorkloadNote] = {}
+    refused: list[RefusedCells] = []
     pins: str | None = None
     workers_source: str | None = None
     fingerprint: str | None = None

@@ -12,12 +12,13 @@ from scaling.report.page.parts import Block
 from scaling.report.plots.caption import machine_text
 from scaling.report.tables.comparison import doubts
 from scaling.report.tables.grid import Cell, Grid
+from scaling.report.tables.refused import refused_chapters
 
 GIB = 2.0**30
 
 
 def question_block(results: StudyResults) -> Block:
-    """What every worker ran, in words, and with which parameters."""
+    """What every worker ran, in words, and with which parameters; what could not be run."""
     names = labels(results.frame)
     keys = dict.fromkeys(
         (curve.key.workload, curve.key.parameters)
@@ -33,7 +34,12 @@ def question_block(results: StudyResults) -> Block:
         for name, value in json.loads(parameters).items():
             rows.append([names[workload, parameters], name, formats.parameter(value)])
     grid = Grid("Parameters of the workloads", ["workload", "parameter", "value"], rows, words=3)
-    return Block(words=list(words.values()), folded=[grid] if rows else [])
+    refused = refused_chapters(results.study)
+    return Block(
+        words=list(words.values()),
+        grids=[grid.of(each.title) for each in refused for grid in each.grids],
+        folded=[grid] if rows else [],
+    )
 
 
 def machine_block(study: StudyLine) -> Block:

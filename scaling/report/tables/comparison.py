@@ -16,6 +16,7 @@ from scaling.report.tables.questions.capacity import capacity_grids
 from scaling.report.tables.questions.rates import rate_grids
 from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.report.tables.rated import Rated, free_running, rated
+from scaling.report.tables.refused import refused_chapters
 from scaling.study.caveats import caveats
 
 
@@ -29,6 +30,7 @@ def chapters(results: StudyResults, *, alone: bool = True) -> list[Chapter]:
     found = stack_chapters(results)
     found += [_chapter(each, study) for each in free_running(results) if each.compares]
     found += [_under_load(each, results) for each in rated(results)]
+    found += refused_chapters(study)
     shown = [chapter for chapter in found if chapter.grids]
     warnings = warnings_of(results) if alone else doubts(study)
     if not shown or not warnings:

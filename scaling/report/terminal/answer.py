@@ -28,6 +28,7 @@ from scaling.report.tables.margins import spread_text
 from scaling.report.tables.measures import curve_name
 from scaling.report.tables.phrases import worker_noun
 from scaling.report.tables.rated import has_open_loop, is_served, rated
+from scaling.report.tables.refused import refused_sentence
 from scaling.report.terminal.answer_rows import ratio_lines
 from scaling.report.terminal.bars import bar
 from scaling.report.terminal.load_rows import BESIDE_RATIOS, MOST_ROWS, load_lines
@@ -102,6 +103,8 @@ class Answer:
         trust += wrapped(few_cores(results), width, 1)
         trust += wrapped(spread_text(results), width, 1)
         trust += wrapped(left_out(results), width, 2)
+        refused = refused_sentence(results.study)
+        trust += wrapped(refused, width, min(1, self._most - len(lines) - len(trust)))
         trust += wrapped(_collected(results), width, min(1, self._most - len(lines) - len(trust)))
         trust += wrapped(_loaded(results), width, min(2, self._most - len(lines) - len(trust)))
         curve = list(_curve(found[0], width)) if found else []

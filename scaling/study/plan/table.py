@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from scaling.journal.record import Cell, ParameterValue, WorkloadFacts
+from scaling.journal.record import Cell, ParameterValue, RefusedCells, WorkloadFacts
 from scaling.study.load import RATE
 from scaling.study.plan.cells import Plan
 from scaling.study.rates import CALIBRATION_WINDOW_S, calibration_runs, rate_in_words
@@ -28,18 +28,6 @@ class PlanRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedRow:
-    """What is refused on these arms for one reason."""
-
-    workload: str
-    arms: tuple[str, ...]
-    model: str
-    loop: str
-    sizing: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanTable:
     """The rows of a plan and its sums, which count the repeats of the A/A pairs, too.
 
@@ -50,7 +38,7 @@ class PlanTable:
 
     name: str
     rows: tuple[PlanRow, ...]
-    refused: tuple[RefusedRow, ...]
+    refused: tuple[RefusedCells, ...]
     cells: int
     aa_pairs: int
     blocks: int
@@ -95,7 +83,7 @@ def plan_table(plan: Plan) -> PlanTable:
     return PlanTable(
         name=plan.study.name,
         rows=rows,
-        refused=_refused_rows(plan),
+        refused=refused_cells(plan),
         cells=len(plan.cells),
         aa_pairs=len(plan.repeats),
         blocks=blocks,
@@ -131,13 +119,14 @@ def changed_parameters(cell: Cell, workloads: Mapping[str, WorkloadFacts]) -> st
     return ", ".join(f"{name}={value}" for name, value in changed.items())
 
 
-def _refused_rows(plan: Plan) -> tuple[RefusedRow, ...]:
+def refused_cells(plan: Plan) -> tuple[RefusedCells, ...]:
+    """What the plan leaves out, and why."""
     alike: dict[tuple[str, ...], list[str]] = {}
     for each in plan.refused:
         key = (each.workload, each.model, each.loop, each.sizing, each.reason)
         alike.setdefault(key, []).append(each.arm)
     return tuple(
-        RefusedRow(
+        RefusedCells(
             workload=workload,
             arms=tuple(arms),
             model=model,
