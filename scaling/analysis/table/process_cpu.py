@@ -2,10 +2,9 @@
 
 import math
 
+from scaling.analysis.table.stacks import NS_PER_S
 from scaling.base.vocabulary import PROCESSES
 from scaling.journal.record import RunLine
-
-NS_PER_S = 1e9
 
 
 def process_cpu_s(run: RunLine, *, finite: bool = False) -> float:

@@ -12,11 +12,10 @@ from scaling.analysis.attribution.cells import Attribution, Loss
 from scaling.analysis.attribution.terms import TERMS
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.table.stacks import NS_PER_S
 from scaling.journal.profile import read_profiles
 from scaling.report.tables.loss_sentences import sentences
 from scaling.study.caveats import caveats
-
-NS_PER_S = 1e9
 
 
 def explained_json(results: StudyResults) -> str:

@@ -8,9 +8,8 @@ from scaling.analysis.attribution.cells import Attribution, Loss
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.mean import NO_MEAN
+from scaling.analysis.table.stacks import NS_PER_S
 from scaling.report.tables.columns import estimate_columns, study_columns
-
-NS_PER_S = 1e9
 
 
 def loss_rows(results: StudyResults) -> pd.DataFrame:

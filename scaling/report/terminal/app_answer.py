@@ -25,6 +25,7 @@ from scaling.report.tables.application import shipped_text
 from scaling.report.tables.faults import faults_sentence
 from scaling.report.tables.findings import bounds_heading, times
 from scaling.report.tables.margins import spread_text
+from scaling.report.tables.refused import refused_sentence
 from scaling.report.tables.soak import soak_sentence
 from scaling.report.terminal.answer import LINES, WIDTH, few_cores, left_out, wrapped
 from scaling.study.caveats import caveats
@@ -93,6 +94,7 @@ class AppLines:
         room = self._most - len(lines) - len(later)
         rows = ABOVE + min(len(found.at_n), FEWEST_ROWS)
         trust = [check, few_cores(results), left_out(results), spread_text(results)]
+        trust.append(refused_sentence(results.study))
         noise = wrapped(" ".join(filter(None, trust)), width, max(1, min(3, room - rows)))
         return [*lines, *figure_lines(found, width, room - len(noise)), *later, *noise]
 
