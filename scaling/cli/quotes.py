@@ -18,10 +18,10 @@ def quotes(
         Path, typer.Option(metavar="DIR", help="Folder that contains the published studies.")
     ],
     write: Annotated[
-        bool, typer.Option("--write", help="Correct the figures instead of listing wrong ones.")
+        bool, typer.Option("--write", help="Correct wrong ones instead of listing them.")
     ] = False,
 ) -> None:
-    """Check that every figure quoted in a text is the measured one."""
+    """Check that every figure and verdict quoted in a text is the measured one."""
     from scaling.report.quotes.rewrite import quotes
 
     if not quotes(texts, results, new_console(), write=write):

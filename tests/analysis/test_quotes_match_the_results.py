@@ -5,12 +5,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
 from scaling import figure
 from scaling.analysis.claims.judging import judge
+from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.load import read_journal
 from scaling.base import formats
@@ -25,6 +27,7 @@ from scaling.report.quotes.lookup import OF_CLAIMS, Lookup
 from scaling.report.quotes.rewrite import quotes
 from scaling.report.quotes.source import parse
 from scaling.report.quotes.text import bare_in, quotes_in
+from scaling.report.tables.comparison_rows import comparison_rows
 from tests.support.fabricate import Made, journal, with_, write
 
 STUDY = Made(
@@ -142,6 +145,45 @@ def test_a_ratio_across_models_and_parameters_is_the_one_of_figure(
     assert results.figure(comment) == formats.number(found.estimate.point)
 
 
+OVER_PROCESSES = f"throughput_per_s {CELL} over.arm=3.14 over.model=processes"
+
+
+@pytest.fixture(scope="module")
+def ratios(folder: Path) -> pd.DataFrame:
+    return comparison_rows(StudyResults.of(read_journal(folder / "made")))
+
+
+def test_a_verdict_is_the_one_of_the_comparison(results: Lookup, ratios: pd.DataFrame) -> None:
+    of = ratios["arm"].eq("3.14t") & ratios["loop"].eq("uvloop") & ratios["workers"].eq(2)
+    of &= ratios["parameters"].str.contains("1024") & ratios["model"].eq("threads")
+    for source, question in (
+        (f"speedup {CELL}", "gain"),
+        (f"throughput_per_s {CELL} over.workers=1", "gain"),
+        (OVER_PROCESSES, "over processes"),
+        (f"throughput_per_s {CELL} over.arm=3.14", "headline"),
+    ):
+        found = ratios[of & ratios["question"].eq(question) & ratios["measure"].eq("throughput")]
+        (word,) = found["verdict"]
+        comment = f"<!-- made: {source} as=verdict -->"
+        assert check(f"It is **{word}**{comment}, so", results) == []
+        for wrong in ("?", "unknown"):
+            text = f"| 1.2 {wrong}{comment} |"
+            (finding,) = check(text, results)
+            assert corrected(text, [finding]) == f"| 1.2 {word}{comment} |"
+    assert {"faster", "inconclusive"} <= set(ratios["verdict"])
+
+
+def test_ratios_are_counted_by_their_verdict(results: Lookup, ratios: pd.DataFrame) -> None:
+    fields = "question='over processes' model=threads workers=2 over.arm=3.14"
+    own = ratios[ratios["question"].eq("over processes") & ratios["model"].eq("threads")]
+    own = own[own["workers"].eq(2) & own["over_arm"].eq("3.14") & own["measure"].eq("throughput")]
+    assert results.figure(f"verdicts: throughput_per_s {fields}") == str(len(own)) == "4"
+    counts = Counter(own["verdict"])
+    for word in ("faster", "slower", "same", "inconclusive"):
+        told = results.figure(f"verdicts: throughput_per_s {fields} verdict={word}")
+        assert told == str(counts[word])
+
+
 VALUE = Estimate(0.942, 0.921, 0.95, "×", 8, "some", 0.95)
 TIME = Estimate(7.812e-6, 7.7e-6, 8.0e-6, "s", 8, "some", 0.95)
 
@@ -191,6 +233,15 @@ def test_it_is_written_as_asked_and_found_again(
         ("claims: hold workload=echo", "takes no cell"),
         ("claims: holds", "Did you mean 'hold'?"),
         ("maed: runs", "Did you mean 'made'?"),
+        (f"made: throughput_per_s {CELL} as=verdict", "name what it is over"),
+        (f"made: minor_faults_per_op {CELL} over.workers=1 as=verdict", "measure with verdicts"),
+        (f"made: cpu_s_per_op {CELL} over.workers=1 as=verdict", "no verdict on it: quote the"),
+        (f"made: cpu_s_per_op {CELL} over.parameters.payload_bytes=256 as=verdict", "no verdict"),
+        (f"made: {OVER_PROCESSES} as=verdict,point", "written alone"),
+        ("made: throughput_per_s verdict=faster", "a field of verdicts alone"),
+        ("verdicts: throughput_per_s verdict=fastr", "Did you mean 'faster'?"),
+        ("verdicts: throughput_per_s model=thread verdict=faster", "no ratio has these fields"),
+        ("verdicts: throughput_per_s parameters.payload_bytes=256", "counted without"),
     ],
 )
 def test_what_makes_no_sense_is_an_error_with_its_line(
@@ -294,6 +345,19 @@ def test_an_unknown_key_is_named_with_its_line(keyed: Path) -> None:
     (finding,) = check("\n6<!-- block -->\n", Lookup(keyed))
     assert "Did you mean 'blocks'?" in finding.why
     assert finding.quote.line == 2
+
+
+def test_the_key_of_a_ratio_stands_for_its_verdict_too(keyed: Path) -> None:
+    source = f"made: throughput_per_s {CELL} over.workers=1"
+    (keyed / FILE_NAME).write_text(f'two = "{source} as=percent"\n')
+    results = Lookup(keyed)
+    word = results.figure(f"{source} as=verdict")
+    assert check(f"({word}<!-- two.verdict -->)", results) == []
+    for text in ("(quicker<!-- two.verdict -->)", "(<!-- two.verdict -->)"):
+        (finding,) = check(text, results)
+        assert corrected(text, [finding]) == f"({word}<!-- two.verdict -->)"
+    (finding,) = check(f"({word}<!-- tow.verdict -->)", results)
+    assert "Did you mean 'two'?" in finding.why
 
 
 @pytest.mark.parametrize(("text", "message"), [("two = 3", "expected a source"), ("two", "TOML")])

@@ -10,9 +10,9 @@ from scaling.report.plots import drawn
 from scaling.report.plots.style import RC
 from scaling.report.quotes.check import check
 from scaling.report.quotes.lookup import Lookup
-from scaling.report.quotes.text import quotes_in
+from scaling.report.quotes.text import quotes_in, without_code
 from tests.support.children import ROOT
-from tests.support.published import PUBLISHED, alike, read
+from tests.support.published import PUBLISHED, alike, published_ratios, read
 
 pytestmark = pytest.mark.slow
 
@@ -20,12 +20,13 @@ TEXTS = ("README.md", "results/README.md")
 PICTURE = re.compile(r"\]\((results/published/[^)\s]+/plots/[^)\s]+)\.svg\)")
 PICTURES = sorted(set(PICTURE.findall((ROOT / "README.md").read_text(encoding="utf-8"))))
 NAMES = re.compile(r'\bid="[^"]*"|href="#[^"]*"|url\(#[^)]*\)')  # made of digests of what they name
+BARE_VERDICT = re.compile(r"(?:--> |\()(?:faster|slower|same|less|more|inconclusive)(?=[\s|).,:])")
 POINTS = 0.1  # a hundredth of a letter's height is no other drawing
 
 
 @pytest.fixture(scope="module")
 def results() -> Lookup:
-    return Lookup(PUBLISHED, read)
+    return Lookup(PUBLISHED, read, published_ratios)
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -34,6 +35,11 @@ def test_every_figure_is_the_one_that_was_measured(text: str, results: Lookup) -
     assert quotes_in(words)
     wrong = [f"{text}:{each.quote.line}: {each.why}" for each in check(words, results)]
     assert not wrong, "\n".join(["`nox -s quotes` puts right what it can:", *wrong])
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_verdict_after_a_figure_has_a_source(text: str) -> None:
+    assert not BARE_VERDICT.findall(without_code((ROOT / text).read_text(encoding="utf-8")))
 
 
 def test_every_key_is_used(results: Lookup) -> None:

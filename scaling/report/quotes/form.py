@@ -1,4 +1,6 @@
-"""How a figure is written in a text: its median, its interval or both, in which unit."""
+"""How a figure is written in a text: its median, its interval or both, in which unit; or the
+verdict on it instead.
+"""
 
 from dataclasses import dataclass
 
@@ -7,7 +9,8 @@ from scaling.base import formats
 from scaling.base.errors import UsageError
 from scaling.base.suggest import unknown
 
-FORMS = ("point", "interval", "percent")
+VERDICT = "verdict"
+FORMS = ("point", "interval", "percent", VERDICT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +19,11 @@ class Form:
 
     parts: frozenset[str] = frozenset()
     unit: str = ""
+
+    @property
+    def is_verdict(self) -> bool:
+        """Whether only the verdict is written (`scaling.report.quotes.verdicts`)."""
+        return VERDICT in self.parts
 
     def text(self, value: Estimate) -> str:
         """`1.94 (1.92–1.97)`, `1.94`, `1.92–1.97`, `94.2 % (92.1–95.0 %)`.
@@ -48,6 +56,8 @@ def form(parts: str, unit: str) -> Form:
             raise unknown("form", part, FORMS, where="as")
     if {"point", "interval"} <= named:
         raise UsageError("as: leave it out to have point and interval")
+    if VERDICT in named and (len(named) > 1 or unit):
+        raise UsageError("as: a verdict is written alone")
     if unit and unit not in formats.UNITS:
         raise unknown("unit", unit, formats.UNITS, where="in")
     if unit and "percent" in named:

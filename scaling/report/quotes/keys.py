@@ -5,8 +5,11 @@
 `figures.toml`, in the folder of results that the text quotes, has the source of each key:
 
     uvloop-gain = "my-machine/pgo: speedup workload=echo loop=uvloop arm=3.14t workers=2"
+
+`faster<!-- uvloop-gain.verdict -->` is the verdict on that figure.
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,8 +17,11 @@ from scaling.base.errors import UsageError
 from scaling.base.files import text_in
 from scaling.base.suggest import unknown
 from scaling.base.toml_file import document
+from scaling.report.quotes.form import VERDICT
 
 FILE_NAME = "figures.toml"
+OF_IT = f".{VERDICT}"  # after a key: the verdict on its figure
+WRITTEN = re.compile(r"\s(?:as|in)=\S+")
 
 
 def keys_in(folder: Path) -> dict[str, str]:
@@ -35,13 +41,16 @@ def keys_in(folder: Path) -> dict[str, str]:
 
 
 def source_of(comment: str, keys: Mapping[str, str]) -> str:
-    """The source that a comment names: by its key, or in full.
+    """The source that a comment names: by its key, by the key of its figure, or in full.
 
     Raises:
         UsageError: no such key.
     """
     if ":" in comment:
         return comment
-    if comment not in keys:
-        raise unknown("key", comment, keys, where=FILE_NAME)
-    return keys[comment]
+    if comment in keys:
+        return keys[comment]
+    key = comment.removesuffix(OF_IT)
+    if key not in keys:
+        raise unknown("key", key, keys, where=FILE_NAME)
+    return f"{WRITTEN.sub('', keys[key])} as={VERDICT}"

@@ -4,15 +4,20 @@ from collections.abc import Callable
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 
+import pandas as pd
+
 from scaling.analysis.claims.judging import Word, judge
 from scaling.analysis.lookup.extent import Extent, extent
 from scaling.analysis.lookup.figure import figure
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.errors import UsageError
 from scaling.base.suggest import unknown
 from scaling.journal.reading import NAMES
 from scaling.report.quotes.keys import keys_in, source_of
 from scaling.report.quotes.source import QuoteSource, parse
+from scaling.report.quotes.verdicts import count, verdict
+from scaling.report.tables.comparison_rows import comparison_rows
 
 # Facts about a whole study.
 OF_A_STUDY: dict[str, Callable[[Extent], str]] = {
@@ -24,6 +29,8 @@ OF_A_STUDY: dict[str, Callable[[Extent], str]] = {
 
 # In the place of a study's folder: all studies beside it, `claims` or `my-machine/claims`.
 CLAIMS = "claims"
+# In the same place: counts of the ratios of all studies there.
+VERDICTS = "verdicts"
 # Counts of claims, judged by these studies: how many have that word, None for any.
 OF_CLAIMS: dict[str, Word | None] = {
     "all": None,
@@ -35,14 +42,26 @@ OF_CLAIMS: dict[str, Word | None] = {
 }
 
 
+def _ratios(journal: Journal) -> pd.DataFrame:
+    return comparison_rows(StudyResults.of(journal))
+
+
 class Lookup:
     """Studies below one folder, by their paths in it; each is read when first quoted, and kept.
 
     The folder may hold `figures.toml`, with the source of each figure that a text quotes by key.
     """
 
-    def __init__(self, folder: Path, read: Callable[[Path], Journal] = read_journal) -> None:
-        """Raises `UsageError` where no study is below `folder`, or its keys cannot be read."""
+    def __init__(
+        self,
+        folder: Path,
+        read: Callable[[Path], Journal] = read_journal,
+        ratios: Callable[[Journal], pd.DataFrame] = _ratios,
+    ) -> None:
+        """Raises `UsageError` where no study is below `folder`, or its keys cannot be read.
+
+        `ratios` gives the `comparison_rows` of a journal.
+        """
         self._folder = folder
         self._read = read
         if not self.studies:
@@ -50,6 +69,7 @@ class Lookup:
         self.keys = keys_in(folder)
         self._journal = cache(self._opened)
         self._words = cache(self._judged)
+        self._ratios = cache(lambda name: ratios(self._journal(name)))
 
     @cached_property
     def studies(self) -> list[str]:
@@ -64,11 +84,19 @@ class Lookup:
             UsageError: the comment cannot be read, or the figure was not measured.
         """
         source = parse(source_of(comment, self.keys))
-        if PurePosixPath(source.results).name == CLAIMS:
+        folder = PurePosixPath(source.results)
+        if folder.name == VERDICTS:
+            ratios = [self._ratios(name) for name in self._below(folder.parent)]
+            return f"{count(source, ratios):,}"
+        if source.only:
+            raise UsageError(f"{next(iter(source.only))} is a field of {VERDICTS} alone")
+        if folder.name == CLAIMS:
             return self._of_claims(source)
         journal = self._journal(source.results)
         if source.measure in OF_A_STUDY:
             return _of_study(source, journal)
+        if source.form.is_verdict:
+            return verdict(source, journal, self._ratios(source.results))
         return source.form.text(figure(journal, source.measure, source.cell, source.over).estimate)
 
     def _of_claims(self, source: QuoteSource) -> str:
@@ -80,14 +108,18 @@ class Lookup:
         return f"{sum(word in (None, each) for each in self._words(machine)):,}"
 
     def _judged(self, folder: PurePosixPath) -> list[Word]:
-        below = [name for name in self.studies if PurePosixPath(name).is_relative_to(folder)]
-        if not below:
-            raise UsageError(f"{self._folder / folder}: no study below it")
+        below = self._below(folder)
         journals = [self._journal(name) for name in below]
         if len({each.study.machine.id for each in journals}) > 1:
             where = PurePosixPath(below[0]).parent / CLAIMS
             raise UsageError(f"{folder / CLAIMS}: several machines; name one, such as {where}")
         return [each.word for each in judge(journals)]
+
+    def _below(self, folder: PurePosixPath) -> list[str]:
+        below = [name for name in self.studies if PurePosixPath(name).is_relative_to(folder)]
+        if not below:
+            raise UsageError(f"{self._folder / folder}: no study below it")
+        return below
 
     def _opened(self, name: str) -> Journal:
         if name not in self.studies:

@@ -5,9 +5,11 @@
 A source is a folder of results, a colon, a measure, and the cell as `field=value`, as
 `scaling.figure` takes them. `parameters.payload_bytes=256` is a parameter; fields with `over.` are
 those of the cell that the measure is divided by. `as=` says how the figure is written, `in=` in
-which unit. Facts about a whole study are `date`, `blocks`, `runs` and `minutes`; `claims: hold`
-counts claims (`scaling.report.quotes.lookup` has the other counts). A folder further down is named
-by its path: `my-machine/pgo: …`, `my-machine/claims: hold`.
+which unit; with `as=verdict` the verdict on a ratio is written, and not the ratio. Facts about a
+whole study are `date`, `blocks`, `runs` and `minutes`; `claims: hold` counts claims
+(`scaling.report.quotes.lookup` has the other counts), and `verdicts: MEASURE field=value …` counts
+ratios, by `question`, `verdict` and `family` as in `comparison.csv`, too. A folder further down is
+named by its path: `my-machine/pgo: …`, `my-machine/claims: hold`.
 """
 
 import re
@@ -23,19 +25,24 @@ from scaling.report.quotes.form import Form, form
 
 PARAMETER, OVER = "parameters.", "over."
 NAMES = (*(name for name in FIELDS if name != "parameters"), f"{PARAMETER}NAME")
+COUNTED = ("question", "verdict", "family")  # of ratios
 WHOLE = re.compile(r"[+-]?\d[\d_]*")
 WORDS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
 class QuoteSource:
-    """A folder of results, a measure, a cell and how the figure is written."""
+    """A folder of results, a measure, a cell and how the figure is written.
+
+    `only` has what ratios must have to be counted, besides the cell.
+    """
 
     results: str
     measure: str
     cell: dict[str, object]
     over: dict[str, object] | None
     form: Form
+    only: dict[str, str]
 
 
 def parse(source: str) -> QuoteSource:
@@ -54,7 +61,9 @@ def parse(source: str) -> QuoteSource:
     over = {
         name.removeprefix(OVER): given.pop(name) for name in list(given) if name.startswith(OVER)
     }
-    return QuoteSource(results, measure, _cell(given), _cell(over) if over else None, written)
+    only = {name: given.pop(name) for name in COUNTED if name in given}
+    divisor = _cell(over) if over else None
+    return QuoteSource(results, measure, _cell(given), divisor, written, only)
 
 
 def _pairs(words: Iterable[str]) -> dict[str, str]:

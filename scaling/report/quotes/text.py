@@ -1,5 +1,7 @@
 """Figures in a Markdown text: those whose comment names their source, and those without.
 
+The word before a comment that asks for a verdict is a figure, too.
+
 A comment of one word right after a figure is a key (`scaling.report.quotes.keys`), one with a colon
 is a source in full (`scaling.report.quotes.source`), and any other says that the figure is from
 elsewhere. Code is skipped: what stands there only looks like a figure.
@@ -14,13 +16,15 @@ RANGE = rf"{NUMBER}{SIGN}(?:–|\s+to\s+){NUMBER}{SIGN}"
 WITH_RANGE = rf"{NUMBER}{SIGN}\s+\({RANGE}\)"
 DATE = r"\d{4}-\d\d-\d\d"
 OPEN = "?"  # what a writer puts where a figure is yet to come
+WORD = r"[a-z]+(?=[*_]*<!--[^>]*[.=]verdict\b)"
 ALONE = r"(?<![\w.,–-])"  # not the end of a longer word or number
 
 QUOTE = re.compile(
-    rf"(?P<figure>{ALONE}(?:{re.escape(OPEN)}|{DATE}|{WITH_RANGE}|{RANGE}|{NUMBER}{SIGN}))?[*_]*"
+    rf"(?P<figure>{ALONE}(?:{re.escape(OPEN)}|{DATE}|{WITH_RANGE}|{RANGE}|{NUMBER}{SIGN}|{WORD}))?[*_]*"
     r"<!--\s*(?P<comment>[^\s:>]+:\s.*?|[\w.-]+)\s*-->",
     re.DOTALL,
 )
+IS_SOURCE = re.compile(r":|\.verdict$")  # a comment that is one without a figure before it
 BARE = re.compile(rf"{ALONE}{WITH_RANGE}(?![*_]*<!--)")
 FENCED = re.compile(
     r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
@@ -47,7 +51,7 @@ def quotes_in(text: str) -> list[Quote]:
     """Every comment with a key or a source, with the figure before it."""
     found = []
     for match in QUOTE.finditer(without_code(text)):
-        if not match["figure"] and ":" not in match["comment"]:
+        if not match["figure"] and not IS_SOURCE.search(match["comment"]):
             continue  # `<!-- prettier-ignore -->` is no key
         begin, end = match.span("figure") if match["figure"] else (match.start(), match.start())
         comment = " ".join(match["comment"].split())
