@@ -325,9 +325,12 @@ def benchmarks(session: nox.Session) -> None:
 
 @nox.session(python=False, default=False)
 def faults(session: nox.Session) -> None:
-    """Try every fault on 3.14: what is lost, doubled or left behind (-- a part of its name)."""
-    python = python_for(session, ["3.14"], "tests")["3.14"]
-    session.run(python, "-m", "tests.faults", *session.posargs, external=True)
+    """Try every fault: what is lost, doubled or left behind (-- a part of its name).
+
+    Drivers run on 3.14. Faults of the child are tried on 3.14t, too.
+    """
+    pythons = python_for(session, TESTED, "tests")
+    session.run(pythons["3.14"], "-m", "tests.faults", *session.posargs, external=True)
 
 
 @nox.session(name="interpreters", python=False, default=False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from scaling.base.errors import ScalingError
 from tests.faults.attempt import Fault, Try
@@ -24,16 +25,19 @@ OUTCOMES = {
     "daemon": {"measured"},
 }
 MODELS = ("threads", "processes")
+BUILDS = ("3.14", "3.14t")  # a build may change what comes of it
 
 
 def child(way: str) -> Fault:
-    """The fault `way`, in the window and during set-up, under two models, between two fine runs."""
+    """The fault `way`, in the window and during set-up, on two builds under two models.
+
+    Beside its runs there are fine ones.
+    """
 
     def tries(folder: Path) -> Iterator[Try]:
         sets = (f"faulty:Faulty.way=fine,{way}", "faulty:Faulty.when=setup,window")
-        with study(
-            own=[OWN], workload=("faulty:Faulty",), set=sets, model=MODELS, workers=("2",)
-        ) as ready:
+        asked: dict[str, Any] = {"workload": ("faulty:Faulty",), "set": sets, "workers": ("2",)}
+        with study(own=[OWN], arm=BUILDS, model=MODELS, **asked) as ready:
             yield finished(start(ready, folder))
             yield from _judged(folder, len(ready.plan.runs))
 
@@ -52,7 +56,7 @@ def _judged(folder: Path, runs: int) -> Iterator[Try]:
         way, when = line.cell.parameters["way"], line.cell.parameters["when"]
         wanted = OUTCOMES.get(str(way), {"measured"})
         wrong = line.outcome not in wanted or (line.outcome != "measured" and not why)
-        said = f"{way} in {when} under {line.cell.model}: {line.outcome} ({why})"
+        said = f"{way} in {when} in {line.cell.model} on {line.cell.arm}: {line.outcome} ({why})"
         yield Try(problem=said if wrong else "")
 
 

@@ -11,10 +11,12 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError
@@ -33,6 +35,7 @@ from tests.support.cli import BUILD
 
 PATIENCE_S = 150.0  # it bounds a hang, and measures nothing
 LIMIT_S = 5.0  # for a child to start and to end, in place of minutes
+IN_WINDOW_S = 0.4  # from ready workers to a time in their window
 READY = "> ready"
 TRACEBACK = 70  # the exit code of a driver that a user would have seen a traceback of
 DERIVED = ("tmp", "said", FILE_NAME)
@@ -40,14 +43,15 @@ DERIVED = ("tmp", "said", FILE_NAME)
 
 @contextlib.contextmanager
 def study(own: Sequence[Path] = (), **options: Any) -> Iterator[Prepared]:
-    """A prepared study of this build, without controls; `own` are folders with its workloads."""
+    """A prepared study, by default of this build, without controls; `own` has its workloads."""
     asked: dict[str, Any] = {
+        "arm": (BUILD,),
         "blocks": 1,
         "seconds": 0.1,
         "workers": ("1",),
         "loop": ("asyncio",),
     } | options
-    flags = Options(arm=(BUILD,), controls=False, aa_pairs=False, **asked)
+    flags = Options(controls=False, aa_pairs=False, **asked)
     needs = ChildNeeds(paths=[str(each) for each in own])
     with prepared(flags, needs, lambda text: None) as ready:
         yield ready
@@ -146,6 +150,13 @@ def start(ready: Prepared, folder: Path, change: Callable[[], object] = lambda: 
         os._exit(code)
 
 
+def send(processes: Iterable[psutil.Process], number: signal.Signals) -> None:
+    """Send a signal to those that are still there."""
+    for each in processes:
+        with contextlib.suppress(psutil.Error):
+            each.send_signal(number)
+
+
 def finished(driver: Driver, kept: Sequence[Key] = (), codes: Sequence[int] = (0,)) -> Try:
     """A try whose driver should end by itself with one of these exit codes."""
     if not driver.wait():
@@ -157,22 +168,56 @@ def finished(driver: Driver, kept: Sequence[Key] = (), codes: Sequence[int] = (0
     return outcome(driver, kept)
 
 
+def during(
+    ready: Prepared,
+    folder: Path,
+    windows: Iterable[int],
+    do: Callable[[Driver], str | None],
+    judged: Callable[[Path], Try],
+) -> Iterator[Try]:
+    """In each of these windows, in a study of its own, do something; judge the folder afterwards.
+
+    `do` returns why nothing was tried, if so.
+    """
+    for number in windows:
+        driver = start(ready, folder / str(number))
+        if not driver.wait_for_window(number):
+            driver.kill()
+            yield Try(problem=f"window {number} did not open: {driver.said}")
+            continue
+        time.sleep(IN_WINDOW_S)
+        if problem := do(driver):
+            yield Try(problem=problem)
+        yield finished(driver)
+        yield judged(driver.folder)
+
+
 def outcome(driver: Driver, kept: Sequence[Key], problem: str = "") -> Try:
     """What a driver that has ended left: its journal should have the records `kept`."""
-    left = left_behind()
     if "Traceback" in driver.said and not problem:
         problem = "a traceback: " + driver.said.strip().splitlines()[-1]
-    files = unexpected(driver.folder, DERIVED) + unexpected(driver.folder / "tmp")
+
+    def files() -> list[str]:
+        return unexpected(driver.folder, DERIVED) + unexpected(driver.folder / "tmp")
+
+    return remains(driver.folder / FILE_NAME, kept, files, problem)
+
+
+def remains(
+    journal: Path, kept: Sequence[Key], files: Callable[[], list[str]], problem: str = ""
+) -> Try:
+    """What is there once no process runs: the records `kept`, and `files` that nobody expects."""
+    left = left_behind()
+    names = files()
     notes = [problem, *(f"left running: {each}" for each in left.processes)]
-    notes += [f"left: {each}" for each in files]
-    journal = driver.folder / FILE_NAME
+    notes += [f"left: {each}" for each in names]
     found = compared(journal, kept) if kept else Try()
     return Try(
         problem="; ".join(filter(None, [*notes, found.problem])),
         lost=found.lost,
         doubled=found.doubled,
         processes=len(left.processes),
-        files=len(files),
+        files=len(names),
         ports=len(left.ports),
     )
 

@@ -12,9 +12,8 @@ from typing import Any
 
 from scaling.journal.file import FILE_NAME
 from tests.faults.attempt import Fault, Try
-from tests.faults.drivers import finished, kept_in, outcome, start, study
-from tests.faults.left_behind import left_behind, unexpected
-from tests.faults.records import compared
+from tests.faults.drivers import finished, kept_in, outcome, remains, start, study
+from tests.faults.left_behind import unexpected
 from tests.support.cli import BUILD, environment
 
 KILLS = 100
@@ -64,20 +63,13 @@ def commands_at_random_instants(folder: Path) -> Iterator[Try]:
         if not last:
             os.killpg(process.pid, signal.SIGKILL)
         said, _ = process.communicate()
-        left = left_behind()
-        files = unexpected(folder / "tmp")
-        if last:
-            files += [each for each in unexpected(folder / "out") if each.startswith(".")]
-        found = compared(journal, before) if before else Try()
-        hidden = "Traceback" in said or (last and process.returncode)
-        yield Try(
-            problem="; ".join([*[said] * bool(hidden), *left.processes, *files]),
-            lost=found.lost,
-            doubled=found.doubled,
-            processes=len(left.processes),
-            files=len(files),
-            ports=len(left.ports),
-        )
+        failed = "Traceback" in said or (last and process.returncode)
+
+        def files(last: bool = last) -> list[str]:
+            begun = [each for each in unexpected(folder / "out") if each.startswith(".")]
+            return unexpected(folder / "tmp") + begun * last
+
+        yield remains(journal, before, files, said if failed else "")
 
 
 def interrupted(folder: Path) -> Iterator[Try]:

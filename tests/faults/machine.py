@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,12 @@ import psutil
 from scaling.base.errors import ScalingError
 from tests.faults import namespaces
 from tests.faults.attempt import Fault, NotHereError, Try
-from tests.faults.drivers import PATIENCE_S, Driver, finished, start, study
+from tests.faults.drivers import PATIENCE_S, Driver, during, finished, send, start, study
 from tests.faults.judged import judged, latest
 from tests.faults.left_behind import left_behind
 from tests.support.cli import BUILD, environment
 
-SUSPENDED_S = 3.0
+SUSPENDED_S = (60.0, 3.0)  # in the first run's window, in the second's
 HOUR_S = 3_600
 # Our own clock_gettime: the wall clock is ahead by what a file says, the others are the kernel's.
 CLOCK = r"""
@@ -44,7 +45,6 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
 }
 """
 ECHO: dict[str, Any] = {"workload": ("echo",), "workers": ("2",), "seconds": 1.0, "blocks": 2}
-IN_WINDOW_S = 0.2  # from ready workers to a time in their window
 
 
 def clock_set(folder: Path) -> Iterator[Try]:
@@ -123,15 +123,14 @@ def busy_neighbour(folder: Path) -> Iterator[Try]:
 
 
 def suspended(folder: Path) -> Iterator[Try]:
-    """The driver and all that it started stop for some seconds, as a laptop that sleeps."""
+    """The driver and all that it started stop for a time, as a laptop that sleeps."""
+    spans_s = iter(SUSPENDED_S)
 
     def suspend(driver: Driver) -> None:
         stopped = _tree(driver)
-        for number in (signal.SIGSTOP, signal.SIGCONT):
-            for each in stopped:
-                with contextlib.suppress(psutil.Error):
-                    each.send_signal(number)
-            time.sleep(SUSPENDED_S * (number == signal.SIGSTOP))
+        send(stopped, signal.SIGSTOP)
+        time.sleep(next(spans_s))
+        send(stopped, signal.SIGCONT)
 
     yield from _during(folder, suspend, labelled=True)
 
@@ -164,23 +163,16 @@ def ports_exhausted(folder: Path) -> Iterator[Try]:
 
 
 def _during(
-    folder: Path, do: Callable[[Driver], object], *, labelled: bool = False, **options: object
+    folder: Path, do: Callable[[Driver], None], *, labelled: bool = False, **options: object
 ) -> Iterator[Try]:
     """Do something in a window of each run; in the end every run is in the journal.
 
     Runs that are `labelled` cannot be valid at the first attempt.
     """
     with study(**ECHO | options) as ready:
-        for number in range(1, 1 + len(ready.plan.runs)):
-            driver = start(ready, folder / str(number))
-            if not driver.wait_for_window(number):
-                driver.kill()
-                yield Try(problem=f"window {number} did not open: {driver.said}")
-                continue
-            time.sleep(IN_WINDOW_S)
-            do(driver)
-            yield finished(driver)
-            yield _complete(driver.folder, len(ready.plan.runs), labelled=labelled)
+        runs = len(ready.plan.runs)
+        complete = partial(_complete, runs=runs, labelled=labelled)
+        yield from during(ready, folder, range(1, 1 + runs), do, complete)
 
 
 def _complete(folder: Path, runs: int, *, labelled: bool) -> Try:

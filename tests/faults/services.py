@@ -4,6 +4,7 @@ import contextlib
 import signal
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,11 @@ import psutil
 from scaling.analysis.table.load import read_journal
 from scaling.base.errors import ScalingError
 from tests.faults.attempt import Fault, Try
-from tests.faults.drivers import Driver, finished, start, study
+from tests.faults.drivers import Driver, during, send, study
 from tests.faults.judged import judged, latest
 from workers.services.native.process import HOST
 from workers.services.postgres.server import NAME
 
-IN_WINDOW_S = 0.4  # from ready workers to a time in their window, or in its warm-up
 TAKEN_S = 1.5  # long enough for the set-up of the next run, too short for its second attempt
 SLOW_S = 0.3  # how long it stops, again and again
 SERVED = ("serve.server=tcp", "serve.connections=2", "serve.rate_per_s=200")
@@ -39,20 +39,20 @@ BESIDE: dict[str, tuple[str, dict[str, Any]]] = {
 
 def stop(processes: list[psutil.Process]) -> None:
     """Stop it for good."""
-    _send(processes, signal.SIGSTOP)
+    send(processes, signal.SIGSTOP)
 
 
 def kill(processes: list[psutil.Process]) -> None:
     """Kill it."""
-    _send(processes, signal.SIGKILL)
+    send(processes, signal.SIGKILL)
 
 
 def slow(processes: list[psutil.Process]) -> None:
     """Stop it every now and then."""
     for _ in range(4):
-        _send(processes, signal.SIGSTOP)
+        send(processes, signal.SIGSTOP)
         time.sleep(SLOW_S)
-        _send(processes, signal.SIGCONT)
+        send(processes, signal.SIGCONT)
         time.sleep(SLOW_S / 10)
 
 
@@ -80,22 +80,16 @@ def service(name: str, do: Callable[[list[psutil.Process]], None]) -> Fault:
     """Do it in the first run of a study and in the last; the runs after it are valid."""
     module, options = BESIDE[name]
 
+    def harm(driver: Driver) -> str | None:
+        found = _processes(driver, module)
+        do(found)
+        return None if found else f"no process of {name} was there: nothing was tried"
+
     def tries(folder: Path) -> Iterator[Try]:
         with study(**{"blocks": 3, "seconds": 1.0} | options) as ready:
             runs = len(ready.plan.runs)
-            for number in (1, runs):
-                driver = start(ready, folder / str(number))
-                if not driver.wait_for_window(number):
-                    driver.kill()
-                    yield Try(problem=f"window {number} did not open: {driver.said}")
-                    continue
-                time.sleep(IN_WINDOW_S)
-                found = _processes(driver, module)
-                if not found:
-                    yield Try(problem=f"no process of {name} was there: nothing was tried")
-                do(found)
-                yield finished(driver)
-                yield _recovered(driver.folder, runs, harmless=do in HARMLESS)
+            recovered = partial(_recovered, runs=runs, harmless=do in HARMLESS)
+            yield from during(ready, folder, (1, runs), harm, recovered)
 
     return tries
 
@@ -125,12 +119,6 @@ def _processes(driver: Driver, module: str) -> list[psutil.Process]:
             if module in each.cmdline():
                 found[each] = each.children(recursive=True)
     return [one for each, below in found.items() for one in below or [each]]
-
-
-def _send(processes: list[psutil.Process], number: signal.Signals) -> None:
-    for each in processes:
-        with contextlib.suppress(psutil.Error):
-            each.send_signal(number)
 
 
 FAULTS: dict[str, Fault] = {
