@@ -15,6 +15,7 @@ from scaling.analysis.statistics.verdict import hypothesis
 from scaling.analysis.table.load import Journal
 from scaling.journal.record import StudyLine
 from scaling.report.claims_view import markdown
+from tests.support import served
 from tests.support.claims import CELL, claim, claims, judged, study
 from tests.support.fabricate import Made, journal, with_, write
 from tests.support.verdicts import verdicts
@@ -239,3 +240,32 @@ def test_a_notebook_gets_a_table(made: Journal) -> None:
     first = found.iloc[0]
     assert first["low"] <= first["ours"] <= first["high"]
     assert (first["n"], first["unit"], first["study"]) == (8, "×", "made")
+
+
+@pytest.mark.parametrize(
+    ("rule", "of", "word"),
+    [
+        ("at_most = 0.5", "processes", "holds"),
+        ("at_least = 2", "processes", "does not hold"),
+        ("at_least = 0.0001", "processes", "inconclusive"),
+        ("at_least = 2", "threads", "holds"),
+        ("at_most = 10000", "threads", "inconclusive"),
+    ],
+)
+def test_latencies_that_are_bounds_prove_one_side_only(
+    tmp_path: Path, rule: str, of: str, word: str
+) -> None:
+    """Threads fall behind: their P99 would be higher in a longer window."""
+    speeds = {("3.14", "threads"): 200.0, ("3.14", "processes"): 1_000.0}
+    behind = served.studied(
+        tmp_path / "behind",
+        served.Served(
+            configurations=list(speeds), speeds=speeds, workers=[1], rates=[600.0], blocks=8
+        ),
+    )
+    other = {"threads": "processes", "processes": "threads"}[of]
+    cell = f'{{ workload = "serve", arm = "3.14", model = "{of}", workers = 1 }}'
+    made = claim(f'{rule}\nover = {{ model = "{other}" }}', cell=cell, measure="latency_p99_s")
+    found = judged(behind, made)
+    assert found.word == word
+    assert (word == "inconclusive") == ("are bounds" in found.reason)

@@ -17,7 +17,7 @@ from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.noise import noise_floor
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.errors import UsageError
-from scaling.journal.record import RunLine
+from scaling.journal.record import Calibration, RunLine, StudyLine
 from tests.support.fabricate import Made, journal, with_, write
 
 MADE = Made(
@@ -180,6 +180,40 @@ def test_what_is_made_again_counts_and_duplicates_do_not(tmp_path: Path) -> None
     rate = {"workload": "echo", "workers": 1}
     again, other = scaling.figure(scaling.read(tmp_path), "throughput_per_s", rate).values
     assert other / again == pytest.approx(1.5, rel=0.02)
+
+
+def test_a_rate_has_the_name_that_the_study_gives_it(tmp_path: Path) -> None:
+    """Each server has a peak of its own, so `50%` is another rate for each."""
+    peaks = {"tcp": 800.0, "asgi": 400.0}
+    variants: list[dict[str, Any]] = [
+        {"server": each, "rate_per_s": peak / 2} for each, peak in peaks.items()
+    ]
+    study, *runs = journal(Made(variants={"serve": variants}, workers=(1,), blocks=2))
+    assert isinstance(study, StudyLine)
+    (baseline, *_) = (line.cell for line in runs if isinstance(line, RunLine))
+    calibrations = [
+        Calibration(
+            workload="serve",
+            parameters={"server": server},
+            baseline=baseline,
+            peak_per_s=peak,
+            rates={"50%": peak / 2},
+        )
+        for server, peak in peaks.items()
+    ]
+    study = msgspec.structs.replace(study, calibrations=calibrations)
+    write([study, *runs], tmp_path / "journal.jsonl")
+    read = scaling.read(tmp_path)
+    for server, peak in peaks.items():
+        cells = [
+            {"workload": "serve", "workers": 1, "parameters": {"server": server, "rate_per_s": r}}
+            for r in ("50%", peak / 2)
+        ]
+        named, counted = (scaling.figure(read, "throughput_per_s", cell) for cell in cells)
+        assert named.values.tolist() == counted.values.tolist()
+    unclear = {"workload": "serve", "workers": 1, "parameters": {"rate_per_s": "50%"}}
+    with pytest.raises(AbsentCellError, match=r"has no serve .* rate_per_s=50%"):
+        scaling.figure(read, "throughput_per_s", unclear)
 
 
 def slower(run: RunLine, times: float) -> RunLine:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+import numpy as np
+
 from scaling.analysis.claims.amounts import amount
 from scaling.analysis.claims.claim import Claim
 from scaling.analysis.lookup.figure import Figure, figure
@@ -26,6 +28,10 @@ type Needed = Literal["above", "below", "same"]
 
 SIDES = {"above": 1, "below": -1}
 FAMILY: Family = "exploratory"
+BOUNDS = (
+    "latencies in it are bounds (a server fell behind or declined requests, or the load generator "
+    "was late), so it may be on the other side"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +39,25 @@ class ClaimTest:
     """One test of a claim: whether `value` is above or below `bound`, or the same as 1.
 
     `question` is about the value divided by its bound. `bound` is empty where a ratio is compared
-    with 1 ± margin.
+    with 1 ± margin. `least` and `most` are the medians that the quotient can have: latencies may be
+    bounds (`scaling.analysis.lookup.bounds`).
     """
 
     value: Estimate
     question: Hypothesis
     needed: Needed
     bound: str = ""
+    least: float = math.nan
+    most: float = math.nan
+
+    def unproven(self, verdict: Verdict) -> bool:
+        """Whether it may be on the other side, as latencies are bounds there."""
+        return {1: self.least <= 1, -1: self.most >= 1}.get(verdict.side, False)
 
     def outcome(self, verdict: Verdict) -> int:
         """1 if the test gives the needed result, -1 if it rules that out, 0 if inconclusive."""
+        if self.unproven(verdict):
+            return 0
         if self.needed == "same":
             return 1 if verdict.word == "same" else -abs(verdict.side)
         if verdict.word == "same":  # within the margin: neither above nor below
@@ -58,6 +73,8 @@ class ClaimTest:
             return f"{plural(self.value.n, 'block')}; an interval takes {FEWEST_FOR_INTERVAL}"
         if math.isnan(verdict.p_differs):  # not tested
             return verdict.why
+        if self.unproven(verdict):
+            return BOUNDS
         if verdict.word == "same":
             return f"its whole interval is within {percent(margin)} of 1"
         if verdict.side:
@@ -96,21 +113,26 @@ def tests_of(claim: Claim, figures: Sequence[Figure]) -> list[ClaimTest]:
     """The tests that the claim's rule makes of its figures."""
     if claim.falling or claim.same:
         needed: Needed = "same" if claim.same else "above"
-        return [
-            ClaimTest(each.estimate, hypothesis(each.values, each.margin, family=FAMILY), needed)
-            for each in figures
-        ]
+        return [_test(each, needed) for each in figures]
     least, most = claim.between or (claim.at_least, claim.at_most)
     (found,) = figures
-    unit = found.estimate.unit
     bounds: list[tuple[Needed, float | None]] = [("above", least), ("below", most)]
-    return [
-        ClaimTest(
-            found.estimate,
-            hypothesis(found.values / bound, 0.0, family=FAMILY),
-            needed,
-            amount(bound, unit),
-        )
-        for needed, bound in bounds
-        if bound is not None
-    ]
+    return [_test(found, needed, bound) for needed, bound in bounds if bound is not None]
+
+
+def _test(found: Figure, needed: Needed, bound: float | None = None) -> ClaimTest:
+    """That of a figure against a bound; without one, of a ratio against 1 ± its margin."""
+    by, margin = (1.0, found.margin) if bound is None else (bound, 0.0)
+    known = np.isfinite(found.values)
+    least, most = (
+        float(np.median(ends[known])) / by if known.any() else math.nan
+        for ends in (found.least, found.most)
+    )
+    return ClaimTest(
+        found.estimate,
+        hypothesis(found.values / by, margin, family=FAMILY),
+        needed,
+        "" if bound is None else amount(bound, found.estimate.unit),
+        least,
+        most,
+    )

@@ -14,9 +14,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from scaling.analysis.arrays import Floats
+from scaling.analysis.arrays import Floats, Integers
+from scaling.analysis.lookup import bounds
 from scaling.analysis.lookup.named_cell import AbsentCellError, changed, curve_of, named
-from scaling.analysis.lookup.quantity import OVER_ONE, is_of_a_curve, quantity
+from scaling.analysis.lookup.quantity import OVER_ONE, Quantity, Read, Runs, is_of_a_curve, quantity
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.table.load import Journal
@@ -32,7 +33,8 @@ class Figure:
     `values` has one value for each block of the study, NaN where there is none, and `estimate` is
     their median. Ratios of this measure within 1 ± `margin` are noise
     (`scaling.analysis.statistics.noise`). `what` says in words what it is, `study` is the name of
-    the study that it is from.
+    the study that it is from. Where a latency is a bound (`scaling.analysis.lookup.bounds`) the
+    values lie between `least` and `most`; else these are the values.
     """
 
     values: Floats
@@ -40,6 +42,8 @@ class Figure:
     margin: float
     what: str
     study: str
+    least: Floats
+    most: Floats
 
 
 def figure(
@@ -52,7 +56,8 @@ def figure(
 
     `cell` names its `workload` and `workers`, and what else matters of `arm` (of a study with
     several), `loop` (asyncio), `model` (threads), `sizing` (weak) and `parameters`. `over` is the
-    same cell with these fields changed; of its parameters those change that `over` names.
+    same cell with these fields changed; of its parameters those change that `over` names. A rate
+    may be the name that the study file has for it, such as "40%".
 
     `measure` is a numeric column of a frame (`scaling.analysis.table.columns`), a figure of the
     workload's own, or one of `s_per_op` (1 / throughput), `speedup` and `efficiency` (over N = 1 of
@@ -69,7 +74,7 @@ def figure(
     elif any(side.workers is None for side in sides):
         raise UsageError(f"{measure} is of a number of workers: name the cell's `workers`")
     study = journal.study
-    curves = [curve_of(journal.frame, side, study.name) for side in sides]
+    curves = [curve_of(journal.frame, side, study) for side in sides]
     for side, runs in zip(sides, curves, strict=True):
         if measure in OVER_ONE and not (runs["workers"] == 1).any():
             message = f"{side.text}: {measure} is over N = 1, which {study.name} does not have"
@@ -77,22 +82,42 @@ def figure(
     note = study.workloads.get(sides[0].workload)
     sought = quantity(measure, curves, note.operation if note else "operations")
     blocks = np.unique(journal.frame["block"])
-    columns: list[Floats] = [
-        np.asarray(sought.values(runs, side.workers).reindex(blocks), np.float64)
+    columns = [
+        _between(sought, measure, runs, side.workers, blocks)
         for runs, side in zip(curves, sides, strict=True)
     ]
     floor = _floor(journal)
     margin = max(floor.margin(side.workload, sought.noise) for side in sides)
     what = f"{sought.words} of {sides[0].text}"
     if over is None:
-        (values,) = columns
-        return Figure(values, median(values, sought.unit), margin, what, study.name)
+        ((least, values, most),) = columns
+        return Figure(values, median(values, sought.unit), margin, what, study.name, least, most)
     above, below = columns
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio: Floats = above / below
+    least, ratio, most = (_ratio(*each) for each in zip(above, reversed(below), strict=True))
     ratio[~np.isfinite(ratio)] = np.nan
     what = f"{what}, over {sides[1].part(over)}"
-    return Figure(ratio, median(ratio, RATIO), margin, what, study.name)
+    return Figure(ratio, median(ratio, RATIO), margin, what, study.name, least, most)
+
+
+def _between(
+    sought: Quantity, measure: str, runs: Runs, workers: int | None, blocks: Integers
+) -> tuple[Floats, Floats, Floats]:
+    """What it is at least in each block, as measured, and at most."""
+
+    def by_block(read: Read = sought.read) -> Floats:
+        values = replace(sought, read=read).values(runs, workers)
+        return np.asarray(values.reindex(blocks), np.float64)
+
+    values = by_block()
+    if not bounds.may_be_one(measure):
+        return values, values, values
+    most = np.where(by_block(bounds.has_no_most) == 1, np.inf, values)
+    return by_block(lambda runs: bounds.least(runs, measure)), values, most
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(above / below)
 
 
 @lru_cache(maxsize=8)

@@ -1,14 +1,14 @@
 """A cell as a user names it, and the runs of a study that it means.
 
 Fields may be left out: the default is asyncio, threads, weak sizing, and otherwise the only value
-that the study has. If no cell fits, the error names the nearest one; if several do, the error says
-which field to add.
+that the study has. A rate may be named as in the study file: "40%" of the calibrated peak. If no
+cell fits, the error names the nearest one; if several do, the error says which field to add.
 """
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,8 @@ from scaling.base.errors import UsageError
 from scaling.base.suggest import unknown
 from scaling.base.vocabulary import WORKER, WORKERS
 from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
+from scaling.journal.record import Calibration, StudyLine
+from scaling.study.load import RATE
 
 PLACE = ["workload", "arm", "loop", "model", "sizing", "parameters"]  # what a curve's runs share
 FIELDS = (*PLACE, "workers")
@@ -127,26 +129,39 @@ def changed(cell: Mapping[str, object], over: Mapping[str, object]) -> dict[str,
     return merged
 
 
-def curve_of(frame: pd.DataFrame, wanted: NamedCell, study: str) -> pd.DataFrame:
+def curve_of(frame: pd.DataFrame, wanted: NamedCell, study: StudyLine) -> pd.DataFrame:
     """All runs of the curve that the cell is on, at every N, valid or not, without A/A duplicates.
-
-    `study` is what the study is called in messages.
 
     Raises:
         AbsentCellError: there is none.
         UsageError: there are several.
     """
+    wanted = _at_rate(wanted, study.calibrations)
     runs = originals(frame)
     cells = runs[[*PLACE, "workers"]].drop_duplicates()
     there = [_cell(*each) for each in cells.itertuples(index=False, name=None)]
     fit = [not wanted.build_differences(cell) for cell in there]
     if not any(fit):
-        raise _not_there(wanted, there, study)
+        raise _not_there(wanted, there, study.name)
     found = cells.loc[fit, PLACE].drop_duplicates()
     if len(found) > 1:
-        raise UsageError(f"{study} has several {wanted.text}; {_to_name(found)}")
+        raise UsageError(f"{study.name} has several {wanted.text}; {_to_name(found)}")
     is_of_it = [runs[name] == found[name].iloc[0] for name in PLACE]
     return runs[np.logical_and.reduce(is_of_it)]
+
+
+def _at_rate(wanted: NamedCell, calibrations: Iterable[Calibration]) -> NamedCell:
+    """The cell with the number that its rate's name stands for, if the study has just one."""
+    rate = wanted.parameters.get(RATE)
+    rates = {
+        each.rates[rate]
+        for each in calibrations
+        if each.workload == wanted.workload and isinstance(rate, str) and rate in each.rates
+        if all(_same(each.parameters.get(n, v), v) for n, v in wanted.parameters.items())
+    }
+    if len(rates) != 1:
+        return wanted
+    return replace(wanted, parameters={**wanted.parameters, RATE: rates.pop()})
 
 
 def _cell(

@@ -1,0 +1,28 @@
+"""Between what a latency lies where it is a bound, run by run.
+
+The latencies of a server that fell behind or declined requests are lower bounds. Where the load
+generator was late they are upper bounds, and those from the send are lower ones.
+"""
+
+import numpy as np
+import pandas as pd
+
+from scaling.analysis.table.groups import p99_is_bound, sent_late
+
+LATENCY, FROM_SEND = "latency_", "service_"
+
+
+def may_be_one(measure: str) -> bool:
+    """Whether it is a latency of clients."""
+    return measure.startswith(LATENCY)
+
+
+def least(runs: pd.DataFrame, measure: str) -> "pd.Series[float]":
+    """What a latency of each run is at least."""
+    from_send = runs.get(measure.replace(LATENCY, FROM_SEND, 1), runs[measure])
+    return runs[measure].mask(sent_late(runs), from_send).astype(np.float64)
+
+
+def has_no_most(runs: pd.DataFrame) -> "pd.Series[float]":
+    """1 for each run whose latency may be any higher one, 0 for the others."""
+    return pd.Series(p99_is_bound(runs), index=runs.index, dtype=np.float64)
