@@ -7,6 +7,7 @@ import matplotlib as mpl
 import pytest
 from msgspec.structs import replace
 
+from scaling.analysis.comparison.baseline import ceiling
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
@@ -28,10 +29,12 @@ def studied(
     *,
     loops: tuple[str, ...] = ("asyncio",),
     models: tuple[str, ...] = ("threads",),
+    runtimes: tuple[str, ...] = ("go", "node"),
+    runtimes_as: tuple[str, ...] = ("threads",),
     blocks: int = 8,
 ) -> Journal:
-    """One study of Pythons, and of Go and Node on their own loops, in the same blocks."""
-    several = [(pythons, loops, models), (("go", "node"), ("own",), ("threads",))]
+    """One study of Pythons, and of other runtimes on their own loops, in the same blocks."""
+    several = [(pythons, loops, models), (runtimes, ("own",), runtimes_as)]
     parts = [
         journal(
             Made(
@@ -59,7 +62,11 @@ def without_python(run: RunLine) -> RunLine:
     """A run as a runtime without GIL and pymalloc reports it."""
     if run.record is None or run.cell.loop != "own":
         return run
-    return replace(run, record=replace(run.record, process=ProcessFacts()))
+    facts = ProcessFacts()
+    workers = [
+        replace(each, process=facts) if each.process else each for each in run.record.workers
+    ]
+    return replace(run, record=replace(run.record, process=facts, workers=workers))
 
 
 @pytest.mark.parametrize("pythons", [("3.14t", "3.14"), ("3.14", "3.14t")])
@@ -149,6 +156,30 @@ def test_it_is_drawn_beside_every_loop(tmp_path: Path) -> None:
         assert axes.get_title(loc="left") == loop
         bars = sorted(str(each.get_label()) for each in axes.containers)
         assert bars == ["3.14t threads", "go threads", "node threads"]
+
+
+def test_gos_processes_are_drawn_beside_every_loop_and_decide_nothing(tmp_path: Path) -> None:
+    study = studied(
+        tmp_path,
+        ("3.14", "3.14t"),
+        loops=("asyncio", "uvloop"),
+        models=("threads", "processes"),
+        runtimes=("go",),
+        runtimes_as=("processes",),
+    )
+    found = StudyResults.of(study)
+    (subject,) = subjects(found).values()
+    for loop in subject.loops:
+        drawn = [(curve.key.arm, curve.key.model) for curve in subject.on(loop, "processes")]
+        assert ("go", "processes") in drawn
+    alone = [each for each in found.judged if not each.is_across_loops]
+    (go,) = [gain for each in alone for gain in each.gains if gain.of.arm == "go"]
+    assert go.throughput.point == pytest.approx(2, rel=0.01)
+    assert not go.is_headline
+    for each in alone:
+        assert all(base.theirs.arm == "3.14" for base in each.baseline_ratios)
+        assert "go" not in [best.arm for best in ceiling(each.runs)]
+    assert not across_loops(study).runtimes
 
 
 def test_alone_it_has_a_panel_of_its_own(tmp_path: Path) -> None:

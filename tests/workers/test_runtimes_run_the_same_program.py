@@ -35,6 +35,7 @@ SPAWN = WorkloadFacts(
 )
 LIKE = description(workloads={**description().workloads, "spawn": SPAWN})
 LIMIT_S = 60.0
+BOTH = [(name, model) for name, runtime in RUNTIMES.items() for model in runtime.models]
 
 
 def prepared(name: str) -> PreparedArm:
@@ -69,12 +70,14 @@ def ending(
     workers: int = 1,
     in_flight: int | None = None,
     workload: str = "spawn",
+    model: str = "threads",
     **said: Any,
 ) -> Ending:
     asked = CELLS[workload]
     cell = asked | {
         "workload": f"workers.workloads.{workload}:{workload.title()}",
         "loop": OWN_LOOP,
+        "model": model,
         "workers": workers,
         "in_flight": in_flight,
         "parameters": asked["parameters"] | said,
@@ -101,12 +104,12 @@ def absent(arm: PreparedArm) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("name", RUNTIMES)
-def test_every_task_really_runs(name: str, workers: int) -> None:
+@pytest.mark.parametrize(("name", "model"), BOTH)
+def test_every_task_really_runs(name: str, model: str, workers: int) -> None:
     arm = prepared(name)
     if absent(arm):
         return
-    record = measured(arm, workers, tasks=5_000)
+    record = measured(arm, workers, model=model, tasks=5_000)
     assert record.finite
     assert record.loop is not None
     assert record.loop.name == OWN_LOOP
@@ -124,17 +127,18 @@ def test_every_task_really_runs(name: str, workers: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("name", RUNTIMES)
-def test_all_workers_echo_in_one_window(name: str, workers: int) -> None:
+@pytest.mark.parametrize(("name", "model"), BOTH)
+def test_all_workers_echo_in_one_window(name: str, model: str, workers: int) -> None:
     arm = prepared(name)
     if absent(arm):
         return
-    record = measured(arm, workers, workload="echo")
+    record = measured(arm, workers, workload="echo", model=model)
     opened, closed = record.instants_ns.opened, record.instants_ns.closed
     assert not record.finite
     assert opened is not None
     assert closed == opened + 300_000_000
     assert [worker.index for worker in record.workers] == list(range(workers))
+    assert [worker.process is None for worker in record.workers] == [model == "threads"] * workers
     for worker in record.workers:
         ticks = worker.ticks
         assert ticks.instant_ns == [opened + k * 100_000_000 for k in range(4)]
@@ -168,6 +172,7 @@ def test_go_reads_back_its_processors(workers: int) -> None:
     arm = prepared("go")
     if not absent(arm):
         assert measured(arm, workers).facts == {"GOMAXPROCS": str(workers)}
+        assert measured(arm, workers, model="processes").facts == {"GOMAXPROCS": "1"}
 
 
 @pytest.mark.slow
@@ -183,12 +188,34 @@ def test_a_workload_it_does_not_have_ends_the_run(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", RUNTIMES)
-def test_work_in_flight_is_dealt_out_as_to_pythons_workers(name: str) -> None:
+def test_a_process_that_fails_ends_the_run_with_its_error() -> None:
+    arm = prepared("go")
+    if absent(arm):
+        return
+    ended = ending(arm, 2, model="processes", tasks="many")
+    assert ended.outcome == "crashed"
+    assert "tasks" in ended.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.measures
+def test_memory_of_processes_is_that_of_all() -> None:
+    arm = prepared("go")
+    if absent(arm):
+        return
+    one, three = (ending(arm, n, workload="echo", model="processes").memory for n in (1, 3))
+    assert one.uss_bytes
+    assert three.uss_bytes
+    assert three.uss_bytes > 1.5 * one.uss_bytes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "model"), BOTH)
+def test_work_in_flight_is_dealt_out_as_to_pythons_workers(name: str, model: str) -> None:
     arm = prepared(name)
     if absent(arm):
         return
-    record = measured(arm, 3, in_flight=1_000)
+    record = measured(arm, 3, in_flight=1_000, model=model)
     assert [worker.ticks.operations[-1] for worker in record.workers] == [334, 333, 333]
     assert [worker.in_flight for worker in record.workers] == [334, 333, 333]
 

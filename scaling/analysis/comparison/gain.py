@@ -9,6 +9,8 @@ from scaling.analysis.curves.curve import Curve
 from scaling.analysis.statistics.pending import Pending
 from scaling.analysis.statistics.verdict import RatioVerdict, hypothesis
 from scaling.analysis.table.groups import Key
+from scaling.base.vocabulary import PROCESSES
+from scaling.builds.runtimes.known import RUNTIMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,15 @@ def gains(runs: Paired) -> Pending[list[Gain]]:
 
 
 def _subjects(runs: Paired) -> list[Curve]:
-    """The curves that a study is about: threads without the GIL, or all where there are none."""
+    """The curves that a study is about: threads without the GIL, or all where there are none.
+
+    Processes of another runtime show what the machine gives: a study is not about these.
+    """
     free = free_arms(runs.arms)
     return [
         curve for curve in runs.curves if curve.key.arm in free and curve.key.model == "threads"
-    ] or runs.curves
+    ] or [
+        curve
+        for curve in runs.curves
+        if curve.key.arm not in RUNTIMES or curve.key.model not in PROCESSES
+    ]

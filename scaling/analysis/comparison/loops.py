@@ -3,9 +3,10 @@
     uvloop over asyncio, trio over asyncio;  go over 3.14t on asyncio
 
 A loop is compared with asyncio at the same arm, model and N. A runtime other than Python
-(`scaling.builds.runtimes`) has a loop of its own; it is compared with the same number of
+(`scaling.builds.runtimes`) has a loop of its own; its threads are compared with the same number of
 threads, on asyncio, of the first Python that the study names. The two differ in everything, which
-must be shown beside the ratio.
+must be shown beside the ratio. Its processes are what the machine gives without an interpreter:
+they are shown, and compared with nothing but one of them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -72,7 +73,8 @@ def _loop_pairs(runs: Paired) -> Iterator[tuple[Configuration, Configuration]]:
 
 
 def _runtime_pairs(runs: Paired) -> Iterator[tuple[Configuration, Configuration]]:
-    others = [curve.key for curve in runs.curves if curve.key.arm in RUNTIMES]
+    keys = (curve.key for curve in runs.curves)
+    others = [key for key in keys if key.arm in RUNTIMES and key.model == MODEL]
     for python in islice(_pythons(runs), 1):
         for key, n in product(others, runs.workers):
             yield (

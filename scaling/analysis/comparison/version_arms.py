@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from scaling.builds.runtimes.known import RUNTIMES
+
 # What is added to a version at each rung, and what changes on the way to it from the one before.
 RUNGS = (("", ""), ("+mimalloc", "allocator"), ("t+gil", "build"), ("t", "GIL"))
 
@@ -53,9 +55,9 @@ class VersionArms:
 def version_arms(arms: Iterable[str]) -> list[VersionArms]:
     """The versions that the arms belong to, in order of appearance.
 
-    Arms beside the ladder (`+nogc`) stand for no version of their own.
+    Arms beside the ladder (`+nogc`) stand for no version of their own, nor do other runtimes.
     """
-    measured = list(arms)
+    measured = [arm for arm in arms if arm not in RUNTIMES]
     versions = [VersionArms(arm.partition("+")[0].removesuffix("t")) for arm in measured]
     rungs = {rung: each for each in versions for rung in each.rungs}
     return list(dict.fromkeys(rungs[arm] for arm in measured if arm in rungs))

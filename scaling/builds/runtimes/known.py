@@ -13,13 +13,15 @@ PROGRAMS = Path(__file__).parent / "programs"
 class Runtime:
     """The build of an arm that is not Python; its program reports `loop_class` as its loop.
 
-    The program is a folder with a file for each workload, which is named after it.
+    The program is a folder with a file for each workload, which is named after it. It runs workers
+    of these `models`.
     """
 
     name: str
     loop_class: str
     language: str
     suffix: str
+    models: tuple[str, ...] = ("threads",)
 
     @property
     def folder(self) -> Path:
@@ -34,7 +36,7 @@ class Runtime:
 RUNTIMES = {
     each.name: each
     for each in (
-        Runtime("go", "goroutines", "go", ".go"),
+        Runtime("go", "goroutines", "go", ".go", models=("threads", "processes")),
         Runtime("node", "node", "javascript", ".mjs"),
         Runtime("bun", "bun", "javascript", ".mjs"),
     )

@@ -11,7 +11,7 @@ from scaling.builds.runtimes.find import AbsentRuntimeError, environment, find
 from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES, Runtime
 from scaling.journal.record import Description, Offer, PythonFacts, Refusal, WorkloadFacts
 
-MODEL = "threads"
+WHERE = {"threads": "in one process", "processes": "each in a process of its own"}
 
 PYTHONS_ALONE: dict[str, dict[str, tuple[Collection[str], str]]] = {
     "spawn": {
@@ -55,14 +55,19 @@ def _description(
 ) -> Description:
     name = runtime.name
     elsewhere = f"{name} is not Python: it schedules tasks with its own loop, {OWN_LOOP!r}"
-    beside = f"{name} runs its N workers in one process"
+    where = " or ".join(WHERE[model] for model in runtime.models)
     workloads = {each: _facts(runtime, each, facts) for each, facts in like.workloads.items()}
     return Description(
         schema=like.schema,
         python=PythonFacts(version=version or "", free_threaded=True),
         loops={each: Offer(refused=elsewhere) for each in like.loops}
         | {OWN_LOOP: Offer(version=version, refused=reason)},
-        models={each: Offer(refused=None if each == MODEL else beside) for each in like.models},
+        models={
+            each: Offer(
+                refused=None if each in runtime.models else f"{name} runs its N workers {where}"
+            )
+            for each in like.models
+        },
         workloads=workloads,
     )
 
@@ -71,7 +76,8 @@ def _facts(runtime: Runtime, workload: str, python: WorkloadFacts) -> WorkloadFa
     if not runtime.implements(workload):
         return replace(python, refused=f"it is not implemented for {runtime.name}")
     refusals = [
-        Refusal(model=MODEL, loop=OWN_LOOP, reason=reason, parameters={name: choice})
+        Refusal(model=model, loop=OWN_LOOP, reason=reason, parameters={name: choice})
+        for model in runtime.models
         for name, (runtimes, reason) in PYTHONS_ALONE.get(workload, {}).items()
         if runtime.name in runtimes
         for choice in python.parameters[name].choices or ()

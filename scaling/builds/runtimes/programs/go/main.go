@@ -3,7 +3,8 @@
 //
 // N workers are N goroutines with work of their own, on N processors (GOMAXPROCS), so N = 1 is one
 // core. One goroutine takes the ticks of all. CPU time is the whole process's, collector and
-// scheduler and all, dealt out evenly.
+// scheduler and all, dealt out evenly. With the model `processes` each worker has a process of its
+// own with one processor (processes.go).
 package main
 
 import (
@@ -24,12 +25,14 @@ type cell struct {
 	Workload   string          `json:"workload"`
 	Parameters json.RawMessage `json:"parameters"`
 	Loop       string          `json:"loop"`
+	Model      string          `json:"model"`
 	Workers    int             `json:"workers"`
 	InFlight   *int            `json:"in_flight"`
 	WarmupS    float64         `json:"warmup_s"`
 	WindowS    float64         `json:"window_s"`
 	Ticks      int             `json:"ticks"`
 	ObserverFd *int            `json:"observer_fd"`
+	Part       bool            `json:"part"` // this process is one worker of several (processes.go)
 }
 
 // workload is what one worker does. The cell's parameters are decoded into it.
@@ -48,6 +51,8 @@ var stopping atomic.Bool
 
 type object = map[string]any
 
+var input, output = json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+
 const lead = 20 * time.Millisecond // between choosing the first instant and that instant
 
 type worker struct {
@@ -61,40 +66,73 @@ type worker struct {
 
 func main() {
 	var asked cell
-	check(json.NewDecoder(os.Stdin).Decode(&asked))
-	runtime.GOMAXPROCS(asked.Workers)
-	workers := asked.staff()
+	check(input.Decode(&asked))
 	tell := observer(asked.ObserverFd)
-	tell("imported")
-	for _, each := range workers {
-		check(each.setUp())
-	}
-	instants := object{"started": began}
-	finite := workers[0].finite()
-	if finite {
-		release(workers)
+	var done measured
+	if asked.Model == "processes" {
+		done = asked.inProcesses(tell)
 	} else {
-		asked.window(workers)
+		done = asked.inThreads(tell)
 	}
-	tell("closed")
-
-	reports := make([]object, len(workers))
-	opened, closed := workers[0].instants[0], int64(0)
-	for index, each := range workers {
-		reports[index] = each.report(finite)
-		closed = max(closed, each.instants[len(each.instants)-1])
+	if asked.Part {
+		asked.report(done)
+		return
 	}
-	instants["ready"], instants["opened"], instants["closed"] = opened, opened, closed
-	check(json.NewEncoder(os.Stdout).Encode(object{
-		"schema": 1, "outcome": "measured", "finite": finite, "process": object{},
-		"loop":        object{"name": asked.Loop, "class": "goroutines", "version": runtime.Version()},
-		"facts":       object{"GOMAXPROCS": strconv.Itoa(runtime.GOMAXPROCS(0))},
-		"instants_ns": instants,
-		"workers":     reports,
+	check(output.Encode(object{
+		"schema": 1, "outcome": "measured", "finite": done.Finite, "process": object{},
+		"loop":  object{"name": asked.Loop, "class": "goroutines", "version": runtime.Version()},
+		"facts": object{"GOMAXPROCS": strconv.Itoa(runtime.GOMAXPROCS(0))},
+		"instants_ns": object{
+			"started": began, "ready": done.Opened, "opened": done.Opened, "closed": done.Closed,
+		},
+		"workers": done.Workers,
 	}))
 }
 
-// staff makes the workers; the total in flight is dealt out evenly, the first ones get the rest.
+// measured is what is known once all workers are done.
+type measured struct {
+	Finite         bool
+	Opened, Closed int64
+	Workers        []object
+}
+
+// inThreads measures all workers in this process.
+func (asked cell) inThreads(tell func(phase string, pids ...int)) measured {
+	runtime.GOMAXPROCS(asked.Workers)
+	workers := asked.staff()
+	tell("imported", os.Getpid())
+	for _, each := range workers {
+		check(each.setUp())
+	}
+	finite := workers[0].finite()
+	if finite {
+		asked.release(workers)
+	} else {
+		asked.window(workers)
+	}
+	tell("closed", os.Getpid())
+
+	done := measured{Finite: finite, Opened: workers[0].instants[0]}
+	for _, each := range workers {
+		done.Workers = append(done.Workers, each.report(finite))
+		done.Closed = max(done.Closed, each.instants[len(each.instants)-1])
+	}
+	return done
+}
+
+// share is a worker's part of the total in flight, which is dealt out evenly; the first get the rest.
+func (asked cell) share(index int) *int {
+	if asked.InFlight == nil {
+		return nil
+	}
+	share := *asked.InFlight / asked.Workers
+	if index < *asked.InFlight%asked.Workers {
+		share++
+	}
+	return &share
+}
+
+// staff makes the workers.
 func (asked cell) staff() []*worker {
 	workers := make([]*worker, asked.Workers)
 	module, _, _ := strings.Cut(asked.Workload, ":") // workers.workloads.echo:Echo
@@ -105,11 +143,8 @@ func (asked cell) staff() []*worker {
 	for index := range workers {
 		one := made()
 		check(json.Unmarshal(asked.Parameters, one))
-		if asked.InFlight != nil {
-			*one.inFlight() = *asked.InFlight / asked.Workers
-			if index < *asked.InFlight%asked.Workers {
-				*one.inFlight()++
-			}
+		if share := asked.share(index); share != nil {
+			*one.inFlight() = *share
 		}
 		workers[index] = &worker{workload: one, index: index}
 	}
@@ -132,11 +167,12 @@ func start(workers []*worker, released <-chan struct{}) (wait func()) {
 }
 
 // release lets all workers go at one instant, and waits until they have done their work.
-func release(workers []*worker) {
+func (asked cell) release(workers []*worker) {
 	released := make(chan struct{})
 	wait := start(workers, released)
+	at := asked.begin(lead)
+	time.Sleep(time.Duration(at - now()))
 	share := cpu() / int64(len(workers))
-	at := now()
 	for _, each := range workers {
 		each.from = at
 		each.tick(at, at, share)
@@ -153,10 +189,9 @@ func release(workers []*worker) {
 func (asked cell) window(workers []*worker) {
 	released := make(chan struct{})
 	wait := start(workers, released)
+	opens := asked.begin(seconds(asked.WarmupS) + lead)
 	from := now()
 	close(released)
-	time.Sleep(seconds(asked.WarmupS))
-	opens := now() + int64(lead)
 	for k := range asked.Ticks + 1 {
 		instant := opens + int64(seconds(asked.WindowS))*int64(k)/int64(asked.Ticks)
 		time.Sleep(time.Duration(instant - now()))
@@ -213,14 +248,14 @@ func cpu() int64 {
 }
 
 // observer tells the driver of a phase, and waits for its nod; nobody where there is no descriptor.
-func observer(descriptor *int) func(phase string) {
+func observer(descriptor *int) func(phase string, pids ...int) {
 	if descriptor == nil {
-		return func(string) {}
+		return func(string, ...int) {}
 	}
 	line := os.NewFile(uintptr(*descriptor), "observer")
 	answers := bufio.NewReader(line)
-	return func(phase string) {
-		json.NewEncoder(line).Encode(object{"phase": phase, "pids": []int{os.Getpid()}})
+	return func(phase string, pids ...int) {
+		json.NewEncoder(line).Encode(object{"phase": phase, "pids": pids})
 		answers.ReadString('\n')
 	}
 }
