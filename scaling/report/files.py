@@ -74,6 +74,6 @@ def write_plots(results: StudyResults, folder: Path, formats: Sequence[str]) -> 
     Raises:
         ScalingError: something cannot be written.
     """
-    from scaling.report.plots import draw_all
+    from scaling.report.plots.draw import draw_all
 
     return try_writing(folder, lambda: draw_all(results, folder, formats), AGAIN)

@@ -19,9 +19,8 @@ from scaling.analysis.curves.curve import Curve
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.journal.record import CeilingLine, Line, Machine, Memory, RunLine, WorkloadNote
-from scaling.report.plots import draw_all
 from scaling.report.plots.ceilings import ceiling_text
-from scaling.report.plots.draw import subjects
+from scaling.report.plots.draw import draw_all, subjects
 from scaling.report.plots.regions import Region, regions
 from scaling.report.plots.registry import BY_NAME
 from scaling.report.plots.sheet import Sheet

@@ -19,9 +19,10 @@ def test_pandas_is_not_imported_with_it() -> None:
 
 
 @pytest.mark.slow
-def test_who_only_plans_does_not_wait_for_statistics() -> None:
+def test_who_only_plans_does_not_wait_for_statistics_nor_who_only_reads_for_plots() -> None:
     program = "import sys, scaling.cli, scaling.run.measure, scaling.analysis.statistics.verdict; "
-    program += "sys.exit(bool({'scipy.stats'} & set(sys.modules)))"
+    program += "import scaling.report.terminal.answer, scaling.report.compare_output; "
+    program += "sys.exit(bool({'scipy.stats', 'matplotlib'} & set(sys.modules)))"
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
 
 

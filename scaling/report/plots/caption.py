@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,8 +12,10 @@ from scaling.analysis.validity import watched_cpus
 from scaling.base import formats
 from scaling.journal.record import ArmRecord, CeilingLine, StudyLine
 from scaling.report.plots.ceilings import ceiling_text
-from scaling.report.plots.regions import Region
 from scaling.study.caveats import caveats
+
+if TYPE_CHECKING:
+    from scaling.report.plots.regions import Region  # with matplotlib
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 UNBROKEN = 60  # letters
@@ -21,7 +24,7 @@ UNBROKEN = 60  # letters
 def caption(
     section: Section,
     study: StudyLine,
-    found: list[Region],
+    found: "list[Region]",
     warning: str = "",
     ceilings: Sequence[CeilingLine] = (),
     load: Sequence[str] = (),
@@ -123,7 +126,7 @@ def _build(arm: ArmRecord) -> str:
     return ", ".join([python.version, *([python.compiler] if python.compiler else []), *made_with])
 
 
-def oversubscription_text(found: list[Region]) -> str:
+def oversubscription_text(found: "list[Region]") -> str:
     """From which N on workers share CPUs, if the figure goes that far."""
     for region in found:
         if region.name == "oversubscribed" and region.begins is not None:
