@@ -1,4 +1,4 @@
-"""Between what a latency lies where it is a bound, run by run.
+"""The least and the most that a latency can be where it is only a bound, run by run.
 
 The latencies of a server that fell behind or declined requests are lower bounds. Where the load
 generator was late they are upper bounds, and those from the send are lower ones.

@@ -24,7 +24,7 @@ COLUMNS = ("latency_p99_s", "latency_p90_s", "latency_p50_s")  # the first that 
 MS_PER_S, US_PER_S = 1e3, 1e6
 CPU = "cpu_s_per_op"
 BEYOND = "≥, <: outside the rates that were measured"
-UP_TO = "up to: by latencies from the send, since the load generator was late"
+UP_TO = "up to: by latencies from when requests were sent; the load generator was late"
 
 
 class Row(NamedTuple):

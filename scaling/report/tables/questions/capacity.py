@@ -12,8 +12,8 @@ NOTE = (
 )
 BOUNDS_NOTE = "≥ and <: it lies outside the rates that were measured."
 UP_TO_NOTE = (
-    "Up to: by latencies from the send. The load generator was late, so that latencies from the "
-    "due time are upper bounds, and the capacity by these is a lower one."
+    "Up to: by latencies that count from when a request was sent. The load generator was late: "
+    "latencies from the due time are upper bounds, so the capacity by these is a lower bound."
 )
 
 
