@@ -34,7 +34,7 @@ FRAMEWORKS = {"fastapi", "starlette", "pydantic", "anyio", "typing_inspection", 
 LIBRARY = {"contextlib", "copy", "dataclasses", "email", "functools", "http", "inspect", "json"}
 LIBRARY |= {"urllib"}
 BODY = b'{"items": [{"name": "a", "price": 1.5, "quantity": 2}, {"name": "b", "price": 2.5}]}'
-SHORT = reprlib.Repr(maxother=60)
+SHORT = reprlib.Repr(maxother=60, maxdict=0)  # no values of variables
 
 
 class Slot(ctypes.Structure):
