@@ -4,10 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from scaling.analysis.lookup.bounds import SHORTEST_S, shortest_s
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.bounds import SENT_LATE
+from scaling.analysis.statistics.verdict import Verdict
+from scaling.analysis.validity import served as validity
 from scaling.journal.record import Latency, RunLine
 from scaling.report.tables.questions.capacity import capacity_grids
 from scaling.report.tables.rated import rated
@@ -74,6 +78,21 @@ def test_a_verdict_needs_more_than_the_generators_lateness(tmp_path: Path) -> No
             assert found.ratio.verdict.word == expected
             if expected == "inconclusive":
                 assert found.ratio.verdict.why == why
+
+
+def test_without_a_latency_from_the_send_there_is_no_lower_bound() -> None:
+    due, sent = "latency_p99_s", "service_p99_s"
+    reasons = [(validity.LATE,), (validity.LATE,), ()]
+    runs = pd.DataFrame({due: [2.0] * 3, sent: [1.0, np.nan, 1.0], "reasons": reasons})
+    assert shortest_s(runs, due).tolist() == [1.0, SHORTEST_S, 2.0]
+    assert shortest_s(runs.drop(columns=sent), due).tolist() == [SHORTEST_S, SHORTEST_S, 2.0]
+
+
+def test_the_same_is_what_is_within_the_margin_whatever_the_lateness() -> None:
+    same = Verdict("same", margin=0.1)
+    assert same.holds_between(0.95, 1.05)
+    assert not same.holds_between(0.8, 1.0)
+    assert not same.holds_between(1.0, 1.2)
 
 
 SLO = parse_objective("p99<20ms")

@@ -88,7 +88,7 @@ def test_where_the_margin_is_too_wide_it_is_the_reason() -> None:
     ratios = np.array([0.99, 1.01] * 4)
     question = hypothesis(ratios, 0.33)
     (verdict,) = verdicts([ratios], [0.33])
-    part = ClaimTest(question.value, question, "same")
+    part = ClaimTest(question.value, question, "same", least=0.99, most=1.01)
     assert part.outcome(verdict) == 0
     assert part.why(verdict, 1) == "a noise of ±33 % is too wide to call anything the same"
 

@@ -353,7 +353,8 @@ def test_the_key_of_a_ratio_stands_for_its_verdict_too(keyed: Path) -> None:
     results = Lookup(keyed)
     word = results.figure(f"{source} as=verdict")
     assert check(f"({word}<!-- two.verdict -->)", results) == []
-    for text in ("(quicker<!-- two.verdict -->)", "(<!-- two.verdict -->)"):
+    for wrong in ("quicker", "Faster", ""):
+        text = f"({wrong}<!-- two.verdict -->)"
         (finding,) = check(text, results)
         assert corrected(text, [finding]) == f"({word}<!-- two.verdict -->)"
     (finding,) = check(f"({word}<!-- tow.verdict -->)", results)

@@ -39,24 +39,20 @@ class ClaimTest:
     """One test of a claim: whether `value` is above or below `bound`, or the same as 1.
 
     `question` is about the value divided by its bound. `bound` is empty where a ratio is compared
-    with 1 ± margin. `least` and `most` are the medians that the quotient can have: latencies may be
-    bounds (`scaling.analysis.lookup.bounds`).
+    with 1 ± margin. From `least` to `most` are the medians that the quotient can have: latencies
+    may be bounds (`scaling.analysis.lookup.bounds`).
     """
 
     value: Estimate
     question: Hypothesis
     needed: Needed
+    least: float
+    most: float
     bound: str = ""
-    least: float = math.nan
-    most: float = math.nan
-
-    def unproven(self, verdict: Verdict) -> bool:
-        """Whether it may be on the other side, as latencies are bounds there."""
-        return {1: self.least <= 1, -1: self.most >= 1}.get(verdict.side, False)
 
     def outcome(self, verdict: Verdict) -> int:
         """1 if the test gives the needed result, -1 if it rules that out, 0 if inconclusive."""
-        if self.unproven(verdict):
+        if not verdict.holds_between(self.least, self.most):
             return 0
         if self.needed == "same":
             return 1 if verdict.word == "same" else -abs(verdict.side)
@@ -73,7 +69,7 @@ class ClaimTest:
             return f"{plural(self.value.n, 'block')}; an interval takes {FEWEST_FOR_INTERVAL}"
         if math.isnan(verdict.p_differs):  # not tested
             return verdict.why
-        if self.unproven(verdict):
+        if not verdict.holds_between(self.least, self.most):
             return BOUNDS
         if verdict.word == "same":
             return f"its whole interval is within {percent(margin)} of 1"
@@ -132,7 +128,7 @@ def _test(found: Figure, needed: Needed, bound: float | None = None) -> ClaimTes
         found.estimate,
         hypothesis(found.values / by, margin, family=FAMILY),
         needed,
-        "" if bound is None else amount(bound, found.estimate.unit),
         least,
         most,
+        "" if bound is None else amount(bound, found.estimate.unit),
     )

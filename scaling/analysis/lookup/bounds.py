@@ -10,6 +10,7 @@ import pandas as pd
 from scaling.analysis.table.groups import p99_is_bound, sent_late
 
 LATENCY, FROM_SEND = "latency_", "service_"
+SHORTEST_S = 1e-9  # stands for a latency of which only an upper bound is known
 
 
 def may_be_one(measure: str) -> bool:
@@ -17,10 +18,12 @@ def may_be_one(measure: str) -> bool:
     return measure.startswith(LATENCY)
 
 
-def least(runs: pd.DataFrame, measure: str) -> "pd.Series[float]":
-    """What a latency of each run is at least."""
-    from_send = runs.get(measure.replace(LATENCY, FROM_SEND, 1), runs[measure])
-    return runs[measure].mask(sent_late(runs), from_send).astype(np.float64)
+def shortest_s(runs: pd.DataFrame, measure: str) -> "pd.Series[float]":
+    """The least that a latency of each run can be: that from the send, where that was late."""
+    from_send = measure.replace(LATENCY, FROM_SEND, 1)
+    known = runs[from_send] if from_send in runs else pd.Series(np.nan, runs.index)
+    late = sent_late(runs)
+    return runs[measure].mask(late, known.fillna(SHORTEST_S)).astype(np.float64)
 
 
 def has_no_most(runs: pd.DataFrame) -> "pd.Series[float]":

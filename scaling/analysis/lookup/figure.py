@@ -112,7 +112,7 @@ def _between(
     if not bounds.may_be_one(measure):
         return values, values, values
     most = np.where(by_block(bounds.has_no_most) == 1, np.inf, values)
-    return by_block(lambda runs: bounds.least(runs, measure)), values, most
+    return by_block(lambda runs: bounds.shortest_s(runs, measure)), values, most
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:

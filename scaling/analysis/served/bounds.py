@@ -9,14 +9,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.statistics.verdict import RatioVerdict
-from scaling.analysis.table.groups import sent_late
 
 SENT_LATE = "the load generator was late, and its lateness may be all of the difference"
-SHORTEST_S = 1e-9  # stands for a latency of which only an upper bound is known
 
 
 class Bounded(NamedTuple):
@@ -40,25 +37,14 @@ def bounded(ratios: Floats, sides: set[int], least: Floats, most: Floats) -> Bou
     return Bounded(ratios, sides, (float(np.median(least[known])), float(np.median(most[known]))))
 
 
-def shortest_s(runs: pd.DataFrame, column: str) -> Floats:
-    """The least that a percentile of the latency can be, s, for each run: that from the send where
-    the load generator was late.
-    """
-    from_send = column.replace("latency", "service")
-    known = runs[from_send] if from_send in runs else pd.Series(np.nan, runs.index)
-    least = runs[column].mask(sent_late(runs), known.fillna(SHORTEST_S))
-    return least.to_numpy(np.float64)
-
-
 def proven(verdict: RatioVerdict, found: Bounded, why: str) -> RatioVerdict:
     """The verdict, or `inconclusive` where the truth may be another; `why`: it has other bounds."""
-    judged, (least, most) = verdict.verdict, found.between
+    judged = verdict.verdict
     if judged.word == "inconclusive":
         return verdict
-    below, above = 1 - judged.margin, 1 + judged.margin
     if not found.sides <= {judged.side}:
         reason = why
-    elif {1: least <= 1, -1: most >= 1, 0: least < below or most > above}[judged.side]:
+    elif not judged.holds_between(*found.between):
         reason = SENT_LATE
     else:
         return verdict

@@ -30,7 +30,8 @@ from scaling.analysis.arrays import Floats
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.comparison.version_arms import version_arms
 from scaling.analysis.curves.memory import MIB
-from scaling.analysis.served.bounds import Bounded, bounded, proven, shortest_s
+from scaling.analysis.lookup.bounds import shortest_s
+from scaling.analysis.served.bounds import Bounded, bounded, proven
 from scaling.analysis.served.crossing import Crossing, crossing
 from scaling.analysis.served.open_loop import Subject, open_loop_runs
 from scaling.analysis.statistics.estimate import Estimate, median
@@ -172,7 +173,7 @@ def _capacity(runs: pd.DataFrame, objective: Objective) -> Capacity | None:
         rates = at["rate"].to_numpy(np.float64)
         latencies_s = at[column].to_numpy(np.float64)
         found = crossing(rates, latencies_s, sound, objective.limit_s)
-        least_s = np.minimum(latencies_s, shortest_s(at, column))
+        least_s = np.minimum(latencies_s, shortest_s(at, column).to_numpy())
         blocks.append(int(str(block)))
         crossings.append(found)
         at_most.append(crossing(rates, least_s, sound, objective.limit_s))
@@ -242,8 +243,8 @@ def _judged(every: list[Capacity], floor: NoiseFloor, *, primary: bool) -> Pendi
 
     def complete(verdicts: Iterator[RatioVerdict]) -> Capacities:
         found = [
-            CapacityRatio(*pair[:3], proven(next(verdicts), bounded, BEYOND_GRID))
-            for pair, bounded in zip(pairs, ratios, strict=True)
+            CapacityRatio(*pair[:3], proven(next(verdicts), each, BEYOND_GRID))
+            for pair, each in zip(pairs, ratios, strict=True)
         ]
         return Capacities(every, found)
 

@@ -67,9 +67,11 @@ class Stack:
         medians of the parts would not add up.
         """
         point = self.at(workers)
+        if point is None:
+            return {}
         runs = {part: self.curve.runs(column, workers) for part, column in PARTS.items()}
-        known = np.isfinite(runs["database"])  # without it there is no total
-        if point is None or not known.any():
+        known = np.isfinite(runs["application"] + runs["database"])  # else there is no total
+        if not known.any():
             return {}
         each_s = np.nan_to_num(np.array([values[known] for values in runs.values()]))
         shares = (each_s / each_s.sum(axis=0)).mean(axis=1).tolist()

@@ -23,7 +23,8 @@ from scaling.analysis.arrays import Flags, Floats
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.comparison.rate_ratios import slowness
 from scaling.analysis.comparison.version_arms import version_arms
-from scaling.analysis.served.bounds import Bounded, bounded, proven, shortest_s
+from scaling.analysis.lookup.bounds import shortest_s
+from scaling.analysis.served.bounds import Bounded, bounded, proven
 from scaling.analysis.served.open_loop import Subject, open_loop_runs
 from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.analysis.statistics.pending import Pending
@@ -126,7 +127,7 @@ def _values(runs: pd.DataFrame, column: str) -> dict[Configuration, _Values]:
         places = np.searchsorted(blocks, own["block"].to_numpy())
         values[places] = own[column].to_numpy(np.float64)
         bounds[places] = p99_is_bound(own)
-        least[places] = shortest_s(own, column)
+        least[places] = shortest_s(own, column).to_numpy()
         if np.isfinite(values).any():
             found[own["configuration"].iloc[0]] = _Values(values, bounds, least)
     return found

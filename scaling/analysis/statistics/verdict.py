@@ -75,6 +75,14 @@ class Verdict:
         """1 where the ratio is proven to be above the margin, -1 where below, else 0."""
         return {self.direction.above: 1, self.direction.below: -1}.get(self.word, 0)
 
+    def holds_between(self, least: float, most: float) -> bool:
+        """Whether the word holds for every median from `least` to `most`: of what was measured as
+        bounds, the truth may be any of these.
+        """
+        if self.word == "same":
+            return 1 - self.margin <= least and most <= 1 + self.margin
+        return {1: least > 1, -1: most < 1}.get(self.side, True)
+
 
 @dataclass(frozen=True, slots=True)
 class RatioVerdict(Estimate):

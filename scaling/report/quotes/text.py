@@ -16,7 +16,7 @@ RANGE = rf"{NUMBER}{SIGN}(?:–|\s+to\s+){NUMBER}{SIGN}"
 WITH_RANGE = rf"{NUMBER}{SIGN}\s+\({RANGE}\)"
 DATE = r"\d{4}-\d\d-\d\d"
 OPEN = "?"  # what a writer puts where a figure is yet to come
-WORD = r"[a-z]+(?=[*_]*<!--[^>]*[.=]verdict\b)"
+WORD = r"[A-Za-z]+(?=[*_]*<!--[^>]*[.=]verdict\b)"
 ALONE = r"(?<![\w.,–-])"  # not the end of a longer word or number
 
 QUOTE = re.compile(
