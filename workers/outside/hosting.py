@@ -187,6 +187,7 @@ class OutsideHost:
         while True:
             since_ns, before_ns = time.monotonic_ns(), self._used_ns()
             self._pause(REST_S)
+            self._check()  # some servers end when a worker cannot start
             used_ns = self._used_ns() - before_ns
             if used_ns <= REST_SHARE * REST_S * 1e9 or time.monotonic() > deadline:
                 return since_ns

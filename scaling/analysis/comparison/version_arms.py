@@ -13,7 +13,6 @@ from scaling.builds.runtimes.known import RUNTIMES
 # What is added to a version at each rung, and what changes on the way to it from the one before.
 RUNGS = (("", ""), ("+mimalloc", "allocator"), ("t+gil", "build"), ("t", "GIL"))
 
-
 VERSION = re.compile(r"3\.(\d+)")  # not another runtime
 
 

@@ -22,8 +22,8 @@ def capacity_figures(
     """The capacities that pass a filter, at the objectives that both studies state.
 
     One that lies outside the rates in some block proves nothing, nor does a change that may be the
-    lateness of the load generator. The margin is that of CPU time, as
-    in `scaling.analysis.served.capacity`.
+    lateness of the load generator. The margin is that of CPU time, as in
+    `scaling.analysis.served.capacity`.
     """
     objectives = [each for each in _objectives(now) if each in _objectives(then)]
     if not objectives:
