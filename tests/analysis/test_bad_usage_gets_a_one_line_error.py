@@ -39,10 +39,10 @@ def test_plan_says_what_is_wrong(case: str, command: Command) -> None:
 
 @pytest.mark.slow
 def test_the_program_says_it_as_the_command_line_does(tmp_path: Path) -> None:
-    done = scaling("plan", "--arm", BUILD, "--workload", "ehco", state=tmp_path)
+    done = scaling("plan", "--arm", f"{BUILD}+mimaloc", state=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert "Did you mean 'echo'?" in done.stderr
+    assert "Did you mean 'mimalloc'?" in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr.strip().splitlines()) <= 2
 

@@ -62,6 +62,7 @@ FEWER = {
     "gateway": (
         *("--model", "threads", "--set", "gateway.rows=1000", "--set", "gateway.rate_per_s=100"),
         *("--set", "gateway.overload_factor=0", "--set", "gateway.in_flight_limit=4"),
+        *("--set", "gateway.connections=8"),
     ),
     "latency": SERVED,
     "quansight-2025": ("--model", "threads", "--set", "scrape.delay_ms=20"),

@@ -23,8 +23,8 @@ from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.open_files import open_files_needed
 from scaling.study.services import SERVICES
-from tests.support import cli
-from tests.support.children import PATIENCE_S, QUICK, ROOT, environment
+from tests.support.children import PATIENCE_S, QUICK, environment
+from tests.support.cli import BUILD, Command
 from tests.support.descriptions import ECHO, description
 from tests.support.servers import LIMIT_S, ready, responder_command
 from tests.support.servers import environment as servers_environment
@@ -201,20 +201,17 @@ def test_workloads_say_what_they_hold_open(described_here: Description) -> None:
 
 
 @pytest.mark.slow
-def test_the_warning_is_printed_before_anything_is_run(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("described_once")
+def test_the_warning_is_printed_before_anything_is_run(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1000, 1000))
+    monkeypatch.setenv("COLUMNS", "200")
     (tmp_path / "many.toml").write_text(
         '[[workloads]]\nname = "echo"\nloops = ["asyncio"]\nparameters = { connections = 1000 }\n'
         "workers = [1]\n[[workloads]]\nname = 'echo'\nloops = ['asyncio']\nworkers = [1]\n"
     )
-    arguments = ["plan", "--arm", cli.BUILD, "--study", "many.toml"]
-    done = subprocess.run(
-        limited("-n 1000", [sys.executable, "-m", "scaling", *arguments]),
-        capture_output=True,
-        text=True,
-        timeout=cli.PATIENCE_S,
-        env=cli.environment(tmp_path) | {"COLUMNS": "200", "PYTHONPATH": str(ROOT)},
-        cwd=tmp_path,
-    )
+    done = command("plan", "--arm", BUILD, "--study", "many.toml")
     assert done.returncode == 0, done.stderr
     assert "1 worker: 2,062 open files needed" in done.stdout
     assert "allows 1,000" in done.stdout
