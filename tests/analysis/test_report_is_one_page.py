@@ -36,6 +36,9 @@ from tests.support.html_outline import Element, Outline
 from tests.support.published import FOLDERS
 from tests.support.unrendered import unrendered
 
+# One process makes the pages, which takes most of the time, for all of these.
+pytestmark = pytest.mark.slow
+
 HOSTILE = "<script>alert(1)</script>&\"'{{ 7 * 7 }}"
 CONTROLS: Variants = {
     "compute": [{"iterations": 1000}],
@@ -162,7 +165,6 @@ def listed_parts(of: str) -> list[str]:
     return [each.attributes["id"] for each in outline(of).all("section")]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
 def test_it_is_well_made_and_refers_to_nothing_outside(name: str) -> None:
     assert outline(name).faults == []
@@ -380,7 +382,6 @@ def test_the_same_journal_gives_the_same_page() -> None:
     assert page(StudyResults.of(made("one-arm"))) == html("one-arm")
 
 
-@pytest.mark.slow
 def test_the_study_file_asks_for_the_same_study(tmp_path: Path) -> None:
     older = {option.formerly: key for key, option in OPTIONS.items()}
     for folder in FOLDERS:
@@ -403,7 +404,6 @@ def test_the_study_file_of_a_scaled_study_is_not_scaled_again() -> None:
     assert "scale" not in tomllib.loads(study_file(scaled))
 
 
-@pytest.mark.slow
 def test_it_is_written_beside_the_journal_with_its_size(tmp_path: Path, command: Command) -> None:
     write(journal(Made(workers=(1, 2))), tmp_path / "journal.jsonl")
     done = command("report", ".")
