@@ -195,7 +195,7 @@ def test_a_driver_keeps_no_run_that_it_has_measured(plan: Plan, tmp_path: Path) 
         return sum(isinstance(each, RunLine) for each in gc.get_objects())
 
     class Measured(Pretended):
-        """Returns whole records, and looks at how many there are."""
+        """Returns whole records, and looks at how many there are in the end."""
 
         alive = 0
 
@@ -203,7 +203,8 @@ def test_a_driver_keeps_no_run_that_it_has_measured(plan: Plan, tmp_path: Path) 
             super().__call__(run, attempt)
             place = {"block": run.block, "position": run.position}
             line = run_line(Made(), run.cell, random.Random(1), **place)
-            self.alive = max(self.alive, alive())
+            if run.block == 3:  # the last one
+                self.alive = max(self.alive, alive())
             return line, None
 
     def enough(runs: Collection[RunLine], blocks: int) -> Standing:
