@@ -54,10 +54,11 @@ SAME_RATES = (
 OF_ONE_APPLICATION = ("server", "command")  # parameters of the workload `app`
 # Parameters with which the peak of a workload is calibrated. A gateway declines what it cannot
 # answer in time, and a closed loop of many connections is more than that: its peak is what few
-# connections get, with nothing declined.
+# connections get, with nothing declined, and with no delay downstream, which would bound it.
 AT_PEAK: Mapping[str, Mapping[str, ParameterValue]] = {
     "gateway": {
         "connections": 32,
+        "delay_ms": 0.0,
         "deadline_ms": 0,
         "in_flight_limit": 0,
         "overload_factor": 0.0,
