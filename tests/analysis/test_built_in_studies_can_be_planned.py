@@ -176,10 +176,11 @@ def test_the_gateway_takes_an_hour_and_its_smoke_ten_minutes(described_here: Des
 def test_the_peak_of_the_gateway_is_not_that_of_the_service_downstream(
     described_here: Description,
 ) -> None:
-    """64 connections that wait 20 ms each get no more than 3,200 requests/s on any machine."""
+    """With 32 connections for each worker, which wait 20 ms each, it would be, on any machine."""
     (calibration,) = planned("gateway", described_here, "smoke").calibrations
     for cell in calibration.candidates:
-        assert {"delay_ms": 0.0, "deadline_ms": 0}.items() <= cell.parameters.items()
+        assert {"connections": 128, "deadline_ms": 0}.items() <= cell.parameters.items()
+        assert cell.parameters["delay_ms"] > 0
 
 
 def test_scale_is_done_in_five_minutes_on_two_cores_and_has_intervals(

@@ -71,7 +71,7 @@ def test_without_a_check_nothing_is_claimed(
     assert "Check:" not in answer_of(study, capsys)
 
 
-@pytest.mark.usefixtures("unrendered")
+@pytest.mark.usefixtures("undrawn")
 def test_findings_are_published_with_the_journal(study: Path, tmp_path: Path) -> None:
     write_check(study.parent, UNSAFE)
     publish(study, tmp_path / "published", new_console())

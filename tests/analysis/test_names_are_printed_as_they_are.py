@@ -63,6 +63,7 @@ def printed(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(
     ("command", "shown"),
     [
@@ -97,7 +98,6 @@ def test_every_command_prints_names_as_they_are(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("scaling.report.plots.draw_all", lambda *_: [])  # is slow, prints nothing
     text = printed([each.format(results) for each in command], monkeypatch, capsys)
     assert not EMOJI.search(text)
     assert text.strip()
