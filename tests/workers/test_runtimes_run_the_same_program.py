@@ -143,7 +143,8 @@ def test_all_workers_echo_in_one_window(name: str, model: str, workers: int) -> 
         ticks = worker.ticks
         assert ticks.instant_ns == [opened + k * 100_000_000 for k in range(4)]
         assert all(at >= due for at, due in zip(ticks.time_ns, ticks.instant_ns, strict=True))
-        assert sorted(set(ticks.operations)) == ticks.operations
+        assert sorted(ticks.operations) == ticks.operations
+        assert ticks.operations[-1] > ticks.operations[0]
         assert worker.busy_from_ns is not None
         assert worker.busy_until_ns is not None
         assert worker.busy_from_ns < opened
