@@ -12,6 +12,7 @@ import numpy as np
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.gate.cells import Pair
+from scaling.analysis.served.bounds import FELL_BEHIND
 from scaling.analysis.statistics.decision_forecast import blocks_to_decide
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.noise import NoiseFloor
@@ -25,7 +26,6 @@ from scaling.analysis.statistics.verdict import (
 
 MORE_IS_BETTER = Direction("worse", "better")
 LESS_IS_BETTER = Direction("better", "worse")
-BEHIND = "a server fell behind, or declined requests: its P99 is a lower bound"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +118,6 @@ def _of(
             runs=runs,
             margin=max(floor.margin(now.curve.key.workload, measure) for floor in floors),
             direction=MORE_IS_BETTER if measure == "throughput" else LESS_IS_BETTER,
-            why=BEHIND if any(bounds) else "",
+            why=FELL_BEHIND if any(bounds) else "",
             bounds=(bounds[1], bounds[0]),
         )

@@ -13,6 +13,7 @@ import numpy as np
 from scaling.analysis.arrays import Floats
 from scaling.analysis.statistics.verdict import RatioVerdict
 
+FELL_BEHIND = "a server fell behind, or declined requests: its P99 is a lower bound"
 SENT_LATE = "the load generator was late, and its lateness may be all of the difference"
 
 

@@ -24,7 +24,7 @@ from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.comparison.rate_ratios import slowness
 from scaling.analysis.comparison.version_arms import version_arms
 from scaling.analysis.lookup.bounds import shortest_s
-from scaling.analysis.served.bounds import Bounded, bounded, proven
+from scaling.analysis.served.bounds import FELL_BEHIND, Bounded, bounded, proven
 from scaling.analysis.served.open_loop import Subject, open_loop_runs
 from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.analysis.statistics.pending import Pending
@@ -33,7 +33,6 @@ from scaling.analysis.table.groups import p99_is_bound
 from scaling.base.vocabulary import PROCESSES
 
 P99 = "latency_p99_s"
-FELL_BEHIND = "a server fell behind, or declined requests: its P99 is a lower bound"
 
 
 @dataclass(frozen=True, slots=True)
