@@ -12,7 +12,7 @@ from rich.console import Console
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.full_stack import headline_n, in_order, stacks
 from scaling.journal.record import Load, RunLine, ServiceUse
-from scaling.report.plots.full_stack import sheets
+from scaling.report.plots.full_stack import drawings
 from scaling.report.plots.load_caption import load_text
 from scaling.report.plots.style import RC
 from scaling.report.tables.full_stack import stack_chapters
@@ -116,7 +116,7 @@ def test_the_answer_is_the_order_of_the_stacks(results: StudyResults) -> None:
 
 def test_bars_are_cut_into_their_parts(results: StudyResults) -> None:
     with mpl.rc_context(RC):
-        drawn = dict(sheets(results, ""))
+        drawn = {name: draw() for name, draw in drawings(results, "")}
     assert list(drawn) == ["web-cpu-by-part", "web-knees"]
     (bars,) = drawn["web-cpu-by-part"].all_panels
     cut = [patch.get_gid() for patch in bars.patches]
@@ -136,7 +136,7 @@ def test_the_parts_of_a_bar_add_up_to_the_total(results: StudyResults) -> None:
         assert sum(parts_s.values()) == pytest.approx(total_s)
         assert parts_s["database"] == pytest.approx(3e-3, rel=0.05)
     with mpl.rc_context(RC):
-        (bars,) = dict(sheets(results, ""))["web-cpu-by-part"].all_panels
+        (bars,) = dict(drawings(results, ""))["web-cpu-by-part"]().all_panels
     ends_ms: dict[float, float] = {}
     for patch in bars.patches:
         assert isinstance(patch, Rectangle)
@@ -149,7 +149,7 @@ def test_the_parts_of_a_bar_add_up_to_the_total(results: StudyResults) -> None:
 def test_a_study_without_stacks_has_nothing_of_it(tmp_path: Path) -> None:
     plain = StudyResults.of(studied(tmp_path, Made(blocks=1)))
     assert not stack_chapters(plain)
-    assert not list(sheets(plain, ""))
+    assert not list(drawings(plain, ""))
 
 
 def test_connections_in_total_are_those_of_the_most_workers(tmp_path: Path) -> None:

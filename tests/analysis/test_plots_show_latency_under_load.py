@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.journal.record import RunLine
-from scaling.report.plots.draw import load_sheets, loads, named_sheets
+from scaling.report.plots.draw import drawings, load_plots_of, loads
 from scaling.report.plots.load_subject import LoadSubject
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import RC
@@ -42,7 +42,7 @@ def under_load(
 
 def drawn(about: LoadSubject) -> dict[str, Sheet]:
     with mpl.rc_context(RC):
-        return {plot.name: sheet for plot, sheet in load_sheets(about)}
+        return {plot.name: plot.draw(about) for plot in load_plots_of(about)}
 
 
 def marks(axes: Axes, name: str) -> list[tuple[float, float]]:
@@ -168,10 +168,10 @@ def test_cores_that_are_too_few_are_in_the_caption(tmp_path: Path) -> None:
 
 
 def test_the_tables_behind_a_picture_have_its_figures(about: LoadSubject) -> None:
-    for plot, _ in load_sheets(about):
+    for plot in load_plots_of(about):
         for grid in plot.tables(about):
             assert grid.rows, plot.name
-    (first, *_) = [plot.tables(about) for plot, _ in load_sheets(about)]
+    (first, *_) = [plot.tables(about) for plot in load_plots_of(about)]
     for grid, n in zip(first, MADE.workers, strict=True):
         assert grid.title.endswith(f"N = {n}")
         assert p99s(grid) == [
@@ -190,7 +190,7 @@ def p99s(grid: Grid) -> list[float]:
 def test_throughput_of_an_open_loop_is_not_drawn(tmp_path: Path) -> None:
     results = StudyResults.of(studied(tmp_path, replace(MADE, rates=(0.0, 500.0, 800.0))))
     with mpl.rc_context(RC):
-        names = [name for name, _ in named_sheets(results)]
+        names = list(dict(drawings(results)))
     assert "serve-rate_per_s-0.0-weak-throughput" in names
     assert {name for name in names if "rate_per_s-0.0" not in name} == {
         "serve-weak-latency",
@@ -207,8 +207,7 @@ def test_a_parameter_is_swept_by_p99(tmp_path: Path) -> None:
     found = read_journal(write([studies[0][0], *runs], tmp_path / "journal.jsonl"))
     results = StudyResults.of(found)
     with mpl.rc_context(RC):
-        sheets = dict(named_sheets(results))
-    sheet = sheets["serve-weak-by-accept"]
+        sheet = dict(drawings(results))["serve-weak-by-accept"]()
     assert "P99 latency by accept" in sheet.title
     frame = found.frame
     for axes, (arm, _) in zip(sheet.all_panels, TWO, strict=True):

@@ -14,7 +14,7 @@ from scaling.analysis.served.course import course_of
 from scaling.journal.record import Overload, RunLine
 from scaling.report.files import tables_markdown
 from scaling.report.page.render import page
-from scaling.report.plots.draw import load_sheets, loads, named_sheets
+from scaling.report.plots.draw import drawings, load_plots_of, loads
 from scaling.report.plots.pauses import collected_text
 from scaling.report.plots.single import drawn
 from scaling.report.plots.style import RC
@@ -110,8 +110,7 @@ def test_collections_beyond_the_listed_ones_count(tmp_path: Path) -> None:
 
 def test_three_rows_of_threads_beside_processes(tmp_path: Path) -> None:
     with mpl.rc_context(RC):
-        sheets = dict(named_sheets(results_of(tmp_path)))
-    sheet = sheets["serve-weak-pauses"]
+        sheet = dict(drawings(results_of(tmp_path)))["serve-weak-pauses"]()
     assert "at 800 requests/s, N = 2" in sheet.title
     assert [len(row) for row in sheet.panels] == [2, 2, 2]
     clients, lag, collector = sheet.panels
@@ -140,8 +139,7 @@ def test_it_is_on_the_page_and_in_the_public_front(tmp_path: Path) -> None:
 
 def test_without_a_collection_there_is_nothing_to_draw(tmp_path: Path) -> None:
     (about,) = loads(StudyResults.of(studied(tmp_path, MADE))).values()
-    with mpl.rc_context(RC):
-        assert "pauses" not in [plot.name for plot, _ in load_sheets(about)]
+    assert "pauses" not in [plot.name for plot in load_plots_of(about)]
 
 
 @pytest.mark.parametrize(
@@ -182,5 +180,5 @@ def test_an_overload_is_shaded_even_where_nothing_was_collected(tmp_path: Path) 
 
     results = StudyResults.of(studied(tmp_path, replace(MADE, blocks=1), overloaded))
     assert {course.overload_s for course in results.courses.values()} == {(1.0, 3.0)}
-    (sheet,) = [each for name, each in named_sheets(results) if name.endswith("pauses")]
+    (sheet,) = [draw() for name, draw in drawings(results) if name.endswith("pauses")]
     assert any(part.get_gid() == "overload" for part in sheet.figure.findobj())

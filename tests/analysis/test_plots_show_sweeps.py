@@ -41,7 +41,8 @@ def studied(tmp_path: Path, made: Made, **study: object) -> Journal:
 def drawn(study: Journal) -> dict[str, Sheet]:
     with mpl.rc_context(RC):
         results = StudyResults.of(study)
-        return dict(sweep.sheets(subjects(results).values(), results.sweeps))
+        drawings = sweep.drawings(subjects(results).values(), results.sweeps)
+        return {name: draw() for name, draw in drawings}
 
 
 def medians_in(axes: Axes) -> list[ErrorbarContainer]:

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import matplotlib as mpl
@@ -18,7 +19,7 @@ from scaling.report.plots.load_caption import load_text
 from scaling.report.plots.load_subject import LoadSubject, load_subjects
 from scaling.report.plots.plot import LoadPlot, Plot
 from scaling.report.plots.registry import LOAD_PLOTS, PLOTS
-from scaling.report.plots.sheet import FORMATS, Sheet
+from scaling.report.plots.sheet import FORMATS, Draw
 from scaling.report.plots.style import RC
 from scaling.report.plots.subject import Subject, subject
 from scaling.report.tables.rated import free_running, free_sweeps, rate_of
@@ -35,34 +36,24 @@ def draw_all(
     folder.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []
     with mpl.rc_context(RC):
-        for name, sheet in named_sheets(results):
-            files += sheet.save(folder / name, formats)
+        for name, draw in drawings(results):
+            files += draw().save(folder / name, formats)
     return files
 
 
-def named_sheets(results: StudyResults) -> Iterator[tuple[str, Sheet]]:
+def drawings(results: StudyResults) -> Iterator[tuple[str, Draw]]:
     """Every figure of a study, with the name of its files; to be used inside of `RC`."""
     found = subjects(results)
     for stem, about in found.items():
-        for plot, sheet in sheets(about):
-            yield f"{stem}-{plot.name}", sheet
+        for plot in plots_of(about):
+            yield f"{stem}-{plot.name}", partial(plot.draw, about)
     for stem, under_load in loads(results).items():
-        for load_plot, sheet in load_sheets(under_load):
-            yield f"{stem}-{load_plot.name}", sheet
-    yield from full_stack.sheets(results, _warning(results))
-    yield from sweep.sheets(found.values(), free_sweeps(results))
+        for load_plot in load_plots_of(under_load):
+            yield f"{stem}-{load_plot.name}", partial(load_plot.draw, under_load)
+    yield from full_stack.drawings(results, _warning(results))
+    yield from sweep.drawings(found.values(), free_sweeps(results))
     if of_versions := versions.sheet(found.values()):
-        yield versions.NAME, of_versions
-
-
-def sheets(about: Subject) -> Iterator[tuple[Plot, Sheet]]:
-    """Every plot that can be drawn of a subject, with its kind; to be used inside of `RC`."""
-    return ((plot, plot.draw(about)) for plot in plots_of(about))
-
-
-def load_sheets(about: LoadSubject) -> Iterator[tuple[LoadPlot, Sheet]]:
-    """The same of a served workload at all of its rates."""
-    return ((plot, plot.draw(about)) for plot in load_plots_of(about))
+        yield versions.NAME, lambda: of_versions
 
 
 def plots_of(about: Subject) -> list[Plot]:

@@ -60,13 +60,8 @@ LINE_COLOURS = (*SPARE[-2::-1], SPARE[-1])  # the palest last
 KNEE: dict[str, Any] = {"marker": "o", "ms": 11, "mfc": "none", "mew": 1.3, "ls": ""}
 
 
-def sheets(results: StudyResults, warning: str) -> Iterator[tuple[str, Sheet]]:
-    """What there is to draw, with the names of the files; `warning` begins the captions."""
-    return ((name, draw()) for name, draw in drawings(results, warning))
-
-
 def drawings(results: StudyResults, warning: str) -> Iterator[tuple[str, Draw]]:
-    """The same, not drawn yet."""
+    """What there is to draw, with the names of the files; `warning` begins the captions."""
     found = stacks(results.sections)
     if not found:
         return

@@ -5,7 +5,7 @@ import matplotlib as mpl
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError
-from scaling.report.plots.draw import named_sheets
+from scaling.report.plots.draw import drawings
 from scaling.report.plots.sheet import Sheet
 from scaling.report.plots.style import RC
 
@@ -16,11 +16,8 @@ def drawn(journal: Journal, name: str) -> Sheet:
     Raises:
         UsageError: the study has no such figure; it says which there are.
     """
-    known = []
     with mpl.rc_context(RC):
-        results = StudyResults.of(journal)
-        for known_as, sheet in named_sheets(results):
-            if known_as == name:
-                return sheet
-            known.append(known_as)
+        known = dict(drawings(StudyResults.of(journal)))
+        if name in known:
+            return known[name]()
     raise UsageError(f"{journal.study.name} has no figure {name!r}; there are {', '.join(known)}")

@@ -39,13 +39,8 @@ GROUP = 0.6  # of the room between two words, for the Ns side by side
 WORDS_IN = 3.0  # a panel of words is not narrower
 
 
-def sheets(subjects: Iterable[Subject], sweeps: Iterable[Sweep]) -> Iterator[tuple[str, Sheet]]:
-    """Every one of `sweeps`, with the name of its file; `subjects` are those of its sections."""
-    return ((name, drawn()) for name, drawn in drawings(subjects, sweeps))
-
-
 def drawings(subjects: Iterable[Subject], sweeps: Iterable[Sweep]) -> Iterator[tuple[str, Draw]]:
-    """The same, not drawn yet."""
+    """Every one of `sweeps`, with the name of its file; `subjects` are those of its sections."""
     by_section = list(subjects)
     taken: Counter[str] = Counter()
     for sweep in sweeps:
