@@ -10,13 +10,16 @@ elsewhere. Code is skipped: what stands there only looks like a figure.
 import re
 from dataclasses import dataclass
 
+from scaling.report.quotes.form import VERDICT
+from scaling.report.quotes.keys import OF_IT
+
 NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?"
 SIGN = r"(?:\s%)?"
 RANGE = rf"{NUMBER}{SIGN}(?:–|\s+to\s+){NUMBER}{SIGN}"
 WITH_RANGE = rf"{NUMBER}{SIGN}\s+\({RANGE}\)"
 DATE = r"\d{4}-\d\d-\d\d"
 OPEN = "?"  # what a writer puts where a figure is yet to come
-WORD = r"[A-Za-z]+(?=[*_]*<!--[^>]*[.=]verdict\b)"
+WORD = rf"[A-Za-z]+(?=[*_]*<!--[^>]*[.=]{VERDICT}\b)"
 ALONE = r"(?<![\w.,–-])"  # not the end of a longer word or number
 
 QUOTE = re.compile(
@@ -24,7 +27,7 @@ QUOTE = re.compile(
     r"<!--\s*(?P<comment>[^\s:>]+:\s.*?|[\w.-]+)\s*-->",
     re.DOTALL,
 )
-IS_SOURCE = re.compile(r":|\.verdict$")  # such a comment is a source even without a figure
+IS_SOURCE = re.compile(rf":|{re.escape(OF_IT)}$")  # such a comment is a source even without a figure
 BARE = re.compile(rf"{ALONE}{WITH_RANGE}(?![*_]*<!--)")
 FENCED = re.compile(
     r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
