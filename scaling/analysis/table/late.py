@@ -14,11 +14,17 @@ import numpy as np
 import pandas as pd
 
 from scaling.analysis.table.groups import CELL
-from scaling.analysis.validity import Finding
+from scaling.analysis.validity.finding import Finding, Severity
 from scaling.analysis.validity.served import LATE, MOST_SLIP, SLIP, TOO_LATE, late_rows
 
 SLIPS = [f"slip_{name}_s" for name in SLIP]
 LATENCIES = [f"latency_{name}_s" for name in SLIP]
+
+# Of a run that is beyond several, the last one counts.
+LIMITS: tuple[tuple[float, Severity, str], ...] = (
+    (MOST_SLIP, "suspect", "; latencies are upper bounds"),
+    (TOO_LATE, "invalid", ""),
+)
 
 
 def late_generators(frame: pd.DataFrame) -> Mapping[int, Finding]:
@@ -34,19 +40,10 @@ def late_generators(frame: pd.DataFrame) -> Mapping[int, Finding]:
     cells = judged.groupby(list(CELL), observed=True)
     slip_s = judged[SLIPS].to_numpy(np.float64).T
     latency_s = cells[LATENCIES].transform("median").to_numpy(np.float64).T
-    every = np.ones(len(rows), np.bool_)
-    bounds = {
+    return {
         int(rows[place]): Finding(
-            LATE,
-            "suspect",
-            f"the load generator sent late: {late} in the cell; latencies are upper bounds",
+            LATE, severity, f"the load generator sent late: {late} in the cell{then}"
         )
-        for place, late in late_rows(slip_s, latency_s, MOST_SLIP, every)
+        for most, severity, then in LIMITS
+        for place, late in late_rows(slip_s, latency_s, most)
     }
-    invalid = {
-        int(rows[place]): Finding(
-            LATE, "invalid", f"the load generator sent late: {late} in the cell"
-        )
-        for place, late in late_rows(slip_s, latency_s, TOO_LATE, every)
-    }
-    return bounds | invalid

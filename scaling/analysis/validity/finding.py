@@ -28,11 +28,14 @@ MARGIN = 0.02
 MOST_ERRORS = MARGIN / 2
 
 
+type Severity = Literal["suspect", "invalid"]
+
+
 class Finding(NamedTuple):
     """One fault of a run: a word for programs, a sentence for people."""
 
     word: str
-    severity: Literal["suspect", "invalid"]
+    severity: Severity
     detail: str
 
 

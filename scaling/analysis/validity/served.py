@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from scaling.analysis.arrays import Flags, Floats
+from scaling.analysis.arrays import Floats
 from scaling.analysis.validity.finding import (
     MARGIN,
     MOST_ERRORS,
@@ -56,18 +56,17 @@ def generator_late(batch: Batch) -> Found:
     """
     slip_s = np.array([batch.figures[f"slip_{name}_s"] for name in SLIP])
     latency_s = np.array([batch.figures[f"latency_{name}_s"] for name in SLIP])
-    for row, late in late_rows(slip_s, latency_s, TOO_LATE, batch.measured):
-        yield row, Finding(LATE, "invalid", f"the load generator sent late: {late}")
+    for row, late in late_rows(slip_s, latency_s, TOO_LATE):
+        if batch.measured[row]:
+            yield row, Finding(LATE, "invalid", f"the load generator sent late: {late}")
 
 
-def late_rows(
-    slip_s: Floats, latency_s: Floats, most: float, rows: Flags
-) -> Iterator[tuple[int, str]]:
+def late_rows(slip_s: Floats, latency_s: Floats, most: float) -> Iterator[tuple[int, str]]:
     """The rows in which slip is more than this share of latency, each with the worst in words.
 
-    Shape of slips and latencies: (figures of `SLIP`, runs); `rows` are those to look at.
+    Shape of slips and latencies: (figures of `SLIP`, runs).
     """
-    late = (slip_s > np.maximum(most * latency_s, SLIP_ALWAYS_S)) & rows
+    late = slip_s > np.maximum(most * latency_s, SLIP_ALWAYS_S)
     for row in np.flatnonzero(late.any(axis=0)).tolist():
         worst = int(np.flatnonzero(late[:, row])[-1])
         name = SLIP[worst] if SLIP[worst] == "mean" else SLIP[worst].upper()
