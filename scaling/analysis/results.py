@@ -25,7 +25,7 @@ from scaling.analysis.statistics.drift import Drift, drift
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.statistics.pending import combined
 from scaling.analysis.statistics.verdict import RatioVerdict
-from scaling.analysis.table.groups import Key
+from scaling.analysis.table.groups import CURVE, Key
 from scaling.analysis.table.load import Journal
 from scaling.journal.record import CeilingLine, StudyLine
 from scaling.study.objective import Objective, parse_objective
@@ -68,6 +68,12 @@ class StudyResults:
     def sections(self) -> list[Section]:
         """Curves by workload, parameters and sizing, in the order in which they are shown."""
         return sections(self.frame, self.study)
+
+    @cached_property
+    def commands(self) -> set[Key]:
+        """The curves whose workers belong to a command."""
+        keys = self.frame.loc[self.frame["outside"], list(CURVE)].drop_duplicates()
+        return {Key(*map(str, each)) for each in keys.itertuples(index=False)}
 
     @cached_property
     def sweeps(self) -> list[Sweep]:

@@ -8,7 +8,6 @@ from scaling.analysis.comparison.between_studies import Study
 from scaling.analysis.gate.cells import passes
 from scaling.analysis.gate.changes import MORE_IS_BETTER, Compared
 from scaling.analysis.gate.request import Filter
-from scaling.analysis.served.bounds import SENT_LATE
 from scaling.analysis.served.capacity import BEYOND_GRID, Capacity, capacities
 from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.analysis.table.groups import Key
@@ -52,8 +51,9 @@ def capacity_figures(
             runs=(_rates(own), _rates(other)),
             margin=max(floor.margin(key.workload, "cpu_s_per_op") for floor in floors),
             direction=MORE_IS_BETTER,
-            why=_doubt(own, other),
+            why=BEYOND_GRID if own.outside or other.outside else "",
             bounds=(other.bound, own.bound),
+            between=_between(own, other),
         )
 
 
@@ -61,12 +61,9 @@ def _objectives(study: Study) -> list[Objective]:
     return [parse_objective(text) for text in study[1].study.get("slo") or ()]
 
 
-def _doubt(own: Capacity, other: Capacity) -> str:
-    """Why their ratio proves nothing; empty where it does."""
-    if own.outside or other.outside:
-        return BEYOND_GRID
-    least, most = own.estimate.point / other.most.point, own.most.point / other.estimate.point
-    return SENT_LATE if least < 1 < most else ""
+def _between(own: Capacity, other: Capacity) -> tuple[float, float]:
+    """The least and the greatest ratio that the lateness of the load generator allows."""
+    return own.estimate.point / other.most.point, own.most.point / other.estimate.point
 
 
 def _identity(capacity: Capacity) -> tuple[object, ...]:

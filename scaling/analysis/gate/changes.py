@@ -12,7 +12,7 @@ import numpy as np
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.gate.cells import Pair
-from scaling.analysis.served.bounds import FELL_BEHIND
+from scaling.analysis.served.bounds import FELL_BEHIND, SENT_LATE
 from scaling.analysis.statistics.decision_forecast import blocks_to_decide
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.noise import NoiseFloor
@@ -33,7 +33,8 @@ class Compared:
     """One figure of a cell in two studies: `what` with its unit, `then` and `now`.
 
     `runs` are the values now and then, shape (blocks,) each. `why` says why the figure proves
-    nothing, where it does not; `bounds` are `≥` or `<` where then or now is only a bound.
+    nothing, where it does not; `bounds` are `≥` or `<` where then or now is only a bound. Where the
+    load generator was late, the ratio may be any `between` two.
     """
 
     cell: str
@@ -45,6 +46,7 @@ class Compared:
     direction: Direction = LESS_IS_BETTER
     why: str = ""
     bounds: tuple[str, str] = ("", "")
+    between: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,8 @@ def changes(compared: Sequence[Compared], void: str = "") -> list[Change]:
 
 
 def _change(of: Compared, ratio: RatioVerdict, level: float, why: str) -> Change:
+    if of.between and not ratio.verdict.holds_between(*of.between):
+        why = why or SENT_LATE
     if why:
         proves_nothing = replace(ratio.verdict, word="inconclusive", why=why)
         return Change(of, replace(ratio, verdict=proves_nothing), math.nan)

@@ -4,12 +4,9 @@ import json
 import math
 from collections.abc import Mapping
 
-import pandas as pd
-
 from scaling.analysis.curves.sections import Section
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.noise import NoiseFloor
-from scaling.analysis.table.groups import CURVE, Key
 from scaling.base import formats
 from scaling.builds.arms import with_settings
 from scaling.report.tables.few_cores import bound_text, bounds
@@ -34,8 +31,7 @@ def load_text(section: Section, results: StudyResults) -> list[str]:
     parameters = json.loads(key.parameters)
     served = [(curve.key, with_settings(curve.key.arm, parameters)) for curve in section.curves]
     servers = dict.fromkeys(str(each[SERVER]) for _, each in served if SERVER in each)
-    commands = _commands(results.frame)
-    taken = (accepted(each, is_command=key in commands) for key, each in served)
+    taken = (accepted(each, is_command=key in results.commands) for key, each in served)
     connections = parameters.get(CONNECTIONS)
     window_s = results.study.study.get("window_s")
     closed = parameters.get("rate_per_s") == 0
@@ -68,12 +64,6 @@ def accepted(parameters: Mapping[str, object], *, is_command: bool) -> str:
         return "connections taken from the server's own listener"
     policy = parameters.get(ACCEPT)
     return ACCEPTED.get(str(policy), f"accept={policy}") if policy else ""
-
-
-def _commands(frame: pd.DataFrame) -> set[Key]:
-    """The curves whose workers belong to a command."""
-    keys = frame.loc[frame["outside"], list(CURVE)].drop_duplicates()
-    return {Key(*map(str, each)) for each in keys.itertuples(index=False)}
 
 
 def _connections(connections: object, sizing: str, most_workers: int) -> str:

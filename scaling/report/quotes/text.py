@@ -27,7 +27,7 @@ QUOTE = re.compile(
     r"<!--\s*(?P<comment>[^\s:>]+:\s.*?|[\w.-]+)\s*-->",
     re.DOTALL,
 )
-IS_SOURCE = re.compile(rf":|{re.escape(OF_IT)}$")  # such a comment is a source even without a figure
+IS_SOURCE = re.compile(rf":|{re.escape(OF_IT)}$")  # a source even without a figure
 BARE = re.compile(rf"{ALONE}{WITH_RANGE}(?![*_]*<!--)")
 FENCED = re.compile(
     r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
