@@ -20,7 +20,8 @@ from pathlib import Path
 
 from scaling.base.errors import ScalingError
 from scaling.builds.prepared_arm import PreparedArm
-from scaling.run.fault_client import HOST, WHO, have
+from scaling.run.fault_client import WHO, have
+from scaling.run.path_redaction import LOOPBACK
 from scaling.study.deploying import COMMANDS, SERVE, arguments
 
 WORKERS = 2
@@ -30,7 +31,7 @@ READY_S, END_S = 20.0, 10.0
 LISTENING = {
     SERVE: "--port {port}",
     "uvicorn": "--port {port} --no-access-log",
-    "gunicorn": f"--bind {HOST}:{{port}} --keep-alive 75 --no-control-socket",
+    "gunicorn": f"--bind {LOOPBACK}:{{port}} --keep-alive 75 --no-control-socket",
 }
 # The same class, which is deprecated in uvicorn itself, but needs no other package there.
 UVICORN_WORKER = {"uvicorn_worker.UvicornWorker": "uvicorn.workers.UvicornWorker"}
@@ -89,7 +90,7 @@ class Served:
         Raises:
             ScalingError: it does not.
         """
-        with socket.create_server((HOST, 0)) as free:
+        with socket.create_server((LOOPBACK, 0)) as free:
             self.port: int = free.getsockname()[1]
         self.deployed = deployed
         self._printed = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`

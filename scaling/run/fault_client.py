@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from scaling.run.path_redaction import LOOPBACK
 from scaling.run.requests_file import send
 
-HOST = "127.0.0.1"
 WHO = "/__scaling/who"  # answered with the loop's name (workers/outside/faulty.py)
 BLOCK = "/__scaling/block?{}"  # for so many seconds
 LIMIT_S = 10.0
@@ -137,7 +137,7 @@ def connection(port: int) -> http.client.HTTPConnection:
     Raises:
         OSError: nobody listens.
     """
-    made = http.client.HTTPConnection(HOST, port, timeout=LIMIT_S)
+    made = http.client.HTTPConnection(LOOPBACK, port, timeout=LIMIT_S)
     made.connect()
     return made
 

@@ -23,7 +23,8 @@ NAMED_FILES = (
 LIBRARY = re.compile(rb".*/(?:site-packages|dist-packages|python3\.\d+t?)/")
 BEFORE = rb"(?:(?<![\w.~/-])|(?<=\\n))"  # a path begins here; JSON may write a line's end as \n
 HIDDEN = b"(hidden)"
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
+LOOPBACK = "127.0.0.1"
+LOOPBACK_NAMES = ("localhost", LOOPBACK, "::1")
 AFTER = rb"(/+|(?![\w-]))"
 
 
@@ -65,8 +66,8 @@ def without_address(output: bytes, url: str | None) -> bytes:
         parts = urlsplit(url)
     except ValueError:  # it is none, which its service says
         return output.replace(url.encode(), HIDDEN)
-    host = parts.hostname if parts.hostname not in LOOPBACK else None
-    names = {url, parts.netloc, host or ""} - {"", *LOOPBACK}
+    host = parts.hostname if parts.hostname not in LOOPBACK_NAMES else None
+    names = {url, parts.netloc, host or ""} - {"", *LOOPBACK_NAMES}
     for name in sorted(names, key=len, reverse=True):
         whole_word = rb"(?<![\w.-])" + re.escape(name.encode()) + rb"(?![\w.-])"
         output = re.sub(whole_word, HIDDEN, output)

@@ -15,9 +15,9 @@ from scaling.builds.cache import Say
 from scaling.journal.record import Load
 from scaling.journal.soak import SoakRecord
 from scaling.run.deployed import WORKERS, Deployed, Served
-from scaling.run.fault_client import HOST
 from scaling.run.load import Generator, GeneratorProgram, LoadError
 from scaling.run.own_memory import full_memory
+from scaling.run.path_redaction import LOOPBACK
 from scaling.run.probe import with_descendants
 from scaling.study.load import LoadAsked
 
@@ -77,7 +77,7 @@ def soak(
     load: Load | None = None
     with contextlib.closing(Generator(generators, asked)) as generator:
         generator.start()
-        generator.connect([f"http://{HOST}:{served.port}"], [{"path": "/"}])
+        generator.connect([f"http://{LOOPBACK}:{served.port}"], [{"path": "/"}])
         opens_ns = time.monotonic_ns() + round((LEAD_S + WARMUP_S) * 1e9)
         every_ns = round(duration_s / PARTS * 1e9)
         instants_ns = [opens_ns + part * every_ns for part in range(PARTS + 1)]

@@ -15,7 +15,7 @@ from scaling.base.errors import ScalingError
 from tests.faults.attempt import Fault, Try
 from tests.faults.drivers import Driver, during, send, study
 from tests.faults.judged import judged, latest
-from workers.services.native.process import HOST
+from workers.cell import LOOPBACK
 from workers.services.postgres.server import NAME
 
 TAKEN_S = 1.5  # long enough for the set-up of the next run, too short for its second attempt
@@ -69,7 +69,7 @@ def take_connections(processes: list[psutil.Process]) -> None:
     with contextlib.ExitStack() as kept:
         with contextlib.suppress(psycopg.OperationalError):  # there is no more
             while True:
-                kept.enter_context(psycopg.connect(f"postgresql://{NAME}@{HOST}:{port}/{NAME}"))
+                kept.enter_context(psycopg.connect(f"postgresql://{NAME}@{LOOPBACK}:{port}/{NAME}"))
         time.sleep(TAKEN_S)
 
 

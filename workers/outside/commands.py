@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from workers.cell import LOOPBACK
 from workers.readback.gil import gil_enabled
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     type Hosted = App | Mix | Web  # `threads`: of each worker of a server without loops
 
-HOST = "127.0.0.1"
 PYTHON = "python"  # in a command: the interpreter of the run
 LOOPS = ("asyncio", "uvloop")
 IDLE_S = 75  # how long an idle connection is kept: as this project's own servers do
@@ -42,8 +42,8 @@ class Server:
 
 def _uvicorn(app: "Hosted", workers: int, loop: str, model: str) -> str:
     del model
-    options = f"--host {HOST} --port {{port}} --workers {workers} --loop {loop} --http httptools"
-    quiet = "--ws none --no-access-log --log-level warning"
+    options = f"--host {LOOPBACK} --port {{port}} --workers {workers} --loop {loop}"
+    quiet = "--http httptools --ws none --no-access-log --log-level warning"
     kind = "wsgi" if app.interface == "wsgi" else "auto"
     more = f"--interface {kind} --lifespan {app.lifespan} --timeout-keep-alive {IDLE_S}"
     factory = " --factory" if app.factory else ""
@@ -55,7 +55,7 @@ def _granian(app: "Hosted", workers: int, loop: str, model: str) -> str:
     kind = "wsgi" if app.interface == "wsgi" else "asgi"
     if kind == "asgi" and app.lifespan == "off":
         kind = "asginl"
-    options = f"--host {HOST} --port {{port}} --workers {workers} --loop {loop}"
+    options = f"--host {LOOPBACK} --port {{port}} --workers {workers} --loop {loop}"
     more = f"--interface {kind} --http 1 --no-ws --log-level warning"
     if kind == "wsgi" and app.threads > 1:  # else granian has hundreds for each worker
         more += f" --blocking-threads {app.threads}"
@@ -68,7 +68,7 @@ def _gunicorn(app: "Hosted", workers: int, loop: str, model: str) -> str:
     del loop
     processes, threads = (workers, 1) if model == "processes" else (1, workers)
     count = f"--workers {processes} --threads {threads * app.threads}"
-    options = f"--bind {HOST}:{{port}} --worker-class gthread {count}"
+    options = f"--bind {LOOPBACK}:{{port}} --worker-class gthread {count}"
     more = f"--keep-alive {IDLE_S} --no-control-socket --log-level warning"
     return f"{PYTHON} -m gunicorn {_called(app)} {options} {more}"
 
@@ -81,14 +81,14 @@ def _called(app: "Hosted") -> str:
 def _gunicorn_sync(app: "Hosted", workers: int, loop: str, model: str) -> str:
     """One request at a time in each worker, on a connection that is closed after it."""
     del loop, model
-    options = f"--bind {HOST}:{{port}} --worker-class sync --workers {workers}"
+    options = f"--bind {LOOPBACK}:{{port}} --worker-class sync --workers {workers}"
     return f"{PYTHON} -m gunicorn {_called(app)} {options} --no-control-socket --log-level warning"
 
 
 def _gunicorn_aiohttp(app: "Hosted", workers: int, loop: str, model: str) -> str:
     """Workers of aiohttp's own: a loop each."""
     del loop, model
-    options = f"--bind {HOST}:{{port}} --worker-class aiohttp.GunicornWebWorker"
+    options = f"--bind {LOOPBACK}:{{port}} --worker-class aiohttp.GunicornWebWorker"
     more = f"--workers {workers} --keep-alive {IDLE_S} --no-control-socket --log-level warning"
     return f"{PYTHON} -m gunicorn {_called(app)} {options} {more}"
 
@@ -96,14 +96,14 @@ def _gunicorn_aiohttp(app: "Hosted", workers: int, loop: str, model: str) -> str
 def _daphne(app: "Hosted", workers: int, loop: str, model: str) -> str:
     """A program of ours starts its workers: daphne has none of its own."""
     del loop, model
-    options = f"--host {HOST} --port {{port}} --workers {workers}"
+    options = f"--host {LOOPBACK} --port {{port}} --workers {workers}"
     factory = " --factory" if app.factory else ""
     return f"{PYTHON} -m workers.outside.on_daphne {app.application} {options}{factory}"
 
 
 def _sanic(app: "Hosted", workers: int, loop: str, model: str) -> str:
     del loop, model
-    options = f"--host {HOST} --port {{port}} --workers {workers} --no-access-logs --no-motd"
+    options = f"--host {LOOPBACK} --port {{port}} --workers {workers} --no-access-logs --no-motd"
     factory = " --factory" if app.factory else ""
     return f"{PYTHON} -m sanic {app.application}{factory} {options}"
 

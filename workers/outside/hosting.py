@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from workers.cell import SCHEMA, Cell
+from workers.cell import LOOPBACK, SCHEMA, Cell
 from workers.host.hosting import LOAD_LEAD_S
 from workers.host.observer import DriverError, Observer
 from workers.host.open_files import raise_limit
 from workers.host.schedule import schedule
-from workers.outside.commands import HOST, SERVERS, arguments_of, command_line
+from workers.outside.commands import SERVERS, arguments_of, command_line
 from workers.outside.noted import Noted
 from workers.outside.readiness import (
     READY_S,
@@ -108,7 +108,7 @@ class OutsideHost:
         self._observer.phase(
             "serving",
             self._pids,
-            urls=[f"http://{HOST}:{port}"],
+            urls=[f"http://{LOOPBACK}:{port}"],
             requests=workload.client_requests(),
         )
         opens_ns = time.monotonic_ns() + round((LOAD_LEAD_S + cell.warmup_s) * 1e9)

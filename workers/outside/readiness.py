@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from workers.outside.commands import HOST
+from workers.cell import LOOPBACK
 
 READY_S = 30.0  # limit
 AGAIN_S = 0.02  # between two tries
@@ -57,7 +57,7 @@ def _silence(answer: Answer, health: str) -> str:
 
 def ask(port: int, path: str) -> Answer:
     """One request over a connection of its own."""
-    connection = http.client.HTTPConnection(HOST, port, timeout=ANSWER_S)
+    connection = http.client.HTTPConnection(LOOPBACK, port, timeout=ANSWER_S)
     try:
         connection.request("GET", path)
         response = connection.getresponse()

@@ -21,7 +21,8 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import msgspec
 
 from scaling.base.errors import ScalingError, UsageError
-from scaling.run.cluster.request import LABEL, LOOPBACK, SSH
+from scaling.run.cluster.request import LABEL, SSH
+from scaling.run.path_redaction import LOOPBACK
 
 if TYPE_CHECKING:
     from distributed import Client, Security

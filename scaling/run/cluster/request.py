@@ -16,7 +16,6 @@ from scaling.study.definition import Study
 from scaling.study.file import StudyFile, built_in_studies, load_study_file, read_study
 from scaling.study.options import Options
 
-LOOPBACK = "127.0.0.1"
 RESOURCES = {"host": 1}  # what a task takes of a host: one at a time
 SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=10", "-o", "ServerAliveCountMax=3")
 LABEL = r"^[a-z0-9][a-z0-9-]{0,30}$"

@@ -16,7 +16,8 @@ import msgspec
 from distributed import Security, Worker
 from msgspec import Meta
 
-from scaling.run.cluster.request import LABEL, LOOPBACK, RESOURCES
+from scaling.run.cluster.request import LABEL, RESOURCES
+from scaling.run.path_redaction import LOOPBACK
 
 # The engine would sample its own stacks every 10 ms, and look at its loop every 20.
 QUIET = {

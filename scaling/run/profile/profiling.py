@@ -17,6 +17,7 @@ from scaling.analysis.attribution.differential import (
     differentials,
 )
 from scaling.analysis.table.rows import Rows, judge_of
+from scaling.analysis.table.stacks import NS_PER_S
 from scaling.base.errors import ScalingError
 from scaling.builds import cache
 from scaling.builds.prepared_arm import PreparedArm
@@ -36,7 +37,6 @@ from scaling.run.time_left import TimeLeft
 from scaling.run.wording import figure_of, run_in_words
 from scaling.study.plan.order import PlannedRun
 
-NS_PER_S = 1e9
 OF_CPU_TIME: tuple[Kind, ...] = ("native", "python", "python_total")
 ADD_UP = OF_CPU_TIME[:2]
 MAP = Path("/tmp/perf-{}.map")  # what every process with -X perf leaves

@@ -1,8 +1,8 @@
 """A program started, ready, ended, whatever happens to the process that starts it.
 
-The kernel ends it with its parent. PostgreSQL and pgbouncer refuse to run as
-root: root's are started in a user namespace in which they are somebody else. They have root's files
-there, and nothing has to be changed on the machine.
+The kernel ends it with its parent. PostgreSQL and pgbouncer refuse to run as root: when root starts
+them, they run in a user namespace in which they are another user. They can use root's files there,
+and nothing on the machine has to be changed.
 """
 
 import asyncio
@@ -20,7 +20,6 @@ from typing import IO
 from workers.services.native.folder import Folder
 from workers.starting import ends_with_this_process, free_port
 
-HOST = "127.0.0.1"
 LOG = "log"
 READY_S = 20.0
 END_S = 5.0  # then it is killed

@@ -9,11 +9,12 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
+from workers.cell import LOOPBACK
 from workers.services.native.folder import own_folder
-from workers.services.native.process import HOST, Program, serving
+from workers.services.native.process import Program, serving
 from workers.services.native.program import Announced, native_parser, run, run_program
 
-PLACE = "/.scaling/proof"  # where it shows that it is the server that was started
+PLACE = "/.scaling/proof"  # answered with a proof: another process may have the port
 ANSWER_S = 1.0  # limit
 KEPT = 64  # idle connections to the servers, of each of nginx's processes
 CONFIGURATION = """\
@@ -76,7 +77,7 @@ def main(arguments: Sequence[str]) -> int:
 
             async with serving(Program("nginx", command, answers), folder) as server:
                 facts = {"version": _version(options.program), "keep_alive": str(kept)}
-                yield Announced([f"http://{HOST}:{server.port}"], facts, server)
+                yield Announced([f"http://{LOOPBACK}:{server.port}"], facts, server)
 
     return run(parser, until_eof=options.until_eof, running=running)
 
@@ -87,7 +88,7 @@ def text_for(servers: Sequence[str], port: int, proof: str, *, kept: bool) -> st
         servers="\n".join(f"        server {urlsplit(each).netloc};" for each in servers),
         kept=UPSTREAM_KEPT.format(kept=KEPT) if kept else "",
         reused=REUSED if kept else "",
-        host=HOST,
+        host=LOOPBACK,
         port=port,
         place=PLACE,
         proof=proof,
@@ -101,7 +102,7 @@ async def require_proof(port: int, proof: str) -> None:
         OSError: nothing answers, or something else does.
     """
     async with asyncio.timeout(ANSWER_S):
-        reader, writer = await asyncio.open_connection(HOST, port)
+        reader, writer = await asyncio.open_connection(LOOPBACK, port)
         try:
             writer.write(f"GET {PLACE} HTTP/1.0\r\n\r\n".encode())
             answer = await reader.read()

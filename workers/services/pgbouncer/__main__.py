@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from urllib.parse import unquote, urlsplit
 
+from workers.cell import LOOPBACK
 from workers.services.native.folder import own_folder
-from workers.services.native.process import HOST, Program, serving
+from workers.services.native.process import Program, serving
 from workers.services.native.program import Announced, native_parser, run, run_program
 from workers.services.postgres import INSTALLED
 
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
 
             def command(port: int) -> list[str]:
                 text = CONFIGURATION.format(
-                    name=NAME, server=_server(url), host=HOST, port=port, pool=pool
+                    name=NAME, server=_server(url), host=LOOPBACK, port=port, pool=pool
                 )
                 with open(file, "w", encoding="utf-8") as configuration:
                     configuration.write(text + STATEMENTS * keeps)
@@ -67,8 +68,8 @@ def main(arguments: Sequence[str]) -> int:
             asked = Program("pgbouncer", command, _answers, ends_by(version))
             async with serving(asked, folder) as server:
                 facts = {"version": version, "pool_mode": "transaction", "pool": str(pool)}
-                place = f"postgresql://{NAME}@{HOST}:{server.port}/{NAME}{'' if keeps else FORGETS}"
-                yield Announced([place], facts, server)
+                place = f"postgresql://{NAME}@{LOOPBACK}:{server.port}/{NAME}"
+                yield Announced([place if keeps else place + FORGETS], facts, server)
 
     return run(parser, until_eof=options.until_eof, running=running)
 
@@ -79,7 +80,7 @@ async def _answers(port: int) -> None:
 
     try:
         connection = await asyncpg.connect(
-            host=HOST, port=port, user=NAME, database=NAME, ssl=False, statement_cache_size=0
+            host=LOOPBACK, port=port, user=NAME, database=NAME, ssl=False, statement_cache_size=0
         )
         await connection.execute("select 1")
         await connection.close()
@@ -106,7 +107,7 @@ def _server(url: str) -> str:
     """The server of a URL as pgbouncer names it."""
     parts = urlsplit(url)
     found = {
-        "host": parts.hostname or HOST,
+        "host": parts.hostname or LOOPBACK,
         "port": str(parts.port or 5432),
         "dbname": parts.path.removeprefix("/"),
         "user": unquote(parts.username or NAME),

@@ -6,8 +6,9 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
+from workers.cell import LOOPBACK
 from workers.services.native.folder import own_folder
-from workers.services.native.process import HOST, NativeError
+from workers.services.native.process import NativeError
 from workers.services.native.program import (
     Announced,
     Running,
@@ -59,7 +60,7 @@ def _running(options: argparse.Namespace) -> Running:
             except NativeError as error:
                 hint = f". Delete {kept}, and its data are made again" if kept else ""
                 raise NativeError(f"{error}{hint}") from None
-            yield Announced([f"postgresql://{NAME}@{HOST}:{server.port}/{NAME}"], facts, server)
+            yield Announced([f"postgresql://{NAME}@{LOOPBACK}:{server.port}/{NAME}"], facts, server)
 
     url = os.environ.get(INSTALLED)
     return (lambda: installed(url, options.rows, SEED, say)) if url else running

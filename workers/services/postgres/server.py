@@ -16,8 +16,9 @@ from typing import Any
 
 import asyncpg
 
+from workers.cell import LOOPBACK
 from workers.services.native.folder import Folder
-from workers.services.native.process import HOST, NativeError, Program, Server, serving
+from workers.services.native.process import NativeError, Program, Server, serving
 from workers.services.postgres.table import SEED, is_complete
 
 NAME = "scaling"  # of the user and of the database
@@ -89,7 +90,7 @@ async def running(
 
     def command(port: int) -> list[str]:
         fsync = "on" if kept else "off"
-        text = CONFIGURATION.format(host=HOST, port=port, connections=CONNECTIONS, fsync=fsync)
+        text = CONFIGURATION.format(host=LOOPBACK, port=port, connections=CONNECTIONS, fsync=fsync)
         with open(os.path.join(data, "postgresql.conf"), "w", encoding="utf-8") as file:
             file.write(text)
         return [program("postgres"), "-D", data]
@@ -119,7 +120,7 @@ def _remove_segment(pid_file: str) -> None:
 
 async def connect(port: int, database: str = NAME) -> Any:
     """A connection of asyncpg."""
-    return await asyncpg.connect(host=HOST, port=port, user=NAME, database=database, ssl=False)
+    return await asyncpg.connect(host=LOOPBACK, port=port, user=NAME, database=database, ssl=False)
 
 
 async def read_facts(port: int, rows: int) -> dict[str, str]:

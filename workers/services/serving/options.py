@@ -3,6 +3,8 @@
 import argparse
 from collections.abc import Sequence
 
+from workers.cell import LOOPBACK
+
 PORT_MOST = 65_535
 DELAY_MOST_MS = 60_000
 
@@ -21,7 +23,7 @@ def server_parser(
     if delay_ms is not None:
         delay_help = f"delay before an answer, ms ({delay_ms:g})"
         add("--delay-ms", type=delay, default=delay_ms, help=delay_help)
-    add("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
+    add("--host", default=LOOPBACK, help=f"address to listen on ({LOOPBACK})")
     add("--port", type=_port, default=0, help="port; 0: any free one (0)")
     add(
         "--processes", type=count, default=1, help="number of processes, each with its own port (1)"

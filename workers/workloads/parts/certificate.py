@@ -8,7 +8,7 @@ Prints one line of JSON, `{"authority": PEM, "chain": PEM of private key and cer
 import json
 import sys
 
-HOST = "127.0.0.1"
+from workers.cell import LOOPBACK
 
 
 def main() -> int:
@@ -19,7 +19,7 @@ def main() -> int:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1
     authority = trustme.CA()
-    chain = authority.issue_cert(HOST).private_key_and_cert_chain_pem
+    chain = authority.issue_cert(LOOPBACK).private_key_and_cert_chain_pem
     pems = {"authority": authority.cert_pem, "chain": chain}
     print(json.dumps({name: pem.bytes().decode() for name, pem in pems.items()}))
     return 0

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from workers.cell import LOOPBACK
 from workers.services.load.requests_list import Request
 from workers.workloads.parts.loopback import listen
 from workers.workloads.parts.servers.base import BaseServer
@@ -79,7 +80,7 @@ async def _on_tcp(connection: socket.socket, request: Request) -> FirstAnswer:
 
 
 async def _on_http(connection: socket.socket, request: Request) -> FirstAnswer:
-    await _send(connection, request.on_http("127.0.0.1", "/", keepalive=True))
+    await _send(connection, request.on_http(LOOPBACK, "/", keepalive=True))
     answer = b""
     while b"\r\n\r\n" not in answer:
         answer += await _receive(connection)

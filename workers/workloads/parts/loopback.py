@@ -5,6 +5,8 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, NamedTuple
 
+from workers.cell import LOOPBACK
+
 if TYPE_CHECKING:
     import ssl
 
@@ -26,7 +28,7 @@ def listen(backlog: int) -> tuple[socket.socket, str, int]:
     waits for a delayed acknowledgement). The host is an address: no resolver thread is started.
     """
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.bind(("127.0.0.1", 0))
+    listener.bind((LOOPBACK, 0))
     listener.listen(backlog)
     host, port = listener.getsockname()
     return listener, host, port
