@@ -27,6 +27,11 @@ class LoadAsked:
     warmup_s: float
 
 
+def is_open_loop(parameters: Mapping[str, object]) -> bool:
+    """Whether these parameters ask for an open loop; its rate may still be a name, such as 40%."""
+    return parameters.get(RATE, CLOSED) != CLOSED
+
+
 def open_loop_rate(parameters: Mapping[str, object]) -> float | None:
     """The rate of an open loop that these parameters ask for; None for a closed one."""
     rate = parameters.get(RATE, CLOSED)
@@ -38,15 +43,21 @@ def overload_asked(parameters: Mapping[str, ParameterValue]) -> Overload | None:
     return None if open_loop_rate(parameters) is None else _overload(parameters)
 
 
-def require_room(cell: Cell, window_s: float) -> None:
-    """Make sure that the overload of a cell, if it has one, fits into the window.
+def require_possible_overload(cell: Cell, window_s: float) -> None:
+    """Make sure that the overload of a cell, if it has one, can be made within the window.
 
     Raises:
-        UsageError: it ends after the window, or too late in it to see latency come back.
+        UsageError: the cell is a closed loop, or the overload ends after the window or too late in
+            it to see latency come back.
     """
     overload = _overload(cell.parameters)
-    if overload is None or cell.parameters.get(RATE, CLOSED) == CLOSED:
+    if overload is None:
         return
+    if not is_open_loop(cell.parameters):
+        raise UsageError(
+            f"{cell.workload}: {OVERLOAD}={overload.factor:g} needs an open loop, whose rate it "
+            f"multiplies: set {RATE}, or {OVERLOAD}=0"
+        )
     ends_s = overload.after_s + overload.lasts_s
     if ends_s + AFTERWARDS_S > window_s:
         raise UsageError(

@@ -149,7 +149,7 @@ def test_a_plan_of_refusals_only_cannot_be_run_and_says_why() -> None:
     ("asked", "needed"),
     [
         ('rate_per_s = "40%", overload_factor = 4.0', 21),
-        ("rate_per_s = [0.0, 100.0], overload_factor = [0.0, 4.0], overload_s = 20.0", 31),
+        ("rate_per_s = [50.0, 100.0], overload_factor = [0.0, 4.0], overload_s = 20.0", 31),
     ],
 )
 def test_an_overload_needs_a_window_in_which_latency_can_come_back(asked: str, needed: int) -> None:
@@ -161,7 +161,17 @@ def test_an_overload_needs_a_window_in_which_latency_can_come_back(asked: str, n
     with pytest.raises(UsageError, match=rf"^gateway: its overload .* use --seconds {needed}, or"):
         planned(needed - 1)
     assert planned(needed).cells
-    assert planned(1.0, "overload_factor = 4.0").cells, "in a closed loop there is no overload"
+
+
+@pytest.mark.parametrize("rate", ["", "rate_per_s = 0, ", "rate_per_s = [0, 100], "])
+def test_a_closed_loop_has_no_rate_to_overload(rate: str) -> None:
+    text = f"window_s = 60\n[[workloads]]\nname = 'gateway'\nparameters = {{ {rate}%s }}"
+    arms = {"3.14t": description(workloads={"gateway": GATEWAY})}
+    words = r"^gateway: overload_factor=4 needs an open loop, .*: set rate_per_s, or overload_f"
+    with pytest.raises(UsageError, match=words) as caught:
+        plan(text % "overload_factor = 4", arms)
+    assert caught.value.exit_code == 2
+    assert plan(text % "overload_factor = 0", arms).cells
 
 
 def test_the_table_adds_up_and_lists_the_refusals_once_per_arm() -> None:

@@ -22,7 +22,7 @@ from scaling.machine.pinning import cpu_order, pinning
 from scaling.machine.topology import Topology, default_worker_counts
 from scaling.study.controls import with_controls
 from scaling.study.definition import Study, WorkloadEntry
-from scaling.study.load import RATE, require_room
+from scaling.study.load import RATE, require_possible_overload
 from scaling.study.plan.aa_pairs import repeats_of
 from scaling.study.plan.in_flight import in_flight, most_workers
 from scaling.study.plan.open_files import too_many_open_files
@@ -176,8 +176,8 @@ def make_plan(
     `open_files` is how many a process may have at most; None where there is no limit.
 
     Raises:
-        UsageError: a name that no arm knows, a parameter that does not fit, an overload that does
-            not fit into the window, or workers that are to be pinned where they cannot be.
+        UsageError: a name that no arm knows, a parameter that does not fit, an overload that
+            cannot be made, or workers that are to be pinned where they cannot be.
     """
     asked = settle(study, descriptions, default_worker_counts(topology))
     study = with_controls(asked, descriptions, topology.usable_cores)
@@ -185,7 +185,7 @@ def make_plan(
     found = list(_every(study, descriptions, topology, order, open_files))
     own = _distinct(_every(asked, descriptions, topology, order, open_files))
     for cell in own:
-        require_room(cell, study.window_s)
+        require_possible_overload(cell, study.window_s)
     return Plan(
         study=study,
         cells=_distinct(found),
