@@ -19,7 +19,7 @@ from scaling.journal.record import Cell, RunLine, StudyLine
 from scaling.machine.identity import describe_machine
 from scaling.run.header import head
 from scaling.run.measure import Prepared, precision_rule_of
-from scaling.run.session import blocks_begun, remaining
+from scaling.run.session import Replay
 from scaling.run.time_left import Left, TimeLeft
 from scaling.study.file import StudyFile, study_file_of
 from scaling.study.plan.cells import EXPECTED_OVERHEAD_S
@@ -112,18 +112,22 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
         )
     plan = plan.at_rates(measured.head.calibrations)
     judge, rule = judge_of(measured.head), precision_rule_of(plan.study, measured.head)
-    blocks = blocks_begun(plan, runs)
-    planned = plan.runs_of(blocks)
-    attempts = remaining(planned, runs, judge)
-    time = TimeLeft(plan.inside_s, EXPECTED_OVERHEAD_S)
+    replay, time = Replay(), TimeLeft(plan.inside_s, EXPECTED_OVERHEAD_S)
+    latest: dict[tuple[int, str], str | None] = {}  # why the latest attempt is invalid
+    # A disturbed run that was made again still counts if the second attempt is the invalid one.
+    used = set()
     for line in runs:
+        key, reason = (line.block, cell_key(line.cell)), judge(line)
+        replay.add(line, reason)
         time.learn(line)
+        latest[key] = reason
+        if reason is None:
+            used.add(key)
+    blocks = replay.blocks(plan)
+    planned = plan.runs_of(blocks)
+    attempts = replay.remaining(planned)
     for attempt in attempts:
         time.expect(attempt.run.cell)
-    latest = {(line.block, cell_key(line.cell)): line for line in runs}
-    reason = {key: judge(line) for key, line in latest.items()}
-    # A disturbed run that was made again still counts if the second attempt is the invalid one.
-    used = {(line.block, cell_key(line.cell)) for line in runs if judge(line) is None}
     open_runs = {(each.run.block, cell_key(each.run.cell)): each.attempt > 1 for each in attempts}
     counts: dict[tuple[str, ...], Counter[str]] = {}
     for run in planned:
@@ -143,7 +147,7 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
         blocks=blocks,
         complete_blocks=blocks - len(unfinished),
         left=time.left,
-        reasons=Counter(reason[key] or "" for key, again in open_runs.items() if again),
+        reasons=Counter(latest[key] or "" for key, again in open_runs.items() if again),
         precision=rule(runs, blocks).text if rule is not None and not attempts else "",
         obstacles=tuple(each for each in differences if each not in of_study),
     )

@@ -7,7 +7,7 @@ load disturbed is made once more at once (`scaling.run.extra_time`).
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
 from scaling.analysis.statistics.precision_forecast import PairScatter
@@ -46,41 +46,62 @@ class Attempt(NamedTuple):
     attempt: int
 
 
-def remaining(
-    runs: Sequence[PlannedRun], measured: Iterable[RunLine], judge: Judge
-) -> list[Attempt]:
-    """What a journal does not hold yet of a plan's runs, in the order in which it is to be done.
+class Replay:
+    """What a journal holds of a study: the attempts at each run, and which are to be made again."""
 
-    First what was never measured, in the plan's order; then what was, with an invalid latest
-    attempt, as long as it has not been tried again `RETRIES` times.
-    """
-    attempts: Counter[Key] = Counter()
-    to_repeat: dict[Key, bool] = {}
-    for line in measured:
+    def __init__(self) -> None:
+        self._attempts: Counter[Key] = Counter()
+        self._to_repeat: dict[Key, bool] = {}
+        self._blocks = 0
+
+    def add(self, line: RunLine, reason: str | None) -> None:
+        """The journal's next run, and why it is invalid."""
         key = _key(line.block, line.cell)
-        attempts[key] += 1
-        to_repeat[key] = attempts[key] <= RETRIES and judge(line) is not None
-    first, again = [], []
-    for run in runs:
-        key = _key(run.block, run.cell)
-        if key not in to_repeat:
-            first.append(Attempt(run, 1))
-        elif to_repeat[key]:
-            again.append(Attempt(run, attempts[key] + 1))
-    return first + again
+        self._attempts[key] += 1
+        self._to_repeat[key] = self._attempts[key] <= RETRIES and reason is not None
+        self._blocks = max(self._blocks, line.block + 1)
+
+    def blocks(self, plan: Plan) -> int:
+        """How many blocks the study has so far: those planned, and what was added to them."""
+        return max(self._blocks, plan.study.blocks)
+
+    def remaining(self, runs: Iterable[PlannedRun]) -> list[Attempt]:
+        """What the journal does not hold yet of these runs, in the order in which it is to be done.
+
+        First what was never measured, in the order of the runs; then what was, with an invalid
+        latest attempt, as long as it has not been tried again `RETRIES` times.
+        """
+        first, again = [], []
+        for run in runs:
+            key = _key(run.block, run.cell)
+            if key not in self._to_repeat:
+                first.append(Attempt(run, 1))
+            elif self._to_repeat[key]:
+                again.append(Attempt(run, self._attempts[key] + 1))
+        return first + again
 
 
-def blocks_begun(plan: Plan, measured: Iterable[RunLine]) -> int:
-    """How many blocks a study has so far: those planned, and what was added to them."""
-    return max([plan.study.blocks, *(line.block + 1 for line in measured)])
+def remaining(
+    runs: Iterable[PlannedRun], measured: Iterable[RunLine], judge: Judge
+) -> list[Attempt]:
+    """What a journal that holds the `measured` runs does not hold yet of a plan's."""
+    return _replayed(measured, judge).remaining(runs)
+
+
+def _replayed(measured: Iterable[RunLine], judge: Judge) -> Replay:
+    replay = Replay()
+    for line in measured:
+        replay.add(line, judge(line))
+    return replay
 
 
 def is_complete(
     plan: Plan, measured: Collection[RunLine], judge: Judge, rule: Rule | None = None
 ) -> bool:
     """Whether a journal holds all of a study, the blocks that its rule adds included."""
-    blocks = blocks_begun(plan, measured)
-    if remaining(plan.runs_of(blocks), measured, judge):
+    replay = _replayed(measured, judge)
+    blocks = replay.blocks(plan)
+    if replay.remaining(plan.runs_of(blocks)):
         return False
     return rule is None or rule(measured, blocks).enough
 
@@ -101,9 +122,13 @@ def drive(
     Raises:
         InterruptedStudyError: the user stopped it; the run under way is not in the journal.
     """
-    work = _Work(plan, journal, execute, judge, display, extra)
-    blocks = blocks_begun(plan, journal.runs)
-    work.add(remaining(plan.runs_of(blocks), journal.runs, judge))
+    work, replay = _Work(plan, journal, execute, judge, display, extra), Replay()
+    for line in journal.runs:  # each is read from the journal and judged once
+        reason = judge(line)
+        replay.add(line, reason)
+        work.learn(line, reason)
+    blocks = replay.blocks(plan)
+    work.add(replay.remaining(plan.runs_of(blocks)))
     display.begin(len(journal.runs) + len(work.to_do), len(journal.runs))
     work.grant_extra_time()
     try:
@@ -151,10 +176,8 @@ class _Work:
         self._extra = extra
         self._was_busy = False
         self._time = TimeLeft(plan.inside_s, EXPECTED_OVERHEAD_S)
-        self._scatter = PairScatter(plan.every_cell, judge)
+        self._scatter = PairScatter(plan.every_cell)
         self._valid_though_busy: set[Key] = set()
-        for line in journal.runs:
-            self._learn(line)
 
     def grant_extra_time(self) -> None:
         """Grant extra time for all runs to do; call it before the first of them is done."""
@@ -167,9 +190,10 @@ class _Work:
             self.to_do.append(attempt)
             self._time.expect(attempt.run.cell)
 
-    def _learn(self, line: RunLine) -> None:
+    def learn(self, line: RunLine, reason: str | None) -> None:
+        """Learn from a measured run what it took and how it scatters; `reason`: it is invalid."""
         self._time.learn(line)
-        self._scatter.add(line)
+        self._scatter.add(line, is_valid=reason is None)
 
     def do_all(self) -> None:
         """Do them, and what turns out to be necessary once more."""
@@ -187,22 +211,23 @@ class _Work:
         self._journal.append(line, record)
         self.to_do.popleft()
         self._time.done(run.cell)
-        self._learn(line)
+        reason = self._judge(line)
+        self.learn(line, reason)
         figure = figure_of(line, self._plan.workloads[run.cell.workload].operation)
         self._display.finished(words, figure, self._time.left)
-        if not self._made_again_at_once(attempt, line):
-            self._if_invalid(attempt, line)
+        if not self._made_again_at_once(attempt, line, reason) and reason is not None:
+            self._make_again_at_the_end(attempt, reason)
 
-    def _if_invalid(self, attempt: Attempt, line: RunLine) -> None:
+    def _make_again_at_the_end(self, attempt: Attempt, reason: str) -> None:
         """Have an invalid run made again when all others are done, if it was the first attempt."""
-        reason = self._judge(line)
-        again = reason is not None and attempt.attempt <= RETRIES
+        run, number = attempt
+        again = number <= RETRIES
         if again:
-            self.add([Attempt(attempt.run, attempt.attempt + 1)])
-        if reason is not None and _key(line.block, line.cell) not in self._valid_though_busy:
+            self.add([Attempt(run, number + 1)])
+        if _key(run.block, run.cell) not in self._valid_though_busy:
             self._display.invalid(reason, again=again)
 
-    def _made_again_at_once(self, attempt: Attempt, line: RunLine) -> bool:
+    def _made_again_at_once(self, attempt: Attempt, line: RunLine, reason: str | None) -> bool:
         """Whether other load disturbed the run, and there is time to make it again next."""
         run, number = attempt
         why = self._extra.busy(line) if self._extra is not None else None
@@ -213,7 +238,7 @@ class _Work:
             self._display.busy(why, again=again)
         self._was_busy = not again  # said once, not of every run on a machine that stays busy
         if again:
-            if self._judge(line) is None:
+            if reason is None:
                 self._valid_though_busy.add(_key(run.block, run.cell))
             self._extra.wait(run.cell.workers)
             self.to_do.appendleft(Attempt(run, number + 1))
@@ -231,7 +256,8 @@ class _Work:
     def _tell_of_block(self, block: int) -> None:
         planned = self._plan.study.blocks
         if block + 1 < planned:
-            text = block_in_words(block + 1, planned, self._time.left, self._scatter.value)
+            known = self._scatter
+            text = block_in_words(block + 1, planned, self._time.left, known.value, known.figure)
             self._display.block_done(block, text)
 
 

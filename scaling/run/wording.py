@@ -42,17 +42,18 @@ def _at_rate(line: RunLine, operation: str) -> str | None:
     return None
 
 
-def block_in_words(done: int, planned: int, left: Left, scatter: float) -> str:
+def block_in_words(done: int, planned: int, left: Left, scatter: float, figure: str = "") -> str:
     """`block 1 of 8 done · 9 min 20 s left · 8 blocks: ratios to about ±2.1 %`.
 
     A study too short for intervals gets the precision of the default preset. `scatter` is that of
-    the A/A pairs; NaN where there are none.
+    the A/A pairs, NaN where there are none; `figure` names what it is of, if not throughput.
     """
     parts = [f"block {done} of {planned} done", str(left)]
     blocks = planned if planned >= FEWEST_FOR_INTERVAL else PRESETS[DEFAULT_PRESET].blocks
     width = expected_half_width(scatter, blocks)
     if math.isfinite(width):
-        parts.append(f"{blocks} blocks: ratios to about ±{100 * width:.2g} %")
+        ratios = f"{figure} ratios about" if figure else "ratios to about"
+        parts.append(f"{blocks} blocks: {ratios} ±{100 * width:.2g} %")
     return " · ".join(parts)
 
 

@@ -4,6 +4,7 @@ import io
 import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,8 @@ from rich.console import Console
 
 from scaling.analysis.statistics.estimate import medians
 from scaling.analysis.statistics.precision_forecast import PairScatter, expected_half_width
-from scaling.journal.record import RunLine
+from scaling.analysis.table.latency import counted
+from scaling.journal.record import Line, RunLine
 from scaling.run.progress import LiveLine, PlainLines
 from scaling.run.session import drive
 from scaling.run.time_left import Left
@@ -24,6 +26,8 @@ from scaling.study.plan.order import PlannedRun
 from scaling.study.presets import PRESETS
 from tests.analysis.test_resume_is_replay import Pretended, Told, believes, opened, plan
 from tests.support.fabricate import Made, journal, run_line, with_
+from tests.support.served import Served
+from tests.support.served import journal as served_journal
 
 __all__ = ["plan"]  # the fixture
 
@@ -39,9 +43,9 @@ class Measured(Pretended):
 
 
 def pair_scatter(runs: list[RunLine], invalid: Callable[[RunLine], object]) -> float:
-    scatter = PairScatter([run.cell for run in runs], invalid)
+    scatter = PairScatter([run.cell for run in runs])
     for run in runs:
-        scatter.add(run)
+        scatter.add(run, is_valid=not invalid(run))
     return scatter.value
 
 
@@ -102,6 +106,41 @@ def test_the_last_attempt_counts() -> None:
     )
 
 
+def test_in_an_open_loop_the_scatter_is_that_of_p99() -> None:
+    """The schedule sets the throughput, which says nothing of the precision to come."""
+    asked = Served(configurations=[("3.14", "processes")], workers=(2,), aa_pairs=True)
+    runs = {
+        rate: [run for run in journal_of(asked, rate) if isinstance(run, RunLine)]
+        for rate in (0.0, 800.0)
+    }
+    scatter = PairScatter([run.cell for each in runs.values() for run in each])
+    for run in runs[0.0]:
+        scatter.add(run, is_valid=True)
+    assert scatter.figure == ""
+    for run in runs[800.0]:
+        scatter.add(run, is_valid=True)
+    assert scatter.figure == "P99"
+    ratios = [
+        math.log(p99_s(second) / p99_s(first))
+        for second in runs[800.0]
+        for first in runs[800.0]
+        if first.block == second.block and second.cell.twin and not first.cell.twin
+    ]
+    assert scatter.value == pytest.approx(np.sqrt(np.mean(np.square(ratios))))
+    for run in runs[800.0]:
+        scatter.add(with_(run, attempt=2, load=None), is_valid=False)
+    assert scatter.figure == ""
+
+
+def journal_of(asked: Served, rate: float) -> list[Line]:
+    return served_journal(replace(asked, rates=(rate,)))
+
+
+def p99_s(run: RunLine) -> float:
+    assert run.load
+    return counted([run.load.latency, run.load.unfinished]).quantile_s(0.99)
+
+
 # --- the width to come --------------------------------------------------------------------------
 
 
@@ -151,9 +190,15 @@ def test_without_aa_pairs_only_the_time_is_shown() -> None:
     assert block_in_words(1, 8, Left(60), math.nan) == "block 1 of 8 done · 1 min 00 s left"
 
 
+def test_the_figure_is_named_where_it_is_not_throughput() -> None:
+    assert "8 blocks: P99 ratios about ±" in block_in_words(1, 8, Left(60), 0.02, "P99")
+
+
+@pytest.mark.parametrize("figure", ["", "P99"])
 @pytest.mark.parametrize("planned", [3, 20])
-def test_it_fits_into_a_terminal(planned: int) -> None:
-    assert len(block_in_words(planned - 1, planned, Left(59 * 60 + 59, 1), scatter=0.2)) <= 80
+def test_it_fits_into_a_terminal(planned: int, figure: str) -> None:
+    left = Left(59 * 60 + 59, 1)
+    assert len(block_in_words(planned - 1, planned, left, 0.2, figure)) <= 80
 
 
 def test_it_comes_after_every_block_but_the_last(plan: Plan, tmp_path: Path) -> None:

@@ -12,43 +12,58 @@ is expected to give. That noise is alike in all cells is assumed, which makes th
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from statistics import NormalDist
 
 import numpy as np
 from msgspec.structs import replace
 
 from scaling.analysis.statistics.estimate import median
+from scaling.analysis.table.latency import histograms_of, summary
 from scaling.analysis.table.ticks import throughputs
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine
+
+type Place = tuple[int, str, bool]  # block, cell, whether it is the second of the pair
 
 
 class PairScatter:
     """The scatter of all valid A/A pairs among the runs so far, which are not kept.
 
-    `cells` are those of the study, `invalid` says of a run whether it is. Of several attempts at a
-    run the last one counts.
+    `cells` are those of the study. Of several attempts at a run the last one counts. In an open
+    loop the schedule sets the throughput: where a pair is of one, the scatter is that of P99 over
+    all such pairs, else that of throughput over all pairs.
     """
 
-    def __init__(self, cells: Iterable[Cell], invalid: Callable[[RunLine], object]) -> None:
+    def __init__(self, cells: Iterable[Cell]) -> None:
         self._paired = {_without_label(cell) for cell in cells if cell.twin}
-        self._invalid = invalid
-        self._per_s: dict[tuple[int, str, bool], float] = {}
+        self._per_s: dict[Place, float] = {}
+        self._p99_s: dict[Place, float] = {}
 
-    def add(self, run: RunLine) -> None:
+    def add(self, run: RunLine, *, is_valid: bool) -> None:
         """One more run; of a cell without a twin nothing is kept."""
         name = _without_label(run.cell)
-        if name in self._paired:
-            known = math.nan if self._invalid(run) else float(throughputs([run.record])[0])
-            self._per_s[run.block, name, run.cell.twin] = known
+        if name not in self._paired:
+            return
+        place = run.block, name, run.cell.twin
+        for figures in (self._per_s, self._p99_s):
+            figures.pop(place, None)  # of an earlier attempt
+        if is_valid and run.load is not None and run.load.rate_per_s is not None:
+            self._p99_s[place] = summary(histograms_of(run)).get("latency_p99_s", math.nan)
+        elif is_valid:
+            self._per_s[place] = float(throughputs([run.record])[0])
+
+    @property
+    def figure(self) -> str:
+        """What scatters, `P99`; empty where it is throughput."""
+        return "P99" if self._p99_s else ""
 
     @property
     def value(self) -> float:
         """Root mean square of ln(second over first run); NaN without a pair."""
-        found = []
-        for (block, name, twin), ours in self._per_s.items():
-            theirs = self._per_s.get((block, name, not twin), math.nan)
+        figures, found = self._p99_s or self._per_s, []
+        for (block, name, twin), ours in figures.items():
+            theirs = figures.get((block, name, not twin), math.nan)
             if twin and ours > 0 and theirs > 0:
                 found.append(math.log(ours / theirs))
         return float(np.sqrt(np.mean(np.square(found)))) if found else math.nan
