@@ -94,6 +94,18 @@ def test_workers_and_loops_are_compared_where_they_are_seen(
         assert all(says in str(details) for details in runs["details"])
 
 
+@pytest.mark.parametrize("at_rest", [None, True, False])
+def test_a_command_that_did_not_come_to_rest_is_suspect(
+    tmp_path: Path, at_rest: bool | None
+) -> None:
+    runs = frame(tmp_path, at_rest=at_rest)
+    if at_rest is False:
+        assert set(runs["validity"]) == {"suspect"}
+        assert all("still at work when the load began" in str(each) for each in runs["details"])
+    else:
+        assert set(runs["validity"]) == {"valid"}
+
+
 def test_a_command_is_said_to_listen_itself(tmp_path: Path) -> None:
     """Whatever the parameter says: only workers of this project listen as it asks."""
 

@@ -5,7 +5,7 @@ import pandas as pd
 # What a machine may do to any run,
 OF_ANY = {"throttled", "clock-stepped", "machine-busy"}
 # to a short one if it was busy, or if its threads waited for the GIL,
-OF_A_BUSY_ONE = {"not-all-busy", "not-steady", "service-busy", "uneven-finish"}
+OF_A_BUSY_ONE = {"not-all-busy", "not-steady", "not-at-rest", "service-busy", "uneven-finish"}
 # and to one on glibc's malloc: two runs of a cell may differ in the state of its allocator.
 OF_GLIBC = {"mixed-allocator-state"}
 # The reasons among them for which a session makes a run again.

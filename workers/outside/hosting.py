@@ -26,7 +26,7 @@ from workers.outside.readiness import (
     settle_s,
     wait_for_answer,
 )
-from workers.outside.tree import CpuClock, end, family
+from workers.outside.tree import CpuClock, Known, end, family, has_work
 from workers.starting import ends_with_this_process, free_port
 from workers.worker.registry import load_workload
 from workers.worker.session import RefusedError, failure_of
@@ -61,7 +61,8 @@ class OutsideHost:
         self._noted = Noted(folder)
         self._cpu = CpuClock()
         self._process: subprocess.Popen[bytes] | None = None
-        self._pids: list[int] = []
+        self._processes: set[Known] = set()  # that it has or had
+        self._at_rest: bool | None = None
         self._phase = "import"
         self._facts: dict[str, str] = {}
         self._instants_ns: dict[str, int] = {"started": time.monotonic_ns()}
@@ -84,7 +85,7 @@ class OutsideHost:
             sys.stderr.write(self._words())
         finally:
             if self._process:
-                end(self._process, self._pids)
+                end(self._process, self._processes)
             self._printed.close()
             self._observer.close()
         return self._record(failure)
@@ -103,25 +104,25 @@ class OutsideHost:
         port = free_port()
         self._start(app, port)
         self._be_ready(app, port)
-        self._observer.phase("imported", self._pids)
+        self._observer.phase("imported", self._pids())
         self._phase = "load"
         self._observer.phase(
             "serving",
-            self._pids,
+            self._pids(),
             urls=[f"http://{LOOPBACK}:{port}"],
             requests=workload.client_requests(),
         )
         opens_ns = time.monotonic_ns() + round((LOAD_LEAD_S + cell.warmup_s) * 1e9)
         instants_ns = schedule(opens_ns, cell.window_s, cell.ticks)
-        self._observer.phase("load", self._pids, instants_ns=instants_ns)
+        self._observer.phase("load", self._pids(), instants_ns=instants_ns)
         self._phase = "window"
         self._instants_ns |= {"opened": instants_ns[0], "closed": instants_ns[-1]}
         busy_from_ns = time.monotonic_ns()
         readings = self._watch(instants_ns)
         self._instants_ns["measured"] = time.monotonic_ns()
-        reply = self._observer.phase("closed", self._pids)
+        reply = self._observer.phase("closed", self._pids())
         self._worker = _as_worker(instants_ns, readings, reply.get("answered"))
-        self._worker |= {"cpus": self._cpus and _cpus_of(self._pids)}
+        self._worker |= {"cpus": self._cpus and _cpus_of(self._pids())}
         self._worker |= {"busy_from_ns": busy_from_ns, "busy_until_ns": time.monotonic_ns()}
         self._phase = "stop"
         self._instants_ns["report"] = time.monotonic_ns()
@@ -181,7 +182,8 @@ class OutsideHost:
         """Wait until its processes do nothing; return since when, ns.
 
         The first answer says nothing of the other workers, and those that share a port cannot be
-        asked. Before there is load, all have started when nothing uses CPU time.
+        asked. Before there is load, all have started when none has anything to do. The record says
+        if that did not come in time.
         """
         deadline = time.monotonic() + REST_MOST_S
         while True:
@@ -189,13 +191,19 @@ class OutsideHost:
             self._pause(REST_S)
             self._check()  # some servers end when a worker cannot start
             used_ns = self._used_ns() - before_ns
-            if used_ns <= REST_SHARE * REST_S * 1e9 or time.monotonic() > deadline:
+            idle = used_ns <= REST_SHARE * REST_S * 1e9
+            self._at_rest = idle and not has_work(self._processes)
+            if self._at_rest or time.monotonic() > deadline:
                 return since_ns
 
     def _used_ns(self) -> int:
         """The CPU time of all processes that it has now or had before."""
-        self._pids = sorted({*self._pids, *family(self._root.pid)})
-        return self._cpu.read_ns(self._pids)
+        self._processes |= family(self._root.pid)
+        return self._cpu.read_ns(self._processes)
+
+    def _pids(self) -> list[int]:
+        """The ids of its processes, of those that still exist."""
+        return sorted(each.pid for each in self._processes if each.exists)
 
     @property
     def _cpus(self) -> list[int] | None:
@@ -214,7 +222,7 @@ class OutsideHost:
         for instant_ns in instants_ns:
             self._pause((instant_ns - time.monotonic_ns()) / 1e9)
             at_an_end = instant_ns in (instants_ns[0], instants_ns[-1])  # a look at all takes long
-            cpu_ns = self._used_ns() if at_an_end else self._cpu.read_ns(self._pids)
+            cpu_ns = self._used_ns() if at_an_end else self._cpu.read_ns(self._processes)
             readings.append((time.monotonic_ns(), cpu_ns))
             if instant_ns == instants_ns[0]:
                 self._noted.moment("opened")
@@ -266,7 +274,8 @@ class OutsideHost:
             "finite": False,
             "outside": {
                 "workers": len(self._noted.loops()) if has_loops else None,
-                "processes": len(self._pids),
+                "processes": len(self._processes),
+                "at_rest": self._at_rest,
             },
             "failure": failure,
             "process": self._noted.process(),

@@ -1,57 +1,116 @@
-"""The processes of a command: which there are, the CPU time that they used, their end. Linux."""
+"""The processes of a command: which there are, what they do, the CPU time they used. Linux.
+
+The kernel gives the id of a process that has ended to another one later. A process is therefore
+known by its id and its start, and nothing else is read or ended.
+"""
 
 import contextlib
 import os
 import signal
 import subprocess
 import time
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 GRACE_S = 5.0  # to end after a SIGTERM
 LOOK_S = 0.01
+# Fields of /proc/PID/stat after the program's name, and states of a thread that has work to do: it
+# runs or waits for a CPU, or waits for a disk.
+STATE, STARTED = 0, 19
+WORKING = (b"R", b"D")
 
 
-def family(root: int) -> list[int]:
-    """The ids of a process and of all that it started."""
+class Known(NamedTuple):
+    """One process; `started` counts clock ticks from the start of the system."""
+
+    pid: int
+    started: int
+
+    @property
+    def exists(self) -> bool:
+        """Whether it is there, as itself or as a zombie."""
+        return _known(self.pid) == self
+
+
+def family(root: int) -> set[Known]:
+    """A process and all that it started, as far as they exist."""
     found, new = [root], [root]
     while new:
         new = [child for pid in new for child in _children(pid)]
         found += new
-    return found
+    return {each for each in map(_known, found) if each is not None}
 
 
 def _children(pid: int) -> list[int]:
     found: list[int] = []
     with contextlib.suppress(OSError):  # it has ended
-        for task in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{task}/children", encoding="ascii") as listed:
+        for task in _tasks(pid):
+            with open(f"{task}/children", encoding="ascii") as listed:
                 found += map(int, listed.read().split())
     return found
+
+
+def _known(pid: int) -> Known | None:
+    """The process that has this id now."""
+    with contextlib.suppress(OSError):
+        return Known(pid, int(_stat(f"/proc/{pid}")[STARTED]))
+    return None
+
+
+def _stat(folder: str) -> Sequence[bytes]:
+    with open(f"{folder}/stat", "rb") as opened:
+        return opened.read().rpartition(b")")[2].split()
+
+
+def has_work(processes: Iterable[Known]) -> bool:
+    """Whether a thread of any of them has work to do.
+
+    Its CPU time alone does not show that: on a busy machine a thread may wait for a CPU for long.
+    `schedstat` counts such a wait only once it is over.
+    """
+    return any(_works(task) for each in processes if each.exists for task in _tasks(each.pid))
+
+
+def _works(task: str) -> bool:
+    with contextlib.suppress(OSError):
+        return _stat(task)[STATE] in WORKING
+    return False
+
+
+def _tasks(pid: int) -> list[str]:
+    with contextlib.suppress(OSError):  # it has ended
+        return [f"/proc/{pid}/task/{each}" for each in os.listdir(f"/proc/{pid}/task")]
+    return []
 
 
 class CpuClock:
     """The CPU time of some processes, all their threads included."""
 
     def __init__(self) -> None:
-        self._last_ns: dict[int, int] = {}
+        self._last_ns: dict[Known, int] = {}
 
-    def read_ns(self, pids: list[int]) -> int:
+    def read_ns(self, processes: Iterable[Known]) -> int:
         """Their CPU time so far; of one that has ended, as it was when last read."""
-        for pid in pids:
+        for each in processes:
             with contextlib.suppress(OSError):
                 # The kernel's number of a process's CPU clock (clock_getcpuclockid).
-                self._last_ns[pid] = time.clock_gettime_ns((~pid << 3) | 2)
+                used_ns = time.clock_gettime_ns((~each.pid << 3) | 2)
+                if each.exists:
+                    self._last_ns[each] = used_ns
         return sum(self._last_ns.values())
 
 
-def end(process: "subprocess.Popen[bytes]", known: list[int]) -> None:
+def end(process: "subprocess.Popen[bytes]", known: set[Known]) -> None:
     """End a command and all that it started; `known` may have lost their parent."""
-    everything = {*known, *family(process.pid)}
+    everything = set(known)
     if process.poll() is None:
+        everything |= family(process.pid)
         process.terminate()
         deadline = time.monotonic() + GRACE_S
         while process.poll() is None and time.monotonic() < deadline:
             time.sleep(LOOK_S)
-    for pid in everything:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
+    for each in everything:
+        if each.exists:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(each.pid, signal.SIGKILL)
     process.wait()

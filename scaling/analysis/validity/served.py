@@ -227,6 +227,18 @@ def _ms(seconds: float) -> str:
     return f"{number(seconds * 1e3)} ms"
 
 
+def not_at_rest(batch: Batch) -> Found:
+    """A command was still at work when the load began: perhaps not all of its workers answered."""
+    for row in batch.rows:
+        record = batch.runs[row].record
+        if record and record.outside and record.outside.at_rest is False:
+            detail = (
+                "the command was still at work when the load began: a worker may not have been "
+                "ready, or the application works without requests"
+            )
+            yield row, Finding("not-at-rest", "suspect", detail)
+
+
 def not_recovered(batch: Batch) -> Found:
     """P99 was not back at the end of the window: how long it takes is not known."""
     for row in batch.where(batch.figures["recovered"] == 0):
@@ -245,5 +257,6 @@ SERVED_CHECKS: tuple[Check, ...] = (
     uneven_load,
     rate_missed,
     saturated,
+    not_at_rest,
     not_recovered,
 )

@@ -194,12 +194,14 @@ class Outside(msgspec.Struct, frozen=True, kw_only=True):
     """What was seen of a command that was measured from outside.
 
     `workers` are the event loops that it made (None: it has none, or they are not known),
-    `processes` all its processes. The record has one worker in place of them all: operations are
-    the answers that the load generator counted, CPU time is that of all processes.
+    `processes` all its processes. `at_rest`: none of them had anything to do before the load began
+    (None: not known, as in older journals). The record has one worker in place of them all:
+    operations are the answers that the load generator counted, CPU time is that of all processes.
     """
 
     workers: int | None = None
     processes: int | None = None
+    at_rest: bool | None = None
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
