@@ -55,8 +55,8 @@ def sampled(
     sampler = WaitSampler()
     sampler.on_phase("ready", {"threads": ids})
     wait_until(lambda: all(len(each.times_ns) >= enough for each in sampler._threads))
-    for thread, calls in zip(sampler._threads, found_in, strict=False):
-        wait_until(lambda t=thread, c=calls: sum(call in c for call in t._calls) >= enough)
+    looks = list(zip(sampler._threads, found_in, strict=False))
+    wait_until(lambda: all(sum(each in calls for each in t._calls) >= enough for t, calls in looks))
     sampler.on_phase("closed", {})
     sampler.end()
     found = sampler.waits(record(*windows_ns or [ALWAYS] * len(ids)))
