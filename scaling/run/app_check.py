@@ -119,7 +119,7 @@ def _must_work(seen: Seen, requests: Sequence[Mapping[str, Any]]) -> None:
                 words = next(iter(seen.exceptions()), answer.body[:200].decode(errors="replace"))
                 raise AppCheckError(
                     f"{_name(request)} is answered with status {answer.status} on one loop: "
-                    f"{words}\nSay with --requests what is sent, and with `status` what is right."
+                    f"{words}\nName the requests with --requests, and the right `status` of each."
                 )
 
 

@@ -59,7 +59,7 @@ def measure_faults(
     rate_per_s: float,
     say: Say,
 ) -> list[FaultRecord]:
-    """Each fault in each configuration; what does not answer is said and left out."""
+    """Each fault in each configuration; one that does not answer is reported and left out."""
     found = []
     rate_per_s = min(rate_per_s, MOST_PER_S)
     for deployed in configurations:
@@ -148,7 +148,7 @@ def record(
 
 
 def _ms(sent: Sequence[Sent], share: float) -> float | None:
-    """So large a share of the answered requests was answered within this, from the due time."""
+    """The time from due to answer that this share of the answered requests did not exceed, ms."""
     taken = sorted(each.ended_s - each.due_s for each in sent if each.fate == "answered")
     if not taken:
         return None

@@ -75,8 +75,8 @@ def try_application(ready: Prepared) -> None:
 
 
 def interface_of(ready: Prepared) -> str:
-    """What the application is, as its own environment finds it out; empty where it cannot, for
-    reasons that a trial shows.
+    """What the application is, found out in its own environment; empty where that fails for a
+    reason that a trial shows.
 
     Raises:
         UsageError: it cannot be imported or made, or is no application.

@@ -305,7 +305,7 @@ def _folders(child: Child) -> list[str]:
 
 
 def _addresses(child: Child, cell: Mapping[str, Any]) -> list[str]:
-    """What it may name and nobody is to know: a user's database, and where servers listen."""
+    """What it may name and must not be published: a user's database, and where servers listen."""
     listens = f"//{cell['address']}" if cell.get("address") else None
     return [each for each in (child.environment.get(POSTGRES), listens) if each]
 

@@ -1,9 +1,9 @@
 """Runs that other load disturbed are made again at once, within a bounded extra time.
 
 A run is chosen by what others took of the CPUs, never by its figure, and its first attempt stays in
-the journal, marked `suspect`. The second attempt is made when the machine is quiet, or has not
-become so for a while. What both cost is taken from the extra time; when that is used up, runs stay
-as they are, suspect.
+the journal, marked `suspect`. The second attempt is made when the machine is quiet, or after
+`MOST_WAIT_S`. The wait and the second attempt are taken from the extra time; when that is used up,
+runs stay as they are, suspect.
 """
 
 import time
@@ -57,7 +57,7 @@ class ExtraTime:
         self.left_s += self._share * study_s
 
     def allows(self, seconds: float) -> bool:
-        """Take so long for a second attempt, if there is as much."""
+        """Take the time of a second attempt, if so much is left; whether it was."""
         if self.left_s <= seconds:
             return False
         self.left_s -= seconds

@@ -30,7 +30,7 @@ from scaling.run.service_process import describe_exit
 from scaling.study.load import LoadAsked
 
 MODULE = "workers.services.load"
-# It bounds itself, by less, to say what was missing: these are for one that hangs.
+# Limits for a generator that hangs. Its own are shorter, so that it can say what was missing.
 CONNECT_S = 30.0
 END_S = 20.0  # after the last instant
 GONE_S = 3.0  # from its last word to its end

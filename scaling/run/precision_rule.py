@@ -26,7 +26,7 @@ type Ratios = Callable[[Collection[RunLine]], Mapping[str, Estimate]]
 def precision_rule(precision: float, max_blocks: int, ratios: Ratios) -> Rule:
     """The rule that asks for every one of `ratios` to be known to ± `precision` of itself.
 
-    `max_blocks` are enough, come what may; so is any number where there is no ratio at all.
+    `max_blocks` are enough, whatever the widths; so is any number where there is no ratio at all.
     """
     known = f"± {percent(precision)}"
 

@@ -188,7 +188,7 @@ class LiveLine:
         self._show(busy_in_words(reason, again=again))
 
     def block_done(self, block: int, text: str) -> None:
-        """Leave it standing above the line after the first block; later it is there for a run."""
+        """Print it above the line after the first block; after others, show it for one run."""
         if block == 0:
             self.note(text)
         else:

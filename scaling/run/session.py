@@ -185,7 +185,7 @@ class _Work:
             self._extra.grant(self._time.left.seconds)
 
     def add(self, attempts: Iterable[Attempt]) -> None:
-        """Have these to do after all others."""
+        """Do these after all others."""
         for attempt in attempts:
             self.to_do.append(attempt)
             self._time.expect(attempt.run.cell)
@@ -196,7 +196,7 @@ class _Work:
         self._scatter.add(line, is_valid=reason is None)
 
     def do_all(self) -> None:
-        """Do them, and what turns out to be necessary once more."""
+        """Do all runs, and those again that have to be."""
         while self.to_do:
             attempt = self.to_do[0]
             self._do(attempt)

@@ -38,7 +38,7 @@ def measure_soak(
     limit_bytes: float | None,
     say: Say,
 ) -> list[SoakRecord]:
-    """One run of each configuration; what does not answer is said and left out.
+    """One run of each configuration; one that does not answer is reported and left out.
 
     A run ends when its memory reaches `limit_bytes`, by default most of what is free.
     """

@@ -68,8 +68,8 @@ type Source = Literal["syscall", "wchan"]
 
 
 class WaitSampler:
-    """Samples the loops' threads of one run. It never makes a run fail: what it cannot read, it
-    does not have.
+    """Samples the loops' threads of one run. It never makes a run fail: what it cannot read is
+    missing.
     """
 
     def __init__(self, rate_per_s: float = RATE_PER_S) -> None:

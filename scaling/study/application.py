@@ -93,7 +93,7 @@ def application_study(asked: AppAsked) -> StudyFile:
 
 
 def _entries(asked: AppAsked, with_gil: tuple[str, str], free: str) -> Iterator[WorkloadEntry]:
-    """What could be shipped first: it alone is measured at the whole grid of rates."""
+    """The entries; only what could be shipped, which comes first, has the whole grid of rates."""
     shared = _parameters(asked)
     without_grid = [rate for rate in shared["rate_per_s"] if rate != GRID]
     beside = {**shared, "rate_per_s": without_grid}

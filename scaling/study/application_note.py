@@ -14,7 +14,7 @@ class ApplicationNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     """What a user gives `scaling app` beside the study, as the study's first line has it.
 
     `requests` None stands for `GET /`. `environment` are the names of the variables that the user
-    set. Their values are nobody's business: `environment_digest` only shows that one has changed.
+    set. Their values are not published: `environment_digest` only shows that one has changed.
     """
 
     requests: Sent | None = None

@@ -67,7 +67,7 @@ def _named(arms: Iterable[str]) -> tuple[str, ...]:
 def _at_preset(
     file: StudyFile, flags: Mapping[str, Any], preset: PresetTable
 ) -> tuple[StudyFile, dict[str, Any]]:
-    """What the study's own table of the preset says stands above the file and below the flags."""
+    """The study's own table of the preset wins over the rest of the file; flags win over both."""
     entries = tuple(
         msgspec.structs.replace(
             entry, parameters={**entry.parameters, **preset.parameters.get(entry.name, {})}

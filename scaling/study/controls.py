@@ -36,8 +36,8 @@ def is_control(workload: str, parameters: Mapping[str, object]) -> bool:
 def has_control(arm: str, name: str) -> bool:
     """Whether the control of that name can be run on an arm.
 
-    Other runtimes have none, and some settings are for certain workloads only. Of an arm that this
-    version does not know, it is taken to be so.
+    Other runtimes have none, and some settings are for certain workloads only. An arm that this
+    version does not know counts as one that can.
     """
     if arm in RUNTIMES:
         return False

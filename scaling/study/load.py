@@ -7,7 +7,7 @@ from scaling.base.errors import UsageError
 from scaling.journal.record import Cell, Overload, ParameterValue
 
 CLOSED = 0.0  # the rate that stands for a closed loop
-RATE_LEAST, RATE_MOST = 0.01, 1_000_000  # any other, as the generator takes it
+RATE_LEAST, RATE_MOST = 0.01, 1_000_000  # of any other: the generator's own limits
 # Parameters of a served workload that say how it is loaded; the connections are its `in_flight`.
 RATE, ARRIVALS, KEEP_ALIVE = "rate_per_s", "arrivals", "keep_alive"
 OVERLOAD, OVERLOAD_AFTER, OVERLOAD_LASTS = "overload_factor", "overload_after_s", "overload_s"

@@ -117,7 +117,7 @@ def _at_rate(workload: WorkloadEntry, rate: float | str, workers: tuple[int, ...
 def best_together(base: str, winners: Sequence[str], place: Place) -> tuple[str, ...]:
     """Those of the winners that can be had at once, the best first in `winners`.
 
-    Of several that are there instead of each other, the best one is taken.
+    Of several that replace the same thing, the best one is taken.
     """
     chosen: list[str] = []
     for name in winners:

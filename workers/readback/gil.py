@@ -31,9 +31,9 @@ class GilWatch:
     """Finds the extension module whose import enabled the GIL.
 
     CPython leaves the GIL enabled after an extension that does not declare that it runs without
-    one. Checking after each load finds that extension; one that another extension imports while it
-    is loaded itself is checked together with that. CPython's own warning would name it, too, but a
-    warning filter changes the ambient context, of which every handle then keeps a copy.
+    one. Checking after each load finds that extension. One that is imported while another is loaded
+    is checked together with it. CPython's own warning would name it, too, but a warning filter
+    changes the ambient context, of which every handle then keeps a copy.
     """
 
     def __init__(self) -> None:

@@ -31,8 +31,8 @@ def collector_ns() -> int:
 class Collections:
     """Runs of the cyclic garbage collector: how many, how long they held up their thread, when.
 
-    `spans` has the first `MOST_SPANS` of them: start (monotonic ns), ns, generation, one after the
-    other, because numbers are nothing that the collector would have to look through.
+    `spans` has the first `MOST_SPANS` of them: start (monotonic ns), ns, generation, in one flat
+    list: the collector does not look through plain numbers.
     """
 
     def __init__(self) -> None:
@@ -136,7 +136,7 @@ class Readback:
     ) -> dict[str, Any]:
         """Return everything noted, for the record; `debug` is whether the loop was in debug mode.
 
-        With `spans` each collection of the window is among it.
+        `spans`: with each collection of the window.
 
         For a sub-interpreter, which is not the `whole_process`, what belongs to the process is
         None: reading the allocator redirects standard error, which two must not do at once.

@@ -90,7 +90,7 @@ class Workload:
         return [{}]
 
     def placed(self, model: str, workers: int, index: int | None) -> None:
-        """Hear where it will be loaded: by worker `index`, or (None) once for all workers."""
+        """Note where it will be loaded: by worker `index`, or (None) once for all workers."""
 
     def load(self) -> None:
         """Import what these parameters need; called once, before any loop exists."""

@@ -31,8 +31,8 @@ class Web(Served):
 
     `stack` is application and server. `loops` is this project's server on each loop; the others are
     commands that people deploy with, measured from outside (`workers.outside`). Applications on a
-    loop use asyncpg, those without one psycopg 3, which is pure Python here; `starlette-psycopg` is
-    the former with the latter's driver. Servers without loops have as many threads per worker as
+    loop use asyncpg, those without one psycopg 3, which is pure Python here; `starlette-psycopg`
+    runs on a loop and uses psycopg 3. Servers without loops have as many threads per worker as
     their pool has connections; gunicorn's `sync` has one.
 
     `db_connections` are those of all workers, divided among them; with `pool_per_worker` each
@@ -136,7 +136,7 @@ class Web(Served):
         return super().refuses(model, loop)
 
     def placed(self, model: str, workers: int, index: int | None) -> None:
-        """Hear how many workers share the connections, and how many loops one application.
+        """Note how many workers share the connections, and how many loops one application.
 
         Raises:
             ValueError: there are fewer connections than workers.

@@ -159,7 +159,7 @@ def labelled(names: Mapping[str, str]) -> dict[str, str]:
 
 @contextmanager
 def _never_again(client: "Client") -> Iterator[None]:
-    """Have a user's scheduler follow the rule that matters; then its own again."""
+    """While the block runs, a user's scheduler gives up a task that has lost its worker once."""
     before: int = client.run_on_scheduler(_allowing(0))
     try:
         yield
@@ -169,7 +169,10 @@ def _never_again(client: "Client") -> Iterator[None]:
 
 
 def _allowing(failures: int) -> Callable[[Any], int]:
-    """What sets how often a task may die; gives what was set. The scheduler needs no project."""
+    """A function for the scheduler: it sets how often a task may lose its worker.
+
+    It returns the number that was set before, and needs nothing of this project there.
+    """
 
     def allow(dask_scheduler: Any) -> int:
         before: int = dask_scheduler.allowed_failures

@@ -252,7 +252,7 @@ class _Host:
             self._under_way.cancel()
 
     def _step(self, task: Callable[..., str], *arguments: object) -> Event | None:
-        """Have the engine do a task there; None if it did not succeed, which then was said."""
+        """Have the engine do a task there; None if it failed, which is then reported."""
         self._under_way = self._cluster.client.submit(
             task,
             self._request.encode(),

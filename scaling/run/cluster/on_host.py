@@ -121,7 +121,7 @@ def _key(request: Request) -> str:
 
 
 def _events(request: Request, line: str) -> Iterator[Event]:
-    """Give the driver a line; yield what it prints, an error last where it just ends."""
+    """Give the driver a line; yield what it prints, and an error last when it has ended."""
     driver = _drivers[_key(request)]
     assert driver.stdin
     assert driver.stdout

@@ -28,8 +28,8 @@ from scaling.run.profile.source import Thread, UnavailableError, python_name
 RATE_PER_S = 1999  # not in step with anything that happens every millisecond
 PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
 BEGIN_S, STOP_S, READ_S = 20.0, 20.0, 120.0
-# What is sampled, and what is tried to see whether it may be: with the kernel, and without, which
-# needs fewer rights. Asked for both, perf leaves the kernel out without a word where it must.
+# The events that are sampled, with the kernel and without, which needs fewer rights; and those that
+# show whether that is permitted. perf leaves a forbidden kernel out of `cpu-clock` unannounced.
 WITH_KERNEL, WITHOUT = "cpu-clock", "cpu-clock:u"
 EVENTS = {WITH_KERNEL: "cpu-clock:k", WITHOUT: WITHOUT}
 UNSEEN: tuple[Kind, str] = ("kernel", "[the kernel, which cannot be seen]")

@@ -281,7 +281,7 @@ def measured(line: RunLine, head: StudyLine, sampling: Sampling) -> Measured:
 
 
 def with_unseen(tallies: Mapping[Kind, Tally], cpu_s: float) -> Mapping[Kind, Tally]:
-    """With the samples that the kernel would have had: those that are missing to the CPU time.
+    """Add what the kernel would have had: the samples that the CPU time has beyond those seen.
 
     Python functions were sampled only while they were not in the kernel, too: their part lacks the
     same share, whichever source has it.

@@ -158,10 +158,10 @@ def _hear(process: "subprocess.Popen[str]") -> Document:
 def _bounded(
     processes: Sequence["subprocess.Popen[str]"], seconds: float, otherwise: str
 ) -> Iterator[None]:
-    """Kill processes that are not done in time; whoever waits for their line then gets none.
+    """Kill processes that are not done in time, which ends the wait for a line of theirs.
 
     Raises:
-        GeneratorError: that happened; it says `otherwise`.
+        GeneratorError: they were killed; the message begins with `otherwise`.
     """
     late = threading.Event()
 

@@ -13,7 +13,7 @@ FRAMING = (b"content-length", b"transfer-encoding")
 
 
 class HttpConnection(Reporting):
-    """Sends one request at a time and tells the lane how it was answered."""
+    """Sends one request at a time and reports to the lane how it was answered."""
 
     def __init__(self, lane: Lane) -> None:
         super().__init__(lane)

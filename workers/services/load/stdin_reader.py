@@ -24,7 +24,7 @@ def read_stdin() -> asyncio.StreamReader:
             while data := os.read(STDIN, CHUNK_BYTES):
                 with contextlib.suppress(RuntimeError):  # the loop is closed
                     loop.call_soon_threadsafe(reader.feed_data, data)
-        os._exit(1)  # whoever wanted the result is gone
+        os._exit(1)  # the process that wanted the result is gone
 
     threading.Thread(target=read, name="stdin", daemon=True).start()
     return reader

@@ -1,4 +1,4 @@
-"""What all processes counted, as one JSON object, and whether it can be believed."""
+"""What all processes counted, as one JSON object, and whether that is valid."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

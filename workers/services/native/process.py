@@ -28,8 +28,8 @@ TRIES = 5  # another process may take the free port first
 TAKEN = "ddress already in use"
 NOBODY = "nobody"
 NO_NAMESPACE = (
-    "does not run as root, and this system permits no user namespace in which it would be "
-    "somebody else: run as another user"
+    "does not run as root, and this system permits no user namespace in which it would run as "
+    "another user: start the study as a user other than root"
 )
 
 

@@ -1,7 +1,7 @@
 """`python -m workers.services.null.ceiling URL`: the most that one generator process can send.
 
-A closed loop against the null server. The rate is that of a generator that is always busy: where
-the null server is slower, the generator waits for it, and is not to blame.
+A closed loop against the null server. The rate is that of a generator that is always busy: the
+time that it waits for the null server does not count.
 """
 
 import argparse

@@ -28,8 +28,8 @@ def _letters(key: int, seed: int) -> bytes:
 async def fill(connection: Any, rows: int, seed: int, say: Callable[[str], None]) -> None:
     """Make the table in an empty database, ready to be read; `connection` is asyncpg's.
 
-    It is there with its index or not at all: in an installed server, who interrupts this would else
-    leave a table to the next study in which each query reads every row.
+    The table is there with its index or not at all. Else an interrupted study could leave one
+    without index in an installed server, and each query of the next study would read every row.
     """
     async with connection.transaction():
         await connection.execute("create table row (a integer, b text not null)")
