@@ -8,7 +8,7 @@ load disturbed is made once more at once (`scaling.run.extra_time`).
 
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from scaling.analysis.statistics.precision_forecast import PairScatter
 from scaling.base.errors import ScalingError
@@ -54,6 +54,14 @@ class Replay:
         self._to_repeat: dict[Key, bool] = {}
         self._blocks = 0
 
+    @classmethod
+    def of(cls, measured: Iterable[RunLine], judge: Judge) -> Self:
+        """That of a journal with these runs."""
+        replay = cls()
+        for line in measured:
+            replay.add(line, judge(line))
+        return replay
+
     def add(self, line: RunLine, reason: str | None) -> None:
         """The journal's next run, and why it is invalid."""
         key = _key(line.block, line.cell)
@@ -81,25 +89,11 @@ class Replay:
         return first + again
 
 
-def remaining(
-    runs: Iterable[PlannedRun], measured: Iterable[RunLine], judge: Judge
-) -> list[Attempt]:
-    """What a journal that holds the `measured` runs does not hold yet of a plan's."""
-    return _replayed(measured, judge).remaining(runs)
-
-
-def _replayed(measured: Iterable[RunLine], judge: Judge) -> Replay:
-    replay = Replay()
-    for line in measured:
-        replay.add(line, judge(line))
-    return replay
-
-
 def is_complete(
     plan: Plan, measured: Collection[RunLine], judge: Judge, rule: Rule | None = None
 ) -> bool:
     """Whether a journal holds all of a study, the blocks that its rule adds included."""
-    replay = _replayed(measured, judge)
+    replay = Replay.of(measured, judge)
     blocks = replay.blocks(plan)
     if replay.remaining(plan.runs_of(blocks)):
         return False

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine, decode_line, encode_line
 from scaling.machine.topology import Topology
-from scaling.run.session import drive, remaining
+from scaling.run.session import Replay, drive
 from scaling.run.wording import run_in_words
 from scaling.study.combine import study_from
 from scaling.study.file import read_study
@@ -109,7 +109,8 @@ def test_a_duplicate_has_its_own_key_so_a_study_resumes_the_right_one(tmp_path: 
         drive(made, journal, Pretended(), believes, Told())
         twins = [line for line in journal.runs if line.cell.twin]
         assert len(twins) == 3 * len(made.repeats)
-        left = remaining(made.runs, [line for line in journal.runs if line != twins[4]], believes)
+        others = [line for line in journal.runs if line != twins[4]]
+        left = Replay.of(others, believes).remaining(made.runs)
     assert [(attempt.run.block, attempt.run.cell) for attempt in left] == [
         (twins[4].block, twins[4].cell)
     ]

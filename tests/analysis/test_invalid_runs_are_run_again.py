@@ -16,7 +16,7 @@ from scaling.analysis.table.rows import judge_of
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine
 from scaling.run.progress import LiveLine, PlainLines
-from scaling.run.session import RETRIES, Attempt, InterruptedStudyError, drive, remaining
+from scaling.run.session import RETRIES, Attempt, InterruptedStudyError, Replay, drive
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun, in_blocks
 from tests.analysis.test_resume_is_replay import Pretended, Told, believes, opened, plan
@@ -67,7 +67,7 @@ def test_a_run_that_is_never_valid_is_given_up(plan: Plan, tmp_path: Path) -> No
     hopeless = doubts(*[(key(plan.runs[0]), attempt) for attempt in range(1, 9)])
     with opened(tmp_path / "journal.jsonl") as journal:
         drive(plan, journal, runs, hopeless, told)
-        assert remaining(plan.runs, journal.runs, hopeless) == []
+        assert Replay.of(journal.runs, hopeless).remaining(plan.runs) == []
     assert runs.attempts.count(2) == RETRIES == 1
     assert told.invalids == [("throttled", True), ("throttled", False)]
 
@@ -82,7 +82,7 @@ def test_wherever_a_study_stops_it_goes_on_as_if_it_had_not(data: st.DataObject)
 
     def on_from(done: list[RunLine]) -> list[RunLine]:
         done = list(done)
-        while to_do := remaining(runs, done, judge):
+        while to_do := Replay.of(done, judge).remaining(runs):
             done.append(line_of(to_do[0]))
         return done
 

@@ -14,7 +14,7 @@ from scaling.journal.identity import cell_key
 from scaling.journal.record import Memory, RunLine
 from scaling.machine.topology import Topology
 from scaling.run.precision_rule import Standing
-from scaling.run.session import InterruptedStudyError, drive, remaining
+from scaling.run.session import InterruptedStudyError, Replay, drive
 from scaling.run.time_left import Left
 from scaling.study.combine import study_from
 from scaling.study.options import Options
@@ -135,7 +135,7 @@ def test_an_interrupted_study_goes_on_with_what_is_missing(plan: Plan, tmp_path:
 def test_a_complete_study_has_nothing_to_do(plan: Plan, tmp_path: Path) -> None:
     with opened(tmp_path / "journal.jsonl") as journal:
         drive(plan, journal, Pretended(), believes, Told())
-        assert remaining(plan.runs, journal.runs, believes) == []
+        assert Replay.of(journal.runs, believes).remaining(plan.runs) == []
         again = Pretended()
         drive(plan, journal, again, believes, Told())
     assert again.done == []
