@@ -99,8 +99,10 @@ def figures_note(judged: Sequence[JudgedClaim]) -> str:
     if not spread:
         return ""
     return (
-        f"In brackets the {spread}. A verdict is given only where it is significant "
-        f"after {CORRECTIONS[FAMILY].name} correction over the tests of all claims (5 %)."
+        f"In brackets the {spread}. A claim is decided only where that is clear of the rule's "
+        "bounds by more than the noise (by which A/A pairs of the study differ, 2 % at least), and "
+        f"where this is significant after {CORRECTIONS[FAMILY].name} correction over the tests of "
+        "all claims (5 %)."
     )
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 import scaling.analysis.claims
 from scaling.analysis.claims.judging import judge
-from scaling.analysis.claims.rules import ClaimTest
+from scaling.analysis.claims.rules import ClaimTest, Needed
 from scaling.analysis.statistics.estimate import median
 from scaling.analysis.statistics.verdict import hypothesis
 from scaling.analysis.table.load import Journal
@@ -22,6 +22,7 @@ from tests.support.verdicts import verdicts
 
 COMPUTE = {"echo": [{"payload_bytes": 1024}], "compute": [{"iterations": 1000}]}
 LOOPS = ("asyncio", "uvloop")  # 1 and 1.35 times as fast
+BEYOND = "by more than the noise of 2 %"
 
 
 @pytest.fixture(scope="module")
@@ -33,22 +34,23 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Journal:
 @pytest.mark.parametrize(
     ("rule", "word", "reason"),
     [
-        ("at_least = 1.5", "holds", "its whole interval is above 1.50"),
-        ("at_least = 2.0", "does not hold", "its whole interval is below 2.00"),
-        ("at_least = 1.8", "inconclusive", "its interval has 1.80 inside"),
-        ("at_most = 2.0", "holds", "its whole interval is below 2.00"),
-        ("at_most = 1.5", "does not hold", "its whole interval is above 1.50"),
-        ("at_most = 1.8", "inconclusive", "its interval has 1.80 inside"),
-        ("between = [1.6, 2]", "holds", "its whole interval is between 1.60 and 2.00"),
-        ("between = [1.9, 2.1]", "does not hold", "its whole interval is below 1.90"),
-        ("between = [1.2, 1.6]", "does not hold", "its whole interval is above 1.60"),
-        ("between = [1.8, 2.1]", "inconclusive", "its interval has 1.80 inside"),
-        ("between = [1.5, 1.8]", "inconclusive", "its interval has 1.80 inside"),
+        ("at_least = 1.5", "holds", f"is above 1.50 {BEYOND}"),
+        ("at_least = 2.0", "does not hold", f"is below 2.00 {BEYOND}"),
+        ("at_least = 1.8", "inconclusive", "has 1.80 inside"),
+        ("at_most = 2.0", "holds", f"is below 2.00 {BEYOND}"),
+        ("at_most = 1.5", "does not hold", f"is above 1.50 {BEYOND}"),
+        ("at_most = 1.8", "inconclusive", "has 1.80 inside"),
+        ("between = [1.6, 2]", "holds", f"is between 1.60 and 2.00, clear of both {BEYOND}"),
+        ("between = [1.9, 2.1]", "does not hold", f"is below 1.90 {BEYOND}"),
+        ("between = [1.2, 1.6]", "does not hold", f"is above 1.60 {BEYOND}"),
+        ("between = [1.8, 2.1]", "inconclusive", "has 1.80 inside"),
+        ("between = [1.5, 1.8]", "inconclusive", "has 1.80 inside"),
     ],
 )
 def test_bounds(made: Journal, rule: str, word: str, reason: str) -> None:
     found = judged(made, claim(rule))
-    assert (found.word, found.reason) == (word, reason)
+    interval = "its interval" if word == "inconclusive" else "its whole interval"
+    assert (found.word, found.reason) == (word, f"{interval} {reason}")
     (ours,) = found.ours
     assert ours.estimate.point == pytest.approx(1.8, rel=0.01)
     assert found.study == "made"
@@ -56,7 +58,7 @@ def test_bounds(made: Journal, rule: str, word: str, reason: str) -> None:
 
 def test_a_bound_is_reported_in_a_unit_that_can_be_read(made: Journal) -> None:
     found = judged(made, claim("at_least = 420e-9", measure="s_per_op"))
-    assert found.reason == "its whole interval is above 420 ns"
+    assert found.reason == f"its whole interval is above 420 ns {BEYOND}"
 
 
 @pytest.mark.parametrize(
@@ -73,6 +75,26 @@ def test_the_same_is_what_lies_inside_the_margin(
     found = judged(
         made, claim(f"same = true\nover = {over}", cell=cell, measure="throughput_per_s")
     )
+    assert (found.word, found.reason) == (word, reason)
+
+
+@pytest.mark.parametrize(
+    ("rule", "over", "word", "reason"),
+    [
+        ("more", "asyncio", "holds", "its whole interval is above 1.02"),
+        ("more", "uvloop", "does not hold", "its whole interval is within 2 % of 1"),
+        ("less", "asyncio", "does not hold", "its whole interval is above 1.02"),
+        ("less", "uvloop", "does not hold", "its whole interval is within 2 % of 1"),
+    ],
+)
+def test_more_and_less_are_by_more_than_the_margin(
+    made: Journal, rule: str, over: str, word: str, reason: str
+) -> None:
+    cell = CELL.replace("}", ", loop = 'uvloop' }")
+    told = claim(
+        f"{rule} = true\nover = {{ loop = '{over}' }}", cell=cell, measure="throughput_per_s"
+    )
+    found = judged(made, told)
     assert (found.word, found.reason) == (word, reason)
 
 
@@ -105,6 +127,34 @@ def test_the_margin_is_the_studys_own(tmp_path: Path) -> None:
     found = judged(noisy, told)
     assert found.ours[0].margin > 0.02
     assert found.word != "does not hold"
+
+
+def against_a_bound(value: float, noise: float, needed: Needed) -> tuple[int, str]:
+    """Outcome and reason for a figure of about `value` that needs to be above or below 1.2."""
+    quotients = value * np.array([0.99, 1.01] * 4) / 1.2
+    (verdict,) = verdicts([quotients], [noise])
+    question = hypothesis(quotients, noise)
+    point = question.value.point
+    part = ClaimTest(question.value, question, needed, least=point, most=point, bound="1.20")
+    return part.outcome(verdict), part.why(verdict, 1)
+
+
+@pytest.mark.parametrize(
+    ("value", "noise", "outcome", "reason"),
+    [
+        (1.31, 0.05, 1, "its whole interval is above 1.20 by more than the noise of 5 %"),
+        (1.31, 0.32, 0, "its interval is not clear of 1.20 ± 32 %"),
+        (1.09, 0.05, -1, "its whole interval is below 1.20 by more than the noise of 5 %"),
+        (1.09, 0.32, 0, "its interval is not clear of 1.20 ± 32 %"),
+        (1.23, 0.05, 0, "its whole interval is within 5 % of 1.20"),
+        (1.2, 0.32, 0, "its interval has 1.20 inside"),
+    ],
+)
+def test_a_bound_is_passed_by_more_than_the_noise(
+    value: float, noise: float, outcome: int, reason: str
+) -> None:
+    assert against_a_bound(value, noise, "above") == (outcome, reason)
+    assert against_a_bound(value, noise, "below") == (-outcome, reason)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +210,7 @@ def test_all_claims_are_one_family(tmp_path: Path) -> None:
     ratio = scaling.figure(
         made, "speedup", {"workload": "echo", "arm": "3.14t", "workers": 2}
     ).estimate
-    bound = ratio.low - 1e-9
+    bound = ratio.low / 1.02 - 1e-9  # the interval is just above the noise
     alone = judged(made, claim(f"at_least = {bound}"))
     assert alone.word == "holds"
     doubtful = [claim("at_least = 1.8", name=f"other-{n}") for n in range(40)]

@@ -24,9 +24,10 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """One claim: what `source` claims, in our words, and `theirs`, its figure in its own words.
 
     `measure`, `cell` and `over` are those of `scaling.analysis.lookup.figure.figure`. Exactly one
-    rule is given: the figure lies `between` two bounds, is `at_least` or `at_most` one, is the
-    `same` (a ratio of 1 within the study's margin), or is `falling`: each of these cells, given by
-    what it changes in `cell`, has more of the measure than the next one, by more than the margin.
+    rule is given: the figure lies `between` two bounds, is `at_least` or `at_most` one; its ratio
+    `over` another cell is `more` or `less` than 1, or the `same`; or it is `falling`: each of these
+    cells, given by what it changes in `cell`, has more of the measure than the next one. All of
+    them hold by more than the study's margin (`scaling.analysis.claims.rules`).
     `why` is the rule in words. `cores` are those that it needs, `run` is the command that
     measures the cells, `note` is what differs in our measurement.
 
@@ -43,6 +44,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     between: tuple[float, float] | None = None
     at_least: float | None = None
     at_most: float | None = None
+    more: bool | None = None
+    less: bool | None = None
     same: bool | None = None
     falling: tuple[Fields, ...] | None = None
     why: str = ""

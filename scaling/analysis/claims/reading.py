@@ -5,6 +5,7 @@ from importlib import resources
 from pathlib import Path
 
 from scaling.analysis.claims.claim import Claim, Claims, Fields, Source
+from scaling.analysis.claims.rules import AGAINST_ONE
 from scaling.analysis.lookup.named_cell import named
 from scaling.analysis.lookup.quantity import is_of_a_curve
 from scaling.base.errors import UsageError
@@ -14,7 +15,7 @@ from scaling.base.toml_file import converted, document, title
 
 FILE_NAME = "claims.toml"
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-RULES = ("between", "at_least", "at_most", "same", "falling")
+RULES = ("between", "at_least", "at_most", *AGAINST_ONE, "falling")
 
 
 def read_claims(file: Path | None = None) -> Claims:
@@ -96,10 +97,11 @@ def _check_rule(claim: Claim, place: str) -> None:
         raise UsageError(f"{place}: expected bounds above 0, got {' and '.join(map(str, bounds))}")
     if claim.between and not claim.between[0] < claim.between[1]:
         raise UsageError(f"{place}: between: expected the lower bound first, and another above it")
-    if claim.same is False:
-        raise UsageError(f"{place}: same: expected true, or another rule")
-    if claim.same and claim.over is None:
-        raise UsageError(f"{place}: same: expected an `over`, what it is the same as")
+    for rule in AGAINST_ONE:
+        if getattr(claim, rule) is False:
+            raise UsageError(f"{place}: {rule}: expected true, or another rule")
+        if getattr(claim, rule) and claim.over is None:
+            raise UsageError(f"{place}: {rule}: expected an `over`, what it is compared with")
     if claim.falling is not None and (len(claim.falling) < 2 or claim.over is not None):
         raise UsageError(f"{place}: falling: expected two cells or more, and no `over`")
     if claim.cores is not None and claim.cores < 1:

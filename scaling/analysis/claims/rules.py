@@ -1,8 +1,13 @@
 """The rule of a claim as tests of its figures, each with the result that the claim needs.
 
-A claim is decided like a check of the gate: the figure is divided by its bound and compared with 1
-(`scaling.analysis.statistics.verdict`). A claim holds if every test gives the needed result, and
-does not hold if one of them rules that result out.
+The figure is divided by its bound and compared with 1 (`scaling.analysis.statistics.verdict`). A
+claim holds if every test gives the needed result, and does not hold if one of them rules that
+result out.
+
+Two runs of one cell differ by noise, so a figure is above or below a bound only where its whole
+interval is by more than the study's margin (`scaling.analysis.statistics.noise`): the bound is
+multiplied by 1 ± margin. Nearer to a bound, a claim is inconclusive. A claim that something is just
+more or less has no bound but 1, and does not hold where the ratio is proven to be the same.
 """
 
 import math
@@ -26,6 +31,7 @@ from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 type Needed = Literal["above", "below", "same"]
 
+AGAINST_ONE: dict[str, Needed] = {"more": "above", "less": "below", "same": "same"}
 SIDES = {"above": 1, "below": -1}
 FAMILY: Family = "exploratory"
 BOUNDS = (
@@ -38,9 +44,9 @@ BOUNDS = (
 class ClaimTest:
     """One test of a claim: whether `value` is above or below `bound`, or the same as 1.
 
-    `question` is about the value divided by its bound. `bound` is empty where a ratio is compared
-    with 1 ± margin. From `least` to `most` are the medians that the quotient can have: latencies
-    may be bounds (`scaling.analysis.lookup.bounds`).
+    `question` is about the value divided by its bound; `bound` is empty where a ratio is compared
+    with 1. From `least` to `most` are the medians that the quotient can have: latencies may be
+    bounds (`scaling.analysis.lookup.bounds`).
     """
 
     value: Estimate
@@ -56,13 +62,13 @@ class ClaimTest:
             return 0
         if self.needed == "same":
             return 1 if verdict.word == "same" else -abs(verdict.side)
-        if verdict.word == "same":  # within the margin: neither above nor below
-            return -1
+        if verdict.word == "same":  # nothing that is claimed to be more or less, but near a bound
+            return 0 if self.bound else -1
         return SIDES[self.needed] * verdict.side
 
     def why(self, verdict: Verdict, among: int) -> str:
         """The reason for the outcome; `among` is how many hypotheses the correction is over."""
-        margin, ratio = verdict.margin, self.question.value
+        margin = verdict.margin
         if not self.value.n:
             return "no valid run"
         if self.value.n < FEWEST_FOR_INTERVAL:
@@ -72,22 +78,28 @@ class ClaimTest:
         if not verdict.holds_between(self.least, self.most):
             return BOUNDS
         if verdict.word == "same":
-            return f"its whole interval is within {percent(margin)} of 1"
+            return f"its whole interval is within {percent(margin)} of {self.bound or 1}"
         if verdict.side:
             where = "above" if verdict.side > 0 else "below"
-            return (
-                f"its whole interval is {where} {self.bound or number(1 + verdict.side * margin)}"
-            )
+            limit = number(1 + verdict.side * margin)
+            if self.bound:
+                limit = f"{self.bound} by more than the noise of {percent(margin)}"
+            return f"its whole interval is {where} {limit}"
+        return self._undecided(verdict, among)
+
+    def _undecided(self, verdict: Verdict, among: int) -> str:
+        """Why a figure that was tested is neither above nor below, nor the same."""
+        margin, ratio = verdict.margin, self.question.value
         clear = ratio.low > 1 + margin or ratio.high < 1 - margin
-        inside = 1 - margin < ratio.low and ratio.high < 1 + margin
+        inside = not self.bound and 1 - margin < ratio.low and ratio.high < 1 + margin
         if inside and margin > WIDEST_SAME:
             return verdict.why
         if clear or inside:
             name = CORRECTIONS[FAMILY].name
             return f"not significant after {name} correction over {among} hypotheses (5 %)"
-        if self.bound:
+        if self.bound and ratio.low <= 1 <= ratio.high:
             return f"its interval has {self.bound} inside"
-        return f"its interval is not clear of 1 ± {percent(margin)}"
+        return f"its interval is not clear of {self.bound or 1} ± {percent(margin)}"
 
 
 def figures_of(claim: Claim, journal: Journal) -> list[Figure]:
@@ -107,9 +119,11 @@ def figures_of(claim: Claim, journal: Journal) -> list[Figure]:
 
 def tests_of(claim: Claim, figures: Sequence[Figure]) -> list[ClaimTest]:
     """The tests that the claim's rule makes of its figures."""
-    if claim.falling or claim.same:
-        needed: Needed = "same" if claim.same else "above"
-        return [_test(each, needed) for each in figures]
+    if claim.falling:
+        return [_test(each, "above") for each in figures]
+    for rule, needed in AGAINST_ONE.items():
+        if getattr(claim, rule):
+            return [_test(each, needed) for each in figures]
     least, most = claim.between or (claim.at_least, claim.at_most)
     (found,) = figures
     bounds: list[tuple[Needed, float | None]] = [("above", least), ("below", most)]
@@ -117,8 +131,8 @@ def tests_of(claim: Claim, figures: Sequence[Figure]) -> list[ClaimTest]:
 
 
 def _test(found: Figure, needed: Needed, bound: float | None = None) -> ClaimTest:
-    """That of a figure against a bound; without one, of a ratio against 1 ± its margin."""
-    by, margin = (1.0, found.margin) if bound is None else (bound, 0.0)
+    """That of a figure against a bound; without one, of a ratio against 1."""
+    by = bound or 1.0
     known = np.isfinite(found.values)
     least, most = (
         float(np.median(ends[known])) / by if known.any() else math.nan
@@ -126,7 +140,7 @@ def _test(found: Figure, needed: Needed, bound: float | None = None) -> ClaimTes
     )
     return ClaimTest(
         found.estimate,
-        hypothesis(found.values / by, margin, family=FAMILY),
+        hypothesis(found.values / by, found.margin, family=FAMILY),
         needed,
         least,
         most,
