@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scaling.analysis.lookup.bounds import SHORTEST_S, shortest_s
+from scaling.analysis.lookup.bounds import SHORTEST_S, has_no_most, may_be_one, shortest_s
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.bounds import SENT_LATE
 from scaling.analysis.statistics.verdict import Verdict
@@ -86,6 +86,23 @@ def test_without_a_latency_from_the_send_there_is_no_lower_bound() -> None:
     runs = pd.DataFrame({due: [2.0] * 3, sent: [1.0, np.nan, 1.0], "reasons": reasons})
     assert shortest_s(runs, due).tolist() == [1.0, SHORTEST_S, 2.0]
     assert shortest_s(runs.drop(columns=sent), due).tolist() == [SHORTEST_S, SHORTEST_S, 2.0]
+
+
+@pytest.mark.parametrize("measure", ["calm_p99_s", "overload_p99_s"])
+def test_latencies_of_good_answers_are_bounds_unless_others_were_declined(measure: str) -> None:
+    runs = pd.DataFrame(
+        {
+            measure: [2.0] * 3,
+            "reasons": [(validity.LATE,), ("saturated",), ()],
+            "load_declined": [0, 0, 900],
+            "offered_per_s": [100.0] * 3,
+            "window_s": [10.0] * 3,
+        }
+    )
+    assert may_be_one(measure)
+    assert shortest_s(runs, measure).tolist() == [SHORTEST_S, 2.0, 2.0]
+    assert has_no_most(runs, measure).tolist() == [0, 1, 0]
+    assert has_no_most(runs, "latency_p99_s").tolist() == [0, 1, 1]
 
 
 def test_the_same_is_what_is_within_the_margin_whatever_the_lateness() -> None:

@@ -111,7 +111,7 @@ def _between(
     values = by_block()
     if not bounds.may_be_one(measure):
         return values, values, values
-    most = np.where(by_block(bounds.has_no_most) == 1, np.inf, values)
+    most = np.where(by_block(lambda runs: bounds.has_no_most(runs, measure)) == 1, np.inf, values)
     return by_block(lambda runs: bounds.shortest_s(runs, measure)), values, most
 
 
