@@ -233,8 +233,7 @@ def _paired(
             configurations.itertuples(index=False, name=None)
         )
     }
-    names = runs[CONFIGURATION].itertuples(index=False, name=None)
-    column = [columns[Configuration(str(arm), str(model), int(n))] for arm, model, n in names]
+    column = runs.groupby(CONFIGURATION, observed=True, sort=False).ngroup().to_numpy()
     blocks, row = np.unique(runs["block"].to_numpy(), return_inverse=True)
     places = runs.index.to_numpy()
 

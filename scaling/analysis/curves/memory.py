@@ -1,6 +1,6 @@
 """Memory of a curve: which of its readings counts, and what each extra worker adds."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -11,17 +11,17 @@ from scaling.base.vocabulary import PROCESSES
 MIB = 1024.0 * 1024.0
 
 
-def kind_and_bytes(model: str, grid: Callable[[str], Floats]) -> tuple[str, Floats]:
-    """Which reading is the memory of a curve, and its values; `grid` gives a column, blocks × N.
+def kind_and_bytes(model: str, grids: Mapping[str, Floats]) -> tuple[str, Floats]:
+    """Which reading is the memory of a curve, and its values; `grids` are columns, blocks × N.
 
     RSS; for processes, fresh or forked, PSS where it is known, since they share pages that RSS
     counts for each.
     """
     if model in PROCESSES:
-        pss = grid("pss_bytes")
+        pss = grids["pss_bytes"]
         if np.isfinite(pss).any():
             return "PSS", pss
-    return "RSS", grid("rss_bytes")
+    return "RSS", grids["rss_bytes"]
 
 
 def slope(memory_mib: Floats, workers: Integers) -> Estimate:

@@ -19,7 +19,7 @@ from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.curves.memory import MIB, kind_and_bytes, slope
 from scaling.analysis.statistics.estimate import medians
 from scaling.analysis.table.columns import SHOWN
-from scaling.analysis.table.groups import CURVE, Key, originals, p99_is_bound
+from scaling.analysis.table.groups import CURVE, Key, p99_is_bound
 from scaling.analysis.table.own_figures import unit_of
 from scaling.analysis.table.service_use import CPU_OF_SERVICES
 from scaling.study.load import open_loop_rate
@@ -36,28 +36,35 @@ def curves(frame: pd.DataFrame) -> list[Curve]:
     The second runs of A/A pairs are in none: they are there for the noise floor
     (`scaling.analysis.statistics.noise`).
     """
-    runs = originals(frame)
-    number = runs.groupby(list(CURVE), observed=True, sort=False, dropna=False).ngroup().to_numpy()
+    first_ones = ~frame["twin"].to_numpy(np.bool_)
+    keys = frame.loc[first_ones, list(CURVE)]
+    number = keys.groupby(list(CURVE), observed=True, sort=False, dropna=False).ngroup().to_numpy()
     order = np.argsort(number, kind="stable")
     borders = np.flatnonzero(np.diff(number[order])) + 1
-    columns = _columns(runs)
-    names = runs[list(CURVE)].iloc[order[[0, *borders]] if len(order) else []]
+    columns = _columns(frame)
+    names = keys.iloc[order[[0, *borders]] if len(order) else []]
+    runs = np.flatnonzero(first_ones)[order]
     return [
-        _curve(Key(*map(str, key)), {name: values[places] for name, values in columns.items()})
+        _curve(Key(*map(str, key)), _cut(columns, places))
         for key, places in zip(
-            names.itertuples(index=False, name=None), np.split(order, borders), strict=False
+            names.itertuples(index=False, name=None), np.split(runs, borders), strict=False
         )
     ]
+
+
+def _cut(columns: Columns, runs: npt.NDArray[Any]) -> Columns:
+    return {name: values[..., runs] for name, values in columns.items()}
 
 
 def _columns(runs: pd.DataFrame) -> Columns:
     """What curves are made of, as arrays of shape (runs,): thousands of cells are cut out of it.
 
-    `used` is whether a run is in the figures: valid, and the last attempt at its cell and block.
+    `used` is whether a run is in the figures: valid, no second one of an A/A pair, and the last
+    attempt at its cell and block. `figures` are those of `FIGURES`, of shape (figures, runs).
     """
     valid = runs["valid"].to_numpy()
-    used = valid.copy()
-    used[valid] = ~runs.loc[valid, [*CURVE, "workers", "block"]].duplicated(keep="last").to_numpy()
+    used = valid & ~runs["twin"].to_numpy()
+    used[used] = ~runs.loc[used, [*CURVE, "workers", "block"]].duplicated(keep="last").to_numpy()
     states = runs["allocator_state"].astype(object).to_numpy(copy=True)
     states[(runs["allocator"] == "mimalloc").to_numpy()] = None  # it has none
     return {
@@ -71,33 +78,30 @@ def _columns(runs: pd.DataFrame) -> Columns:
         "state": states,
         "workers": runs["workers"].to_numpy(),
         "block": runs["block"].to_numpy(),
-        "figures": runs["figures"].to_numpy(),
-        **{name: runs[name].to_numpy(np.float64) for name in FIGURES},
+        "figures": np.array([runs[name].to_numpy(np.float64) for name in FIGURES]),
+        "own": runs["figures"].to_numpy(),
     }
 
 
 def _curve(key: Key, runs: Columns) -> Curve:
-    used = {name: values[runs["used"]] for name, values in runs.items()}
+    used = _cut(runs, runs["used"])
     workers, first = np.unique(runs["workers"], return_index=True)
     regions = runs["region"][first]
     blocks, rows = np.unique(used["block"], return_inverse=True)
     columns = np.searchsorted(workers, used["workers"])
 
     def placed(values: Floats) -> Floats:
-        """One figure of each run as blocks × N."""
-        table = np.full((len(blocks), len(workers)), np.nan)
-        table[rows, columns] = values
+        """A figure of each run as blocks × N, or several figures."""
+        table = np.full((*values.shape[:-1], len(blocks), len(workers)), np.nan)
+        table[..., rows, columns] = values
         return table
 
-    def grid(name: str) -> Floats:
-        """One column of the frame as blocks × N."""
-        return placed(used[name])
-
-    throughput = grid("throughput_per_s")
+    grids = dict(zip(FIGURES, placed(used["figures"]), strict=True))
+    throughput = grids["throughput_per_s"]
     speedup = _over_first(throughput, workers)
-    if np.isfinite(used["offered_per_s"]).any() and open_loop_rate(json.loads(key.parameters)):
+    if np.isfinite(grids["offered_per_s"]).any() and open_loop_rate(json.loads(key.parameters)):
         speedup = np.full_like(speedup, np.nan)  # throughput is the schedule's
-    kind, memory = kind_and_bytes(key.model, grid)
+    kind, memory = kind_and_bytes(key.model, grids)
     values = {
         "throughput": throughput,
         "speedup": speedup,
@@ -109,8 +113,8 @@ def _curve(key: Key, runs: Columns) -> Curve:
         "efficiency": (values["efficiency"], ""),
         "memory": (values["memory"], "MiB"),
     }
-    shown = {name: (grid(name), column.unit) for name, column in SHOWN.items()}
-    own = {name: (placed(values), unit_of(name)) for name, values in _own(used["figures"]).items()}
+    shown = {name: (grids[name], column.unit) for name, column in SHOWN.items()}
+    own = {name: (placed(values), unit_of(name)) for name, values in _own(used["own"]).items()}
     tables = [*derived.values(), *shown.values(), *own.values()]
     units = [unit for _, unit in tables for _ in workers]
     every = iter(medians(np.hstack([table for table, _ in tables]), units))
@@ -137,7 +141,7 @@ def _curve(key: Key, runs: Columns) -> Curve:
         for column, n in enumerate(workers)
     ]
     values |= {name: shown[name][0] for name in SINGLY}
-    values |= {name: grid(name) for name in ("outlier", "behind")}
+    values |= {name: placed(used[name]) for name in ("outlier", "behind")}
     return Curve(key, points, slope(memory / MIB, workers), kind, values)
 
 

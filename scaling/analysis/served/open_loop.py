@@ -29,8 +29,7 @@ def open_loop_runs(frame: pd.DataFrame) -> pd.DataFrame:
 
     Three columns are added: `rate`, `subject` and `configuration`.
     """
-    runs = originals(frame)
-    runs = runs[runs["valid"] & in_open_loop(runs)]
+    runs = originals(frame[frame["valid"] & in_open_loop(frame)])
     read = {text: json.loads(text) for text in map(str, runs["parameters"].unique())}
     rates = {text: open_loop_rate(parameters) for text, parameters in read.items()}
     rest = {text: _without_rate(text) for text in read}

@@ -7,9 +7,13 @@ one with `total` the sum, which is a count (`wakeups_total`).
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from scaling.analysis.table.column import OBJECT, Column
 from scaling.journal.record import Record
+
+if TYPE_CHECKING:
+    from scaling.analysis.table.rows import Rows
 
 UNITS = {"ns": "ns", "us": "µs", "ms": "ms", "s": "s", "bytes": "B", "kib": "KiB", "mib": "MiB"}
 COUNT = "total"
@@ -50,6 +54,12 @@ def own_figures(records: Sequence[Record | None]) -> list[dict[str, float]]:
     return [_merged(record) if record is not None else {} for record in records]
 
 
+def _of_rows(rows: "Rows") -> list[dict[str, float]]:
+    if not rows.any_worker_has("figures"):
+        return [{}] * len(rows.runs)
+    return own_figures(rows.records)
+
+
 def _merged(record: Record) -> dict[str, float]:
     values: dict[str, list[float]] = {}
     for worker in record.workers:
@@ -68,7 +78,7 @@ def _together(name: str, values: list[float]) -> float:
 
 OWN_FIGURES = {
     "figures": Column(
-        read=lambda rows: own_figures(rows.records),
+        read=_of_rows,
         dtype=OBJECT,
         definition="the workload's own figures, a dict: mean of the workers, `_max` max, `_total` "
         "sum",

@@ -1,12 +1,15 @@
 """Columns that a run's processes report of themselves: GIL, allocator, collector, threads."""
 
-from collections.abc import Callable
 from functools import cache
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from scaling.analysis.arrays import Floats
 from scaling.analysis.table.column import WORD, Column, Read
 from scaling.analysis.table.stacks import NS_PER_S
-from scaling.journal.record import GilStates, ProcessFacts, RunLine
+from scaling.journal.record import GilStates, RunLine
 
 if TYPE_CHECKING:
     from scaling.analysis.table.rows import Rows
@@ -23,8 +26,8 @@ def allocator_state(minor_faults_per_op: float) -> str | None:
 
 
 def _gil_enabled(rows: "Rows") -> list[bool | None]:
-    states = ({_ever_on(each.gil) for each in every} for every in rows.processes)
-    return [True if True in each else False if False in each else None for each in states]
+    states = np.array([_ever_on(each.gil) for each in rows.every_process], np.float64)
+    return [None if count != count else count > 0 for count in _total(rows, states).tolist()]
 
 
 @cache
@@ -37,23 +40,21 @@ def _allocator(rows: "Rows") -> list[str | None]:
     return [every[0].allocator if every else None for every in rows.processes]
 
 
-def _summed(count: Callable[[ProcessFacts], int | None]) -> Read:
-    return lambda rows: [_total([count(each) for each in every]) for every in rows.processes]
+def _counts(rows: "Rows", name: str) -> Floats:
+    """A count of each process; NaN where it is None."""
+    return np.array(list(map(attrgetter(name), rows.every_process)), np.float64)
 
 
-def _gc_pause_s(rows: "Rows") -> list[float | None]:
-    pauses_ns = (_total([each.gc_pause_ns for each in every]) for every in rows.processes)
-    return [None if pause_ns is None else pause_ns / NS_PER_S for pause_ns in pauses_ns]
+def _summed(name: str, unit: float = 1.0) -> Read:
+    return lambda rows: _total(rows, _counts(rows, name)) / unit
 
 
-def _os_threads(rows: "Rows") -> list[int | None]:
+def _os_threads(rows: "Rows") -> Floats:
     # Sub-interpreters are in the process of their host, which counts the same threads.
-    one_process = (run.cell.model == "interpreters" for run in rows.runs)
-    counted = (
-        every[:1] if only_first else every
-        for every, only_first in zip(rows.processes, one_process, strict=True)
-    )
-    return [_total([each.os_threads for each in every]) for every in counted]
+    one_process = np.array([run.cell.model == "interpreters" for run in rows.runs], np.bool_)
+    of_its_run = np.diff(rows.process_rows, prepend=-1) == 0  # but the first one
+    threads = _counts(rows, "os_threads")
+    return _total(rows, np.where(of_its_run & one_process[rows.process_rows], np.nan, threads))
 
 
 def _start_s(rows: "Rows") -> list[float | None]:
@@ -73,10 +74,12 @@ def _started_in_s(run: RunLine, warmup_s: float) -> float | None:
     return (opened - started) / NS_PER_S - (0.0 if run.record.finite else warmup_s)
 
 
-def _total(values: list[int | None]) -> int | None:
-    """The sum of what is known; None if nothing is."""
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+def _total(rows: "Rows", values: Floats) -> Floats:
+    """The sum over the processes of each run of what is known; NaN if nothing is."""
+    known = np.isfinite(values)
+    places, runs = rows.process_rows[known], len(rows.runs)
+    total = np.bincount(places, values[known], runs)
+    return np.where(np.bincount(places, minlength=runs) > 0, total, np.nan)
 
 
 GIL_AND_ALLOCATOR = {
@@ -99,11 +102,14 @@ GIL_AND_ALLOCATOR = {
 
 COLLECTOR_AND_THREADS = {
     "gc_collections": Column(
-        read=_summed(lambda process: process.gc_collections),
+        read=_summed("gc_collections"),
         definition="garbage collections inside the window, all processes",
     ),
     "gc_pause_s": Column(
-        read=_gc_pause_s, unit="s", definition="time spent in them", better="less"
+        read=_summed("gc_pause_ns", NS_PER_S),
+        unit="s",
+        definition="time spent in them",
+        better="less",
     ),
     "os_threads": Column(read=_os_threads, definition="OS threads of the child's processes"),
     "start_s": Column(

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
+from scaling.analysis.arrays import Integers
 from scaling.analysis.table.columns import EVERY
 from scaling.analysis.table.stacks import Readings, Stack, readings, stacks
 from scaling.analysis.validity import (
@@ -17,7 +20,7 @@ from scaling.analysis.validity import (
     processes,
     watched_cpus,
 )
-from scaling.journal.record import ProcessFacts, Record, RunLine, StudyLine
+from scaling.journal.record import ProcessFacts, Record, RunLine, StudyLine, WorkerRecord
 
 
 def expectations(study: StudyLine) -> dict[str, Expectation]:
@@ -65,6 +68,18 @@ class Rows(dict[str, Any]):
         return any(run.load is not None for run in self.runs)
 
     @cached_property
+    def workers(self) -> list[WorkerRecord]:
+        """The workers of all runs, one run after the other."""
+        return [each for record in self.records if record is not None for each in record.workers]
+
+    def any_worker_has(self, name: str) -> bool:
+        """Whether that field of any worker is neither None nor empty.
+
+        Most journals have no figure of some kinds, and a look at each run takes longer than this.
+        """
+        return any(map(attrgetter(name), self.workers))
+
+    @cached_property
     def stacks(self) -> list[Stack]:
         """The runs' ticks as arrays."""
         return list(stacks(self._readings))
@@ -73,6 +88,17 @@ class Rows(dict[str, Any]):
     def processes(self) -> list[list[ProcessFacts]]:
         """What each process (or sub-interpreter) of each run reported of itself."""
         return list(map(processes, self.runs))
+
+    @cached_property
+    def every_process(self) -> list[ProcessFacts]:
+        """The processes of all runs, one run after the other."""
+        return list(chain.from_iterable(self.processes))
+
+    @cached_property
+    def process_rows(self) -> Integers:
+        """For each of these the place of its run."""
+        counts = np.array(list(map(len, self.processes)), np.intp)
+        return np.repeat(np.arange(len(self.runs)), counts)
 
     @property
     def batch(self) -> Batch:

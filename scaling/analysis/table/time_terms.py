@@ -63,7 +63,7 @@ def _terms(rows: "Rows") -> dict[str, Floats]:
     """All columns that follow but `waits`, in s per operation."""
     names = ("worker", *TERMS, "other_threads")
     found = {name: np.full(len(rows.runs), np.nan) for name in names}
-    for stack in rows.stacks:
+    for stack in rows.stacks if rows.any_worker_has("use") else ():
         if stack.outside or stack.cpu is None:
             continue
         known = [place for place, row in enumerate(stack.rows) if _is_known(rows.records[row])]
@@ -169,12 +169,19 @@ def _counts(calls: dict[str, int]) -> tuple[int, int, int]:
     return taken - idle - neither, idle, taken
 
 
-def _shares(run: RunLine) -> dict[str, float]:
+def _shares(rows: "Rows") -> list[dict[str, float]]:
     """Which part of a run's samples, of all workers together, had which name."""
+    if all(run.waits is None for run in rows.runs):
+        return [{}] * len(rows.runs)
+    return [_in_parts(run.waits.calls) if run.waits is not None else {} for run in rows.runs]
+
+
+def _in_parts(calls: list[dict[str, int]]) -> dict[str, float]:
     together: Counter[str] = Counter()
-    for calls in run.waits.calls if run.waits is not None else ():
-        together.update(calls)
-    return {name: count / together.total() for name, count in together.items()}
+    for each in calls:
+        together.update(each)
+    total = together.total()
+    return {name: count / total for name, count in together.items()}
 
 
 def _term(name: str) -> Callable[["Rows"], Floats]:
@@ -233,7 +240,7 @@ TIME_TERMS = {
         "CPU time of threads that run no loop (a thread pool), per operation; no part of the sum",
     ),
     "waits": Column(
-        read=lambda rows: list(map(_shares, rows.runs)),
+        read=_shares,
         dtype=OBJECT,
         definition="what the loops' threads were found in, a dict: share of the samples by the "
         "name of the call, and running",
