@@ -25,8 +25,8 @@ EFFORT = ("workers", "slo", "preset", "blocks", "window_s", "precision", "max_bl
 RESERVED = "SCALING_"
 
 
-def _option(*flags: str, said: str, metavar: str | None = None, group: str = YOURS) -> Any:
-    return typer.Option(*flags, help=said, metavar=metavar, rich_help_panel=group)
+def _option(*flags: str, text: str, metavar: str | None = None, group: str = YOURS) -> Any:
+    return typer.Option(*flags, help=text, metavar=metavar, rich_help_panel=group)
 
 
 @program.app.command()
@@ -38,81 +38,81 @@ def app(
     ],
     factory: Annotated[
         bool,
-        _option("--factory", said="NAME is a function that makes the application, for each loop."),
+        _option("--factory", text="NAME is a function that makes the application, for each loop."),
     ] = False,
     path: Annotated[
-        Path, _option("--path", metavar="DIR", said="Folder that the application is imported from.")
+        Path, _option("--path", metavar="DIR", text="Folder that the application is imported from.")
     ] = Path(),
     with_: Annotated[
-        Texts, _option("--with", metavar="REQUIREMENT", said="What it needs, as for pip.")
+        Texts, _option("--with", metavar="REQUIREMENT", text="What it needs, as for pip.")
     ] = None,
     with_requirements: Annotated[
         list[Path] | None,
-        _option("--with-requirements", metavar="FILE", said="A requirements file, as for pip."),
+        _option("--with-requirements", metavar="FILE", text="A requirements file, as for pip."),
     ] = None,
     python_gil: Annotated[
         Path | None,
-        _option("--python-gil", metavar="PYTHON", said="Python of an environment with the GIL."),
+        _option("--python-gil", metavar="PYTHON", text="Python of an environment with the GIL."),
     ] = None,
     python_ft: Annotated[
         Path | None,
-        _option("--python-ft", metavar="PYTHON", said="Python of a free-threaded environment."),
+        _option("--python-ft", metavar="PYTHON", text="Python of a free-threaded environment."),
     ] = None,
     env: Annotated[
-        Texts, _option("--env", metavar="NAME=VALUE", said="A variable that it reads.")
+        Texts, _option("--env", metavar="NAME=VALUE", text="A variable that it reads.")
     ] = None,
     interface: Annotated[
-        str, _option("--interface", metavar="NAME", said="auto, asgi, aiohttp or wsgi.")
+        str, _option("--interface", metavar="NAME", text="auto, asgi, aiohttp or wsgi.")
     ] = "auto",
     lifespan: Annotated[
-        str, _option("--lifespan", metavar="on|off", said="Whether ASGI lifespans are run.")
+        str, _option("--lifespan", metavar="on|off", text="Whether ASGI lifespans are run.")
     ] = "auto",
     health: Annotated[
-        str, _option("--health", metavar="/PATH", said="A path that answers once it is ready.")
+        str, _option("--health", metavar="/PATH", text="A path that answers once it is ready.")
     ] = "",
     budget: Annotated[
         Texts,
         _option(
             "--budget",
             metavar="NAME=N",
-            said="A limit to divide among workers, which read it as SCALING_BUDGET_DB: db=20.",
+            text="A limit to divide among workers, which read it as SCALING_BUDGET_DB: db=20.",
         ),
     ] = None,
     requests: Annotated[
         Path | None,
-        _option("--requests", metavar="FILE", said="Requests, one JSON object a line.", group=LOAD),
+        _option("--requests", metavar="FILE", text="Requests, one JSON object a line.", group=LOAD),
     ] = None,
     rate: Annotated[
         Texts,
         _option(
             "--rate",
             metavar="N,…",
-            said="Rates besides the peak: requests/s, 50% of the peak (the default), or grid.",
+            text="Rates besides the peak: requests/s, 50% of the peak (the default), or grid.",
             group=LOAD,
         ),
     ] = None,
     connections: Annotated[
         int | None,
-        _option("--connections", metavar="N", said="Connections per worker.", group=LOAD),
+        _option("--connections", metavar="N", text="Connections per worker.", group=LOAD),
     ] = None,
     command: Annotated[
         str,
         _option(
             "--command",
             metavar="TEXT",
-            said="Also measure this command, with {port} and {workers} in it.",
+            text="Also measure this command, with {port} and {workers} in it.",
             group=LOAD,
         ),
     ] = "",
     full: Annotated[
         bool,
-        _option("--full", said="Add the grid of rates, the ladder, asyncio, faults.", group=LOAD),
+        _option("--full", text="Add the grid of rates, the ladder, asyncio, faults.", group=LOAD),
     ] = False,
     check: Annotated[
         bool | None,
         _option(
             "--check/--no-check",
-            said="Only check that it is safe on several loops (exit code 1 if not), or measure it "
+            text="Only check that it is safe on several loops (exit code 1 if not), or measure it "
             "unchecked. By default it is checked, then measured.",
             group=LOAD,
         ),
@@ -122,19 +122,19 @@ def app(
         _option(
             "--memory",
             metavar="AMOUNT",
-            said="Print how many workers fit into this: 2GiB. --soak stops a run that reaches it.",
+            text="Print how many workers fit into this: 2GiB. --soak stops a run that reaches it.",
             group=SHOWN,
         ),
     ] = None,
     json: Annotated[
-        bool, _option("--json", said="Print the answer as one JSON object.", group=SHOWN)
+        bool, _option("--json", text="Print the answer as one JSON object.", group=SHOWN)
     ] = False,
     soak: Annotated[
         str | None,
         _option(
             "--soak",
             metavar="TIME",
-            said="After the study, watch memory under load for this time: 10min, for each model.",
+            text="After the study, watch memory under load for this time: 10min, for each model.",
             group=LOAD,
         ),
     ] = None,
@@ -143,7 +143,7 @@ def app(
         _option(
             "--write",
             metavar="serve.py",
-            said="Also write a program that serves it as N loops in threads.",
+            text="Also write a program that serves it as N loops in threads.",
             group=SHOWN,
         ),
     ] = None,
@@ -152,7 +152,7 @@ def app(
         _option(
             "--output",
             metavar="DIR",
-            said="Folder for journal, tables, plots and page.",
+            text="Folder for journal, tables, plots and page.",
             group=SHOWN,
         ),
     ] = None,
@@ -213,15 +213,15 @@ def app(
         soak_s=soak_s,
         memory_bytes=bytes_,
     ).known()
-    if write and steps.interface:  # else it cannot be loaded, which is said below
+    if write and steps.interface:  # else it cannot be loaded, which is reported below
         write_program(write, steps.interface)
     if check:
-        _tell(steps.check(), as_json=json)
+        _print_check(steps.check(), as_json=json)
     measured = steps.measure(output, checked=check is None)
     finish(measured, steps.console, memory_bytes=bytes_, json_to=new_console() if json else None)
 
 
-def _tell(found: "AppCheck", *, as_json: bool) -> NoReturn:
+def _print_check(found: "AppCheck", *, as_json: bool) -> NoReturn:
     """Print the result of a check, and exit."""
     import msgspec
 

@@ -54,10 +54,10 @@ class AppSteps:
     memory_bytes: float | None = None
 
     def known(self) -> "AppSteps":
-        """The same with what only the environment can tell: whether the application is one of WSGI,
+        """The same with what only the environment knows: whether the application is one of WSGI,
         and of a `full` study which servers are installed.
         """
-        application_study(self.asked)  # what cannot be asked is said before anything is made
+        application_study(self.asked)  # what cannot be asked is refused before anything is made
         if self.asked.interface == WSGI:
             return replace(self, interface=WSGI)
         with replace(self, asked=replace(self.asked, threads_only=True)).ready() as ready:

@@ -66,8 +66,8 @@ def _parameters() -> Iterator[inspect.Parameter]:
     """Every option as typer wants to see it, in the order of `--help`."""
     text, texts = str | None, list[str] | None
     study, workload, set_ = (
-        typer.Option(help=said, metavar=metavar, rich_help_panel=WHAT)
-        for said, metavar in ((STUDY, "STUDY"), (WORKLOAD, "NAME,…"), (SET, "W.P=V,…"))
+        typer.Option(help=about, metavar=metavar, rich_help_panel=WHAT)
+        for about, metavar in ((STUDY, "STUDY"), (WORKLOAD, "NAME,…"), (SET, "W.P=V,…"))
     )
     yield _parameter("study", Annotated[text, study])
     yield _parameter("workload", Annotated[texts, workload])
@@ -77,12 +77,12 @@ def _parameters() -> Iterator[inspect.Parameter]:
         if option.flag and option.formerly:
             yield _declared(option, f"--{option.formerly}", hidden=True)
     yield _parameter("set", Annotated[texts, set_])
-    for name, flag, kind, metavar, said in (
+    for name, flag, kind, metavar, about in (
         ("path", "--path", list[Path] | None, "DIR", PATH),
         ("with_", "--with", texts, "REQUIREMENT", WITH),
         ("pgo", "--pgo", bool, None, PGO),
     ):
-        shown = typer.Option(flag, help=said, metavar=metavar, rich_help_panel=YOURS)
+        shown = typer.Option(flag, help=about, metavar=metavar, rich_help_panel=YOURS)
         yield _parameter(name, Annotated[kind, shown], default=False if kind is bool else None)
 
 

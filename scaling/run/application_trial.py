@@ -141,8 +141,8 @@ def problem_of(line: RunLine) -> str:
     if line.outcome != "measured" or line.record is None:
         failure = line.record.failure if line.record else None
         if failure is None:
-            said = figure_of(line, "requests")
-            return said if line.signal else _with_last_words(said, line)
+            what = figure_of(line, "requests")
+            return what if line.signal else _with_last_words(what, line)
         kind, _, words = failure.error.partition(": ")
         return words if kind == "ApplicationError" else _with_last_words(failure.error, line)
     if found := _gil_turned_on(line):
@@ -152,8 +152,8 @@ def problem_of(line: RunLine) -> str:
     if load and errors > MOST_ERRORS * max(load.completed + errors, 1):
         share = errors / (load.completed + errors)
         kinds = ", ".join(_error_words(line))
-        said = f"{percent(share)} of the requests failed ({kinds}). --requests says what is sent"
-        return _with_last_words(said, line)
+        what = f"{percent(share)} of the requests failed ({kinds}). --requests says what is sent"
+        return _with_last_words(what, line)
     return ""
 
 

@@ -154,8 +154,8 @@ class Served:
     def _last_words(self) -> str:
         """What it printed last."""
         self._printed.seek(0)
-        lines = self._printed.read().decode(errors="replace").split("\n")
-        return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
+        words = self._printed.read().decode(errors="replace").strip()
+        return words.rpartition("\n")[2].strip() or "it printed nothing"
 
     def close(self) -> None:
         """End all that was started."""

@@ -126,7 +126,7 @@ class Client(Protocol):
         """The window is over: what it saw.
 
         Raises:
-            LoadError: nothing can be said.
+            LoadError: it has no result.
         """
 
     def kill(self) -> None:
@@ -184,7 +184,7 @@ class Generator:
         Raises:
             LoadError: it ended, or a server was not reached.
         """
-        self._tell({"urls": list(urls), "requests": list(self._program.requests or requests)})
+        self._send({"urls": list(urls), "requests": list(self._program.requests or requests)})
         self._line(CONNECT_S)
         self._cpus_found = cpus_of(each.pid for each in self._tree())
 
@@ -193,9 +193,9 @@ class Generator:
         self._closes_ns = instants_ns[-1]
         if self._program.elsewhere:  # where another clock runs
             now_ns = time.monotonic_ns()
-            self._tell({"in_ns": [each - now_ns for each in instants_ns]})
+            self._send({"in_ns": [each - now_ns for each in instants_ns]})
         else:
-            self._tell({"instants_ns": list(instants_ns)})
+            self._send({"instants_ns": list(instants_ns)})
 
     def cpu_s(self) -> float:
         """CPU seconds that its processes have used so far; the last reading once they are gone."""
@@ -301,7 +301,7 @@ class Generator:
         except psutil.Error:
             return []
 
-    def _tell(self, document: Mapping[str, Any]) -> None:
+    def _send(self, document: Mapping[str, Any]) -> None:
         if self._process and self._process.stdin:
             with contextlib.suppress(BrokenPipeError):  # it is gone: its next line says why
                 self._process.stdin.write(json.dumps(document).encode() + b"\n")
@@ -320,7 +320,7 @@ class Generator:
         while b"\n" not in self._received:
             readable, _, _ = select.select([output], [], [], max(0.0, deadline - time.monotonic()))
             if not readable:
-                raise LoadError(f"the load generator said nothing for {limit_s:.0f} s: it hangs")
+                raise LoadError(f"the load generator printed nothing for {limit_s:.0f} s: it hangs")
             chunk = os.read(output, CHUNK_BYTES)
             if not chunk:
                 raise LoadError(f"the load generator ended: {self._last_words()}")

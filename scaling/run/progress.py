@@ -38,7 +38,7 @@ class Display(Protocol):
         """Other load disturbed the run just finished; `again`: it is made again at once."""
 
     def block_done(self, block: int, text: str) -> None:
-        """A block is complete, the first one is number 0; `text` is what can be said now."""
+        """A block is complete, the first one is number 0; `text` is what is known now."""
 
     def note(self, text: str) -> None:
         """Something that the user should know."""
@@ -163,7 +163,7 @@ class LiveLine:
             self._progress.update(self._task, total=self._total)
 
     def running(self, run: str, left: Left) -> None:
-        """Show what runs now beside the last figure; after a block, what was said of it."""
+        """Show what runs now beside the last figure; after a block, its line."""
         self._show(self._aside or f"{left} · {run}{self._figure}")
         self._aside = ""
 

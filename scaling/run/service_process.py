@@ -174,9 +174,9 @@ class ServiceProcess:
 
     def _ready(self, note: Callable[[str], None]) -> Ready:
         try:
-            while not (said := msgspec.json.decode(self._line(), type=Ready)).urls:
-                note(said.doing)
-            return said
+            while not (line := msgspec.json.decode(self._line(), type=Ready)).urls:
+                note(line.doing)
+            return line
         except queue.Empty:
             why = f"it was not ready after {READY_S:g} s"
         except msgspec.DecodeError:

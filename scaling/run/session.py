@@ -195,7 +195,7 @@ class _Work:
             attempt = self.to_do[0]
             self._do(attempt)
             if self._another_comes_after(attempt.run.block):
-                self._tell_of_block(attempt.run.block)
+                self._show_block(attempt.run.block)
 
     def _do(self, attempt: Attempt) -> None:
         run, number = attempt
@@ -230,7 +230,7 @@ class _Work:
         again = number <= RETRIES and self._extra.allows(line.elapsed_s or 0.0)
         if again or not self._was_busy:
             self._display.busy(why, again=again)
-        self._was_busy = not again  # said once, not of every run on a machine that stays busy
+        self._was_busy = not again  # reported once, not for every run on a machine that stays busy
         if again:
             if reason is None:
                 self._valid_though_busy.add(_key(run.block, run.cell))
@@ -247,7 +247,7 @@ class _Work:
         """
         return bool(self.to_do) and self.to_do[0].attempt == 1 and self.to_do[0].run.block != block
 
-    def _tell_of_block(self, block: int) -> None:
+    def _show_block(self, block: int) -> None:
         planned = self._plan.study.blocks
         if block + 1 < planned:
             known = self._scatter

@@ -156,7 +156,7 @@ def _entry(parameters: Mapping[str, Any], **lists: tuple[str, ...]) -> WorkloadE
 
 def _parameters(asked: AppAsked) -> dict[str, Any]:
     """What all configurations have in common, as far as it differs from the workload's defaults."""
-    said = {
+    values = {
         "application": asked.application,
         "factory": asked.factory,
         "interface": asked.interface,
@@ -166,7 +166,7 @@ def _parameters(asked: AppAsked) -> dict[str, Any]:
         "server": "loops",  # also says which packages the children need
         "rate_per_s": [CLOSED, *map(_rate, _rates(asked))],
     }
-    return said if asked.connections is None else said | {"connections": asked.connections}
+    return values if asked.connections is None else values | {"connections": asked.connections}
 
 
 def _rates(asked: AppAsked) -> list[str]:

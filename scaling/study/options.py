@@ -44,7 +44,7 @@ class Options:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was said of a study at all."""
+        """Whether no option of a study was given."""
         return self == Options()
 
     @property

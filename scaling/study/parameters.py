@@ -51,7 +51,7 @@ def parse_override(text: str) -> Override:
 
 
 def sweep(
-    facts: ParameterFacts, said: object, where: str, *, calibrated: bool = False
+    facts: ParameterFacts, value: object, where: str, *, calibrated: bool = False
 ) -> tuple[ParameterValue, ...]:
     """The values of one parameter from a study file: one, or the several of a list, each once.
 
@@ -60,11 +60,11 @@ def sweep(
     Raises:
         UsageError: a value that does not fit, or no value at all.
     """
-    several = said if isinstance(said, list) else [said]
+    several = value if isinstance(value, list) else [value]
     if not several:
         raise UsageError(f"{where}: the list is empty; leave the key out for the default")
     check = _rate if calibrated else checked
-    return tuple(dict.fromkeys(check(facts, value, where) for value in several))
+    return tuple(dict.fromkeys(check(facts, each, where) for each in several))
 
 
 def _rate(facts: ParameterFacts, value: object, where: str) -> ParameterValue:
@@ -132,11 +132,11 @@ def combined(
     calibrated = {RATE} if facts.served else set()
     values: dict[str, tuple[ParameterValue, ...]]
     values = {name: (facts.default,) for name, facts in known.items()}
-    for name, said in from_file.items():
+    for name, value in from_file.items():
         if name not in known:
             raise unknown("parameter", name, known, where=where)
         place = f"{where}: parameters.{name}"
-        values[name] = sweep(known[name], said, place, calibrated=name in calibrated)
+        values[name] = sweep(known[name], value, place, calibrated=name in calibrated)
     given: dict[str, list[Override]] = {}
     for override in overrides:
         if override.parameter not in known:
@@ -144,8 +144,8 @@ def combined(
         given.setdefault(override.parameter, []).append(override)
     for name, several in given.items():
         texts = [text for override in several for text in override.values]
-        said_several = [from_text(known[name], text) for text in texts]
+        several_values = [from_text(known[name], text) for text in texts]
         values[name] = sweep(
-            known[name], said_several, several[0].where, calibrated=name in calibrated
+            known[name], several_values, several[0].where, calibrated=name in calibrated
         )
     return values

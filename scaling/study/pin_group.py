@@ -47,8 +47,8 @@ def group_for(study: Study) -> str:
 def _values(study: Study, parameter: str) -> Iterator[object]:
     """All values that a study gives a parameter of that name, whatever workload has it."""
     for entry in study.workloads:
-        said = entry.parameters.get(parameter, [])
-        yield from said if isinstance(said, list) else [said]
+        given = entry.parameters.get(parameter, [])
+        yield from given if isinstance(given, list) else [given]
     for override in study.overrides:
         if override.parameter == parameter:
             yield from override.values

@@ -49,8 +49,8 @@ def _settled(
     lists = {key: getattr(entry, key) or getattr(study, key) for key in ENTRY_LISTS}
     overrides = [override for override in study.overrides if override.workload == entry.name]
     where = f"{study.source}: workload {entry.name}"
-    said = {} if facts.refused else combined(facts, entry.parameters, overrides, where)
-    parameters = scaled(facts, said, study.scale)
+    given = {} if facts.refused else combined(facts, entry.parameters, overrides, where)
+    parameters = scaled(facts, given, study.scale)
     return msgspec.structs.replace(entry, parameters=parameters, **lists)
 
 

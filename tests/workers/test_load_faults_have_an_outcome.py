@@ -224,7 +224,7 @@ def test_a_generator_that_hangs_is_waited_for_in_vain(
 ) -> None:
     monkeypatch.setattr(load_module, "END_S", 0.5)
     watch = Watch(lambda members: members[0].suspend())
-    assert "the load generator said nothing for" in why(run("right", watch=watch))
+    assert "the load generator printed nothing for" in why(run("right", watch=watch))
     assert gone(watch.members)
 
 

@@ -329,8 +329,8 @@ def _at(instants_ns: list[int], readings: list[tuple[int, int]]) -> list[int]:
 
 
 def _facts_of(answer: Answer) -> dict[str, str]:
-    said = {"server_header": answer.says} if answer.says else {}
-    return {"date_header": "on" if answer.date else "off", **said}
+    header = {"server_header": answer.says} if answer.says else {}
+    return {"date_header": "on" if answer.date else "off", **header}
 
 
 def _in_the_command(cpus: list[int] | None) -> Callable[[], None]:

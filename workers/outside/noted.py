@@ -49,5 +49,5 @@ class Noted:
         started = {"started": note["process"]["gil"]["started"]}
         unknown = dict.fromkeys(("gc_collections", "gc_pause_ns", "cpu_ns", "os_threads"))
         gil = started | states | {"enabled_by": note["enabled_by"]}
-        said: dict[str, Any] = note["process"]
-        return said | unknown | {"gil": gil}
+        facts: dict[str, Any] = note["process"]
+        return facts | unknown | {"gil": gil}

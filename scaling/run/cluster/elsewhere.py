@@ -20,7 +20,7 @@ LIMIT_S = 1_800.0  # a build may have to be made
 
 
 class _Known(msgspec.Struct, frozen=True):
-    """What the host says: our address as it reaches us, None where ssh does not tell; its cores."""
+    """What the host says: our address as it reaches us, None where ssh does not say; its cores."""
 
     address: str | None
     cores: int

@@ -93,19 +93,19 @@ class Perf:
 
     def _permitted(self) -> str:
         """The event that may be sampled here: tried, since many things may forbid it."""
-        said = ""
+        words = ""
         for event, tried in EVENTS.items():
             command = [self._program, "record", "-e", tried, "-o", os.devnull, "true"]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if not done.returncode:
                 return event
-            said = " ".join(done.stderr.split("\n\n")[0].split())
+            words = " ".join(done.stderr.split("\n\n")[0].split())
         raise UnavailableError(
-            f"native functions: perf may not sample ({said}); {_how_to_permit()}"
+            f"native functions: perf may not sample ({words}); {_how_to_permit()}"
         )
 
     def start(self, threads: Sequence[Thread]) -> None:
-        """Begin to sample; return when perf has said that it has begun."""
+        """Begin to sample; return when perf has reported that it has begun."""
         self._folder = tempfile.TemporaryDirectory(prefix="scaling-perf-")
         asked, asks = os.pipe()
         answer, answers = os.pipe()
@@ -138,9 +138,9 @@ class Perf:
             if not begun:
                 self._process.wait()
                 errors.seek(0)
-                said = errors.read().decode(errors="replace").strip().rpartition("\n")[2]
+                words = errors.read().decode(errors="replace").strip().rpartition("\n")[2]
                 raise UnavailableError(
-                    f"native functions: perf did not begin: {said or 'no answer'}"
+                    f"native functions: perf did not begin: {words or 'no answer'}"
                 )
 
     def stop(self) -> None:
@@ -179,8 +179,8 @@ class Perf:
                     check=True,
                 )
             except subprocess.CalledProcessError as error:
-                said = error.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-                raise UnavailableError(f"{UNREADABLE}: {said}") from None
+                words = error.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+                raise UnavailableError(f"{UNREADABLE}: {words}") from None
             except subprocess.TimeoutExpired:
                 raise UnavailableError(f"{UNREADABLE} within {READ_S:.0f} s") from None
             lines = done.stdout.decode(errors="replace").splitlines()

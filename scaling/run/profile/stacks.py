@@ -164,9 +164,9 @@ def tallies_of(
 
 def _why(failed: str) -> str:
     """Why there are no stacks, with the setting that would permit it."""
-    said = WHY.get(failed, f"Python functions: {failed}")
+    reason = WHY.get(failed, f"Python functions: {failed}")
     if failed != "not permitted":
-        return said
+        return reason
     now = PTRACE.read_text().strip() if PTRACE.exists() else ""
     scope = f"sysctl kernel.yama.ptrace_scope=0 permits it (it is {now}); " if now else ""
-    return f"{said}; {scope}in a container, --cap-add SYS_PTRACE does"
+    return f"{reason}; {scope}in a container, --cap-add SYS_PTRACE does"

@@ -50,7 +50,7 @@ def generate(options: Options, driver: Driver | None) -> tuple[list[Document], l
             options = driver.targets(options)
         with _bounded(processes, options.timeout_s + END_S, "not all connections were made"):
             for place, process in enumerate(processes):
-                _tell(process, part_of(options, place).document())
+                _send(process, part_of(options, place).document())
             for process in processes:
                 _hear(process)
         warmup_ns = int(options.warmup_s * 1e9)
@@ -68,7 +68,7 @@ def generate(options: Options, driver: Driver | None) -> tuple[list[Document], l
         left_s = (instants_ns[-1] - now_ns) / 1e9 + END_S
         with _bounded(processes, left_s, "a generator process did not end"):
             for process in processes:
-                _tell(process, {"begins_ns": begins_ns, "instants_ns": instants_ns})
+                _send(process, {"begins_ns": begins_ns, "instants_ns": instants_ns})
             reports = [_hear(process) for process in processes]
     finally:
         for process in processes:
@@ -133,8 +133,8 @@ def _ctrl_c_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _tell(process: "subprocess.Popen[str]", document: Mapping[str, Any]) -> None:
-    """Write a line; a process that is gone has said why, or will be found gone."""
+def _send(process: "subprocess.Popen[str]", document: Mapping[str, Any]) -> None:
+    """Write a line to a process. One that is gone has reported why, or is found gone later."""
     assert process.stdin
     with contextlib.suppress(BrokenPipeError):
         process.stdin.write(json.dumps(document) + "\n")

@@ -13,7 +13,7 @@ SEED = 0
 # Every byte a letter: 256 is not a multiple of 52, so some are a little more frequent.
 OF_BYTE = "".join(string.ascii_letters[byte % 52] for byte in range(256)).encode()
 CHUNK = 10_000  # rows
-TELL = 250_000  # rows between two reports
+REPORT = 250_000  # rows between two reports
 
 
 def letters(key: int, seed: int = SEED) -> str:
@@ -52,5 +52,5 @@ async def _lines(rows: int, seed: int, say: Callable[[str], None]) -> AsyncItera
     for first in range(1, rows + 1, CHUNK):
         keys = range(first, min(first + CHUNK, rows + 1))
         yield b"".join(b"%d\t%b\n" % (key, _letters(key, seed)) for key in keys)
-        if keys[-1] % TELL == 0:
+        if keys[-1] % REPORT == 0:
             say(f"PostgreSQL: {keys[-1]:,} of {rows:,} rows copied")

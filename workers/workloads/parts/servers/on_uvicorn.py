@@ -47,8 +47,8 @@ class Lifespans:
         def noted(message: Message) -> Awaitable[None]:
             if message["type"] == "lifespan.startup.failed" and not self.failure:
                 # Frameworks send a traceback, of which the last line is the error.
-                said = str(message.get("message", "")).strip().splitlines()
-                self.failure = said[-1] if said else "it gave no reason"
+                lines = str(message.get("message", "")).strip().splitlines()
+                self.failure = lines[-1] if lines else "it gave no reason"
             return send(message)
 
         try:
