@@ -14,6 +14,7 @@ from scaling import figure
 from scaling.analysis.claims.judging import judge
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.statistics.noise import noise_floor
 from scaling.analysis.table.load import read_journal
 from scaling.base import formats
 from scaling.base.errors import UsageError
@@ -91,6 +92,16 @@ def test_a_figure_broken_over_two_lines_is_as_good(results: Lookup, ratio: Estim
 def test_a_whole_study_prints_its_extent(measure: str, expected: str, results: Lookup) -> None:
     assert results.figure(f"made: {measure}") == expected
     assert results.figure("made: date") == "2026-11-20"
+
+
+def test_noise_is_that_of_the_studys_pairs(tmp_path: Path) -> None:
+    made = replace(STUDY, loops=("asyncio",), models=("threads",), aa_pairs=True, noise=0.03)
+    (tmp_path / "made").mkdir()
+    write(journal(made), tmp_path / "made" / "journal.jsonl")
+    read = read_journal(tmp_path / "made")
+    found = noise_floor(read.frame, read.study).of("echo", "cpu_s_per_op")
+    quoted = Lookup(tmp_path).figure("made: noise.cpu_s_per_op workload=echo")
+    assert quoted == formats.percent(found)
 
 
 def test_claims_are_counted_by_their_word(tmp_path: Path) -> None:
@@ -233,6 +244,9 @@ def test_it_is_written_as_asked_and_found_again(
         ("claims: hold workload=echo", "takes no cell"),
         ("claims: holds", "Did you mean 'hold'?"),
         ("maed: runs", "Did you mean 'made'?"),
+        ("made: noise.throughput workload=echo", "no A/A pair"),
+        (f"made: noise.throughput {CELL}", "of a workload alone"),
+        ("made: noise.thruput workload=echo", "Did you mean 'throughput'?"),
         (f"made: throughput_per_s {CELL} as=verdict", "name what it is over"),
         (f"made: minor_faults_per_op {CELL} over.workers=1 as=verdict", "measure with verdicts"),
         (f"made: cpu_s_per_op {CELL} over.workers=1 as=verdict", "no verdict on it: quote the"),

@@ -1,8 +1,9 @@
-"""Ratios of which some are bounds: what they prove.
+"""Verdicts on ratios of which some are only bounds.
 
-Where the load generator was late, a latency from the due time is an upper bound of what the server
-needed, and the one from the send a lower bound: the truth lies between them. A verdict must hold
-for all of it. Other bounds have a side: a ratio of one is lower or higher than the truth.
+Where the load generator was late, what the server needed lies between two latencies: that from the
+send and that from the due time. A verdict must hold for both. The other bounds have one side: where
+a server fell behind, its latency is a lower bound. Divided by another latency it gives a lower
+bound of the ratio, as divisor an upper one.
 """
 
 from dataclasses import replace
@@ -18,11 +19,11 @@ SENT_LATE = "the load generator was late, and its lateness may be all of the dif
 
 
 class Bounded(NamedTuple):
-    """Ratios of shape (blocks,), NaN for no value.
+    """Ratios of shape (blocks,), NaN where there is no value.
 
-    `sides` are those to which some of them are only bounds: 1 where the truth is higher, -1 where
-    it is lower. `between` are the least and the greatest median that the lateness of the load
-    generator allows.
+    `sides` says on which sides of some ratios the true ones are: 1 for above, -1 for below, empty
+    where all are exact. `between` are the least and the greatest median that the lateness of the
+    load generator allows.
     """
 
     ratios: Floats
@@ -39,7 +40,10 @@ def bounded(ratios: Floats, sides: set[int], least: Floats, most: Floats) -> Bou
 
 
 def proven(verdict: RatioVerdict, found: Bounded, why: str) -> RatioVerdict:
-    """The verdict, or `inconclusive` where the truth may be another; `why`: it has other bounds."""
+    """The verdict; `inconclusive` where the true ratios may give another one.
+
+    `why` is the reason if that is so because of bounds with one side.
+    """
     judged = verdict.verdict
     if judged.word == "inconclusive":
         return verdict

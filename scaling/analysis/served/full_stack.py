@@ -63,8 +63,8 @@ class Stack:
     def parts_s(self, workers: int) -> dict[str, float]:
         """CPU time of each part for a request with N workers, s; they add up to that of all.
 
-        That is the median of the total, divided in the mean shares of the parts over the blocks:
-        medians of the parts would not add up.
+        Each part has its mean share over the blocks of the median total: medians of the parts would
+        not add up.
         """
         point = self.at(workers)
         if point is None:

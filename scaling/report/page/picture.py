@@ -1,11 +1,9 @@
-"""A sheet as SVG that can stand inside a page: small, in the page's colours, with no name twice.
+"""A plot on the page: an SVG inside it, or a file beside it.
 
-Or a plot that was written beside the page, which then shows that file.
-
-Letters stay letters, which is a third of the size of their outlines, can be searched, and follows
-the page's fonts; the sheet's words were fitted in a wide font, so that others take no more room.
-What is neither data nor an arm's colour is drawn in variables of the page's style sheet, so that
-ink and paper can change places in the dark.
+An SVG inside the page is small, and no id in it is used twice. Text stays text: that takes a third
+of the bytes of outlines, can be searched, and has the page's fonts. Labels were fitted in a wide
+font, so other fonts take no more room. Lines and backgrounds have the colours of the page's style
+sheet, which has a dark variant; data keep the colour of their arm.
 """
 
 import io
@@ -48,7 +46,11 @@ HEX = re.compile("|".join(COLOURS))
 
 @dataclass(frozen=True, slots=True)
 class PlotFile:
-    """A plot beside the page: its address there, its words for who cannot see it, its size."""
+    """A plot in a file beside the page.
+
+    `address` is relative to the page, `description` is for readers who cannot see the plot, `width`
+    and `height` are those of its view box.
+    """
 
     address: str
     description: str

@@ -45,7 +45,7 @@ from scaling.report.plots.subject import MOST_COLUMNS
 from scaling.report.tables.full_stack import beside_text
 
 MS = 1e3
-DIVIDED = "a bar is the median of the total, divided in the mean shares of its parts"
+DIVIDED = "a bar is as long as the median total; each part has its mean share of it"
 BAR, ROW_IN = 0.66, 0.3
 LABEL_SIZE = 8.0  # points
 ROOM_RIGHT = 1.14  # of the longest bar: its figure is written there

@@ -1,5 +1,6 @@
 """What was measured, for a figure whose comment names its source."""
 
+import math
 from collections.abc import Callable
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
@@ -10,8 +11,11 @@ from scaling.analysis.claims.judging import Word, judge
 from scaling.analysis.lookup.extent import Extent, extent
 from scaling.analysis.lookup.figure import figure
 from scaling.analysis.results import StudyResults
+from scaling.analysis.statistics.noise import COLUMNS as NOISY
+from scaling.analysis.statistics.noise import noise_floor
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.errors import UsageError
+from scaling.base.formats import percent
 from scaling.base.suggest import unknown
 from scaling.journal.reading import NAMES
 from scaling.report.quotes.keys import keys_in, source_of
@@ -26,6 +30,9 @@ OF_A_STUDY: dict[str, Callable[[Extent], str]] = {
     "runs": lambda found: f"{found.runs:,}",
     "minutes": lambda found: f"{max(1, round(found.minutes)):,}",
 }
+
+# Before a measure: by how much A/A pairs of a workload differ in it.
+NOISE = "noise."
 
 # In the place of a study's folder: all studies beside it, `claims` or `my-machine/claims`.
 CLAIMS = "claims"
@@ -95,6 +102,8 @@ class Lookup:
         journal = self._journal(source.results)
         if source.measure in OF_A_STUDY:
             return _of_study(source, journal)
+        if source.measure.startswith(NOISE):
+            return _noise(source, journal)
         if source.form.is_verdict:
             return verdict(source, journal, self._ratios(source.results))
         return source.form.text(figure(journal, source.measure, source.cell, source.over).estimate)
@@ -133,6 +142,18 @@ def _of_study(source: QuoteSource, journal: Journal) -> str:
     if not fact:
         raise UsageError(f"the journal has no {source.measure}")
     return fact
+
+
+def _noise(source: QuoteSource, journal: Journal) -> str:
+    measure, workload = source.measure.removeprefix(NOISE), source.cell.get("workload")
+    if measure not in NOISY:
+        raise unknown("measure", measure, NOISY, where=NOISE)
+    if source.cell.keys() != {"workload"} or source.over:
+        raise UsageError(f"{source.measure} is of a workload alone: write workload=NAME")
+    spread = noise_floor(journal.frame, journal.study).of(str(workload), measure)
+    if math.isnan(spread):
+        raise UsageError("the study has no A/A pair that has it")
+    return percent(spread)
 
 
 def _take_no_cell(source: QuoteSource, whole: str) -> None:
