@@ -112,8 +112,8 @@ class Remedies:
 class Found:
     """What was measured: `together` is None where fewer than two remedies helped.
 
-    `best` are the settings to have: of those together and the best one alone, which were measured
-    in the same blocks, what is faster; none if no remedy is proven to help.
+    `best` are the settings to use: the best remedies together or the best one alone, whichever was
+    faster in the same blocks; none if no remedy is proven to help.
     """
 
     alone: Remedies
@@ -184,7 +184,7 @@ def _figures(
 
 
 def _base_of(arm: str, bases: Sequence[str]) -> str | None:
-    """That of the bases which the arm adds to; of several the one that it adds the least to."""
+    """The base that an arm adds settings to; of several the one that it adds the fewest to."""
     build, *settings = arm.split("+")
     under = [
         base

@@ -1,7 +1,7 @@
 """Every file that is made from a journal: tables, CSV files and plots, all anew, from it alone.
 
-The journal is kept, these are not worth keeping: whatever changes in how figures are made,
-`scaling plot` has them again.
+Only the journal has to be kept: `scaling plot` makes all of these again, also when how figures are
+made has changed.
 """
 
 from collections.abc import Callable, Sequence

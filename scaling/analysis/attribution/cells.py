@@ -49,8 +49,8 @@ class Shared(NamedTuple):
     """A loss split in two, in s per operation: `machine` is what as many `processes` lose in the
     same blocks, `sharing` is what workers that share a process lose beyond it.
 
-    An operation of another arm takes another time, so the loss of its processes is converted:
-    it is the same part of the time at N = 1.
+    On another arm an operation takes another time, so the loss of its processes is scaled: it
+    stays the same share of the time at N = 1.
     """
 
     processes: Configuration

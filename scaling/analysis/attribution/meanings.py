@@ -1,4 +1,4 @@
-"""What the names of functions mean that show up where threads get in each other's way.
+"""What the names of functions mean that profiles of competing threads show.
 
 Each entry has a pattern of names, what it means, and where that can be read: a file of CPython
 3.14's source, of the kernel's (Linux 6.1), or a page.

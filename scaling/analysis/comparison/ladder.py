@@ -2,9 +2,9 @@
 
     3.14 → 3.14+mimalloc → 3.14t+gil → 3.14t        allocator × build × GIL = headline
 
-In each block the factors multiply to the headline exactly, since every rung stands once above and
-once below the line; their medians need not, and `multiplies_out` says whether they do. A rung that
-was not measured is left out, and the step across it has both names.
+In each block the factors multiply to the headline exactly, since every rung between its ends is
+once a numerator and once a divisor; their medians need not, and `multiplies_out` says whether they
+do. A rung that was not measured is left out, and the step across it has both names.
 """
 
 import math

@@ -13,9 +13,9 @@ from scaling.analysis.table.groups import Key
 class Point:
     """One cell: N workers, and every figure of it over the blocks in which it was valid.
 
-    `speedup` is throughput over that of N = 1 in the same block, `efficiency` is that over N.
-    `suspect` of the `runs` are marked so, `again` are second attempts, because the first was
-    invalid or disturbed; `left_out` were invalid and are in no figure. `allocator_state` is
+    `speedup` is throughput over that of N = 1 in the same block, `efficiency` is that over N. Of
+    the `runs`, `suspect` are marked as such, and `again` are second attempts, because the first was
+    invalid or disturbed; `left_out` runs were invalid and are in no figure. `allocator_state` is
     that of the runs; None for mimalloc, which has no states, and where faults are not known.
 
     `figures` are the measures that tables show, by column

@@ -1,8 +1,8 @@
-"""Scaling curves: what the valid runs of a study say, cell by cell, with the spread of each figure.
+"""Scaling curves: what the valid runs of a study show, cell by cell, with each figure's spread.
 
-A curve is everything but N held still; its points are the cells along N. The block is the unit of
-replication: ratios are taken inside a block, between runs made close together, and only then is
-their median taken. Tables and plots both draw on this and work out nothing themselves.
+The cells of a curve differ in N alone; they are its points. The block is the unit of replication:
+ratios are taken inside a block, between runs made close together, and only then is their median
+taken. Tables and plots both draw on this and work out nothing themselves.
 """
 
 import json

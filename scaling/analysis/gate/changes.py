@@ -33,8 +33,8 @@ class Compared:
     """One figure of a cell in two studies: `what` with its unit, `then` and `now`.
 
     `runs` are the values now and then, shape (blocks,) each. `why` says why the figure proves
-    nothing, where it does not; `bounds` are `≥` or `<` where then or now is only a bound. Where the
-    load generator was late, the ratio may be any `between` two.
+    nothing, where it does not; `bounds` are `≥` or `<` where then or now is only a bound. `between`
+    are the least and the greatest ratio that the lateness of the load generator allows.
     """
 
     cell: str
@@ -108,7 +108,7 @@ def figures(both: Sequence[Pair], floors: Sequence[NoiseFloor]) -> Iterator[Comp
 def _of(
     pair: Pair, floors: Sequence[NoiseFloor], measure: str, what: str, factor: float
 ) -> Iterator[Compared]:
-    """One figure, if both studies have it; `factor` is to the unit that `what` names."""
+    """One figure, if both studies have it; `factor` converts to the unit in `what`."""
     now, then = pair
     ours, theirs = (cell.point.estimate(measure).scaled(factor, what) for cell in pair)
     runs = now.runs(measure), then.runs(measure)

@@ -61,7 +61,7 @@ class Fit:
         return np.asarray(self._at(n, np.array([own]))[..., 0])
 
     def band(self, n: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Where the law may run at `n`: low and high of a 95 % interval, each in the shape of `n`.
+        """The 95 % interval of the law at `n`: low and high, each in the shape of `n`.
 
         It is about the law, not about single runs, and holds at each N by itself.
 

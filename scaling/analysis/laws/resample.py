@@ -29,9 +29,10 @@ class Resamples:
     """Resampled parameters: groups of (R, P), each refitted to R resamples.
 
     The first group is of the law itself. Where its interval for alpha or beta reaches 0, the law
-    without that parameter is as likely, and what holds the other parameters then is another group:
-    refits that stop at a bound half of the time understate the rest (D. W. K. Andrews,
-    Econometrica 68 (2), 2000, 399-405). An interval is what those of all groups cover together.
+    without that parameter is as likely, and a further group has refits of that law: refits that
+    stop at a bound half of the time understate how much the other parameters vary (D. W. K.
+    Andrews, Econometrica 68 (2), 2000, 399-405). An interval is what those of all groups cover
+    together.
     """
 
     groups: tuple[Floats, ...]

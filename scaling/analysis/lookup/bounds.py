@@ -30,6 +30,6 @@ def shortest_s(runs: pd.DataFrame, measure: str) -> "pd.Series[float]":
 
 
 def has_no_most(runs: pd.DataFrame, measure: str) -> "pd.Series[float]":
-    """1 for each run whose latency may be any higher one, 0 for the others."""
+    """1 for each run whose true latency may be higher by any amount, 0 for the others."""
     found = fell_behind(runs) if measure in OF_GOOD_ANSWERS else p99_is_bound(runs)
     return pd.Series(found, index=runs.index, dtype=np.float64)

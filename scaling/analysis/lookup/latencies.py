@@ -68,7 +68,7 @@ def latency(journal: Source, cell: Mapping[str, object]) -> pd.DataFrame:
 def timed_runs(journal: Journal, runs: pd.DataFrame) -> Iterator[TimedRun]:
     """The latencies of those of the runs (rows of the journal's frame) that count, from its file.
 
-    Runs whose operations were not timed are left out. Some are as many as lines of the journal.
+    Runs whose operations were not timed are left out.
     """
     for line in counting_lines(journal.path, runs[runs["latencies"] > 0]):
         unfinished = line.load.unfinished if line.load is not None else Latency()

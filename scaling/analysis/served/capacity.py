@@ -279,7 +279,7 @@ def headline_n(every: Iterable[Capacity]) -> int:
 def strongest(every: Iterable[Capacity], arms: Iterable[str], workers: int) -> Capacity | None:
     """The processes on these arms with the largest median capacity; None where there are none.
 
-    One that is at least a rate is stronger than one that is just that.
+    A capacity of `≥ 4,000/s` is stronger than one of 4,000/s.
     """
     among = list(arms)
     processes = [

@@ -137,7 +137,7 @@ def _lags(record: Record, opened: int) -> Iterator[Lag]:
 
 
 def _collections(record: Record, opened: int, closed: int) -> list[Collections] | None:
-    """Of every process that held workers; of threads the host is that."""
+    """Of every process that had workers; threads run in the host process."""
     own = [each.process for each in record.workers if each.process is not None]
     every = own or [record.process]
     return [

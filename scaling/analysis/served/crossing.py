@@ -3,8 +3,8 @@
 Latency rises with the rate, but single runs scatter, so a monotone fit comes first: isotonic
 regression (the pool-adjacent-violators algorithm) of the logarithm of the percentile over the
 rates. Between the last rate whose fit is within the objective and the first whose is not, the
-logarithm of the rate is interpolated. The highest single run that passed would be biased towards
-luck.
+logarithm of the rate is interpolated. The highest rate of a single run that passed would
+favour lucky runs.
 """
 
 from typing import Literal, NamedTuple
@@ -31,7 +31,7 @@ def crossing(rates_per_s: Floats, latencies_s: Floats, sound: Flags, limit_s: fl
     """The rate up to which the objective holds: latency within `limit_s`, and every run `sound`.
 
     Arrays are of shape (rates,), the rates ascending; a run is sound without errors and backlog.
-    Where one that is not comes before the fit crosses, the rate before it is the capacity.
+    Where an unsound run comes before the crossing, the rate before that run is the capacity.
 
     Raises:
         ValueError: there is no rate.

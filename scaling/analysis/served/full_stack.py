@@ -1,8 +1,8 @@
 """The full stack: what each part of it needs for a request, and which N is enough.
 
 A stack is an application on a server, as the workload `web` names it, under one arm, model and
-loop. Its requests go through a proxy, the application, a pooler and the database, as far as they
-are there: each has CPU time of its own.
+loop. Its requests go through a proxy, the application, a pooler and the database, or some of these:
+each has CPU time of its own.
 """
 
 import json

@@ -204,7 +204,7 @@ def app_answer(
 def of_one_server(frame: pd.DataFrame) -> pd.DataFrame:
     """The runs with N threads and N processes of one WSGI server under one name.
 
-    They are two settings of it, and compared with each other.
+    Its threads and its processes are compared with each other.
     """
     texts = frame["parameters"].astype(str)
     named = {text: _of_one_server(text) for text in texts.unique()}

@@ -2,7 +2,7 @@
 
 No run of yesterday pairs with one of today, so every run of the one is divided by every run
 of the other. The median of those ratios is Hodges' and Lehmann's estimate on a log scale; its
-interval turns the rank-sum test round (M. Hollander, D. A. Wolfe, E. Chicken, Nonparametric
+interval is the inverse of the rank-sum test (M. Hollander, D. A. Wolfe, E. Chicken, Nonparametric
 Statistical Methods, 3rd ed. (2014), 4.2 and 4.3) and holds if the two differ by a factor only. It
 knows nothing of what changed on the machine in between.
 """

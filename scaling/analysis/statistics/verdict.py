@@ -76,8 +76,8 @@ class Verdict:
         return {self.direction.above: 1, self.direction.below: -1}.get(self.word, 0)
 
     def holds_between(self, least: float, most: float) -> bool:
-        """Whether the word holds for every median from `least` to `most`: of what was measured as
-        bounds, the truth may be any of these.
+        """Whether the word holds for every median from `least` to `most`: where values are bounds,
+        the true median may be any of these.
         """
         if self.word == "same":
             return 1 - self.margin <= least and most <= 1 + self.margin
@@ -176,7 +176,7 @@ def _verdict(tested: Hypothesis, p_differs: float, p_same: float) -> RatioVerdic
 def _p_values(
     value: Estimate, margin: float, ours: Floats, theirs: Floats | None = None
 ) -> tuple[float, float]:
-    """That they differ, that they are the same; NaN for too few values or any that has no log.
+    """Of a difference and of sameness; NaN for too few values, or where one has no logarithm.
 
     They can only differ to the side on which the median is. Where some blocks are far to the other
     side, the mean may be there, too, and proves nothing for either. Without a margin, or with one

@@ -28,11 +28,12 @@ SLOW = 0.72
 
 
 def overlap(stack: Stack) -> Floats:
-    """The share of the counted time in which all workers were busy, at most; the worst worker's.
+    """The largest share of the counted time in which all workers can have been busy together.
 
-    The counted time lies between a worker's own first and last tick. A worker is busy from the
-    start of its traffic until it is stopped, except in the longest stall in between. Late ticks
-    are no stall: a worker may be at work all the while. Shape: (runs,).
+    It is the busy share of the worst worker. The counted time lies between a worker's own first and
+    last tick. A worker is busy from the start of its traffic until it is stopped, except in the
+    longest stall in between. Late ticks are no stall: a worker may be at work all the while. Shape:
+    (runs,).
     """
     all_from = stack.busy_from.max(axis=1, keepdims=True)
     all_until = stack.busy_until.min(axis=1, keepdims=True)
@@ -79,7 +80,7 @@ def longest_stall(stack: Stack) -> Floats:
 
 
 def _done_and_due(counter: Integers, first: int, beside: Floats) -> tuple[Floats, Floats]:
-    """What a counter gained from tick `first` to each later one, and at the pace outside.
+    """What a counter gained from tick `first` to each later one, and would at the pace outside.
 
     `beside` is how long each stretch is, in multiples of what lies outside it.
     """

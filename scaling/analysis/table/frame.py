@@ -69,7 +69,7 @@ class FrameBuilder:
 
 
 def _categorical(name: str, words: list[Any], values: list[int]) -> Any:
-    """The words at these places, coded as `pd.Categorical` does, which takes ten times as long."""
+    """The words at these places, as `pd.Categorical` has them, in a tenth of the time it takes."""
     known = VALIDITIES if name == "validity" else sorted(word for word in words if word is not None)
     if not known:
         return pd.Categorical(words).take(values)

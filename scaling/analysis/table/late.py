@@ -3,9 +3,10 @@
 A latency counts from the time at which a request was due, so the generator's own lateness (slip) is
 in it. On few cores workers and generator share them, and slip is a tenth of a latency or more.
 
-Slip is compared with the median latency of the cell, not with the run's own: a run that other load
-disturbed is late in both, and would pass where an undisturbed one fails. More than half of it makes
-the run invalid. More than a tenth makes its latencies upper bounds: the run is used, and marked.
+Slip is compared with the median latency of the cell, not with the run's own: in a run that other
+load disturbed both are long, and it would pass where an undisturbed one fails. Slip of more than
+half that latency makes the run invalid. More than a tenth makes its latencies upper bounds: the run
+is used, and marked.
 """
 
 from collections.abc import Mapping
@@ -28,7 +29,7 @@ LIMITS: tuple[tuple[float, Severity, str], ...] = (
 
 
 def late_generators(frame: pd.DataFrame) -> Mapping[int, Finding]:
-    """The finding for each row, by position, whose generator was late; other invalid ones not.
+    """The finding for each valid row, by position, whose generator was late.
 
     In a closed loop nothing is due, so nothing slips.
     """

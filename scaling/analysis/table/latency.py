@@ -41,7 +41,7 @@ class Counted(NamedTuple):
         return int(self.counts.sum())
 
     def quantile_s(self, share: float) -> float:
-        """The smallest value that at least that share of all is not above. Needs a value."""
+        """The smallest value that at least that share of all do not exceed. Needs a value."""
         rank = int(np.ceil(round(share * self.total, 6)))  # 0.9 × 10 is a little more than 9
         return float(self.values_s[np.searchsorted(np.cumsum(self.counts), rank)])
 

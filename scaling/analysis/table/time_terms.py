@@ -2,10 +2,10 @@
 
 For a worker over its own window, T = c + r + b + e + x: on CPU, in the run queue, blocked, idle in
 the loop's poll, the rest (`DESIGN.md`, What is lost, and what helps). T, c and r are measured, so
-the time off the CPU, T - c - r, is known exactly. Samples of what the thread waits in divide it:
-no more of it is waiting than the samples allow (Wilson's upper bound), the rest is the rest. Of a
-worker without such a sample none is waiting, unless that can be chance where the run's workers wait
-as much as all samples together say: of many workers, each of which has few samples, some have none.
+the time off the CPU, T - c - r, is known exactly. Samples of the call that the thread waits in
+divide it: at most what the samples allow is waiting (Wilson's upper bound), and what is left is the
+term `rest`. A worker without a sample of waiting counts as not waiting, unless that may be chance:
+where each of many workers has few samples, some have none although they wait as much as the others.
 
 Only the split of CPU time into user and system is not exact: kernels sample it at their ticks. With
 250 of them in a window of a second, a share has a standard error of up to 3 %.

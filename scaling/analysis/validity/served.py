@@ -186,7 +186,7 @@ def saturated(batch: Batch) -> Found:
 
 
 def _behind(batch: Batch) -> tuple[Floats, Floats]:
-    """By how many requests the backlog grew in the window, and how many are no sign of one.
+    """By how many requests the backlog grew in the window, and up to how many prove nothing.
 
     What is in flight at one moment varies by up to the number of connections.
     """

@@ -52,7 +52,7 @@ def command(study: StudyLine) -> str:
 def study_file(study: StudyLine) -> str:
     """The settled study as a study file, which gives the same cells; empty where it is not known.
 
-    It holds amounts as they were run, so it says nothing of a scale.
+    Its amounts are those that were run, so it has no scale.
     """
     entries = study.study.get("workloads")
     if not entries:
@@ -64,6 +64,6 @@ def study_file(study: StudyLine) -> str:
 
 
 def _said(values: dict[str, Any], kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """Of what a journal keeps, that which a study file can say; TOML has no null."""
+    """The values in a journal that a study file can have; TOML has no null."""
     names = [field.encode_name for field in msgspec.structs.fields(kind)]
     return {name: values[name] for name in names if values.get(name) is not None}

@@ -111,8 +111,8 @@ def picture(sheet: Sheet, name: str) -> Picture:
 
 
 def _strip(root: ET.Element) -> None:
-    """Take away what says nothing here: metadata with addresses in it, a style for all of a page,
-    empty groups.
+    """Remove what is of no use inside a page: metadata with addresses, a style that would apply to
+    all of the page, empty groups.
     """
     for parent in root.iter():
         for child in list(parent):
@@ -129,7 +129,7 @@ def _strip(root: ET.Element) -> None:
 
 
 def _rename(root: ET.Element, name: str) -> None:
-    """Give what is referred to an id of this picture's own; the others lose theirs."""
+    """Give each element that is referred to an id of this picture's own; remove all other ids."""
     wanted = list(dict.fromkeys(_references(root)))
     new = {old: f"{name}-{number}" for number, old in enumerate(wanted)}
     for element in root.iter():
@@ -150,7 +150,7 @@ def _references(root: ET.Element) -> Iterator[str]:
 
 
 def _tidy(element: ET.Element) -> None:
-    """The same drawing in fewer letters, in the page's colours and font."""
+    """The same drawing in fewer characters, in the page's colours and font."""
     element.tag = element.tag.removeprefix(SVG)
     element.tail = None
     if element.tag != "text":
@@ -171,7 +171,7 @@ def _shorter(found: re.Match[str]) -> str:
 
 
 def _describe(root: ET.Element, sheet: Sheet, name: str) -> None:
-    """A text alternative, for who cannot see the picture; its size is the page's business."""
+    """Add a text alternative, and leave the size to the page."""
     for key in ("width", "height", "version"):
         root.attrib.pop(key, None)
     root.set("role", "img")

@@ -1,6 +1,6 @@
 """A study as one HTML page: every part gathered, then put into the template.
 
-The page asks for nothing: its style, its pictures and its icon are in it, there is no script, and a
+The page loads nothing: its style, its pictures and its icon are in it, there is no script, and a
 content security policy forbids whatever might be added. The page of a published study stands among
 its tables and plots: it shows the files of the plots, and refers to the tables for their figures.
 Texts from outside (names, parameters, messages of errors) are escaped by the template engine; only

@@ -28,7 +28,7 @@ class Bend:
 
 
 def bends(machine: Machine) -> list[Bend]:
-    """The bends of a machine within its cores, in the order of N; none if it is all of a piece.
+    """The bends of a machine within its cores, in the order of N; none if its cores are all alike.
 
     Two at the same N are one, with both names.
     """

@@ -66,7 +66,7 @@ def _whole(part: str) -> str:
 def blocks_text(planned: int | None, points: Sequence[Point]) -> str:
     """`8 blocks`, and that some figures are of fewer, if they are.
 
-    A study that was gone on with may have more blocks than it began with.
+    A study that was continued may have more blocks than it began with.
     """
     blocks = max([planned or 0, *(point.runs for point in points)])
     fewer = [point for point in points if point.runs < blocks]

@@ -127,6 +127,6 @@ def _variant(section: Section) -> Variant:
 
 
 def _unlike(study: StudyLine) -> list[str]:
-    """That builds differ in more than what is compared; in what, the tables say in full."""
+    """The facts in which builds differ besides what is compared; the tables have the values."""
     facts = [each.fact for each in build_differences(study)]
     return [f"builds differ in {', '.join(facts)}, too"] if facts else []

@@ -1,4 +1,4 @@
-"""What freed the speed, as a waterfall: each step's factor from where the one before left off.
+"""What freed the speed, as a waterfall: each step's factor from where the one before ended.
 
 The axis is logarithmic, so that equal factors are equally high wherever they stand, and up is
 faster. The last bar is the headline itself, from 1: where it does not end level with the bar

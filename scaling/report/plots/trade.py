@@ -1,4 +1,4 @@
-"""Memory against throughput, N written at the points: what each way of scaling gives and costs.
+"""Memory against throughput, N written at the points: what each configuration gives and costs.
 
 Up is more work done, left is less memory. A curve runs through its Ns in order. A box around a
 median is as wide and as high as the A/A spread.
@@ -63,7 +63,7 @@ def draw(subject: Subject) -> Sheet:
 
 
 def is_there(subject: Subject) -> bool:
-    """Whether there is more than one way to choose from, and their memory is known."""
+    """Whether there is more than one curve to choose from, and their memory is known."""
     return any(len(subject.on(loop)) > 1 for loop in subject.loops) and subject.has("memory")
 
 

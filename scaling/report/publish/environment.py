@@ -57,7 +57,7 @@ def _machine(machine: Machine) -> dict[str, Any]:
 
 
 def _arm(arm: ArmRecord) -> dict[str, Any]:
-    """An arm, its interpreter and the packages beside that without a level between them."""
+    """An arm: facts about its interpreter and its packages, all on one level."""
     described = arm.description
     return {
         "build": arm.build,

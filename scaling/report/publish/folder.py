@@ -47,8 +47,8 @@ PUBLISHED = (
 def publish(results: Path, folder: Path, console: Console, *, replace: bool = False) -> None:
     """Publish the study in `results` in `folder`, which is its own.
 
-    What has been published there of the same study is written anew; files of other names stay. An
-    other study has to be replaced on purpose.
+    What has been published there of the same study is written anew; files of other names stay. A
+    different study is replaced only with `replace`.
 
     Raises:
         UsageError: no journal that could be read, or `folder` holds something else.

@@ -37,6 +37,6 @@ def study_columns(results: StudyResults) -> dict[str, object]:
 
 
 def write_rows(rows: pd.DataFrame, path: Path) -> Path:
-    """Write a table as CSV, with more digits than count. Raises `OSError`."""
+    """Write a table as CSV, with more digits than are significant. Raises `OSError`."""
     rows.to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
     return path

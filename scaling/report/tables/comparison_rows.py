@@ -20,8 +20,8 @@ def comparison_rows(results: StudyResults) -> pd.DataFrame:
     step, over processes, break-even, version, setting, loop, runtime) and `measure` (of a step what
     changes in it, else throughput, cpu_s_per_op, memory; in an open loop latency_p99_s in the place
     of throughput, and `capacity at p99<20ms` for each objective, whose `parameters` have no rate);
-    the way it is of (`loop`, `arm`, `model`, `workers`, its `runs`, how many are
-    `suspect`, how many more `left_out`, `allocator_state`) and the way it is over (`over_loop`,
+    the configuration it is of (`loop`, `arm`, `model`, `workers`, its `runs`, how many are
+    `suspect`, how many more `left_out`, `allocator_state`) and the one it is over (`over_loop`,
     `over_arm` …); the `ratio` (`estimate_columns`); its `verdict` (of CPU time and memory `more`
     and `less`), `why` it is inconclusive, its `margin`, its `family` (primary or exploratory) and
     `p_differs` and `p_same`, corrected for all hypotheses of that family in the study
