@@ -59,7 +59,7 @@ def app(
         _option("--python-ft", metavar="PYTHON", text="Python of a free-threaded environment."),
     ] = None,
     env: Annotated[
-        Texts, _option("--env", metavar="NAME=VALUE", text="A variable that it reads.")
+        Texts, _option("--env", metavar="NAME=VALUE", text="An environment variable for it.")
     ] = None,
     interface: Annotated[
         str, _option("--interface", metavar="NAME", text="auto, asgi, aiohttp or wsgi.")
@@ -75,12 +75,18 @@ def app(
         _option(
             "--budget",
             metavar="NAME=N",
-            text="A limit to divide among workers, which read it as SCALING_BUDGET_DB: db=20.",
+            text="A limit to divide among workers: db=20. They read a share as SCALING_BUDGET_DB.",
         ),
     ] = None,
     requests: Annotated[
         Path | None,
-        _option("--requests", metavar="FILE", text="Requests, one JSON object a line.", group=LOAD),
+        _option(
+            "--requests",
+            metavar="FILE",
+            text='Requests, one JSON object a line: {"method": "POST", "path": "/a", "json": {}}. '
+            "Other keys: headers, body, status, weight. By default GET / alone.",
+            group=LOAD,
+        ),
     ] = None,
     rate: Annotated[
         Texts,
@@ -106,7 +112,12 @@ def app(
     ] = "",
     full: Annotated[
         bool,
-        _option("--full", text="Add the grid of rates, the ladder, asyncio, faults.", group=LOAD),
+        _option(
+            "--full",
+            text="Add a grid of rates, asyncio, other servers, faults, and what allocator, build "
+            "and GIL each do.",
+            group=LOAD,
+        ),
     ] = False,
     check: Annotated[
         bool | None,

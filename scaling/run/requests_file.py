@@ -16,13 +16,13 @@ from scaling.base.errors import ScalingError, UsageError
 from scaling.builds.child_path import workers_path
 from scaling.study.application_note import Sent
 
-# The rules are the generator's, which runs outside of this process: it is asked, not imported.
-CHECK = """
-import sys
+# The rules are the generator's, which runs outside of this process: it reads the file.
+READ = """
+import json, sys
 from workers.services.load.requests_list import read_requests
 from workers.services.load.target import BadInputError
 try:
-    read_requests(sys.argv[1])
+    print(json.dumps([request.document() for request in read_requests(sys.argv[1])]))
 except BadInputError as error:
     sys.exit(str(error))
 """
@@ -36,7 +36,7 @@ def read_requests_file(file: Path) -> tuple[list[dict[str, Any]], Sent]:
     """
     with workers_path() as path:
         answer = subprocess.run(
-            [sys.executable, "-c", CHECK, str(file)],
+            [sys.executable, "-c", READ, str(file)],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -49,8 +49,7 @@ def read_requests_file(file: Path) -> tuple[list[dict[str, Any]], Sent]:
             raise ScalingError(f"--requests {file} cannot be checked: {words}")
         raise UsageError(f"--requests {words}")
     content = file.read_bytes()
-    # By the byte, as the generator reads it: a text may hold what else ends a line in Unicode.
-    requests = [json.loads(line) for line in content.split(b"\n") if line.strip()]
+    requests = json.loads(answer.stdout)
     return requests, Sent(count=len(requests), sha256=hashlib.sha256(content).hexdigest())
 
 

@@ -146,9 +146,10 @@ def test_all_servers_of_an_application_get_the_same_rates() -> None:
 
 def test_requests_and_variables_are_part_of_what_is_asked(tmp_path: Path) -> None:
     file = tmp_path / "requests.jsonl"
-    file.write_text('{"path": "/a"}\n\n{"path": "/b", "body": "a\u2028b"}\n', encoding="utf-8")
+    file.write_text('{"path": "/a"}\n\n{"path": "/b", "json": "a\u2028b"}\n', encoding="utf-8")
     requests, sent = read_requests_file(file)
-    assert requests == [{"path": "/a"}, {"path": "/b", "body": "a\u2028b"}]
+    as_json = {"headers": {"content-type": "application/json"}, "body": '"a\\u2028b"'}
+    assert requests == [{"path": "/a"}, {"path": "/b", **as_json}]
     note = ApplicationNote(requests=sent, environment=("SECRET",), environment_digest="0123abcd")
     document = study(AppAsked(application="shop:app", note=note)).document["application"]
     assert document["requests"] == {"count": 2, "sha256": sent.sha256}

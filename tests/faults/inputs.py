@@ -175,7 +175,9 @@ def journals_with_a_flipped_byte(folder: Path) -> Iterator[Try]:
 
 def request_files(folder: Path) -> Iterator[Try]:
     """Lines of any JSON, of anything at all, and of requests with odd values."""
-    keys = st.sampled_from(["method", "path", "headers", "body", "weight", "status", "background"])
+    keys = st.sampled_from(
+        ["method", "path", "headers", "body", "json", "weight", "status", "background"]
+    )
     values = (
         PLAIN | st.dictionaries(TEXT, PLAIN, max_size=2) | st.floats(0, 9) | st.integers(0, 600)
     )

@@ -153,6 +153,18 @@ def test_a_list_of_requests_is_read(tmp_path: Path) -> None:
     ]
 
 
+def test_json_is_sent_as_the_body_with_its_content_type(tmp_path: Path) -> None:
+    file = tmp_path / "requests.jsonl"
+    file.write_text(
+        '{"method": "POST", "json": {"id": 1}}\n'
+        '{"method": "POST", "json": null, "headers": {"Content-Type": "text/json"}}\n'
+    )
+    assert [request.document() for request in read_requests(str(file))] == [
+        {"method": "POST", "headers": {"content-type": "application/json"}, "body": '{"id": 1}'},
+        {"method": "POST", "headers": {"Content-Type": "text/json"}, "body": "null"},
+    ]
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
@@ -177,6 +189,8 @@ def test_a_list_of_requests_is_read(tmp_path: Path) -> None:
         ('{"headers": {"A B": "c"}}', "not a header's name"),
         ('{"headers": {"Content-Length": "5"}}', "set by the generator"),
         ('{"status": 99}', "not from 200 to 599"),
+        ('{"body": {}}', 'body must be a text, not {}; "json" takes objects and lists'),
+        ('{"body": "", "json": 1}', "body and json exclude each other"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, line: str, reason: str) -> None:

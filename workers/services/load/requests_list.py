@@ -1,9 +1,10 @@
 """What is asked: one request, or a list with weights from a file of JSON lines.
 
-A line is an object with `method`, `path`, `headers`, `body`, `weight`, `status` (the one that is
-right; without it 200 to 399 are), `declined` (statuses by which a server declines a request that it
-cannot answer in time: no error, and in no latency) and `background` (true: the request loads the
-server, and its latency is kept apart from that of the others). All are optional.
+A line is an object with `method`, `path`, `headers`, `body` (a text) or `json` (any value, sent as
+JSON), `weight`, `status` (the one that is right; without it 200 to 399 are), `declined` (statuses
+by which a server declines a request that it cannot answer in time: no error, and in no latency) and
+`background` (true: the request loads the server, and its latency is kept apart from that of the
+others). All are optional.
 """
 
 import itertools
@@ -23,6 +24,7 @@ TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {  # and what they ar
     "path": (str, "a text"),
     "headers": (dict, "an object"),
     "body": (str, "a text"),
+    "json": (object, "any value"),
     "weight": ((int, float), "a number"),
     "status": (int, "a whole number"),
     "declined": (list, "a list"),
@@ -42,6 +44,11 @@ class Request:
     status: int | None = None
     declined: Sequence[int] = ()
     background: bool = False
+
+    def document(self) -> dict[str, Any]:
+        """The object that asks for this request, without `json` and without what is the default."""
+        default = vars(Request())
+        return {name: value for name, value in vars(self).items() if value != default[name]}
 
     def on_http(self, authority: str, path: str, *, keepalive: bool) -> bytes:
         """The request as bytes for the server at `authority`; `path` is the URL's."""
@@ -117,15 +124,28 @@ def request_from(document: Any, place: str) -> Request:
         if name not in TYPES:
             raise BadInputError(f"{place}: unknown key {name!r}; known: {', '.join(TYPES)}")
         kind, words = TYPES[name]
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            raise BadInputError(f"{place}: {name} must be {words}, not {value!r}")
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind not in (bool, object)):
+            hint = '; "json" takes objects and lists' if name == "body" else ""
+            raise BadInputError(f"{place}: {name} must be {words}, not {value!r}{hint}")
     for name, value in document.get("headers", {}).items():
         if not isinstance(value, str):
             raise BadInputError(f"{place}: header {name} must be a text, not {value!r}")
-    request = Request(**document)
+    request = Request(**_json_as_body(document, place))
     if problem := _problem(request):
         raise BadInputError(f"{place}: {problem}")
     return request
+
+
+def _json_as_body(document: Mapping[str, Any], place: str) -> Mapping[str, Any]:
+    if "json" not in document:
+        return document
+    if "body" in document:
+        raise BadInputError(f"{place}: body and json exclude each other")
+    others = {name: value for name, value in document.items() if name != "json"}
+    headers = document.get("headers", {})
+    if not any(name.lower() == "content-type" for name in headers):
+        headers = {**headers, "content-type": "application/json"}
+    return {**others, "headers": headers, "body": json.dumps(document["json"])}
 
 
 def _problem(request: Request) -> str:
