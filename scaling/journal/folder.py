@@ -40,7 +40,7 @@ def choose(
     while isinstance(found := _opened(folder, head, is_complete), str):
         number += 1
         following = output.with_name(f"{output.name}-{number}")
-        notes.append(f"{folder} is left as it is ({found}); using {following}")
+        notes.append(f"{folder} is kept ({found}); writing to {following}")
         folder = following
     resumed = found.head is not None
     if not resumed:
@@ -75,7 +75,7 @@ def _reason_against(
         return None
     if journal.head.fingerprint != head.fingerprint:
         return (
-            f"not the same: {'; '.join(identity_of(head).differences(identity_of(journal.head)))}"
+            f"it differs in {'; '.join(identity_of(head).differences(identity_of(journal.head)))}"
         )
     if is_complete(journal):
         return "that study is complete"

@@ -17,6 +17,8 @@ from scaling.base.suggest import unknown
 from scaling.base.typed import share, values_in
 from scaling.study.objective import PATTERN, parse_objective
 
+MOST = 1_000_000  # workers or blocks: more is a slip of the keyboard
+LONGEST_S = 86_400
 FOLDER_NAME = r"[A-Za-z0-9][A-Za-z0-9._+-]*"
 
 
@@ -79,6 +81,8 @@ def _number(text: str, flag: str) -> float:
 def _positive(value: int, where: str) -> int:
     if value < 1:
         raise UsageError(f"{where}: expected 1 or more, got {value}")
+    if value > MOST:
+        raise UsageError(f"{where}: expected at most {MOST:,}, got {value:,}")
     return value
 
 
@@ -89,6 +93,8 @@ def _counts(values: Sequence[int], where: str) -> tuple[int, ...]:
 def _seconds(value: float, where: str) -> float:
     if not 0 < value < math.inf:
         raise UsageError(f"{where}: expected seconds above 0, got {value!r}")
+    if value > LONGEST_S:
+        raise UsageError(f"{where}: expected at most {LONGEST_S:,} s (a day), got {value:g}")
     return value
 
 
@@ -168,18 +174,26 @@ _SHARE = _schema(float, exclusiveMinimum=0) | _schema(str, pattern=_PER_CENT)
 
 NAMES = Kind(type=_list_of(str), check=_several, metavar="NAME,…", several=True)
 COUNTS = Kind(
-    type=_list_of(_schema(int, minimum=1)),
+    type=_list_of(_schema(int, minimum=1, maximum=MOST)),
     check=_counts,
     from_text=_whole_number,
     metavar="N,…",
     several=True,
 )
-COUNT = Kind(type=_schema(int, minimum=1), check=_positive, from_text=_whole_number, metavar="N")
+COUNT = Kind(
+    type=_schema(int, minimum=1, maximum=MOST),
+    check=_positive,
+    from_text=_whole_number,
+    metavar="N",
+)
 WHOLE_NUMBER = Kind(
     type=int, check=lambda value, _where: value, from_text=_whole_number, metavar="N"
 )
 SECONDS = Kind(
-    type=_schema(float, exclusiveMinimum=0), check=_seconds, from_text=_number, metavar="SECONDS"
+    type=_schema(float, exclusiveMinimum=0, maximum=LONGEST_S),
+    check=_seconds,
+    from_text=_number,
+    metavar="SECONDS",
 )
 SECONDS_OR_NONE = Kind(
     type=_schema(float, minimum=0), check=_seconds_or_none, from_text=_number, metavar="SECONDS"

@@ -15,7 +15,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.journal.record import RunLine
 from scaling.report.output import finish
-from scaling.report.terminal.answer import LINES, WIDTH, print_answer
+from scaling.report.terminal.answer import LINES, WIDTH, print_answer, wrapped
 from scaling.run.progress import PlainLines
 from scaling.run.time_left import Left
 from tests.support.children import ROOT
@@ -142,6 +142,14 @@ def test_disturbed_runs_are_counted_and_wide_intervals_named(tmp_path: Path) -> 
     text = " ".join(" ".join(printed(results)).split())
     assert "inconclusive: wide interval" in text
     assert "Disturbed by other load, used: 4 of 16 runs." in text
+
+
+def test_what_has_no_room_ends_with_a_whole_figure() -> None:
+    text = "MiB per extra thread: echo 11.4 (7.84–13.9), scrape 0.854 (0.505–0.991), stream 3."
+    assert wrapped(text, 60, 1) == ["MiB per extra thread: echo 11.4 (7.84–13.9) …"]
+    assert " ".join(wrapped(text, 60, 2)) == text
+    assert wrapped("Left out: 3 runs. Disturbed: 5 of 87 runs.", 20, 1) == ["Left out: 3 runs …"]
+    assert wrapped(text, 10, 1) == ["MiB per …"]
 
 
 @pytest.mark.parametrize("width", [20, 40, 79, 80, 200])

@@ -22,6 +22,7 @@ from scaling.report.tables.across_view import across_chapters
 from scaling.report.tables.comparison_rows import comparison_rows
 from scaling.report.tables.export import markdown, summary
 from scaling.report.tables.results_view import Results
+from scaling.report.terminal.answer import Answer
 from scaling.study.combine import study_from
 from scaling.study.controls import CONTROLS
 from scaling.study.options import Options
@@ -215,9 +216,12 @@ def test_controls_that_were_not_run_are_said_to_be_missing_or_left_out(tmp_path:
 @pytest.mark.slow
 def test_void_stands_at_the_top_of_every_output(tmp_path: Path) -> None:
     read = study(tmp_path, GOOD | {("compute", "3.14t", 2): 1.3})
-    printed = io.StringIO()
+    printed, answer = io.StringIO(), io.StringIO()
     Console(file=printed, width=100).print(Results(StudyResults.of(read)))
     assert printed.getvalue().startswith("VOID: ")
+    Console(file=answer, width=100).print(Answer(StudyResults.of(read)))
+    assert answer.getvalue().splitlines()[1].startswith("VOID: ")
+    assert answer.getvalue().count("VOID") == 1
     assert markdown(StudyResults.of(read)).startswith("**VOID: ")
     assert set(summary(StudyResults.of(read))["controls"]) == {"void"}
     assert set(comparison_rows(StudyResults.of(read))["controls"]) == {"void"}

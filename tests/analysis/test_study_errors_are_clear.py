@@ -84,6 +84,8 @@ def test_an_error_in_a_study_file_names_file_and_key(text: str, said: str) -> No
         (Options(precision="200%"), "--precision: expected a share between 0 and 1, such as 2%"),
         (Options(precision="fine"), "--precision: expected a share between 0 and 1, such as 2%"),
         (Options(max_blocks=0), "--max-blocks: expected 1 or more, got 0"),
+        (Options(blocks=10**7), "--blocks: expected at most 1,000,000, got 10,000,000"),
+        (Options(seconds=1e9), "--seconds: expected at most 86,400 s (a day), got 1e+09"),
         (Options(max_blocks=9), "--max-blocks: only --precision adds blocks. Add --precision 2%"),
         (Options(scale="0"), "--scale: expected a factor above 0, such as 0.01 or 1%, got '0'"),
         (Options(preset="rigourous"), "--preset: unknown preset 'rigourous'. Did you mean"),

@@ -38,8 +38,10 @@ from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
 
 WIDTH, LINES = 80, 24
 MOST_BARS, MOST_MEMORY = 3, 3
+MORE = " …"
 LONGEST_BAR = 40  # characters
 NO_LATENCY = "No latency: no valid run under load has requests enough for a percentile."
+DOUBTFUL = ("void", "undecided")  # what the controls show comes before any figure
 BUSY = "machine-busy"  # the reason of runs that other load disturbed
 
 
@@ -60,7 +62,7 @@ def print_answer(results: StudyResults, folder: Path, page: Path, console: Conso
 
 def _next(results: StudyResults, folder: Path) -> str:
     """The command that is most worth typing now."""
-    if results.soundness.status in ("void", "undecided"):
+    if results.soundness.status in DOUBTFUL:
         return "scaling doctor (finds what disturbs this machine)"
     if int(results.frame["block"].nunique()) < FEWEST_FOR_INTERVAL:
         needed = f"a verdict needs {FEWEST_FOR_INTERVAL} blocks"
@@ -89,6 +91,8 @@ class Answer:
         results = self._results
         found, others = headlines(results), other_ratios(results)
         lines = [f"THE ANSWER of {results.study.name}", *caveats(results.study)]
+        doubt = results.soundness.text if results.soundness.status in DOUBTFUL else ""
+        lines += wrapped(doubt, width, 3)
         most = BESIDE_RATIOS if found or others else MOST_ROWS
         under_load = list(load_lines(results, width, most))
         of_stacks = list(stack_lines(results))  # in place of ratios: it is their order that counts
@@ -99,7 +103,7 @@ class Answer:
         lines += under_load
         if not (of_stacks or found or others or under_load):
             lines.append(NO_LATENCY if has_open_loop(results) else NOTHING)
-        trust = wrapped(results.soundness.text or "Controls hold.", width, 2)
+        trust = [] if doubt else wrapped(results.soundness.text or "Controls hold.", width, 2)
         trust += wrapped(few_cores(results), width, 1)
         trust += wrapped(spread_text(results), width, 1)
         trust += wrapped(left_out(results), width, 2)
@@ -120,10 +124,18 @@ class Answer:
 
 
 def wrapped(text: str, width: int, most: int) -> list[str]:
-    """The text in at most so many lines."""
+    """The text in at most so many lines; too long a one ends with a whole part and `…`.
+
+    No figure is cut off from its interval.
+    """
     if most < 1:
         return []
-    return wrap(text, width, max_lines=most, placeholder=" …", break_on_hyphens=False)
+    lines = wrap(text, width, max_lines=most, placeholder=MORE, break_on_hyphens=False)
+    if not (lines and lines[-1].endswith(MORE)):
+        return lines
+    kept = f"{' '.join(lines).removesuffix(MORE)} "
+    end = max(kept.rfind(mark) for mark in (", ", "; ", ". "))
+    return wrap(kept[:end] + MORE, width, break_on_hyphens=False) if end > 0 else lines
 
 
 def _collected(results: StudyResults) -> str:
