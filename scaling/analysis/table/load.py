@@ -28,7 +28,6 @@ from scaling.journal.record import CeilingLine, Line, RunLine, StudyLine, Ticks
 __all__ = ["Journal", "JournalWarning", "load", "read_journal"]
 
 NO_TICKS = Ticks()
-YOUNG = 1  # the generations that are collected often
 
 type Source = str | os.PathLike[str]
 
@@ -99,8 +98,7 @@ def read_journal(path: Source) -> Journal:
 def _no_collections() -> Iterator[None]:
     """Disable the garbage collector: it would traverse millions of integers without a cycle.
 
-    That takes a fifth of the time. One collection of what is young afterwards makes what was read
-    old, so that the next ones do not traverse it again and again.
+    That takes a fifth of the time.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -109,7 +107,6 @@ def _no_collections() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-            gc.collect(YOUNG)
 
 
 class _Batch(NamedTuple):

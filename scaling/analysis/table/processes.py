@@ -26,14 +26,14 @@ def allocator_state(minor_faults_per_op: float) -> str | None:
 
 
 def _gil_enabled(rows: "Rows") -> list[bool | None]:
-    states = np.array([_ever_on(each.gil) for each in rows.every_process], np.float64)
+    states = np.array([_ever_on(each.gil) for each in rows.every_process])
     return [None if count != count else count > 0 for count in _total(rows, states).tolist()]
 
 
 @cache
-def _ever_on(gil: GilStates) -> bool | None:
-    """Whether it was on at any reading; None without one."""
-    return max(gil.seen, default=None)
+def _ever_on(gil: GilStates) -> float:
+    """1 where it was on at any reading, else 0; NaN without one."""
+    return float(max(gil.seen, default=np.nan))
 
 
 def _allocator(rows: "Rows") -> list[str | None]:
