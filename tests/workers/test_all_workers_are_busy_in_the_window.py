@@ -14,13 +14,27 @@ from tests.support.columns_of import columns_of
 
 pytestmark = pytest.mark.slow
 
-SLOW_START = """
+# Worker 1 sets up only when worker 0 has counted more than any other can in a warm-up.
+AHEAD = 1_000_000
+SLOW_START = f"""
+    from pathlib import Path
     from workers.workloads.compute import Compute
 
     @dataclass
     class Theirs(Compute):
         async def setup(self, worker: Worker) -> None:
-            await asyncio.sleep(0.3 * worker.index)
+            while worker.index and not self.ahead.exists():
+                await asyncio.sleep(0.001)
+
+        async def run(self, worker: Worker) -> None:
+            if worker.index == 0:
+                worker.operations += {AHEAD}
+                self.ahead.touch()
+            await super().run(worker)
+
+        @property
+        def ahead(self) -> Path:
+            return Path(__file__).with_name("ahead")
     """
 # Counts by the million where nothing may count.
 RAMPS = """
@@ -90,7 +104,8 @@ def test_early_starter_never_counts_alone(
     assert early.busy_from_ns is not None
     assert late.busy_from_ns is not None
     assert early.busy_from_ns < late.busy_from_ns
-    assert early.ticks.operations[0] > late.ticks.operations[0] > 0  # what the ramps did
+    assert early.ticks.operations[0] > AHEAD > late.ticks.operations[0] > 0  # what the ramps did
+    assert early.ticks.operations[-1] - early.ticks.operations[0] < AHEAD
 
 
 @MODELS

@@ -5,6 +5,8 @@ really fail in these ways is tested with `test_workload_failures_are_recorded.py
 """
 
 import contextlib
+import math
+import select
 import socket
 import threading
 from collections.abc import Callable, Sequence
@@ -12,9 +14,10 @@ from typing import Any, cast
 
 import pytest
 
+from tests.support.waiting import wait_until
 from workers.cell import Cell
 from workers.host import hosting
-from workers.host.channel import Channel, Message
+from workers.host.channel import Channel, Message, receive_from_all
 from workers.host.hosting import Host
 from workers.host.models import MODELS
 from workers.readback.process import Readback
@@ -116,14 +119,40 @@ def plays(script: Script, until: str = "", last: Message | None = None) -> Play:
     return play
 
 
-def falls_silent(script: Script, phase: str, until: threading.Event) -> Play:
-    """Send a script up to `phase`, then nothing until the event."""
+def falls_silent(
+    script: Script, phase: str, until: threading.Event, silent: threading.Event | None = None
+) -> Play:
+    """Send a script up to `phase`, set `silent`, then send nothing until the event."""
 
     def play(channel: Channel) -> None:
         sends(channel, script, phase)
+        if silent:
+            silent.set()
         until.wait()
 
     return play
+
+
+def impatient_from(monkeypatch: pytest.MonkeyPatch, silent: threading.Event) -> None:
+    """The host waits for hardly any time once the last worker is silent and all others have sent.
+
+    Until then it waits for as long as a machine takes to let them.
+    """
+
+    def receive(
+        channels: Sequence[Channel], limit_s: float, driver: int | None, *, need_all: bool
+    ) -> dict[Channel, Message]:
+        *others, last = channels
+        wait_until(lambda: all(map(has_sent, others)) and (silent.is_set() or has_sent(last)))
+        return receive_from_all(
+            channels, 0.01 if silent.is_set() else limit_s, driver, need_all=need_all
+        )
+
+    monkeypatch.setattr(hosting, "receive_from_all", receive)
+
+
+def has_sent(channel: Channel) -> bool:
+    return channel.has_message or bool(select.select([channel], [], [], 0)[0])
 
 
 def hosted(
@@ -217,10 +246,10 @@ def test_a_worker_that_goes_away_is_named(
 def test_a_silent_worker_is_given_up_with_its_stack(
     monkeypatch: pytest.MonkeyPatch, phase: str
 ) -> None:
-    monkeypatch.setattr(hosting, "LIMIT_S", 0.05)
-    over = threading.Event()
-    silent = falls_silent(WINDOWED, phase, over)
-    record, stage = hosted(monkeypatch, plays(WINDOWED), silent, over=over)
+    over, silent = threading.Event(), threading.Event()
+    impatient_from(monkeypatch, silent)
+    last = falls_silent(WINDOWED, phase, over, silent)
+    record, stage = hosted(monkeypatch, plays(WINDOWED), last, over=over)
     assert record["failure"]["phase"] == phase
     assert record["failure"]["error"].startswith("TimeoutError: 1 of 2 workers sent nothing")
     assert stage.ended_with_stacks is True
@@ -228,25 +257,27 @@ def test_a_silent_worker_is_given_up_with_its_stack(
 
 def test_finite_work_may_take_longer_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
     """The driver limits how long it may take."""
-    monkeypatch.setattr(hosting, "LIMIT_S", 0.05)
-    finished = threading.Event()
-    threading.Timer(0.2, finished.set).start()
+    limits_s: list[float] = []
 
-    def slow(channel: Channel) -> None:
-        sends(channel, FINITE, "work")
-        finished.wait()
-        channel.send(FINITE[2][1])
-        sends(channel, FINITE[3:])
+    def receive(
+        channels: Sequence[Channel], limit_s: float, driver: int | None, *, need_all: bool
+    ) -> dict[Channel, Message]:
+        limits_s.append(limit_s)
+        return receive_from_all(channels, limit_s, driver, need_all=need_all)
 
-    record, _ = hosted(monkeypatch, plays(FINITE), slow)
+    monkeypatch.setattr(hosting, "receive_from_all", receive)
+    record, _ = hosted(monkeypatch, plays(FINITE))
     assert record["failure"] is None
+    without = [phase for (phase, _), s in zip(FINITE, limits_s, strict=True) if s == math.inf]
+    assert without == ["work"]
 
 
 def test_a_worker_that_hangs_while_closing_loses_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hosting, "CLOSING_S", 0.05)
-    over = threading.Event()
+    over, silent = threading.Event(), threading.Event()
+    impatient_from(monkeypatch, silent)
     monkeypatch.setattr(Stage, "join", lambda self, limit_s: over.set())
-    record, _ = hosted(monkeypatch, plays(WINDOWED), falls_silent(WINDOWED, "closing", over))
+    last = falls_silent(WINDOWED, "closing", over, silent)
+    record, _ = hosted(monkeypatch, plays(WINDOWED), last)
     assert record["outcome"] == "measured"
     assert [worker["hung"] for worker in record["workers"]] == [False, True]
     assert [worker["index"] for worker in record["workers"]] == [1, 1]

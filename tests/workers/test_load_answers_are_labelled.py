@@ -92,7 +92,8 @@ async def _ask(
         message = message._replace(declined=request.declined)
         lane = Lane([message], opener(HttpConnection, target), keepalive=keepalive)
     lane.attach(tally, free.put_nowait)
-    giving_up = asyncio.create_task(give_up_late([lane], 0.3))
+    patience_s = 0.3 if HANG in script else LIMIT_S
+    giving_up = asyncio.create_task(give_up_late([lane], patience_s))
     for _ in range(times):
         now_ns = time.monotonic_ns()
         lane.send(0, now_ns, tally.take(now_ns))

@@ -73,9 +73,10 @@ def test_it_sends_the_load_of_the_window_by_its_own_clock(
     assert load.elsewhere
     assert load.cpus is None
     assert load.errors == {}
-    assert load.completed == load.offered == 100  # 200 a second, at a constant pace
-    assert sum(load.latency.count) == load.completed
-    assert max(load.latency.value_ns) < 0.5e9  # not a day
+    assert load.offered == 100  # 200 a second, at a constant pace
+    assert sum(load.latency.count) == load.completed > 0
+    assert load.completed + sum(load.unfinished.count) == load.offered
+    assert max(load.latency.value_ns) < DAY_S * 1e9 / 2  # one host's clock throughout
 
 
 @pytest.mark.slow

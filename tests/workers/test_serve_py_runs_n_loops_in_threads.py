@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from scaling.report.deploy.write import write_program
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -46,6 +47,7 @@ def make():
         if scope["path"] == "/crash":
             asyncio.get_running_loop().call_soon(sys.exit, "crashed on purpose")
         if scope["path"] == "/never":
+            pathlib.Path("asked").touch()
             await asyncio.sleep(3600)
         body = str(delayed()) if scope["path"] == "/delayed" else index
         await asyncio.sleep(0.002)
@@ -66,6 +68,7 @@ def make():
         if request.path == "/crash":
             asyncio.get_running_loop().call_soon(sys.exit, "crashed on purpose")
         if request.path == "/never":
+            pathlib.Path("asked").touch()
             await asyncio.sleep(3600)
         await asyncio.sleep(0.002)
         return web.Response(text=index)
@@ -105,13 +108,16 @@ class Running:
 
     def until_ready(self) -> None:
         """Wait until it answers."""
-        until = time.monotonic() + LIMIT_S
-        while time.monotonic() < until and self.process.poll() is None:
-            with contextlib.suppress(OSError), self.connection() as connection:
-                connection.connect()
-                return
-            time.sleep(0.02)
-        raise AssertionError(self.ended()[1])
+        wait_until(lambda: self.listens() or self.process.poll() is not None)
+        if self.process.poll() is not None:
+            raise AssertionError(self.ended()[1])
+
+    def listens(self) -> bool:
+        """Whether it takes connections."""
+        with contextlib.suppress(OSError), self.connection() as connection:
+            connection.connect()
+            return True
+        return False
 
     @contextlib.contextmanager
     def connection(self) -> Iterator[http.client.HTTPConnection]:
@@ -206,9 +212,9 @@ def test_a_second_sigterm_ends_at_once(tmp_path: Path, interface: str) -> None:
         server.until_ready()
         with server.connection() as connection:
             connection.request("GET", "/never")
-            time.sleep(0.2)
+            wait_until((tmp_path / "asked").exists)
             server.process.terminate()
-            time.sleep(0.5)
+            wait_until(lambda: not server.listens())
             assert server.process.poll() is None  # it waits for the request
             server.process.terminate()
             assert server.ended()[0] == -signal.SIGTERM
