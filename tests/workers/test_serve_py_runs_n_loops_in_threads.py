@@ -9,10 +9,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
+from aiohttp import web
 
+from scaling.report.deploy import serve, serve_aiohttp
 from scaling.report.deploy.write import write_program
 from tests.support.waiting import wait_until
 
@@ -204,6 +207,19 @@ def test_sigterm_under_load_loses_no_request(tmp_path: Path, interface: str) -> 
         code, said = server.ended()
     assert lost == [], said
     assert (code, set(answered)) == (0, {"0", "1"})
+
+
+def test_a_connection_that_its_loop_has_not_got_to_is_one() -> None:
+    """Else a loop that is busy as it is asked to end would lose it."""
+    on_uvicorn = serve.Worker("shop:make", factory=True)
+    on_aiohttp = serve_aiohttp.Worker(web.Application)
+    on_aiohttp.runner = web.AppRunner(web.Application())  # as it is while it serves
+    for worker in (on_uvicorn, on_aiohttp):
+        assert not worker.is_connected()
+        worker.taken = Future()
+        assert worker.is_connected()
+        worker.taken.set_result(None)
+        assert not worker.is_connected()
 
 
 @of_each

@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future
 from typing import Any
 
 import uvicorn
@@ -34,6 +35,7 @@ class Worker(threading.Thread):
         # log_config would set up the logging of the whole process again for each loop.
         self.config = uvicorn.Config(app, factory=factory, access_log=False, log_config=None)
         self.server = uvicorn.Server(self.config)
+        self.taken: Future[Any] | None = None  # the last connection
 
     def run(self) -> None:
         """Serve until `server.should_exit`."""
@@ -50,7 +52,12 @@ class Worker(threading.Thread):
         protocol: Any = self.config.http_protocol_class
         arguments = (self.config, self.server.server_state, self.server.lifespan.state)
         served = self.loop.connect_accepted_socket(lambda: protocol(*arguments), connection)
-        asyncio.run_coroutine_threadsafe(served, self.loop)
+        self.taken = asyncio.run_coroutine_threadsafe(served, self.loop)
+
+    def is_connected(self) -> bool:
+        """Whether a client is, or will be when the loop gets to it."""
+        waits = self.taken is not None and not self.taken.done()
+        return waits or bool(self.server.server_state.connections)
 
 
 def deal(workers: Sequence[Worker], listener: socket.socket) -> None:
@@ -86,8 +93,8 @@ def drain(workers: Sequence[Worker]) -> None:
         worker.config.encoded_headers.append((b"connection", b"close"))
     end, connected = time.monotonic() + DRAIN_S, True
     while connected and time.monotonic() < end:
-        time.sleep(0.1)  # connections that were just dealt are counted by then
-        connected = any(worker.server.server_state.connections for worker in workers)
+        time.sleep(0.1)
+        connected = any(worker.is_connected() for worker in workers)
     for worker in workers:
         worker.server.should_exit = True
     for worker in workers:

@@ -20,6 +20,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Any
 
 from aiohttp import web
 
@@ -39,6 +41,7 @@ class Worker(threading.Thread):
         self.make = make
         self.started = threading.Event()
         self.draining = False
+        self.taken: Future[Any] | None = None  # the last connection
 
     def run(self) -> None:
         """Serve until `stop`."""
@@ -67,11 +70,12 @@ class Worker(threading.Thread):
         """Serve a connection that another thread has accepted."""
         assert self.runner.server
         served = self.loop.connect_accepted_socket(self.runner.server, connection)
-        asyncio.run_coroutine_threadsafe(served, self.loop)
+        self.taken = asyncio.run_coroutine_threadsafe(served, self.loop)
 
     def is_connected(self) -> bool:
-        """Whether a client is."""
-        return bool(self.runner.server and self.runner.server.connections)
+        """Whether a client is, or will be when the loop gets to it."""
+        waits = self.taken is not None and not self.taken.done()
+        return waits or bool(self.runner.server and self.runner.server.connections)
 
 
 def deal(workers: Sequence[Worker], listener: socket.socket) -> None:
@@ -107,7 +111,7 @@ def drain(workers: Sequence[Worker]) -> None:
         worker.draining = True
     end, connected = time.monotonic() + DRAIN_S, True
     while connected and time.monotonic() < end:
-        time.sleep(0.1)  # connections that were just dealt are counted by then
+        time.sleep(0.1)
         connected = any(worker.is_connected() for worker in workers)
     for worker in workers:
         worker.loop.call_soon_threadsafe(worker.stop.set)
