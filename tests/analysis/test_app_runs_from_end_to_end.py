@@ -10,7 +10,6 @@ from tests.support.cli import Command, scaling
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("described_once")]
 
-LONG_S = 300.0  # ten runs and what is prepared for them, while other tests have the cores
 SHORT_S = 0.3  # for the peaks of calibrations, which nothing here depends on
 
 APPLICATION = """
@@ -21,7 +20,6 @@ async def app(scope, receive, send):
 """
 
 
-@pytest.mark.timeout(LONG_S)
 @pytest.mark.usefixtures("undrawn")
 def test_it_is_measured_and_answered_for(
     tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch

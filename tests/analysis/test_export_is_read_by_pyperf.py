@@ -11,6 +11,7 @@ from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.errors import ScalingError
 from scaling.journal.record import ArmRecord, ProcessFacts, RunLine
 from scaling.report.export.pyperf_suite import suite, write_suite
+from tests.support.children import PATIENCE_S
 from tests.support.fabricate import Made, journal, with_, write
 
 pytestmark = pytest.mark.slow
@@ -28,7 +29,7 @@ def pyperf(*arguments: str | Path) -> str:
         [sys.executable, "-m", "pyperf", *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

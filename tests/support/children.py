@@ -13,7 +13,7 @@ from scaling.journal.record import Record, decode_record
 
 ROOT = Path(__file__).parents[2]
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-PATIENCE_S = 60  # far above what any child here takes: it bounds a hang, it measures nothing
+PATIENCE_S = 240  # far above what any child here takes: it bounds a hang, it measures nothing
 # How a user's module begins.
 BEGINNING = """\
 import asyncio, os, signal, socket, sys, time

@@ -7,11 +7,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.support.children import FREE_THREADED, ROOT
+from tests.support.children import FREE_THREADED, PATIENCE_S, ROOT
 
 BUILD = f"3.{sys.version_info.minor}{'t' if FREE_THREADED else ''}"
-PATIENCE_S = 110
-
 type Command = Callable[..., subprocess.CompletedProcess[str]]  # the fixture `command`
 
 

@@ -8,12 +8,11 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
+from tests.support.children import PATIENCE_S
 from workers import Worker
 from workers.host.inbound import Inbound, socket_of
 from workers.services.load.requests_list import Request
 from workers.workloads.serve import Serve
-
-LIMIT_S = 30  # bounds a hang, measures nothing
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ async def at_work(index: int = 0, workers: int = 1, **parameters: Any) -> AsyncI
     worker.inbound = inbound.policy, socket_of(os.dup(inbound.descriptor(0)))
     host, _, port = inbound.addresses[0].partition(":")
     try:
-        async with asyncio.timeout(LIMIT_S):
+        async with asyncio.timeout(PATIENCE_S):
             try:
                 await serve.setup(worker)
                 inbound.start()

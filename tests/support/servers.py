@@ -15,8 +15,10 @@ from urllib.parse import urlsplit
 
 import psutil
 
+from tests.support.children import PATIENCE_S
+
 HERE = str(Path(__file__).parents[2])
-LIMIT_S = 30
+LIMIT_S = PATIENCE_S
 # Whatever Python would warn of (an unclosed socket, a task never awaited) is an error here.
 STRICT = ("-X", "dev", "-W", "error")
 GENERATOR = ("-m", "workers.services.load")

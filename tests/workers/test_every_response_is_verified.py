@@ -9,13 +9,11 @@ import pytest
 from aiohttp import web
 
 from scaling.journal.record import Record, WorkerRecord
-from tests.support.children import finish
+from tests.support.children import PATIENCE_S, finish
 from tests.support.servers import running_responder
 from workers import Worker
 from workers.services.serving.listening import listen, url_of
 from workers.workloads.fetch import Fetch
-
-LIMIT_S = 20
 
 type Answer = Callable[[int], web.StreamResponse | None]  # None: the connection is closed
 
@@ -24,7 +22,7 @@ async def fetched(url: str, index: int = 0, **parameters: float | bool) -> Worke
     worker = Worker(index, 2, {"responder": [url]})
     workload = Fetch(**{"requests": 40, "requests_in_flight": 8, **parameters})  # type: ignore[arg-type]
     await workload.setup(worker)
-    async with asyncio.timeout(LIMIT_S):
+    async with asyncio.timeout(PATIENCE_S):
         try:
             await workload.run(worker)
         finally:

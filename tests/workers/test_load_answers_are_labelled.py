@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from tests.support.children import PATIENCE_S
 from workers.services.load.connecting import opener
 from workers.services.load.echo_connection import EchoConnection
 from workers.services.load.generator import give_up_late
@@ -18,7 +19,6 @@ from workers.services.load.tally import Tally, Window
 from workers.services.load.target import Target
 from workers.services.serving.loop import new_event_loop
 
-LIMIT_S = 20
 HEAD = b"HTTP/1.1 200 OK\r\n"
 HI = HEAD + b"Content-Length: 2\r\n\r\nhi"
 CLOSE, RESET, HANG = b"<close>", b"<reset>", b"<hang>"
@@ -46,7 +46,7 @@ def ask(
     """Send a request `times` times over one lane to a server that answers each by the script."""
 
     async def main() -> Outcome:
-        async with asyncio.timeout(LIMIT_S):
+        async with asyncio.timeout(PATIENCE_S):
             return await _ask(script, request or Request(), times, keepalive, scheme)
 
     with asyncio.Runner(loop_factory=factory) as runner:
@@ -81,7 +81,7 @@ async def _ask(
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     target = Target(scheme, "127.0.0.1", port, f"127.0.0.1:{port}", "/there")
-    tally = Tally([0, time.monotonic_ns() + LIMIT_S * 10**9])
+    tally = Tally([0, time.monotonic_ns() + PATIENCE_S * 10**9])
     free = asyncio.Queue[Lane]()
     if scheme == "tcp":
         message = Message(request.on_tcp(), None, is_head=False)
@@ -92,8 +92,8 @@ async def _ask(
         message = message._replace(declined=request.declined)
         lane = Lane([message], opener(HttpConnection, target), keepalive=keepalive)
     lane.attach(tally, free.put_nowait)
-    patience_s = 0.3 if HANG in script else LIMIT_S
-    giving_up = asyncio.create_task(give_up_late([lane], patience_s))
+    timeout_s = 0.3 if HANG in script else PATIENCE_S
+    giving_up = asyncio.create_task(give_up_late([lane], timeout_s))
     for _ in range(times):
         now_ns = time.monotonic_ns()
         lane.send(0, now_ns, tally.take(now_ns))
@@ -242,7 +242,7 @@ def test_a_server_that_is_gone_is_an_error_each_time(
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
         target = Target("http", "127.0.0.1", port, "here", "/")
-        tally = Tally([0, time.monotonic_ns() + LIMIT_S * 10**9])
+        tally = Tally([0, time.monotonic_ns() + PATIENCE_S * 10**9])
         free = asyncio.Queue[Lane]()
         lane = Lane(
             [Message(b"", None, is_head=False)], opener(HttpConnection, target), keepalive=True

@@ -20,9 +20,9 @@ def null_command(*options: str) -> list[str]:
 
 
 def ceiling(**parameters: ParameterValue) -> tuple[float, float]:
-    """Requests and MB per second."""
+    """Requests and MB per second of its CPU time, counted for longer than a machine may stall."""
     with Services(sys.executable, environment()) as services:
-        line = services.ceiling(LOAD_GENERATOR, parameters, seconds=0.2)
+        line = services.ceiling(LOAD_GENERATOR, parameters, seconds=0.6)
         services.end(LOAD_GENERATOR)
         assert services._running == {}
     assert line.service == LOAD_GENERATOR
@@ -32,20 +32,21 @@ def ceiling(**parameters: ParameterValue) -> tuple[float, float]:
     return line.requests_per_s, line.mbytes_per_s
 
 
-@pytest.mark.parametrize("server", ["tcp", "aiohttp"])
-def test_it_is_measured_with_what_the_server_speaks(server: str) -> None:
-    per_s, mbytes_per_s = ceiling(server=server, connections=4, keep_alive=True)
-    assert per_s > 0
-    assert mbytes_per_s == pytest.approx(per_s * 256 / 1e6, abs=0.1)
-
-
-@pytest.mark.parametrize("server", ["tcp", "asgi"])
-def test_a_connection_for_each_request_is_dearer(server: str) -> None:
-    parameters: dict[str, ParameterValue] = {"server": server, "response_bytes": 2_000}
+@pytest.mark.parametrize(
+    ("parameters", "response_bytes"),
+    [
+        ({"server": "tcp", "connections": 4}, 256),
+        ({"server": "asgi", "response_bytes": 2_000}, 2_000),
+    ],
+    ids=["tcp", "http"],
+)
+def test_it_is_of_what_the_server_speaks_and_a_connection_for_each_request_is_dearer(
+    parameters: dict[str, ParameterValue], response_bytes: int
+) -> None:
     kept, mbytes_per_s = ceiling(**parameters, keep_alive=True)
-    assert mbytes_per_s == pytest.approx(kept * 2_000 / 1e6, abs=0.1)
+    assert mbytes_per_s == pytest.approx(kept * response_bytes / 1e6, abs=0.1)
     each, _ = ceiling(**parameters, keep_alive=False)
-    assert each < kept
+    assert 0 < each < kept
 
 
 def test_a_message_of_several_pieces_is_one_request() -> None:

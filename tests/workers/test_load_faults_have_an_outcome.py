@@ -179,10 +179,11 @@ def test_a_generator_that_ends_at_once_has_its_last_words_kept(
 
 
 class Watch:
-    """Does something to the generator of a run once it sends; knows its processes."""
+    """Does something to the generator of a run once it knows when to send; knows its processes."""
 
     def __init__(self, do: Callable[[list[psutil.Process]], None]) -> None:
         self.members: list[psutil.Process] = []
+        self.opens_ns = 0
         self._do = do
 
     def __call__(self, generator: Generator) -> None:
@@ -190,7 +191,7 @@ class Watch:
 
         def begin_and_do(instants_ns: list[int]) -> None:
             begin(instants_ns)
-            self.members = generator._tree()
+            self.members, self.opens_ns = generator._tree(), instants_ns[0]
             self._do(self.members)
 
         generator.begin = begin_and_do  # type: ignore[method-assign, assignment]
@@ -229,20 +230,21 @@ def test_a_generator_that_hangs_is_waited_for_in_vain(
 
 
 def test_a_generator_process_that_is_stopped_shows_as_slip(run: Callable[..., Ending]) -> None:
-    stopped_s = []
+    stopped_s: list[float] = []
 
-    def stop(members: list[psutil.Process]) -> None:
-        def stop_in_the_window() -> None:
-            time.sleep(0.5)  # lead and warm-up take 0.27 s
-            begun = time.monotonic()
-            members[1].suspend()
-            time.sleep(0.3)
-            members[1].resume()
-            stopped_s.append(time.monotonic() - begun)
+    def stop_in_the_window() -> None:
+        time.sleep(max(0.0, (watch.opens_ns - time.monotonic_ns()) / 1e9))
+        sending = watch.members[1]
+        sending.suspend()
+        begun = time.monotonic()
+        time.sleep(0.3)
+        stopped_s.append(time.monotonic() - begun)
+        sending.resume()
 
-        threading.Thread(target=stop_in_the_window).start()
-
-    load = load_of(run("right", watch=Watch(stop), window_s=1.5))
+    stopping = threading.Thread(target=stop_in_the_window)
+    watch = Watch(lambda _: stopping.start())
+    load = load_of(run("right", watch=watch, window_s=1.5))
+    stopping.join()
     assert max(load.slip.value_ns) / 1e9 > stopped_s[0] - 0.1
     assert count(load.slip) == load.offered
 

@@ -78,7 +78,9 @@ def test_an_open_loop_offers_its_rate(responder: str, processes: int) -> None:
         assert set(result[name]) == FIGURES
     assert result["latency_ms"]["n"] == result["slip_ms"]["n"] == 200
     assert result["service_ms"]["n"] == result["completed"]
-    assert result["latency_ms"]["p90"] >= result["service_ms"]["p50"] >= 2
+    assert result["latency_ms"]["max"] >= result["service_ms"]["max"]
+    assert result["service_ms"]["mean"] >= 2
+    assert result["latency_ms"]["p90"] is not None
     assert result["latency_ms"]["p95"] is None  # fewer than 20 beyond it
     assert 0 < result["busy_fraction"] < 1
     assert result["gil"] is (not sysconfig.get_config_var("Py_GIL_DISABLED"))
@@ -98,7 +100,7 @@ def test_a_closed_loop_keeps_every_connection_busy(responder: str) -> None:
     assert 0 < result["rate_per_s"] <= 4_000
     assert result["slip_ms"]["n"] == 0
     assert result["censored"] <= 8
-    assert result["service_ms"]["max"] >= result["latency_ms"]["p50"] >= 2
+    assert result["service_ms"]["max"] >= result["latency_ms"]["mean"] >= 2
     assert result["invalid"] == []
 
 

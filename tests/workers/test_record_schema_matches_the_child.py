@@ -20,6 +20,7 @@ from scaling.journal.record import (
     decode_record,
     encode_line,
 )
+from tests.support.children import PATIENCE_S
 from tests.support.fabricate import Made, journal
 
 ROOT = Path(__file__).parents[2]
@@ -71,7 +72,9 @@ def test_a_record_is_kept_with_the_fields_that_we_do_not_know() -> None:
 
 def workers(*arguments: str, stdin: str = "") -> bytes:
     command = [sys.executable, "-m", "workers", *arguments]
-    done = subprocess.run(command, cwd=ROOT, input=stdin.encode(), capture_output=True, timeout=60)
+    done = subprocess.run(
+        command, cwd=ROOT, input=stdin.encode(), capture_output=True, timeout=PATIENCE_S
+    )
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.children import PATIENCE_S
+
 FOLDER = Path(__file__).parents[2] / "results" / "reproducers"
 PROGRAMS = sorted(FOLDER.glob("*.py"))
 FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
@@ -39,5 +41,5 @@ def test_pages_of_large_objects_pile_up_only_without_the_gil() -> None:
 
 def grown_mib(threads: int, size_bytes: int) -> float:
     command = [sys.executable, str(FOLDER / "large_objects.py"), str(threads), str(size_bytes)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE_S)
     return float(done.stdout.split()[1])

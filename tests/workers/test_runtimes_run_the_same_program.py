@@ -19,6 +19,7 @@ from scaling.builds.runtimes.prepare import prepare_runtime
 from scaling.journal.record import ParameterFacts, Record, WorkloadFacts
 from scaling.run.child import Child, Ending, run_child
 from scaling.study.plan.refusals import refusal
+from tests.support.children import PATIENCE_S
 from tests.support.descriptions import description
 from tests.support.fake_builds import say_nothing, script
 
@@ -34,7 +35,6 @@ SPAWN = WorkloadFacts(
     },
 )
 LIKE = description(workloads={**description().workloads, "spawn": SPAWN})
-LIMIT_S = 60.0
 BOTH = [(name, model) for name, runtime in RUNTIMES.items() for model in runtime.models]
 
 
@@ -83,7 +83,7 @@ def ending(
         "parameters": asked["parameters"] | said,
     }
     child = Child(arm.program, arm.environment, arm.arguments)
-    return run_child(child, cell, limit_s=LIMIT_S)
+    return run_child(child, cell, limit_s=PATIENCE_S)
 
 
 def measured(arm: PreparedArm, workers: int = 1, **said: Any) -> Record:
@@ -183,7 +183,9 @@ def test_a_workload_it_does_not_have_ends_the_run(name: str) -> None:
     if absent(arm):
         return
     child = Child(arm.program, arm.environment, arm.arguments)
-    ended = run_child(child, {"workload": "none", "workers": 1, "parameters": {}}, limit_s=LIMIT_S)
+    ended = run_child(
+        child, {"workload": "none", "workers": 1, "parameters": {}}, limit_s=PATIENCE_S
+    )
     assert ended.outcome == "crashed"
     assert "none" in ended.stderr
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 from aiohttp import web
 
+from tests.support.children import PATIENCE_S
 from workers import Worker
 from workers.services.serving.listening import listen, url_of
 from workers.services.site.server import serving
@@ -16,7 +17,6 @@ from workers.workloads.scrape import Scrape
 
 pytestmark = pytest.mark.one_build
 
-LIMIT_S = 20
 Tamper = Callable[[str, bytes], bytes]
 
 
@@ -47,7 +47,7 @@ async def scraped(url: str, enough: int, seed: int = 1) -> Worker:
     workload = Scrape(pages=2, seed=seed, stories_in_flight=4)
     workload.load()
     await workload.setup(worker)
-    async with asyncio.timeout(LIMIT_S):
+    async with asyncio.timeout(PATIENCE_S):
         traffic = asyncio.create_task(workload.run(worker))
         while worker.operations + worker.errors < enough:  # noqa: ASYNC110 - counters have no event
             await asyncio.sleep(0.001)
@@ -192,7 +192,7 @@ def test_without_a_site_it_says_how_to_start_one() -> None:
 
 def test_workers_begin_apart_and_use_a_port_each(monkeypatch: pytest.MonkeyPatch) -> None:
     # However long the stop takes to arrive, none asks for its second page.
-    monkeypatch.setattr("workers.workloads.scrape.PAUSE_S", LIMIT_S)
+    monkeypatch.setattr("workers.workloads.scrape.PAUSE_S", PATIENCE_S)
 
     async def first_pages() -> list[str]:
         asked: list[str] = []

@@ -17,11 +17,11 @@ from aiohttp import web
 
 from scaling.report.deploy import serve, serve_aiohttp
 from scaling.report.deploy.write import write_program
+from tests.support.children import PATIENCE_S
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
-LIMIT_S = 30.0
 OF_ASGI = """
 import asyncio, contextlib, os, pathlib, socket, sys
 
@@ -125,7 +125,7 @@ class Running:
     @contextlib.contextmanager
     def connection(self) -> Iterator[http.client.HTTPConnection]:
         """A connection that is closed afterwards."""
-        made = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT_S)
+        made = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
         with contextlib.closing(made):
             yield made
 
@@ -137,7 +137,7 @@ class Running:
 
     def ended(self) -> tuple[int, str]:
         """Its exit code and standard error."""
-        said = self.process.communicate(timeout=LIMIT_S)[1]
+        said = self.process.communicate(timeout=PATIENCE_S)[1]
         return self.process.returncode, said
 
 
@@ -203,7 +203,7 @@ def test_sigterm_under_load_loses_no_request(tmp_path: Path, interface: str) -> 
             time.sleep(0.01)
         server.process.terminate()
         for each in clients:
-            each.join(LIMIT_S)
+            each.join(PATIENCE_S)
         code, said = server.ended()
     assert lost == [], said
     assert (code, set(answered)) == (0, {"0", "1"})

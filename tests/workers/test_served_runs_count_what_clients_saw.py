@@ -14,9 +14,9 @@ import pytest
 
 from scaling.run.child import Ending
 from scaling.run.load import Generator
-from tests.support.children import FREE_THREADED, finish
+from tests.support.children import FREE_THREADED, PATIENCE_S, finish
 from tests.support.halves import on_this_build
-from tests.support.in_process_server import LIMIT_S, at_work
+from tests.support.in_process_server import at_work
 from tests.support.servers import environment
 from tests.support.serving import served
 from workers.readback.isolation import Isolation
@@ -40,7 +40,7 @@ async def load(url: str, requests: Path, *options: str) -> dict[str, Any]:
         stdout=asyncio.subprocess.PIPE,
         env=environment(),
     )
-    printed, _ = await asyncio.wait_for(generator.communicate(), LIMIT_S)
+    printed, _ = await asyncio.wait_for(generator.communicate(), PATIENCE_S)
     found: dict[str, Any] = json.loads(printed)
     return found
 

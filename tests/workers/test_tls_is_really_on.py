@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.children import FREE_THREADED, ROOT, finish, measured
+from tests.support.children import FREE_THREADED, PATIENCE_S, ROOT, finish, measured
 from tests.support.halves import on_this_build
 from workers import Worker
 from workers.host.models import MODELS
@@ -25,7 +25,6 @@ from workers.workloads.parts.loopback import Contexts
 pytestmark = pytest.mark.slow
 
 APIS = pytest.mark.parametrize("api", ["protocol", "buffered", "streams"])
-LIMIT_S = 20
 HANDSHAKE, APPLICATION_DATA = 22, 23  # types of TLS records
 PAYLOAD = (bytes(range(256)) * 4)[:1024]
 # Ticks that are late are taken one a turn of the loop: in so many, there are round trips to count,
@@ -39,7 +38,7 @@ async def at_work(index: int = 0, **parameters: Any) -> AsyncIterator[tuple[Echo
     worker = Worker(index, 2, {})
     echo = Echo(**{"connections": 2, **parameters})
     echo.load()
-    async with asyncio.timeout(LIMIT_S):
+    async with asyncio.timeout(PATIENCE_S):
         await echo.setup(worker)
         try:
             yield echo, worker

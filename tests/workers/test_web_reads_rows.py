@@ -18,7 +18,7 @@ from scaling.run.services import Services
 from scaling.study.load import LoadAsked
 from scaling.study.services import SERVICES, beside
 from tests.support.children import FREE_THREADED, environment
-from tests.support.serving import program
+from tests.support.serving import ANNOUNCED_S, WARMUP_S, program
 from workers import Worker
 from workers.outside.commands import SERVERS, command_line
 from workers.readback import gil
@@ -221,7 +221,12 @@ def _run(parameters: dict[str, ParameterValue], model: str = "threads") -> tuple
     """One run of two workers."""
     parameters = {**parameters, "rows": ROWS, "keep_alive": True}
     asked = LoadAsked(
-        rate_per_s=None, arrivals="constant", keep_alive=True, connections=4, seed=1, warmup_s=0.1
+        rate_per_s=None,
+        arrivals="constant",
+        keep_alive=True,
+        connections=4,
+        seed=1,
+        warmup_s=WARMUP_S,
     )
     cell = {
         "workload": "workers.workloads.web:Web",
@@ -229,7 +234,7 @@ def _run(parameters: dict[str, ParameterValue], model: str = "threads") -> tuple
         "workers": 2,
         "model": model,
         "in_flight": 4,
-        "warmup_s": 0.1,
+        "warmup_s": ANNOUNCED_S,
         "window_s": 0.5,
     }
     names = beside(Web.services, parameters)
