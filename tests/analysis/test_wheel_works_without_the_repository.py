@@ -11,8 +11,8 @@ import pytest
 
 import scaling
 from scaling.builds import uv_tool
-from tests.support.children import ROOT
-from tests.support.cli import BUILD, PATIENCE_S
+from tests.support.children import PATIENCE_S, ROOT
+from tests.support.cli import BUILD
 
 PUBLIC_FRONT = "## In Python"
 

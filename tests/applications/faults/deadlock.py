@@ -1,6 +1,7 @@
 """Two locks, taken in two orders: one thread never waits for itself, two wait for each other."""
 
 import threading
+import time
 
 from .asgi import Message, Receive, Send, no_lifespan, respond
 
@@ -8,12 +9,12 @@ STOCK, ORDERS = threading.Lock(), threading.Lock()
 
 
 def count(stock_first: bool) -> int:
-    """Do something with both."""
+    """Do something with both; the first is kept for long enough to be in another thread's way."""
     first, second = (STOCK, ORDERS) if stock_first else (ORDERS, STOCK)
     with first:
-        found = sum(range(100))
+        time.sleep(0.001)
         with second:
-            return found
+            return sum(range(100))
 
 
 async def application(scope: Message, receive: Receive, send: Send) -> None:
