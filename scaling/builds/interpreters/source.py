@@ -13,8 +13,6 @@ import os
 import re
 import shutil
 import subprocess
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -83,16 +81,18 @@ def tarball(version: str, *, say: Say, providers: Sequence[Fetch] | None = None)
 
 def from_upstream(version: str, path: Path, say: Say) -> str | None:
     """Download from python.org."""
+    from urllib import error, request  # which take longer to import than all else here
+
     release = PRE_RELEASE.split(version)[0]
     address = UPSTREAM.format(release=release, name=file_name(version))
     try:
-        with urllib.request.urlopen(address, timeout=STALLED_AFTER_S) as answer:
+        with request.urlopen(address, timeout=STALLED_AFTER_S) as answer:
             say(f"downloading the source of CPython {version} (22 to 34 MiB) from python.org")
             with path.open("wb") as file:
                 shutil.copyfileobj(answer, file)
-    except urllib.error.HTTPError as error:
-        return f"python.org answers {error.code}"
-    except (OSError, urllib.error.URLError):
+    except error.HTTPError as refused:
+        return f"python.org answers {refused.code}"
+    except (OSError, error.URLError):
         return "python.org cannot be reached"
     return None
 
