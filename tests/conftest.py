@@ -1,5 +1,6 @@
 """Fixtures that several files share."""
 
+import gc
 import subprocess
 import sys
 import textwrap
@@ -7,7 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, find, settings
+from hypothesis.strategies import booleans
 
 from scaling.journal.record import Description
 from scaling.run.prepare import describe
@@ -21,6 +23,17 @@ settings.register_profile(
     "untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 settings.load_profile("untimed")
+
+# Collecting takes a million objects, which live to the end: a third of its CPU time would go to
+# looking among them for garbage, and again in every collection of a test.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected is left alone by the garbage collector from here on."""
+    find(booleans(), bool)  # Hypothesis asks the collector who has its random numbers, once
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
