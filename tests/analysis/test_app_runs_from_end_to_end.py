@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.children import ROOT
-from tests.support.cli import Command, scaling
+from tests.support.cli import Command
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("described_once")]
 
@@ -43,13 +43,12 @@ def test_it_is_measured_and_answered_for(
     assert head["study"]["application"]["requests"]["count"] == 2
 
 
-def test_a_fault_ends_the_check_with_exit_code_1(tmp_path: Path) -> None:
+def test_a_fault_ends_the_check_with_exit_code_1(tmp_path: Path, command: Command) -> None:
     requests = tmp_path / "requests.jsonl"
     requests.write_text('{"path": "/stock"}')
-    done = scaling(
+    done = command(
         *("app", "faults.signals:application", "--check", "--json"),
         *("--path", str(ROOT / "tests" / "applications"), "--requests", str(requests)),
-        state=tmp_path,
     )
     assert done.returncode == 1, done.stderr
     found = json.loads(done.stdout)
