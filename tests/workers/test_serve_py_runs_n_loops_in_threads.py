@@ -92,17 +92,20 @@ of_each = pytest.mark.parametrize("interface", APPLICATIONS)
 
 
 class Running:
-    """The program in a process of its own, which listens on `port`."""
+    """The program in a process of its own, which listens on `port`, by default a free one."""
 
-    def __init__(self, folder: Path, interface: str, workers: int, **variables: str) -> None:
+    def __init__(
+        self, folder: Path, interface: str, workers: int, port: int = 0, **variables: str
+    ) -> None:
         (folder / "shop.py").write_text(APPLICATIONS[interface])
-        write_program(folder / "serve.py", interface)
+        (folder / "deploy").mkdir(exist_ok=True)  # where the program is does not matter
+        write_program(folder / "deploy" / "serve.py", interface)
         with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+            self.port = port or free.getsockname()[1]
         self.folder = folder
         options = ["--factory", "--workers", str(workers), "--port", str(self.port)]
         self.process = subprocess.Popen(
-            [sys.executable, "serve.py", "shop:make", *options],
+            [sys.executable, "deploy/serve.py", "shop:make", *options],
             cwd=folder,
             env=variables,
             stderr=subprocess.PIPE,
@@ -143,9 +146,9 @@ class Running:
 
 @contextlib.contextmanager
 def running(
-    folder: Path, interface: str = "asgi", workers: int = 2, **variables: str
+    folder: Path, interface: str = "asgi", workers: int = 2, port: int = 0, **variables: str
 ) -> Iterator[Running]:
-    made = Running(folder, interface, workers, **variables)
+    made = Running(folder, interface, workers, port, **variables)
     try:
         yield made
     finally:
@@ -181,6 +184,16 @@ def test_all_loops_answer_and_end_with_their_lifespans(tmp_path: Path, interface
         server.process.terminate()
         assert server.ended()[0] == 0
     assert {each.name for each in tmp_path.glob("ended-*")} == {"ended-0", "ended-1", "ended-2"}
+
+
+def test_a_port_that_is_taken_is_named_in_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with running(tmp_path, workers=1, port=port) as server:
+            code, said = server.ended()
+    assert code == 1
+    assert "serve.py: no socket for ('127.0.0.1', " in said.splitlines()[-1]
+    assert "Traceback" not in said
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")

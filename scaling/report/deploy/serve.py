@@ -113,7 +113,11 @@ def main(options: argparse.Namespace) -> None:
         logger.warning("the GIL is on: the loops take turns")
     # reuse_port is for a restart: the next process listens before this one ends.
     address = options.host, options.port
-    with socket.create_server(address, backlog=2048, reuse_port=True) as listener:
+    try:
+        listener = socket.create_server(address, backlog=2048, reuse_port=True)
+    except (OSError, OverflowError) as error:
+        sys.exit(f"serve.py: no socket for {address}: {error}; choose with --host and --port")
+    with listener:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections inherit it
         logger.info("%d loops serve http://%s:%d", len(workers), *address)
         deal(workers, listener)
@@ -125,7 +129,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("app", metavar="MODULE:NAME")
     parser.add_argument("--factory", action="store_true", help="NAME makes an application")
-    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="event loops")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="event loops")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
+    sys.path.insert(0, "")  # MODULE is found in the folder that this is started in
     main(parser.parse_args())
