@@ -7,7 +7,6 @@ import importlib
 import sys
 
 from scaling.base.errors import ScalingError
-from scaling.cli import program
 from scaling.cli.encoding import print_in_any_encoding
 
 # In the order in which `scaling --help` lists them: before a study, during, after, and around it.
@@ -34,12 +33,19 @@ COMMANDS = (
 
 __all__ = ["COMMANDS", "main"]
 
-for name in COMMANDS:
-    importlib.import_module(f"scaling.cli.{name}")
+INTERRUPTED = 128 + 2  # the exit code of what SIGINT ends, as shells have it
+
+try:
+    for name in COMMANDS:
+        importlib.import_module(f"scaling.cli.{name}")
+except KeyboardInterrupt:  # Ctrl-C while it starts
+    raise SystemExit(INTERRUPTED) from None
 
 
 def main() -> None:
     """Run the command line; errors are printed in a line or two, and end with their exit code."""
+    from scaling.cli import program
+
     print_in_any_encoding()
     arguments = sys.argv[1:] or ["--help"]
     try:

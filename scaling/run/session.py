@@ -142,7 +142,7 @@ def drive(
     except KeyboardInterrupt:
         measured = len(journal.runs)
         raise InterruptedStudyError(
-            f"interrupted: {measured} of {measured + len(work.to_do)} runs are in {journal.path}. "
+            f"interrupted: {journal.path} has {measured} of {measured + len(work.to_do)} runs. "
             f"The same command goes on from there"
         ) from None
     finally:

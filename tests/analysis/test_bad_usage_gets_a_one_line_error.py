@@ -1,10 +1,13 @@
 """Whatever is asked for wrongly: exit code 2, a line or two, no traceback, nothing lost."""
 
+import importlib
 from pathlib import Path
 
 import pytest
 
-from tests.support.cli import BUILD, Command, scaling
+import scaling.cli
+from tests.support.cli import BUILD, Command
+from tests.support.cli import scaling as run_scaling
 
 pytestmark = pytest.mark.usefixtures("described_once")
 
@@ -39,7 +42,7 @@ def test_plan_says_what_is_wrong(case: str, command: Command) -> None:
 
 @pytest.mark.slow
 def test_the_program_says_it_as_the_command_line_does(tmp_path: Path) -> None:
-    done = scaling("plan", "--arm", f"{BUILD}+mimaloc", state=tmp_path)
+    done = run_scaling("plan", "--arm", f"{BUILD}+mimaloc", state=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
     assert "Did you mean 'mimalloc'?" in done.stderr
@@ -81,3 +84,15 @@ def test_help_is_there_for_every_command(command: Command) -> None:
         done = command(name, "--help")
         assert done.returncode == 0
         assert "Usage" in done.stdout
+
+
+def test_ctrl_c_while_the_program_starts_ends_it_in_silence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(name: str) -> None:
+        raise KeyboardInterrupt(name)
+
+    monkeypatch.setattr(importlib, "import_module", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        importlib.reload(scaling.cli)
+    assert ended.value.code == 130
