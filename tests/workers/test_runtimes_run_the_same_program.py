@@ -59,7 +59,7 @@ CELLS: dict[str, dict[str, Any]] = {
     "echo": {
         "parameters": {"connections": 4, "payload_bytes": 1_000, "work_us": 0.0},
         "warmup_s": 0.05,
-        "window_s": 0.3,
+        "window_s": 0.6,  # longer than a machine may stall, if it is busy
         "ticks": 3,
     },
 }
@@ -136,12 +136,12 @@ def test_all_workers_echo_in_one_window(name: str, model: str, workers: int) -> 
     opened, closed = record.instants_ns.opened, record.instants_ns.closed
     assert not record.finite
     assert opened is not None
-    assert closed == opened + 300_000_000
+    assert closed == opened + 600_000_000
     assert [worker.index for worker in record.workers] == list(range(workers))
     assert [worker.process is None for worker in record.workers] == [model == "threads"] * workers
     for worker in record.workers:
         ticks = worker.ticks
-        assert ticks.instant_ns == [opened + k * 100_000_000 for k in range(4)]
+        assert ticks.instant_ns == [opened + k * 200_000_000 for k in range(4)]
         assert all(at >= due for at, due in zip(ticks.time_ns, ticks.instant_ns, strict=True))
         assert sorted(ticks.operations) == ticks.operations
         assert ticks.operations[-1] > ticks.operations[0]
