@@ -6,11 +6,12 @@ one, put a `Column` into the file that it belongs to, or into a file of its own 
 named in `scaling.analysis.table.columns`.
 """
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 if TYPE_CHECKING:
     from scaling.analysis.table.rows import Rows
@@ -96,5 +97,10 @@ def of_served(columns: Mapping[str, Column]) -> dict[str, Column]:
 
 
 def _unless_blank(column: Column) -> Read:
-    blank: object = {} if column.dtype == OBJECT else math.nan
-    return lambda rows: column.read(rows) if rows.has_load else [blank] * len(rows.runs)
+    def read(rows: "Rows") -> Any:
+        if rows.has_load:
+            return column.read(rows)
+        runs = len(rows.runs)
+        return [{}] * runs if column.dtype == OBJECT else np.full(runs, np.nan)
+
+    return read

@@ -15,12 +15,12 @@ JUDGED = {
         definition="valid, suspect (used, and marked) or invalid (never used)",
     ),
     "reasons": Column(
-        read=lambda rows: [tuple(each.word for each in found) for found in rows.findings],
+        read=lambda rows: [tuple([each.word for each in found]) for found in rows.findings],
         dtype=OBJECT,
         definition="why not valid: words of scaling.analysis.validity, a tuple",
     ),
     "details": Column(
-        read=lambda rows: [tuple(each.detail for each in found) for found in rows.findings],
+        read=lambda rows: [tuple([each.detail for each in found]) for found in rows.findings],
         dtype=OBJECT,
         definition="the same in sentences, with figures and names, a tuple",
     ),

@@ -20,8 +20,7 @@ def bounds(frame: pd.DataFrame, sections: Collection[Section]) -> dict[int, floa
     variants = {
         (curve.key.workload, curve.key.parameters) for each in sections for curve in each.curves
     }
-    runs = originals(frame)
-    runs = runs[runs["valid"] & runs["shared_cores"]]
+    runs = originals(frame[frame["valid"] & frame["shared_cores"]])
     own = [
         (workload, parameters) in variants
         for workload, parameters in zip(runs["workload"], runs["parameters"], strict=True)
