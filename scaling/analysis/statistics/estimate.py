@@ -127,7 +127,7 @@ def medians(table: Floats, units: str | Sequence[str]) -> list[Estimate]:
     counts = known.sum(axis=0)
     ordered = np.sort(np.where(known, table, np.inf), axis=0)  # values left out come last
     found = [Estimate(math.nan, math.nan, math.nan, unit, 0, "no value") for unit in unit_of]
-    for n in np.unique(counts[counts > 0]).tolist():
+    for n in sorted(set(counts[counts > 0].tolist())):
         alike = np.flatnonzero(counts == n)
         values = ordered[:n, alike]
         point = _middle(values)
