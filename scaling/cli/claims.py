@@ -20,10 +20,13 @@ def claims(
         typer.Option(metavar="FILE.toml", help="Your own list of claims (the built-in list)."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE.md", help="Also write the result as Markdown.")
+        Path | None, typer.Option(metavar="FILE.md", help="Also write all claims as Markdown.")
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also print the claims that cannot be tested here.")
+    ] = False,
 ) -> None:
     """Check published claims about asyncio against your results: theirs beside yours."""
     from scaling.report.claims_output import print_claims
 
-    print_claims(results, claims, output, new_console())
+    print_claims(results, claims, output, new_console(), everything=everything)

@@ -51,9 +51,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def told(results: Path, width: int, output: Path | None = None) -> str:
+def told(results: Path, width: int, output: Path | None = None, *, everything: bool = True) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    print_claims([results / "machine"], results / "mine.toml", output, console)
+    listed, folders = results / "mine.toml", [results / "machine"]
+    print_claims(folders, listed, output, console, everything=everything)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -82,6 +83,15 @@ def test_everything_fits_the_width_of_the_terminal(width: int, results: Path) ->
     assert "Nobody" not in plain
     last = plain[plain.rindex("5 claims:") :]
     assert last == ("5 claims: 1 holds, 1 does not hold, 1 inconclusive, 2 cannot be tested here.")
+
+
+def test_what_cannot_be_tested_is_counted_unless_all_is_asked_for(results: Path) -> None:
+    text = " ".join(told(results, 80, everything=False).split())
+    assert "does not hold" in text
+    assert "nobody says what it would cost" not in text
+    assert "Another with [brackets]" not in text
+    assert "Left out: 2 claims that cannot be tested here. --all prints them" in text
+    assert text.endswith("1 inconclusive, 2 cannot be tested here.")
 
 
 @pytest.mark.slow
