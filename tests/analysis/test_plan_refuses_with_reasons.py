@@ -145,6 +145,17 @@ def test_a_plan_of_refusals_only_cannot_be_run_and_says_why() -> None:
     plan(ECHO_EVERYWHERE).require_cells()
 
 
+def test_of_many_reasons_two_are_named_and_the_others_counted() -> None:
+    names = ("compute", "scrape", "echo")
+    entries = "".join(f"[[workloads]]\nname = '{name}'\n" for name in names)
+    made = plan(f"sizing = ['strong']\nmodels = ['interpreters']\nloops = ['uvloop']\n{entries}")
+    with pytest.raises(UsageError) as caught:
+        made.require_cells()
+    assert "compute: " in str(caught.value)
+    assert "scrape: " in str(caught.value)
+    assert str(caught.value).endswith("; 1 more (`scaling plan` prints them)")
+
+
 @pytest.mark.parametrize(
     ("asked", "needed"),
     [

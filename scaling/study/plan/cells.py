@@ -158,9 +158,10 @@ class Plan:
             UsageError: every cell is refused; says the reasons.
         """
         if not self.asked:
-            all_reasons = (f"{each.workload}: {each.reason}" for each in self.refused)
-            reasons = "; ".join(dict.fromkeys(all_reasons))
-            raise UsageError(f"nothing of this study can be run here: {reasons}")
+            found = dict.fromkeys(f"{each.workload}: {each.reason}" for each in self.refused)
+            first, rest = list(found)[:2], list(found)[2:]
+            more = [f"{len(rest)} more (`scaling plan` prints them)"] if rest else []
+            raise UsageError(f"nothing of this study can be run here: {'; '.join(first + more)}")
 
 
 def make_plan(
