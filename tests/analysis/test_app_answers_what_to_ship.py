@@ -16,6 +16,7 @@ from scaling.journal.record import Calibration, Cell
 from scaling.report.export.application import application_json
 from scaling.report.output import finish
 from scaling.report.page.render import page
+from scaling.report.terminal.app_answer import print_app_answer
 from tests.support.applications import application_study, results_of
 from tests.support.fabricate import with_
 
@@ -136,6 +137,15 @@ def test_the_answer_has_24_lines_of_80_columns(
         "P99",
     ):
         assert said in text
+
+
+@pytest.mark.parametrize(("noise", "command"), [(0.001, "scaling gate"), (0.4, "scaling doctor")])
+def test_where_an_aim_is_undecided_the_next_step_is_to_look_for_noise(
+    noise: float, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = results_of(application_study(tmp_path, noise=noise, blocks=8))
+    print_app_answer(results, tmp_path, tmp_path / "report.html", new_console(), None)
+    assert capsys.readouterr().out.splitlines()[-1].startswith(f"next:   {command} ")
 
 
 @pytest.mark.usefixtures("unrendered")

@@ -59,6 +59,9 @@ def _next(results: StudyResults, folder: Path) -> str:
     if int(results.frame["block"].nunique()) < FEWEST_FOR_INTERVAL:
         needed = f"a verdict needs {FEWEST_FOR_INTERVAL} blocks"
         return f"the same with --preset {DEFAULT_PRESET} ({needed})"
+    found = results.application
+    if found and any(each.configuration is None for each in found.shipped):
+        return "scaling doctor (not all is decided: what disturbs this machine?)"
     return f"scaling gate {shlex.quote(str(folder))} --min-efficiency 0.8 (in CI)"
 
 
