@@ -139,11 +139,14 @@ def test_the_answer_has_24_lines_of_80_columns(
         assert said in text
 
 
-@pytest.mark.parametrize(("noise", "command"), [(0.001, "scaling gate"), (0.4, "scaling doctor")])
+@pytest.mark.parametrize(("speeds", "command"), [(FASTER, "scaling gate"), ({}, "scaling doctor")])
 def test_where_an_aim_is_undecided_the_next_step_is_to_look_for_noise(
-    noise: float, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    speeds: dict[tuple[str, str], float],
+    command: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    results = results_of(application_study(tmp_path, noise=noise, blocks=8))
+    results = results_of(application_study(tmp_path, speeds=speeds))
     print_app_answer(results, tmp_path, tmp_path / "report.html", new_console(), None)
     assert capsys.readouterr().out.splitlines()[-1].startswith(f"next:   {command} ")
 
