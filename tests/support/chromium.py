@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.children import PATIENCE_S
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MISSING = "this test needs Chromium on PATH: apt-get install chromium"
 OPTIONS = (
@@ -137,7 +139,7 @@ def chromium(profile: Path) -> Iterator[Chromium]:
     try:
         yield browser
         browser.ask("Browser.close")
-        process.wait(timeout=20)
+        process.wait(PATIENCE_S)
     finally:
         process.kill()
         process.wait()
