@@ -1,5 +1,6 @@
 """What the services of a workload used while one run was measured."""
 
+import queue
 import threading
 import time
 from collections.abc import Mapping
@@ -36,7 +37,7 @@ class ServiceUsage:
         self._readings: list[tuple[float, dict[str, Usage]]] = []
         self._opened: dict[str, Usage] = {}
         self._at_end: dict[str, AtEnd] = {}
-        self._timer: threading.Timer | None = None
+        self._opens_ns: queue.SimpleQueue[int | None] = queue.SimpleQueue()  # None: it is over
 
     def add(self, name: str, service: ServiceProcess) -> None:
         """From now on read this one, too: it was started for this run alone."""
@@ -48,10 +49,12 @@ class ServiceUsage:
 
     def watch(self, phase: str, facts: Mapping[str, Any]) -> None:
         """Read at a phase of the child what belongs to its window alone."""
-        if phase == "load":
-            opens_in_s = (facts["instants_ns"][0] - time.monotonic_ns()) / 1e9
-            self._timer = threading.Timer(max(0.0, opens_in_s), self._open)
-            self._timer.start()
+        if phase == "serving":
+            # Not when the window is about to open: without the GIL, starting a thread takes a
+            # second where many programs wait for a CPU.
+            threading.Thread(target=self._open, name="services", daemon=True).start()
+        elif phase == "load":
+            self._opens_ns.put(facts["instants_ns"][0])
         elif phase == "closed":
             opened = open_connections() if self._services else None
             self._at_end = {
@@ -63,8 +66,7 @@ class ServiceUsage:
 
     def close(self) -> None:
         """The run is over, complete or not."""
-        if self._timer:
-            self._timer.cancel()
+        self._opens_ns.put(None)
 
     def cpu_s(self) -> float:
         """CPU seconds that the services have used so far; takes a reading."""
@@ -106,7 +108,14 @@ class ServiceUsage:
         return {name: service.usage() for name, service in self._services.items()}
 
     def _open(self) -> None:
-        self._opened = self._usages()
+        """Take a reading when the window opens, unless the run is over before that."""
+        opens_ns = self._opens_ns.get()
+        if opens_ns is None:
+            return
+        try:
+            self._opens_ns.get(timeout=max(0.0, (opens_ns - time.monotonic_ns()) / 1e9))
+        except queue.Empty:
+            self._opened = self._usages()
 
 
 def _between_s(before: Usage | None, after: Usage) -> float | None:

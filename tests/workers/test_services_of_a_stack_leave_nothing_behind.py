@@ -76,7 +76,9 @@ def test_a_run_has_proxy_pooler_and_database_and_what_they_used(services: Servic
         assert usage.front
         (proxy,) = usage.front(usage.urls["responder"])
         usage.read()
+        usage.watch("serving", {})
         usage.watch("load", {"instants_ns": [0]})
+        wait_until(lambda: bool(usage._opened))
 
         async def query() -> None:
             url = pooler.partition("?")[0]
