@@ -37,8 +37,17 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Slow tests come first: else cores are idle in the end, while the last of these go on."""
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """Slow tests come first: else cores are idle in the end, while the last of these go on.
+
+    Those of a published study come one after the other: the same process reads its journal once.
+    """
+    items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> tuple[bool, str]:
+    parameters = getattr(item, "callspec", None)
+    published = str(parameters.params.get("folder", "")) if parameters else ""
+    return not (published or item.get_closest_marker("slow")), published
 
 
 @pytest.fixture
