@@ -25,7 +25,7 @@ from scaling.report.plots.caption import caption
 from scaling.run.services import Services
 from scaling.study.file import built_in_studies, load_study_file
 from scaling.study.scaled import scaled_to
-from tests.support.of_the_machine import require_none_is_ours
+from tests.support.of_the_machine import judge_of_ours, require_none_is_ours
 
 pytestmark = pytest.mark.usefixtures("described_once")
 
@@ -88,9 +88,7 @@ FEWER = {
     "tls": ("--loop", "asyncio", "--set", "echo.tls=per-worker"),
 }
 
-# A machine that stalls for a quarter of a window makes its run invalid, perhaps more than once. A
-# fault of ours shows in every attempt.
-RETRIES = 4
+RETRIES = 4  # a fault of ours shows in every attempt
 SHORT_S = 0.3  # for the peaks of calibrations and services, which nothing here depends on
 
 SOURCES = {
@@ -145,6 +143,7 @@ def test_it_is_measured_on_both_builds(
     monkeypatch.setenv("SCALING_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr("scaling.run.session.RETRIES", RETRIES)
+    monkeypatch.setattr("scaling.run.measure.judge_of", judge_of_ours)
     monkeypatch.setattr("scaling.run.calibrate.CALIBRATION_WINDOW_S", SHORT_S)
     monkeypatch.setattr(Services.ceiling, "__kwdefaults__", {"seconds": SHORT_S})
     # A load generator that shares two cores with workers and other tests sends late.

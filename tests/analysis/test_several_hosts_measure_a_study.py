@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -30,7 +29,7 @@ from scaling.run.cluster.on_host import idle
 from scaling.run.cluster.request import Request, decode_request
 from scaling.run.prepare import ChildNeeds
 from scaling.study.options import Options
-from tests.support.cli import BUILD
+from tests.support.cli import BUILD, Command
 from tests.support.fabricate import Made, journal, study_line
 
 pytestmark = pytest.mark.one_build
@@ -260,12 +259,11 @@ class Callbacks:
         self.running = False
 
 
-@pytest.mark.slow
-def test_without_the_engine_it_says_what_to_install() -> None:
-    without = "import sys; sys.modules['distributed'] = None; from scaling.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", without, "run", "--hosts", "one"], capture_output=True, text=True
-    )
+def test_without_the_engine_it_says_what_to_install(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    done = command("run", "--hosts", "one")
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert "pip install 'asyncio-scaling[cluster]'" in line

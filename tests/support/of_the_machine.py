@@ -1,6 +1,11 @@
 """Tells what a machine does to a run of a fraction of a second from what only our code can do."""
 
+from collections.abc import Callable
+
 import pandas as pd
+
+from scaling.analysis.table.rows import Rows, judge_of
+from scaling.journal.record import RunLine, StudyLine
 
 # What a machine may do to any run,
 OF_ANY = {"throttled", "clock-stepped", "machine-busy"}
@@ -21,6 +26,19 @@ def is_ours(arm: str, reasons: tuple[str, ...]) -> bool:
     if stock or "machine-busy" in reasons:
         unexplained -= OF_A_BUSY_ONE
     return bool(unexplained)
+
+
+def judge_of_ours(study: StudyLine) -> Callable[[RunLine], str | None]:
+    """A judge of the study's runs that has none made again for what only the machine did to it."""
+    judge = judge_of(study)
+
+    def why_invalid(run: RunLine) -> str | None:
+        rows = Rows([run], study)
+        (findings,) = rows.findings
+        excused = not is_ours(run.cell.arm, tuple(each.word for each in findings))
+        return None if excused and rows["operations"][0] > 0 else judge(run)
+
+    return why_invalid
 
 
 def require_none_is_ours(frame: pd.DataFrame) -> None:
