@@ -216,6 +216,7 @@ def test_nothing_of_a_command_is_left(shop: Path, application: str) -> None:
     assert not [each for each in psutil.process_iter() if of_run(each, shop)]
 
 
+@pytest.mark.one_build
 def test_a_command_ends_with_the_process_that_measures_it(shop: Path) -> None:
     """Even if that one is killed: the kernel sees to it."""
     code = f"""
@@ -296,6 +297,7 @@ def test_workers_that_began_later_are_given_their_time() -> None:
     assert readiness.settle_s([10**9, 2 * 10**9], 3 * 10**9) == pytest.approx(2.0)
 
 
+@pytest.mark.one_build
 def test_a_command_that_is_not_ready_ends_when_the_driver_is_gone(shop: Path) -> None:
     (shop / "slow.py").write_text("import time\ntime.sleep(60)\n")
     ours, theirs = socket.socketpair()

@@ -85,6 +85,7 @@ def test_every_configuration_has_its_workers_and_ends(
     assert have(served.port, WHO) == ""
 
 
+@pytest.mark.one_build
 def test_a_server_that_does_not_start_is_named_with_its_last_words(tmp_path: Path) -> None:
     found = configuration(tmp_path, "forked")  # without it, workers are started again and again
     (tmp_path / "shop.py").write_text("raise RuntimeError('no database')")
@@ -128,6 +129,7 @@ def test_a_restart_of_threads_loses_no_request(tmp_path: Path) -> None:
     assert (fault.lost, fault.refused) == (0, 0)
 
 
+@pytest.mark.one_build
 def test_a_restart_that_changes_nothing_is_no_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,6 +139,7 @@ def test_a_restart_that_changes_nothing_is_no_figure(
         measured(tmp_path, "threads", "graceful restart")
 
 
+@pytest.mark.one_build
 def test_nothing_is_left_running_where_a_fault_cannot_be_caused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -150,6 +153,7 @@ def test_nothing_is_left_running_where_a_fault_cannot_be_caused(
     assert threading.active_count() == before  # nobody sends requests
 
 
+@pytest.mark.one_build
 def test_nothing_is_left_running_after_an_interrupt_at_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

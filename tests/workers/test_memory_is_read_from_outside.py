@@ -139,6 +139,7 @@ def test_every_process_counts(memory_of: Callable[..., Memory]) -> None:
     assert three["rss"] - one["rss"] > 60
 
 
+@pytest.mark.one_build
 @pytest.mark.parametrize("model", ["threads", "processes"])
 def test_pss_is_the_same_whoever_else_has_interpreter_and_libraries(
     memory_of: Callable[..., Memory], library: Path, model: str
@@ -147,7 +148,7 @@ def test_pss_is_the_same_whoever_else_has_interpreter_and_libraries(
         return mib(memory_of(workers=2, model=model, parameters={"maps": str(library)}))
 
     alone = read()
-    with idle(*[f"import workers.host.hosting; {touches(library, 0, 40)}"] * 8):
+    with idle(*[f"import workers.host.hosting; {touches(library, 0, 40)}"] * 4):
         beside = read()
     assert beside["pss"] == pytest.approx(alone["pss"], abs=2)
     assert alone["pss"] - mib(memory_of(workers=2, model=model))["pss"] == pytest.approx(40, abs=2)

@@ -15,7 +15,7 @@ from scaling.run.soak import MIB, PARTS, soak
 from tests.support import serving
 from tests.workers.test_faults_are_measured_on_what_is_deployed import APPLICATIONS, configuration
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 
 RATE = 200.0
 ENDS_LONG_BEFORE_S = 12.0  # however slow a machine is

@@ -44,6 +44,7 @@ async def exchange(server: str, requests: int, **parameters: Any) -> tuple[float
 
 
 @pytest.mark.slow
+@pytest.mark.one_build
 @SERVERS
 def test_a_request_waits_without_the_cpu(server: str) -> None:
     took_s, cpu_s = asyncio.run(exchange(server, 3, wait_ms=100))
@@ -52,6 +53,7 @@ def test_a_request_waits_without_the_cpu(server: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.one_build
 @SERVERS
 def test_a_request_works(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[int] = []
@@ -65,6 +67,7 @@ def test_a_request_works(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.one_build
 @SERVERS
 def test_a_request_leaves_garbage(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []

@@ -212,6 +212,7 @@ def test_payloads_of_many_records_come_back_whole() -> None:
     assert worker.ticks.operations[-1] > 0
 
 
+@pytest.mark.one_build
 def test_without_tls_nothing_of_it_is_imported_or_recorded(
     theirs: Callable[[str], str], tmp_path: Path
 ) -> None:
@@ -229,6 +230,7 @@ def test_without_tls_nothing_of_it_is_imported_or_recorded(
     assert "workers.workloads.parts.tls" in facts["brought"]
 
 
+@pytest.mark.one_build
 def test_what_makes_the_certificate_stays_out_of_the_child(
     theirs: Callable[[str], str], tmp_path: Path
 ) -> None:
