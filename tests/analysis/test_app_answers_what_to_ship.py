@@ -162,6 +162,7 @@ def test_the_page_has_the_answer_in_full(faster: Path) -> None:
         "what the build costs one loop",
         "what sharing one process costs at N = 2",
         "MiB per extra worker",
+        "All have loop asyncio and server loops. Latencies are at 400/s",
     ):
         assert said in text
 

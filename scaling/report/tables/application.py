@@ -1,7 +1,7 @@
 """The answer of `scaling app` as tables: what to ship, the two factors, every configuration."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import SERVER, AppAnswer, Factors, Figures, Shipped
@@ -12,14 +12,14 @@ from scaling.report.tables.grid import Cell, Grid
 
 HEADINGS = {
     "requests/s": "throughput_per_s",
-    "per core": "per_core",
-    "per GiB": "per_gib",
     "P50 ms": "p50_ms",
     "P99 ms": "p99_ms",
     "CPU ms a request": "cpu_ms_per_request",
     "memory MiB": "memory_mib",
     "MiB per extra worker": "extra_mib",
     "start s": "start_s",
+    "per core": "per_core",
+    "per GiB": "per_gib",
 }
 OWN = "\nServer loops: the same code for each model, on uvicorn with httptools or aiohttp's server."
 NOT_DECIDED = "not decided"
@@ -86,21 +86,26 @@ def _factor_rows(each: Factors) -> Iterator[list[Cell]]:
 
 
 def _configurations(found: AppAnswer) -> Grid:
-    names = ["arm", "model", "loop", "server", "N"]
-    rows = [_row(each) for each in found.figures]
+    """A loop or server that all have is in the note, and has no column."""
+    one = {name: {getattr(each, name) for each in found.figures} for name in ("loop", "server")}
+    varying = [name for name, values in one.items() if len(values) > 1]
+    alike = [f"{name} {min(values)}" for name, values in one.items() if len(values) == 1]
+    names = ["arm", "model", *varying, "N"]
     rate = "" if math.isnan(found.rate_per_s) else f" at {formats.number(found.rate_per_s)}/s"
     return Grid(
         "Every configuration",
         [*names, *HEADINGS, "errors"],
-        rows,
+        [_row(each, varying) for each in found.figures],
         words=len(names) - 1,
-        note=f"Latencies are{rate or ' not known'}, from the due time; all else is at the peak."
+        note=f"{f'All have {formats.listed(alike)}. ' if alike else ''}"
+        f"Latencies are{rate or ' not known'}, from the due time; all else is at the peak."
         f"{OWN if any(each.server == SERVER for each in found.figures) else ''}",
     )
 
 
-def _row(each: Figures) -> list[Cell]:
+def _row(each: Figures, varying: Sequence[str]) -> list[Cell]:
     arm, model, workers, _ = each.configuration
     figures = [getattr(each, attribute) for attribute in HEADINGS.values()]
-    texts = [str(value) if value.n else formats.BLANK for value in figures]
-    return [arm, model, each.loop, each.server, str(workers), *texts, f"{each.errors:,}"]
+    cells = [value if value.n else formats.BLANK for value in figures]
+    names = [getattr(each, name) for name in varying]
+    return [arm, model, *names, str(workers), *cells, f"{each.errors:,}"]
