@@ -15,7 +15,6 @@ quarters are short, and much less is found.
 """
 
 from functools import cache
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,15 +56,15 @@ def rise_and_fall(rates: Floats) -> tuple[Floats, Floats]:
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = rates.mean(axis=1)
         scatter = _chance(count - PARTS) * np.sqrt(within / (count - PARTS)) / mean
-        rise = np.where(np.isfinite(scatter), 0.0, np.nan)
-        fall = rise.copy()
-        for earlier, later in combinations(quarters, 2):
-            change = (later.mean(axis=1) - earlier.mean(axis=1)) / mean
-            error = np.sqrt(1 / earlier.shape[1] + 1 / later.shape[1])
-            differs = np.abs(change) > np.maximum(LEAST_CHANGE, scatter * error)
-            rise = np.where(differs, np.maximum(rise, change), rise)
-            fall = np.where(differs, np.minimum(fall, change), fall)
-    return rise, fall
+        level = np.array([quarter.mean(axis=1) for quarter in quarters])
+        lasts = np.array([quarter.shape[1:] for quarter in quarters])
+        earlier, later = np.triu_indices(PARTS, 1)
+        change = (level[later] - level[earlier]) / mean
+        error = np.sqrt(1 / lasts[earlier] + 1 / lasts[later])
+        differs = np.abs(change) > np.maximum(LEAST_CHANGE, scatter * error)
+    change = np.where(differs, change, 0.0)
+    none = np.where(np.isfinite(scatter), 0.0, np.nan)
+    return np.maximum(none, change.max(axis=0)), np.minimum(none, change.min(axis=0))
 
 
 def late_rise(rates: Floats) -> Floats:
