@@ -43,10 +43,12 @@ def family(root: int) -> set[Known]:
 
 def _children(pid: int) -> list[int]:
     found: list[int] = []
-    with contextlib.suppress(OSError):  # it has ended
-        for task in _tasks(pid):
-            with open(f"{task}/children", encoding="ascii") as listed:
-                found += map(int, listed.read().split())
+    for task in _tasks(pid):
+        with (
+            contextlib.suppress(OSError),  # it has ended
+            open(f"{task}/children", encoding="ascii") as listed,
+        ):
+            found += map(int, listed.read().split())
     return found
 
 

@@ -12,7 +12,7 @@ is expected to give. That noise is alike in all cells is assumed, which makes th
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from statistics import NormalDist
 
 import numpy as np
@@ -30,9 +30,9 @@ type Place = tuple[int, str, bool]  # block, cell, whether it is the second of t
 class PairScatter:
     """The scatter of all valid A/A pairs among the runs so far, which are not kept.
 
-    `cells` are those of the study. Of several attempts at a run the last one counts. In an open
-    loop the schedule sets the throughput: where a pair is of one, the scatter is that of P99 over
-    all such pairs, else that of throughput over all pairs.
+    `cells` are those of the study. Of several attempts at a run the last valid one counts. In an
+    open loop the schedule sets the throughput: where a pair is of one, the scatter is that of P99
+    over all such pairs, else that of throughput over all pairs.
     """
 
     def __init__(self, cells: Iterable[Cell]) -> None:
@@ -43,30 +43,34 @@ class PairScatter:
     def add(self, run: RunLine, *, is_valid: bool) -> None:
         """One more run; of a cell without a twin nothing is kept."""
         name = _without_label(run.cell)
-        if name not in self._paired:
+        if name not in self._paired or not is_valid:
             return
         place = run.block, name, run.cell.twin
-        for figures in (self._per_s, self._p99_s):
-            figures.pop(place, None)  # of an earlier attempt
-        if is_valid and run.load is not None and run.load.rate_per_s is not None:
+        if run.load is not None and run.load.rate_per_s is not None:
             self._p99_s[place] = summary(histograms_of(run)).get("latency_p99_s", math.nan)
-        elif is_valid:
+        else:
             self._per_s[place] = float(throughputs([run.record])[0])
 
     @property
     def figure(self) -> str:
         """What scatters, `P99`; empty where it is throughput."""
-        return "P99" if self._p99_s else ""
+        return "P99" if _log_ratios(self._p99_s) else ""
 
     @property
     def value(self) -> float:
         """Root mean square of ln(second over first run); NaN without a pair."""
-        figures, found = self._p99_s or self._per_s, []
-        for (block, name, twin), ours in figures.items():
-            theirs = figures.get((block, name, not twin), math.nan)
-            if twin and ours > 0 and theirs > 0:
-                found.append(math.log(ours / theirs))
+        found = _log_ratios(self._p99_s) or _log_ratios(self._per_s)
         return float(np.sqrt(np.mean(np.square(found)))) if found else math.nan
+
+
+def _log_ratios(figures: Mapping[Place, float]) -> list[float]:
+    """ln(second over first run) of every complete pair."""
+    found = []
+    for (block, name, twin), ours in figures.items():
+        theirs = figures.get((block, name, not twin), math.nan)
+        if twin and ours > 0 and theirs > 0:
+            found.append(math.log(ours / theirs))
+    return found
 
 
 def expected_half_width(scatter: float, blocks: int) -> float:
