@@ -6,8 +6,8 @@ result out.
 
 Two runs of one cell differ by noise, so a figure is above or below a bound only where its whole
 interval is by more than the study's margin (`scaling.analysis.statistics.noise`): the bound is
-multiplied by 1 ± margin. Nearer to a bound, a claim is inconclusive. A claim of more or less without
-a size is compared with 1, and does not hold where the ratio is proven to be the same.
+multiplied by 1 ± margin. Nearer to a bound, a claim is inconclusive. A claim of more or less
+without a size is compared with 1, and does not hold where the ratio is proven to be the same.
 """
 
 import math
