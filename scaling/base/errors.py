@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+INTERRUPTED = 128 + 2  # the exit code of what SIGINT (Ctrl-C) ends, as shells have it
+
 
 class ScalingError(Exception):
     """An expected failure; the message is for the user."""

@@ -6,7 +6,7 @@ To add a command, write its file, with a function of the same name, and add it t
 import importlib
 import sys
 
-from scaling.base.errors import ScalingError
+from scaling.base.errors import INTERRUPTED, ScalingError
 from scaling.cli.encoding import print_in_any_encoding
 
 # In the order in which `scaling --help` lists them: before a study, during, after, and around it.
@@ -32,8 +32,6 @@ COMMANDS = (
 )
 
 __all__ = ["COMMANDS", "main"]
-
-INTERRUPTED = 128 + 2  # the exit code of what SIGINT ends, as shells have it
 
 try:
     for name in COMMANDS:

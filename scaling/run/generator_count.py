@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from scaling.journal.record import CeilingLine, Cell, ParameterValue
 from scaling.machine.topology import Topology
 from scaling.run.load import Elsewhere
-from scaling.study.load import CLOSED, RATE
+from scaling.study.load import open_loop_rate
 from scaling.study.plan.cells import Plan
 from scaling.study.services import LOAD_GENERATOR, WITH_CEILING
 
@@ -44,8 +44,8 @@ def generator_processes(
 
 
 def _needed(cell: Cell, most_workers: int, ceilings: Iterable[CeilingLine]) -> int:
-    rate = cell.parameters.get(RATE, CLOSED)
-    if not isinstance(rate, int | float) or rate <= CLOSED:  # closed, as a calibration is
+    rate = open_loop_rate(cell.parameters)
+    if rate is None:  # a closed loop, as a calibration is
         return min(cell.workers, most_workers)
     per_s = _ceiling_per_s(cell.parameters, ceilings)
     return 1 if per_s is None else math.ceil(rate / (BUSY_PLANNED * per_s))

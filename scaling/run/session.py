@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple, Self
 
 from scaling.analysis.statistics.precision_forecast import PairScatter
-from scaling.base.errors import ScalingError
+from scaling.base.errors import INTERRUPTED, ScalingError
 from scaling.journal.file import JournalFile
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine
@@ -36,7 +36,7 @@ type Key = tuple[int, str]  # block and cell
 class InterruptedStudyError(ScalingError):
     """The user stopped a study; everything measured so far is kept."""
 
-    exit_code = 130  # what shells call a program that Ctrl-C ended
+    exit_code = INTERRUPTED
 
 
 class Attempt(NamedTuple):

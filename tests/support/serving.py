@@ -11,7 +11,7 @@ from scaling.study.load import LoadAsked
 from tests.support.children import environment
 
 WARMUP_S = 0.1
-# A generator is told of its window so long before it opens: a busy machine may let it wait.
+# Time between the announcement of a window and its start: long enough for a busy machine.
 ANNOUNCED_S = 0.6
 
 type Program = GeneratorProgram

@@ -3,8 +3,8 @@
 A latency counts from the time at which a request was due, so the generator's own lateness (slip) is
 in it. On few cores workers and generator share them, and slip is a tenth of a latency or more.
 
-Slip is compared with the median latency of the cell, not with the run's own: in a run that other
-load disturbed both are long, and it would pass where an undisturbed one fails. Slip of more than
+Slip is compared with the median latency of the cell, not with the run's own: other load
+makes both longer, so a disturbed run would pass where an undisturbed one fails. Slip of more than
 half that latency makes the run invalid. More than a tenth makes its latencies upper bounds: the run
 is used, and marked.
 """

@@ -171,8 +171,6 @@ def _counts(calls: dict[str, int]) -> tuple[int, int, int]:
 
 def _shares(rows: "Rows") -> list[dict[str, float]]:
     """Which part of a run's samples, of all workers together, had which name."""
-    if all(run.waits is None for run in rows.runs):
-        return [{}] * len(rows.runs)
     return [_in_parts(run.waits.calls) if run.waits is not None else {} for run in rows.runs]
 
 
