@@ -26,8 +26,8 @@ from scaling.study.services import SERVICES
 from tests.support.children import PATIENCE_S, QUICK, environment
 from tests.support.cli import BUILD, Command
 from tests.support.descriptions import ECHO, description
-from tests.support.servers import LIMIT_S, ready, responder_command
 from tests.support.servers import environment as servers_environment
+from tests.support.servers import ready, responder_command
 
 HARD = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 PAIRS = msgspec.structs.replace(ECHO, descriptors=2, refusals=[])
@@ -188,8 +188,8 @@ def test_a_helper_raises_its_own_limit() -> None:
         env=servers_environment(),
     ) as responder:
         url = ready(responder)["urls"][0]
-        assert asyncio.run(asyncio.wait_for(ask(url), LIMIT_S)) == 150
-        responder.communicate(timeout=LIMIT_S)
+        assert asyncio.run(asyncio.wait_for(ask(url), PATIENCE_S)) == 150
+        responder.communicate(timeout=PATIENCE_S)
 
 
 def test_workloads_say_what_they_hold_open(described_here: Description) -> None:

@@ -24,7 +24,8 @@ import psutil
 
 from tests.benchmarks.figure import Effort, Figure
 from tests.benchmarks.stalls import Run, Stalls, distribution, measured_ms
-from tests.support.servers import GENERATOR, LIMIT_S, ready, start
+from tests.support.children import PATIENCE_S
+from tests.support.servers import GENERATOR, ready, start
 from tests.support.waiting import wait_until
 from workers.services.load.distribution import Distribution
 
@@ -121,7 +122,7 @@ def stop_for(pid: int, seconds: float) -> float:
 
 def result(generator: "subprocess.Popen[str]") -> dict[str, Any]:
     """What the generator prints; an invalid result (exit code 1) counts here, too."""
-    out, errors = generator.communicate(timeout=LIMIT_S)
+    out, errors = generator.communicate(timeout=PATIENCE_S)
     assert out, errors
     found: dict[str, Any] = json.loads(out)
     return found

@@ -18,7 +18,6 @@ import psutil
 from tests.support.children import PATIENCE_S
 
 HERE = str(Path(__file__).parents[2])
-LIMIT_S = PATIENCE_S
 # Whatever Python would warn of (an unclosed socket, a task never awaited) is an error here.
 STRICT = ("-X", "dev", "-W", "error")
 GENERATOR = ("-m", "workers.services.load")
@@ -84,7 +83,7 @@ def last_words(site: "subprocess.Popen[str]") -> str:
 
     Without the warnings of asyncio's debug mode about slow callbacks: on a busy machine any may be.
     """
-    out, errors = site.communicate(timeout=LIMIT_S)
+    out, errors = site.communicate(timeout=PATIENCE_S)
     return out + "".join(line for line in errors.splitlines(True) if " took " not in line)
 
 
@@ -112,7 +111,7 @@ def family(pid: int) -> list[psutil.Process]:
 
 def gone(processes: list[psutil.Process]) -> bool:
     """Whether all of these end in time (one that waits to be reaped has); if not, end them."""
-    deadline = time.monotonic() + LIMIT_S
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         _, processes = psutil.wait_procs(processes, timeout=0.05)
         processes = [each for each in processes if _alive(each)]
@@ -134,7 +133,7 @@ def fetch(url: str, method: str = "GET") -> tuple[int, dict[str, str], bytes]:
     """Ask for a page; return status, headers and body."""
     parts = urlsplit(url)
     with contextlib.closing(
-        http.client.HTTPConnection(parts.netloc, timeout=LIMIT_S)
+        http.client.HTTPConnection(parts.netloc, timeout=PATIENCE_S)
     ) as connection:
         connection.request(method, f"{parts.path}?{parts.query}" if parts.query else parts.path)
         response = connection.getresponse()

@@ -16,9 +16,9 @@ import pytest
 
 from scaling.run.child import Ending
 from scaling.run.load import Generator
-from tests.support.children import FREE_THREADED, ROOT
+from tests.support.children import FREE_THREADED, PATIENCE_S, ROOT
 from tests.support.flips import compile_flips
-from tests.support.servers import LIMIT_S, environment, gone
+from tests.support.servers import environment, gone
 from tests.support.serving import served
 from tests.support.waiting import wait_until
 from workers.outside import readiness
@@ -224,7 +224,7 @@ def test_a_command_ends_with_the_process_that_measures_it(shop: Path) -> None:
         from workers.outside.hosting import _in_the_command
         subprocess.Popen(["sleep", "77.5"], preexec_fn=_in_the_command(None))
         print("ready", flush=True)
-        time.sleep({LIMIT_S})
+        time.sleep({PATIENCE_S})
     """
     with subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(code)],
@@ -321,5 +321,5 @@ def test_a_command_that_is_not_ready_ends_when_the_driver_is_gone(shop: Path) ->
         wait_until(lambda: len(psutil.Process(host.pid).children()) == 1)
         (command,) = psutil.Process(host.pid).children()
         ours.close()
-        assert host.wait(LIMIT_S) == 1
+        assert host.wait(PATIENCE_S) == 1
     assert gone([command])

@@ -19,9 +19,9 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.support.children import PATIENCE_S
 from tests.support.servers import (
     GENERATOR,
-    LIMIT_S,
     environment,
     family,
     generator_command,
@@ -47,7 +47,7 @@ def measured(*options: str) -> dict[str, Any]:
         capture_output=True,
         text=True,
         env=environment(),
-        timeout=LIMIT_S,
+        timeout=PATIENCE_S,
     )
     assert quiet(done.stderr), done.stderr
     result: dict[str, Any] = json.loads(done.stdout)
@@ -172,7 +172,7 @@ def test_it_follows_the_instants_that_it_is_given(responder: str) -> None:
         load.stdin.flush()
         result = json.loads(load.stdout.readline())
         load.stdin.close()
-        assert load.wait(LIMIT_S) in (0, 1)
+        assert load.wait(PATIENCE_S) in (0, 1)
         assert time.monotonic_ns() >= instants[-1]
     assert result["instants_ns"] == instants
     assert [each["offered"] > 50 for each in result["windows"]] == [True] * 4
@@ -183,7 +183,7 @@ def test_it_follows_the_instants_that_it_is_given(responder: str) -> None:
 
 def test_without_instants_nothing_is_sent(responder: str) -> None:
     with started("--instants", responder, "--rate=1") as load:
-        out, said = load.communicate("{}\n", timeout=LIMIT_S)
+        out, said = load.communicate("{}\n", timeout=PATIENCE_S)
     assert load.returncode == 2
     assert "expected a line" in said
     assert out.count("\n") == 1
@@ -202,7 +202,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(responder: str) -> None:
         load.stdout.close()
         assert load.stderr
         assert quiet(load.stderr.read())
-        assert load.wait(LIMIT_S) == 0
+        assert load.wait(PATIENCE_S) == 0
 
 
 def test_ctrl_c_ends_it_without_a_word(responder: str) -> None:
@@ -210,7 +210,7 @@ def test_ctrl_c_ends_it_without_a_word(responder: str) -> None:
         members = sending(load.pid, 2)
         for each in reversed(members):  # as a terminal does, in some order
             each.send_signal(signal.SIGINT)
-        out, said = load.communicate(timeout=LIMIT_S)
+        out, said = load.communicate(timeout=PATIENCE_S)
         assert (load.returncode, out) == (130, "")
         assert quiet(said), said
         assert gone(members)
@@ -236,7 +236,7 @@ def test_ctrl_c_just_before_a_wait_ends_it(responder: str, waits_for: str) -> No
             assert load.stdout.readline()
         load.send_signal(signal.SIGINT)
         # Not communicate(): it would close standard input, which ends --instants too.
-        assert load.wait(LIMIT_S) == 130
+        assert load.wait(PATIENCE_S) == 130
         out, said = load.communicate()
         assert out == ""
         assert quiet(said), said
@@ -247,7 +247,7 @@ def test_ctrl_c_during_the_imports_ends_it_without_a_word(tmp_path: Path) -> Non
     (tmp_path / "argparse.py").write_text("import signal; signal.raise_signal(signal.SIGINT)")
     path = f"{tmp_path}{os.pathsep}{environment()['PYTHONPATH']}"
     with started("http://127.0.0.1:9", "--rate=1", PYTHONPATH=path) as load:
-        assert load.communicate(timeout=LIMIT_S) == ("", "")
+        assert load.communicate(timeout=PATIENCE_S) == ("", "")
         assert load.returncode == 130
 
 
@@ -257,7 +257,7 @@ def test_ctrl_c_does_not_end_a_generator_process_during_its_imports(
     monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
     with _start() as process:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=LIMIT_S)
+        process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1  # by the end of its standard input
 
 
@@ -287,7 +287,7 @@ def test_a_generator_process_that_still_connects_ends_with_its_standard_input() 
             assert process.stdin
             print(json.dumps(part_of(options, 0).document()), file=process.stdin, flush=True)
             server.accept()[0].close()  # it connects; nothing else is accepted
-            out, said = process.communicate(timeout=LIMIT_S)
+            out, said = process.communicate(timeout=PATIENCE_S)
             assert (process.returncode, out) == (1, "")
             assert quiet(said), said
 
@@ -302,7 +302,7 @@ def test_a_generator_process_without_a_reader_ends_quietly(responder: str, reach
         assert process.stderr
         process.stdout.close()
         print(json.dumps(part), file=process.stdin, flush=True)
-        assert process.wait(LIMIT_S) == 1
+        assert process.wait(PATIENCE_S) == 1
         assert quiet(said := process.stderr.read()), said
 
 
@@ -324,7 +324,7 @@ def test_a_generator_process_that_dies_is_named(responder: str) -> None:
     with started(responder, "--rate=50", "--seconds=600", "--processes=2") as load:
         _, first, _ = sending(load.pid, 2)
         first.kill()
-        _, said = load.communicate(timeout=LIMIT_S)
+        _, said = load.communicate(timeout=PATIENCE_S)
     assert load.returncode == 2
     assert "ended without a result (exit code -9)" in said
     assert "Traceback" not in said
@@ -332,7 +332,7 @@ def test_a_generator_process_that_dies_is_named(responder: str) -> None:
 
 def sending(pid: int, processes: int) -> list[psutil.Process]:
     """Wait until all generator processes have connections; give the family, the parent first."""
-    deadline = time.monotonic() + LIMIT_S
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         members = family(pid)
         if len(members) == processes + 1 and all(

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.servers import LIMIT_S, environment
+from tests.support.children import PATIENCE_S
+from tests.support.servers import environment
 from workers.services.load.__main__ import main
 from workers.services.load.driver import checked_instants
 from workers.services.load.requests_list import Request, read_requests
@@ -61,7 +62,7 @@ def run(url: str, *options: str, driver: str | None = None, **variables: str) ->
         capture_output=True,
         text=True,
         env=environment() | variables,
-        timeout=LIMIT_S,
+        timeout=PATIENCE_S,
     )
     return in_two_lines(done.returncode, done.stdout, done.stderr)
 

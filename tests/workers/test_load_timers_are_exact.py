@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.servers import LIMIT_S, environment
+from tests.support.children import PATIENCE_S
+from tests.support.servers import environment
 from workers.services.load.timer import LoopTimer, Timer, new_timer
 from workers.services.serving.loop import new_event_loop
 
@@ -45,7 +46,7 @@ def test_a_timer_calls_at_each_time_it_is_set_to(
         timer = make(call)
         due_ns.append(time.monotonic_ns() + 5_000_000)
         timer.set(due_ns[-1])
-        async with asyncio.timeout(LIMIT_S):
+        async with asyncio.timeout(PATIENCE_S):
             await done.wait()
         await asyncio.sleep(0.02)
         timer.close()

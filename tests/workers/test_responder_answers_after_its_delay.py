@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.support.children import PATIENCE_S
 from tests.support.servers import (
-    LIMIT_S,
     environment,
     fetch,
     last_words,
@@ -38,7 +38,7 @@ type Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 @contextlib.asynccontextmanager
 async def connected(delay_s: float, connections: int = 1) -> AsyncIterator[list[Streams]]:
     async with (
-        asyncio.timeout(LIMIT_S),
+        asyncio.timeout(PATIENCE_S),
         serving(bytes(100), listen("127.0.0.1", 0), delay_s) as url,
     ):
         at = urlsplit(url)
@@ -138,7 +138,7 @@ def test_its_ceiling_is_its_own_and_not_its_delays() -> None:
             capture_output=True,
             text=True,
             env=environment(),
-            timeout=LIMIT_S,
+            timeout=PATIENCE_S,
         )
     assert done.stderr == ""
     figures = json.loads(done.stdout)

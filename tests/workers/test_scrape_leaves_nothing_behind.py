@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from tests.support.servers import LIMIT_S, STRICT, environment, running_site
+from tests.support.children import PATIENCE_S
+from tests.support.servers import STRICT, environment, running_site
 
 pytestmark = [pytest.mark.slow, pytest.mark.one_build]
 
@@ -49,7 +50,7 @@ def test_nothing_is_left(loop: str, end: str) -> None:
             capture_output=True,
             text=True,
             env=environment(),
-            timeout=LIMIT_S,
+            timeout=PATIENCE_S,
         )
     warnings = [line for line in done.stderr.splitlines() if " took " not in line]  # a busy machine
     assert warnings == []

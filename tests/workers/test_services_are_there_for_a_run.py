@@ -14,7 +14,8 @@ from scaling.journal.record import ParameterValue, ServiceUse
 from scaling.run.service_process import ServiceError, ServiceProcess, Usage
 from scaling.run.service_usage import ServiceUsage
 from scaling.run.services import Services
-from tests.support.servers import LIMIT_S, environment, fetch, gone
+from tests.support.children import PATIENCE_S
+from tests.support.servers import environment, fetch, gone
 from workers.services.site.pages import list_page
 from workers.services.site.stories import News
 
@@ -123,7 +124,7 @@ def test_one_that_died_is_started_again() -> None:
         with services.during(["site"], SMALL) as usage:
             (pid,) = (child for child in children() if served_by(child, urls[0]))
             psutil.Process(pid).kill()
-            psutil.wait_procs([psutil.Process(pid)], timeout=LIMIT_S)
+            psutil.wait_procs([psutil.Process(pid)], timeout=PATIENCE_S)
         used = usage.use()["site"]
         assert used == ServiceUse(ended=used.ended)
         assert used.ended
@@ -210,7 +211,7 @@ import sys, time
 from scaling.run.services import Services
 services = Services(sys.executable, {environment()!r})
 print(services.need("site", {SMALL!r}), flush=True)
-time.sleep({LIMIT_S})
+time.sleep({PATIENCE_S})
 """
     with subprocess.Popen(
         [sys.executable, "-c", driver_code], stdout=subprocess.PIPE, env=environment()

@@ -17,7 +17,8 @@ from scaling.journal.record import ParameterValue
 from scaling.run.service_process import ServiceError, ServiceProcess, Usage
 from scaling.run.services import Services
 from scaling.study.services import POSTGRES, beside
-from tests.support.servers import LIMIT_S, environment
+from tests.support.children import PATIENCE_S
+from tests.support.servers import environment
 from tests.support.waiting import wait_until
 from workers.services.native.folder import Folder, own_folder, remove_abandoned
 from workers.services.native.process import NativeError, Program, done, serving
@@ -123,7 +124,7 @@ def test_a_database_that_dies_is_gone_in_the_record_and_there_for_the_next_run(
         segment = Path(server.cwd(), "postmaster.pid").read_text().splitlines()[6].split()[1]
         assert segment in segments()
         server.kill()
-        psutil.wait_procs([server], timeout=LIMIT_S)
+        psutil.wait_procs([server], timeout=PATIENCE_S)
     assert "PostgreSQL ended" in usage.use()["postgres"].ended
     with services.during(["postgres"], STACK) as usage:
         assert asyncio.run(has_last_row(usage.urls["postgres"][0]))

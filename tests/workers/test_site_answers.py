@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.support.children import PATIENCE_S
 from tests.support.servers import (
-    LIMIT_S,
     STRICT,
     environment,
     fetch,
@@ -92,7 +92,7 @@ def test_a_missing_page_is_a_page(url: str) -> None:
 
 
 def test_a_connection_serves_many_requests(url: str) -> None:
-    site = http.client.HTTPConnection(urlsplit(url).netloc, timeout=LIMIT_S)
+    site = http.client.HTTPConnection(urlsplit(url).netloc, timeout=PATIENCE_S)
     with contextlib.closing(site):
         site.connect()
         kept = site.sock
@@ -171,7 +171,7 @@ def ceiling(*arguments: str) -> "subprocess.CompletedProcess[str]":
         capture_output=True,
         text=True,
         env=environment(),
-        timeout=LIMIT_S,
+        timeout=PATIENCE_S,
     )
 
 
@@ -200,5 +200,5 @@ def test_the_earlier_name_of_the_site_still_serves_it() -> None:
 
     with start("--until-eof", command=earlier) as site:
         (url,) = ready(site)["urls"]
-        with urllib.request.urlopen(f"{url}/news", timeout=LIMIT_S) as answer:
+        with urllib.request.urlopen(f"{url}/news", timeout=PATIENCE_S) as answer:
             assert b"Scaling News" in answer.read()

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
+from tests.support.children import PATIENCE_S
 from tests.support.servers import (
-    LIMIT_S,
     environment,
     family,
     gone,
@@ -47,7 +47,7 @@ def test_a_signal_ends_it(number: signal.Signals, processes: str) -> None:
         ready(site)
         members = family(site.pid)
         site.send_signal(number)
-        assert site.wait(LIMIT_S) == 0
+        assert site.wait(PATIENCE_S) == 0
         assert last_words(site) == ""
     assert gone(members)
 
@@ -58,7 +58,7 @@ def test_a_killed_parent_takes_it_along(processes: str) -> None:
     parent_code = f"""
 import subprocess, time
 site = subprocess.Popen({site_command("--until-eof", processes)!r}, stdin=subprocess.PIPE)
-time.sleep({LIMIT_S})
+time.sleep({PATIENCE_S})
 """
     with subprocess.Popen(
         [sys.executable, "-c", parent_code],
@@ -88,6 +88,6 @@ def test_a_member_that_dies_ends_the_others() -> None:
         ready(site)
         members = family(site.pid)
         members[1].kill()
-        assert site.wait(LIMIT_S) == 1
+        assert site.wait(PATIENCE_S) == 1
         last_words(site)
     assert gone(members)

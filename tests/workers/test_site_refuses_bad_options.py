@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from tests.support.servers import LIMIT_S, environment, site_command
+from tests.support.children import PATIENCE_S
+from tests.support.servers import environment, site_command
 from workers.services.responder.__main__ import main as answer
 from workers.services.site.__main__ import main
 
@@ -67,7 +68,7 @@ def test_a_taken_port_is_named(processes: str) -> None:
             capture_output=True,
             text=True,
             env=environment(),
-            timeout=LIMIT_S,
+            timeout=PATIENCE_S,
         )
     assert (done.returncode, done.stdout) == (2, "")
     assert f"port {port}" in done.stderr
