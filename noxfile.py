@@ -11,8 +11,12 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from subprocess import STDOUT
+from tempfile import TemporaryFile
+from typing import Any
 
 import nox
 
@@ -47,13 +51,10 @@ TEST_FOLDERS = {
 }
 LEFT_OUT = {"3.14": "", "3.14t": " and not one_build"}
 """What no build can change is tested on one of them."""
-# Three tests a core: most of them wait for a child two thirds of the time.
-IN_PARALLEL = ("--numprocesses", str(3 * (os.cpu_count() or 1)), "--dist", "worksteal")
-TEST_PARTS = {
-    "tests": ("not measures and not thorough", IN_PARALLEL),
-    "tests that measure": ("measures", ()),
-}
-"""Marks and options: tests that measure memory or time run one at a time, after all others."""
+BESIDE_OTHERS, ALONE = "not measures and not thorough", "measures"
+TESTS_PER_CORE = {"3.14": 2, "3.14t": 1}
+"""While both builds are tested at once. Most tests wait for a child two thirds of the time."""
+PER_CORE = sum(TESTS_PER_CORE.values())
 WITH_BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
 """Each process would compile all that it imports: pytest its tests, and a hundred of ours."""
 MARK = "pytest.mark.measures"
@@ -154,20 +155,50 @@ for version in interpreters.VERSIONS:
     nox.session(name=f"scale-{version}", python=False, default=False)(scale(version))
 
 
-def run_all(session: nox.Session, commands: Mapping[str, Sequence[str]]) -> None:
-    """Run all `commands`, also after one fails; print how long each took and which failed."""
+@contextmanager
+def every(session: nox.Session) -> Iterator[Callable[..., None]]:
+    """Gives what runs a command by its name, and fails only at the end of the block.
+
+    Then it prints how long each took and which failed.
+    """
     failed = []
     took_s = {}
-    for name, command in commands.items():
+
+    def run(name: str, command: Sequence[str], **options: Any) -> None:
         began = time.monotonic()
         try:
-            session.run(*command, env=WITH_BYTECODE, external=True)
+            session.run(*command, env=WITH_BYTECODE, external=True, **options)
         except nox.command.CommandFailed:
             failed.append(name)
         took_s[name] = time.monotonic() - began
+
+    yield run
     say("took " + ", ".join(f"{seconds:.0f} s: {name}" for name, seconds in took_s.items()))
     if failed:
         session.error(f"failed: {', '.join(failed)}")
+
+
+def run_all(session: nox.Session, commands: Mapping[str, Sequence[str]]) -> None:
+    """Run all `commands`, one after the other, also after one fails."""
+    with every(session) as run:
+        for name, command in commands.items():
+            run(name, command)
+
+
+def run_at_once(run: Callable[..., None], commands: Mapping[str, Sequence[str]]) -> None:
+    """Run all `commands` at the same time: one prints as it goes, the others when it has ended."""
+    (shown, command), *others = commands.items()
+    with ThreadPoolExecutor() as pool, ExitStack() as files:
+        started = []
+        for name, other in others:
+            output = files.enter_context(TemporaryFile("w+", encoding="utf-8"))
+            going = pool.submit(run, name, other, stdout=output, stderr=STDOUT)
+            started.append((going, output))
+        run(shown, command)
+        for going, output in started:
+            going.result()
+            output.seek(0)
+            say(output.read())
 
 
 @nox.session(python=False, default=False)
@@ -224,21 +255,36 @@ def quotes(session: nox.Session) -> None:
 def run_tests(session: nox.Session, builds: Sequence[str]) -> None:
     """Run the tests on each of `builds`. With options of pytest: once, with these options alone."""
     pythons = python_for(session, builds, "tests")
-    parts = ["tests"] if session.posargs else TEST_PARTS
-    commands = {
-        f"{part} on {build}": [python, "-m", "pytest", *(session.posargs or which(part, build))]
-        for part in parts
-        for build, python in pythons.items()
-    }
-    run_all(session, commands)
+
+    def tests(part: str, options: Callable[[str], Sequence[str]]) -> dict[str, list[str]]:
+        return {
+            f"{part} on {build}": [python, "-m", "pytest", *options(build)]
+            for build, python in pythons.items()
+        }
+
+    if session.posargs:
+        run_all(session, tests("tests", lambda _: session.posargs))
+        return
+    with every(session) as run:
+        run_at_once(run, tests("tests", lambda build: beside_others(build, builds)))
+        for name, command in tests("tests that measure", alone).items():
+            run(name, command)
 
 
-def which(part: str, build: str) -> list[str]:
-    """The options of pytest for a part of the tests on a build."""
-    marks, options = TEST_PARTS[part]
-    folders = TEST_FOLDERS[build]
-    found = measuring(folders) if part == "tests that measure" else folders
-    return [*found, "-m", marks + LEFT_OUT[build], *options]
+def beside_others(build: str, builds: Sequence[str]) -> list[str]:
+    """The options of pytest for tests that run several at a time, while all `builds` are tested."""
+    per_core = TESTS_PER_CORE[build] if len(builds) > 1 else PER_CORE
+    return [*TEST_FOLDERS[build], "-m", BESIDE_OTHERS + LEFT_OUT[build], *in_parallel(per_core)]
+
+
+def alone(build: str) -> list[str]:
+    """The options for tests that measure memory or time: one at a time, after all others."""
+    return [*measuring(TEST_FOLDERS[build]), "-m", ALONE + LEFT_OUT[build]]
+
+
+def in_parallel(per_core: int) -> list[str]:
+    """The options for so many tests at a time on each core."""
+    return ["--numprocesses", str(per_core * (os.cpu_count() or 1)), "--dist", "worksteal"]
 
 
 def measuring(folders: Sequence[str]) -> list[str]:
@@ -273,7 +319,13 @@ def tests_free_threaded(session: nox.Session) -> None:
 def quick(session: nox.Session) -> None:
     """Run the fast tests on 3.14 and check style and imports: less than a minute."""
     python = python_for(session, ["3.14"], "lint")["3.14"]
-    fast = ("-m", "not measures and not slow and not thorough", *IN_PARALLEL, "--durations", "5")
+    fast = (
+        "-m",
+        "not measures and not slow and not thorough",
+        *in_parallel(PER_CORE),
+        "--durations",
+        "5",
+    )
     checks = lint_commands(python)
     commands = {name: checks[name] for name in ("style", "formatting", "imports")}
     run_all(session, {**commands, "tests": [python, "-m", "pytest", "-q", *fast, *session.posargs]})
@@ -283,7 +335,7 @@ def quick(session: nox.Session) -> None:
 def thorough(session: nox.Session) -> None:
     """Run the tests that show in full what others show in part: every built-in study, say."""
     python = python_for(session, ["3.14"], "tests")["3.14"]
-    which = ("-m", "thorough", *IN_PARALLEL, *session.posargs)
+    which = ("-m", "thorough", *in_parallel(PER_CORE), *session.posargs)
     run_all(session, {"thorough tests": [python, "-m", "pytest", *which]})
 
 

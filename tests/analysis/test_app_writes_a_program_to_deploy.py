@@ -1,6 +1,8 @@
 """`scaling app --write` writes the tested program to a new file, for what it can serve."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,14 @@ def test_programs_deal_connections_in_the_same_way() -> None:
         for program in PROGRAMS.values()
     )
     assert asgi == aiohttp
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values())
+def test_no_worker_is_refused(program: Path) -> None:
+    command = [sys.executable, str(program), "shop:make", "--workers", "0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "--workers is 0; it takes 1 or more" in done.stderr
 
 
 def test_a_file_that_exists_is_left_alone(

@@ -161,6 +161,7 @@ def test_it_is_measured_on_both_builds(
     assert set(journal.frame["outcome"]) == {"measured"}, journal.frame["details"].to_string()
     require_none_is_ours(frame)
     assert (frame["operations"] > 0)[frame["valid"]].all()  # a machine may stall for a whole window
+    assert (frame.groupby("workload")["operations"].max() > 0).all()
     assert (frame["errors"] == 0).all()
     assert set(journal.study.workloads) == set(frame["workload"])
     assert set(BUILDS) <= set(frame["arm"])

@@ -22,7 +22,8 @@ from scaling.analysis.table.load import Journal, load, read_journal
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
 from scaling.report.tables.export import summary
-from tests.support.fabricate import Made, Variants, journal, with_, write
+from scaling.study.plan.aa_pairs import repeats_of
+from tests.support.fabricate import Made, Variants, cells_of, journal, with_, write
 
 MEASURES: tuple[Noise, ...] = ("throughput", "cpu_s_per_op", "PSS", "RSS")
 BOTH: Variants = {"echo": [{"payload_bytes": 1024}], "compute": [{}]}
@@ -126,6 +127,22 @@ def test_memory_has_a_floor_of_its_own(tmp_path: Path) -> None:
     assert found.of("echo") < 0.03
     with pytest.raises(ValueError, match="no noise is known of 'lag'"):
         found.of("echo", "lag")
+
+
+@pytest.mark.parametrize(
+    ("arms", "models", "arm", "model"),
+    [
+        (("3.14", "3.14t+gil", "3.14t"), ("threads",), "3.14t", "threads"),
+        (("3.14", "3.14t"), ("processes", "threads"), "3.14t", "threads"),
+        (("3.14", "3.14+mimalloc"), ("threads", "processes"), "3.14", "threads"),
+        (("3.14t",), ("processes",), "3.14t", "processes"),
+    ],
+)
+def test_a_pair_is_of_threads_without_the_gil_where_there_are_any(
+    arms: tuple[str, ...], models: tuple[str, ...], arm: str, model: str
+) -> None:
+    (twin,) = repeats_of(cells_of(Made(arms=arms, models=models)))
+    assert (twin.arm, twin.model, twin.workers, twin.twin) == (arm, model, 2, True)
 
 
 def test_aa_pairs_are_in_no_other_figure(tmp_path: Path) -> None:

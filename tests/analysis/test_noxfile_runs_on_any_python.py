@@ -1,9 +1,11 @@
 """The noxfile and all that it imports run on Python 3.10 with nox's own dependencies."""
 
 import ast
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 import nox
 import nox.registry
@@ -146,10 +148,15 @@ class Session:
         *command: str,
         env: dict[str, str] | None = None,
         external: bool = False,
+        stdout: IO[str] | None = None,
+        stderr: int | None = None,
         **patience_s: float,
     ) -> None:
         assert external
         self.patience_s = patience_s
+        if stdout is not None:
+            assert stderr == subprocess.STDOUT
+            stdout.write(f"what {command[0]} prints")
         self.commands.append(" ".join(command))
         self.environment |= env or {}
         if self.failing and self.failing in command:
@@ -237,13 +244,16 @@ def test_the_tests_run_on_both_builds_even_when_one_fails(monkeypatch: pytest.Mo
     assert session.commands == ["python3.14 -m pytest -k x", "python3.14t -m pytest -k x"]
 
 
-def test_tests_that_measure_run_after_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tests_that_measure_run_after_all_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Each test is in one part, and the analysis is tested on one build."""
     pythons = {"3.14": "python3.14", "3.14t": "python3.14t"}
     monkeypatch.setattr(noxfile, "python_for", lambda session, builds, group: pythons)
     session = Session()
     noxfile.run_tests(session, ["3.14", "3.14t"])  # type: ignore[arg-type]
-    beside, beside_on_t, alone, alone_on_t = session.commands
+    *at_once, alone, alone_on_t = session.commands
+    beside, beside_on_t = sorted(at_once)
     other = "python3.14t -m pytest " + " ".join(noxfile.TEST_FOLDERS["3.14t"])
     here = "python3.14 -m pytest " + " ".join(noxfile.TEST_FOLDERS["3.14"])
     marks = "not measures and not thorough"
@@ -253,6 +263,22 @@ def test_tests_that_measure_run_after_all_others(monkeypatch: pytest.MonkeyPatch
     assert alone.startswith("python3.14 -m pytest tests/")
     assert alone.endswith(f" {of_workers} -m measures")
     assert alone_on_t == f"python3.14t -m pytest {of_workers} -m measures and not one_build"
+    assert capsys.readouterr().out.count("what python3.14t prints") == 1
+
+
+def test_one_build_alone_has_all_processes() -> None:
+    def processes(builds: Sequence[str]) -> int:
+        options = [noxfile.beside_others(build, builds) for build in builds]
+        return sum(int(each[each.index("--numprocesses") + 1]) for each in options)
+
+    assert processes(["3.14"]) == processes(["3.14t"]) == processes(["3.14", "3.14t"])
+
+
+def test_what_fails_beside_others_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    pythons = {"3.14": "python3.14", "3.14t": "python3.14t"}
+    monkeypatch.setattr(noxfile, "python_for", lambda session, builds, group: pythons)
+    with pytest.raises(SystemExit, match=r"failed: tests on 3\.14t, tests that measure on 3\.14t$"):
+        noxfile.run_tests(Session(failing="python3.14t"), ["3.14", "3.14t"])  # type: ignore[arg-type]
 
 
 def test_what_measures_is_found_wherever_it_is() -> None:

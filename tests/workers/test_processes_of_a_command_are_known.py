@@ -62,7 +62,7 @@ def test_another_process_with_the_id_of_one_that_ended_is_not_ended(sleeping: Pr
     assert sleeping.wait() == -signal.SIGKILL
 
 
-def test_a_thread_that_waits_for_a_cpu_has_work_to_do(sleeping: Process) -> None:
+def test_a_thread_that_runs_has_work_to_do_and_one_that_sleeps_has_none(sleeping: Process) -> None:
     (ours,) = (each for each in family(os.getpid()) if each.pid == os.getpid())
     assert has_work([ours]), "the thread that asks is running"
     wait_until(lambda: not has_work(family(sleeping.pid)))

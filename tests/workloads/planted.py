@@ -117,7 +117,7 @@ class Sleep(_OnlyOfSeveral):
 
 @dataclass
 class Buffer(Private):
-    """Each message is received into a fresh buffer of 256 KiB, as asyncio's transports do."""
+    """At N > 1 each message is received into a fresh buffer of 256 KiB, as asyncio does it."""
 
     async def setup(self, worker: Worker) -> None:
         """Connect two sockets that hold a message."""
@@ -126,6 +126,7 @@ class Buffer(Private):
             for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
                 end.setsockopt(socket.SOL_SOCKET, option, 4 * BUFFER_BYTES)
         self._message = bytes(MESSAGE_BYTES)
+        self._buffer = bytearray(BUFFER_BYTES)
 
     def operate(self) -> None:
         """Send and receive some messages."""
@@ -133,6 +134,13 @@ class Buffer(Private):
         for _ in range(MESSAGES):
             ours.send(self._message)
             theirs.recv(BUFFER_BYTES)
+
+    def operate_alone(self) -> None:
+        """The same with one buffer for all of them."""
+        ours, theirs = self._ends
+        for _ in range(MESSAGES):
+            ours.send(self._message)
+            theirs.recv_into(self._buffer)
 
     async def teardown(self, worker: Worker) -> None:
         """Close both."""

@@ -10,7 +10,6 @@ duplicates, with ratios taken inside each block before their median.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError
+from scaling.base.once import once_for_each
 
 RATIO = "×"
 
@@ -74,7 +74,7 @@ def figure(
     elif any(side.workers is None for side in sides):
         raise UsageError(f"{measure} is of a number of workers: name the cell's `workers`")
     study = journal.study
-    curves = [curve_of(journal.frame, side, study) for side in sides]
+    curves = [curve_of(journal, side) for side in sides]
     for side, runs in zip(sides, curves, strict=True):
         if measure in OVER_ONE and not (runs["workers"] == 1).any():
             message = f"{side.text}: {measure} is over N = 1, which {study.name} does not have"
@@ -94,7 +94,8 @@ def figure(
         return Figure(values, median(values, sought.unit), margin, what, study.name, least, most)
     above, below = columns
     least, ratio, most = (_ratio(*each) for each in zip(above, reversed(below), strict=True))
-    ratio[~np.isfinite(ratio)] = np.nan
+    both = np.isinf(above[-1]) & np.isinf(below[-1])  # a ratio of two lower bounds can be anything
+    ratio[~np.isfinite(ratio) | both] = np.nan
     what = f"{what}, over {sides[1].part(over)}"
     return Figure(ratio, median(ratio, RATIO), margin, what, study.name, least, most)
 
@@ -120,7 +121,7 @@ def _ratio(above: Floats, below: Floats) -> Floats:
         return np.asarray(above / below)
 
 
-@lru_cache(maxsize=8)
+@once_for_each  # figures are looked up by the dozen
 def _floor(journal: Journal) -> NoiseFloor:
-    """The noise floor of a study, kept because figures are looked up by the dozen."""
+    """The noise floor of a study."""
     return noise_floor(journal.frame, journal.study)

@@ -57,7 +57,7 @@ def latency(journal: Source, cell: Mapping[str, object]) -> pd.DataFrame:
     wanted = named(cell)
     if wanted.workers is None:
         raise UsageError("latencies are of a number of workers: name the cell's `workers`")
-    runs = curve_of(read.frame, wanted, read.study)
+    runs = curve_of(read, wanted)
     runs = runs[runs["workers"] == wanted.workers]
     found = [_distribution(each) for each in timed_runs(read, runs)]
     if not found:

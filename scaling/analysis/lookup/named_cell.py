@@ -9,17 +9,20 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from scaling.analysis.table.groups import originals
+from scaling.analysis.table.load import Journal
 from scaling.base import formats
 from scaling.base.errors import UsageError
+from scaling.base.once import once_for_each
 from scaling.base.suggest import unknown
 from scaling.base.vocabulary import WORKER, WORKERS
 from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
-from scaling.journal.record import Calibration, StudyLine
+from scaling.journal.record import Calibration
 from scaling.study.load import RATE
 
 PLACE = ["workload", "arm", "loop", "model", "sizing", "parameters"]  # what a curve's runs share
@@ -129,21 +132,35 @@ def changed(cell: Mapping[str, object], over: Mapping[str, object]) -> dict[str,
     return merged
 
 
-def curve_of(frame: pd.DataFrame, wanted: NamedCell, study: StudyLine) -> pd.DataFrame:
+class _Cells(NamedTuple):
+    """The cells of a study: its runs without A/A duplicates, the cells as rows, and named."""
+
+    runs: pd.DataFrame
+    rows: pd.DataFrame
+    named: list[NamedCell]
+
+
+@once_for_each
+def _cells_of(journal: Journal) -> _Cells:
+    runs = originals(journal.frame)
+    rows = runs[[*PLACE, "workers"]].drop_duplicates()
+    return _Cells(runs, rows, [_cell(*each) for each in rows.itertuples(index=False, name=None)])
+
+
+def curve_of(journal: Journal, wanted: NamedCell) -> pd.DataFrame:
     """All runs of the curve that the cell is on, at every N, valid or not, without A/A duplicates.
 
     Raises:
         AbsentCellError: there is none.
         UsageError: there are several.
     """
+    study = journal.study
     wanted = _at_rate(wanted, study.calibrations)
-    runs = originals(frame)
-    cells = runs[[*PLACE, "workers"]].drop_duplicates()
-    there = [_cell(*each) for each in cells.itertuples(index=False, name=None)]
+    runs, rows, there = _cells_of(journal)
     fit = [not wanted.build_differences(cell) for cell in there]
     if not any(fit):
         raise _not_there(wanted, there, study.name)
-    found = cells.loc[fit, PLACE].drop_duplicates()
+    found = rows.loc[fit, PLACE].drop_duplicates()
     if len(found) > 1:
         raise UsageError(f"{study.name} has several {wanted.text}; {_to_name(found)}")
     is_of_it = [runs[name] == found[name].iloc[0] for name in PLACE]

@@ -36,7 +36,7 @@ class JournalWarning(UserWarning):
     """A line of a journal was skipped."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # compared by identity: frames have no ==
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)  # by identity: frames have no ==
 class Journal:
     """A journal in memory: its study, its runs, the limits of its services, what was skipped."""
 

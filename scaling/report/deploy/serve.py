@@ -133,4 +133,7 @@ if __name__ == "__main__":
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
     sys.path.insert(0, "")  # MODULE is found in the folder that this is started in
-    main(parser.parse_args())
+    given = parser.parse_args()
+    if given.workers < 1:
+        parser.error(f"--workers is {given.workers}; it takes 1 or more")
+    main(given)

@@ -45,7 +45,7 @@ def verdict(source: QuoteSource, journal: Journal, ratios: Ratios) -> str:
     sides = []
     for cell in (source.cell, changed(source.cell, over)):
         side = named(cell)
-        curve = curve_of(journal.frame, side, journal.study)
+        curve = curve_of(journal, side)
         sides.append({name: curve[name].iloc[0] for name in PLACE} | {"workers": side.workers})
     of, divisor = sides
     words: list[str] = []

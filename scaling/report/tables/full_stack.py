@@ -15,6 +15,7 @@ NOTE = (
     "generator is in none of them. Every figure is a median, and medians of parts need not add up "
     "to that of the total."
 )
+OF_BOTH_KINDS = "Memory is RSS of threads and PSS of processes, in which shared pages count once."
 KNEE = (
     "Enough: the number of workers after which throughput does not rise (the lower bound at the "
     "next N is not above the median)."
@@ -49,6 +50,8 @@ def order_text(found: list[Stack], workers: int) -> str:
 def _parts(found: list[Stack], workers: int) -> Grid:
     headings = ["stack", "on", "with", "requests/s", "P50 ms", "P99 ms", "errors"]
     headings += ["CPU ms/request", *PARTS, "MiB"]
+    kinds = {stack.curve.memory_kind for stack in found}
+    memory = f"Memory is {kinds.pop()}." if len(kinds) == 1 else OF_BOTH_KINDS
     rows: list[list[Cell]] = []
     for stack, point in in_order(found, workers):
         figures = point.figures
@@ -65,7 +68,9 @@ def _parts(found: list[Stack], workers: int) -> Grid:
                 point.memory,
             ]
         )
-    return Grid(f"Where a request's CPU time goes, N = {workers}", headings, rows, 3, NOTE)
+    return Grid(
+        f"Where a request's CPU time goes, N = {workers}", headings, rows, 3, f"{NOTE} {memory}"
+    )
 
 
 def _knees(found: list[Stack]) -> list[Grid]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
+from scaling.builds.arms import parse_arm
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell
 
@@ -16,15 +17,26 @@ from scaling.journal.record import Cell
 def repeats_of(cells: Iterable[Cell]) -> tuple[Cell, ...]:
     """The second cell of an A/A pair, one for each workload among the cells, in their order.
 
-    It repeats a cell of the curve that the workload's first cell is on: the one at the largest N
-    with a core for each worker, where two runs should differ least and which the figures are about.
+    It repeats a cell of the workload's first curve of threads without the GIL, which the figures
+    are about: threads that contend for a GIL differ several times as much. Without such a curve it
+    is of the first one. It is the cell at the largest N with a core for each worker.
     """
     curves: dict[str, dict[str, list[Cell]]] = {}
     for cell in cells:
         curve = cell_key(replace(cell, workers=0, pinning=None))
         curves.setdefault(cell.workload, {}).setdefault(curve, []).append(cell)
-    firsts = (next(iter(each.values())) for each in curves.values())
-    return tuple(replace(_repeated(curve), twin=True) for curve in firsts)
+    return tuple(
+        replace(_repeated(_headline([*each.values()])), twin=True) for each in curves.values()
+    )
+
+
+def _headline(curves: Sequence[Sequence[Cell]]) -> Sequence[Cell]:
+    without_gil = (
+        curve
+        for curve in curves
+        if curve[0].model == "threads" and parse_arm(curve[0].arm).expected.gil_enabled is False
+    )
+    return next(without_gil, curves[0])
 
 
 def _repeated(curve: Sequence[Cell]) -> Cell:
