@@ -115,7 +115,7 @@ def test_it_has_ratios_memory_controls_noise_and_a_curve(tmp_path: Path) -> None
     text = "\n".join(printed(studied(tmp_path, made)))
     for expected in (
         "N threads over one, 3.14t (ratio of throughput, 95 % interval)",
-        "N threads over N processes with the GIL",
+        "N threads over N processes on 3.14",
         "faster",
         "MiB (RSS) per extra thread: echo · asyncio ",
         "Controls missing",

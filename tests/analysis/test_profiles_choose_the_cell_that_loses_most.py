@@ -62,6 +62,16 @@ def test_words_that_no_cell_has_get_a_list_of_cells(
     assert "echo · asyncio · 3.14t · 2 threads" in str(raised.value)
 
 
+def test_cells_that_differ_in_a_parameter_are_listed_with_it() -> None:
+    head, *runs = journal(Made(variants={"echo": [{"tls": "off"}, {"tls": "per-worker"}]}))
+    assert isinstance(head, StudyLine)
+    lines = [line for line in runs if isinstance(line, RunLine)]
+    with pytest.raises(UsageError) as raised:
+        choose(head, lines, "per-worker")
+    assert "echo · asyncio · 3.14t · 2 threads · tls=per-worker" in str(raised.value)
+    assert choose(head, lines, "tls=per-worker").several.parameters["tls"] == "per-worker"
+
+
 @pytest.mark.parametrize("option", [("--cell", "echo"), ("--pairs", "3"), ("--with", "numpy")])
 def test_options_of_a_profile_need_one(command: Command, option: tuple[str, str]) -> None:
     done = command("explain", "results", *option)

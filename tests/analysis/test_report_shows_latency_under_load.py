@@ -143,7 +143,7 @@ def test_a_closed_loop_ends_with_throughput_and_cpu(closed_loop: StudyResults) -
     groups = [line for line in lines if "(ratio" in line]
     assert [line.partition(" (")[0] for line in groups] == [
         "N threads over one, 3.14t",
-        "N threads over N processes with the GIL",
+        "N threads over N processes on 3.14",
         "CPU time per request, N threads over N processes",
     ]
     assert all(cell_len(line) <= WIDTH for line in groups)

@@ -157,8 +157,9 @@ def _processes(processes: list[tuple[Headline, BaselineRatio]]) -> str:
     ratios = [ratio.throughput for _, ratio in processes]
     if len(processes) == 1:
         return f"Over {named(processes[0][1].theirs)} that is {in_words(ratios[0])}"
+    arms = " or ".join(sorted({ratio.theirs.arm for _, ratio in processes}))
     return (
-        "Over as many processes with the GIL, throughput is "
+        f"Over as many processes on {arms}, throughput is "
         f"{_range(ratios)} (medians; {_counted(ratios)})"
     )
 

@@ -141,9 +141,13 @@ def _gains(found: Sequence[Headline]) -> Iterator[Row]:
 
 def _processes(found: Sequence[Headline]) -> Iterator[Row]:
     """Over the fastest processes, fresh or forked: the tables say which."""
+    arms: dict[str, list[str]] = {}
+    for ratio in (one for each in found for one in each.processes):
+        arms.setdefault(ratio.ours.model, []).append(ratio.theirs.arm)
     for each in found:
         for ratio in each.processes:
-            group = f"N {ratio.ours.model} over N processes with the GIL"
+            model = ratio.ours.model
+            group = f"N {model} over N processes on {' or '.join(sorted({*arms[model]}))}"
             yield Row(group, each.name, str(ratio.workers), ratio.throughput)
     for each in found:
         for ratio in each.processes if each.is_served else ():

@@ -83,10 +83,28 @@ def choose(head: StudyLine, runs: Sequence[RunLine], asked: str | None) -> Chose
             "a larger N"
         )
     nearest = sorted(known, key=lambda each: (-len(words & _words(each.several)), _order(each)))
-    names = dict.fromkeys(run_in_words(each.several) for each in nearest)
-    there = "; ".join([*list(names)[:MOST_LISTED], *["…"] * (len(names) > MOST_LISTED)])
+    names = _names([each.several for each in nearest])
+    there = "; ".join([*names[:MOST_LISTED], *["…"] * (len(names) > MOST_LISTED)])
     what = f"no cell has all of {asked!r}" if asked else "no cell of threads without the GIL"
     raise UsageError(f"{what}; name one by some of its words: {there}")
+
+
+def _names(cells: Sequence[Cell]) -> list[str]:
+    """The cells in words, with the parameters in which some of one workload differ."""
+    values: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for cell in cells:
+        for name, value in cell.parameters.items():
+            values[cell.workload, name].add(_plain(value))
+
+    def name_of(cell: Cell) -> str:
+        varied = [
+            f"{name}={_plain(value)}"
+            for name, value in cell.parameters.items()
+            if len(values[cell.workload, name]) > 1
+        ]
+        return " · ".join([run_in_words(cell), *varied])
+
+    return list(map(name_of, cells))
 
 
 def _order(each: Chosen) -> tuple[bool, float]:

@@ -1,4 +1,4 @@
-"""Threads and interpreters over as many processes with the GIL: work, CPU time, memory.
+"""Threads and interpreters over as many processes: work, CPU time, memory.
 
 Memory is compared with fresh processes and with forked ones, where a study has both.
 """
