@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from subprocess import STDOUT
@@ -188,17 +188,17 @@ def run_all(session: nox.Session, commands: Mapping[str, Sequence[str]]) -> None
 def run_at_once(run: Callable[..., None], commands: Mapping[str, Sequence[str]]) -> None:
     """Run all `commands` at the same time: one prints as it goes, the others when it has ended."""
     (shown, command), *others = commands.items()
-    with ThreadPoolExecutor() as pool, ExitStack() as files:
-        started = []
+    with ExitStack() as files, ThreadPoolExecutor() as pool:  # the pool ends before the files close
+        started = {}
         for name, other in others:
-            output = files.enter_context(TemporaryFile("w+", encoding="utf-8"))
-            going = pool.submit(run, name, other, stdout=output, stderr=STDOUT)
-            started.append((going, output))
+            output = files.enter_context(TemporaryFile("w+", encoding="utf-8", errors="replace"))
+            started[pool.submit(run, name, other, stdout=output, stderr=STDOUT)] = output
         run(shown, command)
-        for going, output in started:
-            going.result()
+        for going, output in started.items():
+            wait([going])
             output.seek(0)
             say(output.read())
+            going.result()
 
 
 @nox.session(python=False, default=False)

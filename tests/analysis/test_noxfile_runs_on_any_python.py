@@ -1,11 +1,13 @@
 """The noxfile and all that it imports run on Python 3.10 with nox's own dependencies."""
 
 import ast
+import re
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import nox
 import nox.registry
@@ -15,6 +17,7 @@ import noxfile
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds import interpreters
 from scaling.builds.interpreters import VERSIONS
+from tests.support.children import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 
@@ -274,11 +277,33 @@ def test_one_build_alone_has_all_processes() -> None:
     assert processes(["3.14"]) == processes(["3.14t"]) == processes(["3.14", "3.14t"])
 
 
-def test_what_fails_beside_others_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("build", ["3.14", "3.14t"])
+def test_one_build_that_fails_stops_no_other_and_is_reported(
+    build: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     pythons = {"3.14": "python3.14", "3.14t": "python3.14t"}
     monkeypatch.setattr(noxfile, "python_for", lambda session, builds, group: pythons)
-    with pytest.raises(SystemExit, match=r"failed: tests on 3\.14t, tests that measure on 3\.14t$"):
-        noxfile.run_tests(Session(failing="python3.14t"), ["3.14", "3.14t"])  # type: ignore[arg-type]
+    session = Session(failing=f"python{build}")
+    failed = re.escape(f"failed: tests on {build}, tests that measure on {build}")
+    with pytest.raises(SystemExit, match=f"{failed}$"):
+        noxfile.run_tests(session, ["3.14", "3.14t"])  # type: ignore[arg-type]
+    assert len(session.commands) == 4
+    assert "what python3.14t prints" in capsys.readouterr().out
+
+
+def test_both_builds_are_tested_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = threading.Barrier(2)
+
+    class AtOnce(Session):
+        def run(self, *command: str, **options: Any) -> None:
+            super().run(*command, **options)
+            if "--numprocesses" in command:
+                both.wait(PATIENCE_S)
+
+    pythons = {"3.14": "python3.14", "3.14t": "python3.14t"}
+    monkeypatch.setattr(noxfile, "python_for", lambda session, builds, group: pythons)
+    noxfile.run_tests(AtOnce(), ["3.14", "3.14t"])  # type: ignore[arg-type]
+    assert not both.broken
 
 
 def test_what_measures_is_found_wherever_it_is() -> None:

@@ -94,8 +94,7 @@ def figure(
         return Figure(values, median(values, sought.unit), margin, what, study.name, least, most)
     above, below = columns
     least, ratio, most = (_ratio(*each) for each in zip(above, reversed(below), strict=True))
-    both = np.isinf(above[-1]) & np.isinf(below[-1])  # a ratio of two lower bounds can be anything
-    ratio[~np.isfinite(ratio) | both] = np.nan
+    ratio[~np.isfinite(ratio)] = np.nan
     what = f"{what}, over {sides[1].part(over)}"
     return Figure(ratio, median(ratio, RATIO), margin, what, study.name, least, most)
 

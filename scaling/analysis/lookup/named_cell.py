@@ -133,18 +133,16 @@ def changed(cell: Mapping[str, object], over: Mapping[str, object]) -> dict[str,
 
 
 class _Cells(NamedTuple):
-    """The cells of a study: its runs without A/A duplicates, the cells as rows, and named."""
+    """The cells of a study, as rows of fields and by name."""
 
-    runs: pd.DataFrame
     rows: pd.DataFrame
     named: list[NamedCell]
 
 
 @once_for_each
 def _cells_of(journal: Journal) -> _Cells:
-    runs = originals(journal.frame)
-    rows = runs[[*PLACE, "workers"]].drop_duplicates()
-    return _Cells(runs, rows, [_cell(*each) for each in rows.itertuples(index=False, name=None)])
+    rows = originals(journal.frame)[[*PLACE, "workers"]].drop_duplicates()
+    return _Cells(rows, [_cell(*each) for each in rows.itertuples(index=False, name=None)])
 
 
 def curve_of(journal: Journal, wanted: NamedCell) -> pd.DataFrame:
@@ -154,17 +152,17 @@ def curve_of(journal: Journal, wanted: NamedCell) -> pd.DataFrame:
         AbsentCellError: there is none.
         UsageError: there are several.
     """
-    study = journal.study
+    frame, study = journal.frame, journal.study
     wanted = _at_rate(wanted, study.calibrations)
-    runs, rows, there = _cells_of(journal)
+    rows, there = _cells_of(journal)
     fit = [not wanted.build_differences(cell) for cell in there]
     if not any(fit):
         raise _not_there(wanted, there, study.name)
     found = rows.loc[fit, PLACE].drop_duplicates()
     if len(found) > 1:
         raise UsageError(f"{study.name} has several {wanted.text}; {_to_name(found)}")
-    is_of_it = [runs[name] == found[name].iloc[0] for name in PLACE]
-    return runs[np.logical_and.reduce(is_of_it)]
+    is_of_it = [frame[name] == found[name].iloc[0] for name in PLACE]
+    return frame[np.logical_and.reduce([~frame["twin"], *is_of_it])]
 
 
 def _at_rate(wanted: NamedCell, calibrations: Iterable[Calibration]) -> NamedCell:

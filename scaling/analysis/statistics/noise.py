@@ -4,8 +4,9 @@ Every study has an A/A pair for each workload: one of its cells is run twice in 
 ratio of the two, paired inside blocks as every ratio is, would be 1 if there were no noise. The
 floor is how far from 1 its interval reaches, or its range where blocks are too few for an interval:
 a range is wider, which errs on the safe side. Either run could be called the first, so r and 1/r
-are equally far from 1. If a workload has several pairs, the largest floor counts, since a verdict
-must hold for the noisiest cell.
+are equally far from 1. If a workload has several pairs, the largest floor counts. The pairs are of
+threads without the GIL where there are some (`scaling.study.plan.aa_pairs`): what varies more, such
+as threads that contend for a GIL, has wider intervals of its own.
 
 A ratio within the floor is noise. A pair may agree by luck and give a floor that is too low, so the
 margin is never below 2 %, the difference that code layout and the order of runs alone can make

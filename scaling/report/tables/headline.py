@@ -12,7 +12,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.report.tables.findings import Finding, in_words, times
-from scaling.report.tables.phrases import named, workers
+from scaling.report.tables.phrases import builds_of, named, workers
 from scaling.report.tables.questions.gain import headline_gains
 from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.report.tables.rated import free_running, has_open_loop, is_served
@@ -157,9 +157,9 @@ def _processes(processes: list[tuple[Headline, BaselineRatio]]) -> str:
     ratios = [ratio.throughput for _, ratio in processes]
     if len(processes) == 1:
         return f"Over {named(processes[0][1].theirs)} that is {in_words(ratios[0])}"
-    arms = " or ".join(sorted({ratio.theirs.arm for _, ratio in processes}))
+    on = builds_of(ratio.theirs for _, ratio in processes)
     return (
-        f"Over as many processes on {arms}, throughput is "
+        f"Over as many processes on {on}, throughput is "
         f"{_range(ratios)} (medians; {_counted(ratios)})"
     )
 

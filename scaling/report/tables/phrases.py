@@ -1,5 +1,7 @@
 """Phrases that titles, questions and notes are made of."""
 
+from collections.abc import Iterable
+
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.base.vocabulary import WORKER, WORKERS
@@ -21,6 +23,11 @@ def ratios_note(values: list[Estimate], made: str = "ratios paired inside blocks
 def named(of: Configuration) -> str:
     """`2 threads on 3.14t`; across loops `2 threads on 3.14t with uvloop`."""
     return f"{workers(of)} on {of.arm}{f' with {of.loop}' if of.loop else ''}"
+
+
+def builds_of(some: Iterable[Configuration]) -> str:
+    """`3.14`, of 3.14 and 3.14+mimalloc; `3.14 or 3.14t`."""
+    return " or ".join(sorted({of.arm.partition("+")[0] for of in some}))
 
 
 def workers(of: Configuration) -> str:

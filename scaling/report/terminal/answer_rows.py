@@ -10,6 +10,7 @@ from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.report.tables.findings import bounds_heading, times, verdict_text
 from scaling.report.tables.headline import Headline, Other
+from scaling.report.tables.phrases import builds_of
 
 MOST_ROWS = 12
 BETWEEN = " · "  # the parts of a name
@@ -140,14 +141,11 @@ def _gains(found: Sequence[Headline]) -> Iterator[Row]:
 
 
 def _processes(found: Sequence[Headline]) -> Iterator[Row]:
-    """Over the fastest processes, fresh or forked: the tables say which."""
-    arms: dict[str, list[str]] = {}
-    for ratio in (one for each in found for one in each.processes):
-        arms.setdefault(ratio.ours.model, []).append(ratio.theirs.arm)
+    """Over the fastest processes. The tables say whether these were fresh or forked."""
+    on = builds_of(ratio.theirs for each in found for ratio in each.processes)
     for each in found:
         for ratio in each.processes:
-            model = ratio.ours.model
-            group = f"N {model} over N processes on {' or '.join(sorted({*arms[model]}))}"
+            group = f"N {ratio.ours.model} over N processes on {on}"
             yield Row(group, each.name, str(ratio.workers), ratio.throughput)
     for each in found:
         for ratio in each.processes if each.is_served else ():

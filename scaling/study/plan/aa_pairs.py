@@ -18,8 +18,8 @@ def repeats_of(cells: Iterable[Cell]) -> tuple[Cell, ...]:
     """The second cell of an A/A pair, one for each workload among the cells, in their order.
 
     It repeats a cell of the workload's first curve of threads without the GIL, which the figures
-    are about: threads that contend for a GIL differ several times as much. Without such a curve it
-    is of the first one. It is the cell at the largest N with a core for each worker.
+    are about, or of its first curve: equal runs of threads that contend for a GIL differ more. It
+    is the cell at the largest N with a core for each worker.
     """
     curves: dict[str, dict[str, list[Cell]]] = {}
     for cell in cells:
