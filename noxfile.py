@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from subprocess import STDOUT
@@ -188,17 +188,19 @@ def run_all(session: nox.Session, commands: Mapping[str, Sequence[str]]) -> None
 def run_at_once(run: Callable[..., None], commands: Mapping[str, Sequence[str]]) -> None:
     """Run all `commands` at the same time: one prints as it goes, the others when it has ended."""
     (shown, command), *others = commands.items()
-    with ExitStack() as files, ThreadPoolExecutor() as pool:  # the pool ends before the files close
+    with ExitStack() as files:
         started = {}
-        for name, other in others:
-            output = files.enter_context(TemporaryFile("w+", encoding="utf-8", errors="replace"))
-            started[pool.submit(run, name, other, stdout=output, stderr=STDOUT)] = output
-        run(shown, command)
-        for going, output in started.items():
-            wait([going])
+        with ThreadPoolExecutor() as pool:  # waits for all of them in the end
+            for name, other in others:
+                output = files.enter_context(
+                    TemporaryFile("w+", encoding="utf-8", errors="replace")
+                )
+                started[pool.submit(run, name, other, stdout=output, stderr=STDOUT)] = output
+            run(shown, command)
+        for ended, output in started.items():
             output.seek(0)
             say(output.read())
-            going.result()
+            ended.result()
 
 
 @nox.session(python=False, default=False)
@@ -319,13 +321,8 @@ def tests_free_threaded(session: nox.Session) -> None:
 def quick(session: nox.Session) -> None:
     """Run the fast tests on 3.14 and check style and imports: less than a minute."""
     python = python_for(session, ["3.14"], "lint")["3.14"]
-    fast = (
-        "-m",
-        "not measures and not slow and not thorough",
-        *in_parallel(PER_CORE),
-        "--durations",
-        "5",
-    )
+    marks = "not measures and not slow and not thorough"
+    fast = ("-m", marks, *in_parallel(PER_CORE), "--durations", "5")
     checks = lint_commands(python)
     commands = {name: checks[name] for name in ("style", "formatting", "imports")}
     run_all(session, {**commands, "tests": [python, "-m", "pytest", "-q", *fast, *session.posargs]})

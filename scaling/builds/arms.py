@@ -76,6 +76,11 @@ class Arm:
         return msgspec.structs.replace(expected, switches=self.switches, facts=facts)
 
     @property
+    def without_gil(self) -> bool:
+        """Whether its processes run without the GIL; a runtime that has none is no such arm."""
+        return self.expected.gil_enabled is False
+
+    @property
     def _every_setting(self) -> Iterator[Setting]:
         return (SETTINGS[name] for name in self.settings)
 

@@ -168,8 +168,7 @@ def _gil_turned_on(line: RunLine) -> str:
     """Which import turned the GIL on in a build without it, and what could be done."""
     assert line.record
     gil: GilStates = line.record.process.gil
-    free = parse_arm(line.cell.arm).expected.gil_enabled is False
-    if not (free and gil.seen and gil.seen[-1]):
+    if not (parse_arm(line.cell.arm).without_gil and gil.seen and gil.seen[-1]):
         return ""
     name = gil.enabled_by or "an import"
     remedy = REMEDIES.get(name.partition(".")[0], OTHERWISE)

@@ -238,21 +238,24 @@ def test_a_reference_session_says_what_it_will_do_before_it_builds(
     assert asked == [False]
 
 
-def test_the_tests_run_on_both_builds_even_when_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def both_builds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pythons of both builds, without an environment."""
     pythons = {"3.14": "python3.14", "3.14t": "python3.14t"}
     monkeypatch.setattr(noxfile, "python_for", lambda session, builds, group: pythons)
+
+
+@pytest.mark.usefixtures("both_builds")
+def test_the_tests_run_on_both_builds_even_when_one_fails() -> None:
     session = Session("-k", "x", failing="python3.14")
     with pytest.raises(SystemExit, match=r"failed: tests on 3\.14$"):
         noxfile.run_tests(session, ["3.14", "3.14t"])  # type: ignore[arg-type]
     assert session.commands == ["python3.14 -m pytest -k x", "python3.14t -m pytest -k x"]
 
 
-def test_tests_that_measure_run_after_all_others(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.usefixtures("both_builds")
+def test_tests_that_measure_run_after_all_others(capsys: pytest.CaptureFixture[str]) -> None:
     """Each test is in one part, and the analysis is tested on one build."""
-    pythons = {"3.14": "python3.14", "3.14t": "python3.14t"}
-    monkeypatch.setattr(noxfile, "python_for", lambda session, builds, group: pythons)
     session = Session()
     noxfile.run_tests(session, ["3.14", "3.14t"])  # type: ignore[arg-type]
     *at_once, alone, alone_on_t = session.commands
@@ -277,12 +280,11 @@ def test_one_build_alone_has_all_processes() -> None:
     assert processes(["3.14"]) == processes(["3.14t"]) == processes(["3.14", "3.14t"])
 
 
+@pytest.mark.usefixtures("both_builds")
 @pytest.mark.parametrize("build", ["3.14", "3.14t"])
 def test_one_build_that_fails_stops_no_other_and_is_reported(
-    build: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    build: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pythons = {"3.14": "python3.14", "3.14t": "python3.14t"}
-    monkeypatch.setattr(noxfile, "python_for", lambda session, builds, group: pythons)
     session = Session(failing=f"python{build}")
     failed = re.escape(f"failed: tests on {build}, tests that measure on {build}")
     with pytest.raises(SystemExit, match=f"{failed}$"):
@@ -291,7 +293,8 @@ def test_one_build_that_fails_stops_no_other_and_is_reported(
     assert "what python3.14t prints" in capsys.readouterr().out
 
 
-def test_both_builds_are_tested_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("both_builds")
+def test_both_builds_are_tested_at_the_same_time() -> None:
     both = threading.Barrier(2)
 
     class AtOnce(Session):
@@ -300,8 +303,6 @@ def test_both_builds_are_tested_at_the_same_time(monkeypatch: pytest.MonkeyPatch
             if "--numprocesses" in command:
                 both.wait(PATIENCE_S)
 
-    pythons = {"3.14": "python3.14", "3.14t": "python3.14t"}
-    monkeypatch.setattr(noxfile, "python_for", lambda session, builds, group: pythons)
     noxfile.run_tests(AtOnce(), ["3.14", "3.14t"])  # type: ignore[arg-type]
     assert not both.broken
 

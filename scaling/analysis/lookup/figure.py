@@ -86,7 +86,7 @@ def figure(
         _between(sought, measure, runs, side.workers, blocks)
         for runs, side in zip(curves, sides, strict=True)
     ]
-    floor = _floor(journal)
+    floor = noise_of(journal)
     margin = max(floor.margin(side.workload, sought.noise) for side in sides)
     what = f"{sought.words} of {sides[0].text}"
     if over is None:
@@ -121,6 +121,6 @@ def _ratio(above: Floats, below: Floats) -> Floats:
 
 
 @once_for_each  # figures are looked up by the dozen
-def _floor(journal: Journal) -> NoiseFloor:
+def noise_of(journal: Journal) -> NoiseFloor:
     """The noise floor of a study."""
     return noise_floor(journal.frame, journal.study)

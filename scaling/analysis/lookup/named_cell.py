@@ -162,7 +162,7 @@ def curve_of(journal: Journal, wanted: NamedCell) -> pd.DataFrame:
     if len(found) > 1:
         raise UsageError(f"{study.name} has several {wanted.text}; {_to_name(found)}")
     is_of_it = [frame[name] == found[name].iloc[0] for name in PLACE]
-    return frame[np.logical_and.reduce([~frame["twin"], *is_of_it])]
+    return originals(frame[np.logical_and.reduce(is_of_it)])
 
 
 def _at_rate(wanted: NamedCell, calibrations: Iterable[Calibration]) -> NamedCell:

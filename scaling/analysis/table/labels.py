@@ -41,7 +41,7 @@ def short_labels(every: Iterable[Variant], *, simulated: bool) -> dict[Variant, 
         read: list[dict[str, Any]] = [json.loads(parameters) for parameters in sets]
         varying = [name for name in _names(read) if len({repr(p.get(name)) for p in read}) > 1]
         for parameters, values in zip(sets, read, strict=True):
-            parts = [f"{name}={_text(values[name])}" for name in varying if name in values]
+            parts = [f"{name}={plain(values[name])}" for name in varying if name in values]
             name = f"simulated {workload}" if simulated else workload
             short[workload, parameters] = " · ".join([name, *parts])
     return short
@@ -62,5 +62,6 @@ def _names(parameters: list[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(name for each in parameters for name in each))
 
 
-def _text(value: object) -> str:
+def plain(value: object) -> str:
+    """A value as a study file has it."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -9,10 +9,9 @@ import pandas as pd
 
 from scaling.analysis.claims.judging import Word, judge
 from scaling.analysis.lookup.extent import Extent, extent
-from scaling.analysis.lookup.figure import figure
+from scaling.analysis.lookup.figure import figure, noise_of
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.noise import COLUMNS as NOISY
-from scaling.analysis.statistics.noise import noise_floor
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.errors import UsageError
 from scaling.base.formats import percent
@@ -150,7 +149,7 @@ def _noise(source: QuoteSource, journal: Journal) -> str:
         raise unknown("measure", measure, NOISY, where=NOISE)
     if source.cell.keys() != {"workload"} or source.over:
         raise UsageError(f"{source.measure} is of a workload alone: write workload=NAME")
-    spread = noise_floor(journal.frame, journal.study).of(str(workload), measure)
+    spread = noise_of(journal).of(str(workload), measure)
     if math.isnan(spread):
         raise UsageError("the study has no A/A pair that has it")
     return percent(spread)

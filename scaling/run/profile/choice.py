@@ -1,5 +1,6 @@
 """Which cell of a study is profiled, and the cell with one worker that it is compared with."""
 
+import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,10 +8,10 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
+from scaling.analysis.table.labels import plain, short_labels
 from scaling.analysis.table.rows import Rows
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
-from scaling.builds.interpreters import Build
 from scaling.builds.runtimes.known import RUNTIMES
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine, StudyLine
@@ -40,13 +41,8 @@ class Chosen:
 
 def cell_text(cell: Cell) -> str:
     """A cell with all its parameters, in words that can be asked for one by one."""
-    parameters = (f"{name}={_plain(value)}" for name, value in cell.parameters.items())
+    parameters = (f"{name}={plain(value)}" for name, value in cell.parameters.items())
     return " · ".join([run_in_words(cell), *parameters])
-
-
-def _plain(value: object) -> str:
-    """A value as a study file has it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def choose(head: StudyLine, runs: Sequence[RunLine], asked: str | None) -> Chosen:
@@ -91,20 +87,12 @@ def choose(head: StudyLine, runs: Sequence[RunLine], asked: str | None) -> Chose
 
 def _names(cells: Sequence[Cell]) -> list[str]:
     """The cells in words, with the parameters in which some of one workload differ."""
-    values: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for cell in cells:
-        for name, value in cell.parameters.items():
-            values[cell.workload, name].add(_plain(value))
-
-    def name_of(cell: Cell) -> str:
-        varied = [
-            f"{name}={_plain(value)}"
-            for name, value in cell.parameters.items()
-            if len(values[cell.workload, name]) > 1
-        ]
-        return " · ".join([run_in_words(cell), *varied])
-
-    return list(map(name_of, cells))
+    variants = [(cell.workload, json.dumps(cell.parameters)) for cell in cells]
+    short = short_labels(variants, simulated=False)
+    return [
+        run_in_words(cell) + short[variant].removeprefix(cell.workload)
+        for cell, variant in zip(cells, variants, strict=True)
+    ]
 
 
 def _order(each: Chosen) -> tuple[bool, float]:
@@ -114,11 +102,8 @@ def _order(each: Chosen) -> tuple[bool, float]:
 
 
 def _is_default(cell: Cell) -> bool:
-    build = parse_arm(cell.arm).build
-    free_threaded = isinstance(build, Build) and build.free_threaded
     return (
-        free_threaded
-        and "+gil" not in cell.arm
+        parse_arm(cell.arm).without_gil
         and cell.model == "threads"
         and cell.region in (None, "cores")
         and not is_control(cell.workload, cell.parameters)

@@ -34,7 +34,7 @@ def _headline(curves: Sequence[Sequence[Cell]]) -> Sequence[Cell]:
     without_gil = (
         curve
         for curve in curves
-        if curve[0].model == "threads" and parse_arm(curve[0].arm).expected.gil_enabled is False
+        if curve[0].model == "threads" and parse_arm(curve[0].arm).without_gil
     )
     return next(without_gil, curves[0])
 
