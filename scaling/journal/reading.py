@@ -5,6 +5,7 @@ first line decides whether it can be read at all. Later lines that cannot be rea
 skipped.
 """
 
+import sys
 import zlib
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
@@ -21,6 +22,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 HEAD_BEGINS = b'{"kind":"study",'
 GZIP = 16 + zlib.MAX_WBITS  # what zlib calls a gzip header
 CHUNK_BYTES = 1 << 18
+WHOLE = range(sys.maxsize)
 START = "begin one with: scaling run --output DIR"
 
 
@@ -48,8 +50,10 @@ def journal_in(folder: Path) -> Path | None:
     return next((folder / name for name in NAMES if (folder / name).is_file()), None)
 
 
-def read_lines(path: Path, note: Callable[[str], None]) -> Iterator[Line]:
+def read_lines(path: Path, note: Callable[[str], None], part: range = WHOLE) -> Iterator[Line]:
     """Read every line of a known kind from the journal at `path`, the study line first.
+
+    Of a `part`, a range of bytes, only lines that begin there follow the study line.
 
     A last line without its end, as an interrupted writer leaves it, is skipped silently. `note` is
     called with a message, line number included, for every other line that is skipped.
@@ -57,7 +61,9 @@ def read_lines(path: Path, note: Callable[[str], None]) -> Iterator[Line]:
     Raises:
         UsageError: empty, not a journal, two journals in one, or written by a newer version.
     """
-    with closing(_raw_lines(path)) as lines:  # a file must not wait for the collector to be closed
+    with closing(
+        _raw_lines(path, part)
+    ) as lines:  # a file must not wait for the collector to be closed
         yield from _lines_in(path, lines, note)
 
 
@@ -125,11 +131,18 @@ def _study_line(path: Path, raw: bytes) -> StudyLine:
     return line
 
 
-def _raw_lines(path: Path) -> Generator[tuple[int, bytes]]:
-    """The lines with their numbers from 1."""
+def _raw_lines(path: Path, part: range) -> Generator[tuple[int, bytes]]:
+    """The first line and those that begin in `part`, with their numbers from 1."""
+    begins_at = 0
     try:
         with path.open("rb") as file:
-            yield from enumerate(_unpacked_lines(file) if path.suffix == ".gz" else file, start=1)
+            lines = _unpacked_lines(file) if path.suffix == ".gz" else file
+            for number, line in enumerate(lines, start=1):
+                if begins_at >= part.stop:
+                    break
+                if number == 1 or begins_at in part:
+                    yield number, line
+                begins_at += len(line)
     except (OSError, zlib.error) as error:
         raise UsageError(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
 

@@ -51,6 +51,7 @@ def test_a_crash_is_left_to_the_trial(tmp_path: Path) -> None:
     assert found(tmp_path, "shop:app", "import os\nos._exit(3)") == ""
 
 
+@pytest.mark.slow
 def test_an_import_that_never_ends_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(application_trial, "FIND_OUT_S", 1.0)
     with pytest.raises(UsageError, match="importing it took more than 1 s"):

@@ -71,6 +71,7 @@ def test_the_two_factors_multiply_out_in_every_block(faster: Path) -> None:
     assert found[0].sharing.point == pytest.approx(1, rel=0.03)
 
 
+@pytest.mark.slow
 def test_latencies_are_at_the_stated_rate_and_not_at_one_of_the_grid(tmp_path: Path) -> None:
     results = results_of(application_study(tmp_path, rates=(0.0, 200.0, 400.0, 800.0)))
     entry = {"name": "app", "parameters": {"rate_per_s": [0.0, "half", "grid"]}}
@@ -88,6 +89,7 @@ def test_latencies_are_at_the_stated_rate_and_not_at_one_of_the_grid(tmp_path: P
     assert found.rate_per_s == 800.0
 
 
+@pytest.mark.slow
 def test_a_percentile_with_enough_requests_replaces_p99(tmp_path: Path) -> None:
     path = application_study(tmp_path, speeds=FASTER, window_s=2.0)  # 800 requests
     (latency,) = (each for each in answer(path).shipped if each.aim == "latency")
@@ -139,6 +141,7 @@ def test_the_answer_has_24_lines_of_80_columns(
         assert said in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("speeds", "command"), [(FASTER, "scaling gate"), ({}, "scaling doctor")])
 def test_where_an_aim_is_undecided_the_next_step_is_to_look_for_noise(
     speeds: dict[tuple[str, str], float],
@@ -151,6 +154,7 @@ def test_where_an_aim_is_undecided_the_next_step_is_to_look_for_noise(
     assert capsys.readouterr().out.splitlines()[-1].startswith(f"next:   {command} ")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_the_page_has_the_answer_in_full(faster: Path) -> None:
     text = page(results_of(faster))
@@ -181,6 +185,7 @@ def test_json_has_every_configuration_with_bounds(faster: Path) -> None:
     assert shipped["interval"][0] <= shipped["ratio"] <= shipped["interval"][1]
 
 
+@pytest.mark.slow
 def test_gate_works_on_the_journal(
     faster: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

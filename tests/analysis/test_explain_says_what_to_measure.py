@@ -60,6 +60,7 @@ def test_a_waterfall_ends_where_the_time_ends(large: StudyResults, width: int) -
         assert len(before.rstrip()) == pytest.approx(len(last.rstrip()), abs=1)
 
 
+@pytest.mark.slow
 def test_every_output_has_the_losses(large: StudyResults, tmp_path: Path) -> None:
     files = write_tables(large, tmp_path)
     assert tmp_path / LOSSES in files

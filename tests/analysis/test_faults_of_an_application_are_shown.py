@@ -51,6 +51,7 @@ def test_a_server_that_never_answers_again_has_no_time() -> None:
     assert fault.back_s is None
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_page_and_json_have_what_is_beside_the_journal(tmp_path: Path) -> None:
     path = application_study(tmp_path, speeds={}, blocks=2)

@@ -33,6 +33,7 @@ def answer_of(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_findings_are_in_page_json_and_answer(
     study: Path, capsys: pytest.CaptureFixture[str]

@@ -60,6 +60,7 @@ def test_a_part_that_could_not_be_read_moves_no_other() -> None:
     assert growth(run(memory)).point == pytest.approx(60, rel=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_page_json_and_answer_have_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = application_study(tmp_path, blocks=2)

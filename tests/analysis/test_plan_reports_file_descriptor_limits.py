@@ -192,6 +192,7 @@ def test_a_helper_raises_its_own_limit() -> None:
         responder.communicate(timeout=PATIENCE_S)
 
 
+@pytest.mark.slow
 def test_workloads_say_what_they_hold_open(described_here: Description) -> None:
     workloads = described_here.workloads
     holding = {name: facts.descriptors for name, facts in workloads.items() if facts.descriptors}

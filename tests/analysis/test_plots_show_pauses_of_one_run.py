@@ -128,6 +128,7 @@ def test_three_rows_of_threads_beside_processes(tmp_path: Path) -> None:
     assert "the longest P99" in sheet.description.replace("\N{NO-BREAK SPACE}", " ")
 
 
+@pytest.mark.slow
 def test_it_is_on_the_page_and_in_the_public_front(tmp_path: Path) -> None:
     found = studied(tmp_path, MADE, with_collections)
     assert drawn(found, "serve-weak-pauses").title

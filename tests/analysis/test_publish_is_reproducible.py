@@ -87,6 +87,7 @@ def test_a_page_that_names_a_path_is_not_published(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_again_it_is_the_same_and_what_is_not_made_any_more_goes(
     results: Path, published: Path
 ) -> None:

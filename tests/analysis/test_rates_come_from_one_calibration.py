@@ -308,6 +308,7 @@ def head_of(output: Path) -> StudyLine:
     return first
 
 
+@pytest.mark.slow
 def test_a_resumed_study_keeps_its_rates_and_never_calibrates_again(
     ready: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

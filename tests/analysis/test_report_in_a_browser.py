@@ -40,6 +40,8 @@ TOO_WIDE = """[...document.querySelectorAll('figure svg text')].map(text => {
     return [text.textContent, Math.max(sheet.left - own.left, own.right - sheet.right)];
 }).filter(([_, beyond]) => beyond > 1)"""
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:

@@ -67,6 +67,7 @@ def test_the_page_has_a_part_of_its_own(open_loop: StudyResults) -> None:
     assert not {"curves", "sweeps", "laws"} & set(names)  # throughput was what was asked for
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_the_page_begins_with_the_answer_of_a_server(tmp_path: Path) -> None:
     results = results_of(tmp_path, replace(OPEN, blocks=6))
@@ -156,6 +157,7 @@ def with_objective(folder: Path, made: Served) -> StudyResults:
     return StudyResults.of(read_journal(write(lines, folder / "journal.jsonl")))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_capacities_are_printed_as_they_are_computed(tmp_path: Path) -> None:
     results = with_objective(tmp_path, replace(OPEN, blocks=6, rates=(400.0, 800.0, 1600.0)))

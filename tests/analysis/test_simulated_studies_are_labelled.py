@@ -60,6 +60,7 @@ PRINTED: dict[str, Output] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 @pytest.mark.parametrize("name", PRINTED)
 def test_what_is_printed_says_it(name: str, study: Journal) -> None:
@@ -92,6 +93,7 @@ def test_latencies_that_are_exported_say_it(tmp_path: Path) -> None:
     assert all(name.startswith("simulated-") for name in names)
 
 
+@pytest.mark.slow
 def test_tables_files_and_every_plot_say_it(study: Journal, tmp_path: Path) -> None:
     files = write_derived(StudyResults.of(study), tmp_path, formats=["svg"])
     assert {file.suffix for file in files} == {".md", ".csv", ".svg"}

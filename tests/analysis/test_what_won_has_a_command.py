@@ -52,6 +52,7 @@ def test_no_command_is_guessed_for_another_server(tmp_path: Path) -> None:
     assert deploy_commands(results_of(application_study(tmp_path, blocks=2))) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unrendered")
 def test_what_won_is_deployed_by_page_and_json(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

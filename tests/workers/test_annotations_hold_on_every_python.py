@@ -105,6 +105,7 @@ def test_what_is_not_there_is_found(source: str, found: list[str]) -> None:
     assert too_early(source) == found
 
 
+@pytest.mark.slow
 def test_no_annotation_names_what_is_not_there_yet() -> None:
     found = {str(path.relative_to(ROOT)): too_early(path.read_text()) for path in FILES}
     assert {path: names for path, names in found.items() if names} == {}

@@ -162,6 +162,7 @@ def test_hang_is_ended_with_the_stacks_of_all_threads(
     assert "in receive_from_all" in ending.stderr
 
 
+@pytest.mark.slow
 def test_child_deaf_to_signals_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pid = tmp_path / "pid"
     limit_from(monkeypatch, lambda: says(pid))
@@ -213,6 +214,7 @@ def test_deep_rubbish_is_garbled(tmp_path: Path) -> None:
     assert ending.stderr == "[standard output] " + "[" * GARBAGE_KEPT
 
 
+@pytest.mark.slow
 def test_record_of_a_child_that_hangs_afterwards_stays_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

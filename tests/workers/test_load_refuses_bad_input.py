@@ -92,6 +92,7 @@ def test_a_server_that_cannot_be_reached_is_named() -> None:
         assert f"no server answers at {at}: Connection refused" in run(f"http://{at}", *options)
 
 
+@pytest.mark.slow
 def test_a_server_that_accepts_nothing_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=0) as server:
         at = f"127.0.0.1:{server.getsockname()[1]}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import batched
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -47,6 +47,15 @@ class FrameBuilder:
                 self._values[name].append(rows[name])
             else:
                 self._values[name] += rows[name]
+
+    def extend(self, later: Self) -> None:
+        """Append all runs of another builder."""
+        for name, values in later._values.items():
+            if name in self._codes:
+                codes = [self._codes[name][word] for word in later._codes[name]]
+                self._values[name] += map(codes.__getitem__, values)
+            else:
+                self._values[name] += values
 
     def frame(self) -> pd.DataFrame:
         """All runs that were added, marked where one differs from others of its cell."""

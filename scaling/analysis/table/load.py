@@ -1,8 +1,7 @@
 """Journal to table: one row per run, everything derived from what was written down.
 
 `load` is what a notebook uses, `read_journal` what the commands use: the same table with the study
-that it belongs to. Some hundred runs are decoded at a time, because ticks are nearly all of a
-journal and would not fit into memory together.
+that it belongs to.
 """
 
 import gc
@@ -13,21 +12,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
-import msgspec
 import pandas as pd
 
-from scaling.analysis.table.frame import RUNS_AT_A_TIME, FrameBuilder, joined
-from scaling.analysis.table.rows import Rows, expectations
-from scaling.analysis.table.stacks import Readings, readings
+from scaling.analysis.table.frame import joined
+from scaling.analysis.table.parts import read_parts
 from scaling.base.errors import UsageError
-from scaling.journal.reading import find_journal, read_lines
-from scaling.journal.record import CeilingLine, Line, RunLine, StudyLine, Ticks
+from scaling.journal.reading import find_journal
+from scaling.journal.record import CeilingLine, StudyLine
 
 __all__ = ["Journal", "JournalWarning", "load", "read_journal"]
-
-NO_TICKS = Ticks()
 
 type Source = str | os.PathLike[str]
 
@@ -77,21 +71,19 @@ def load(path: Source | Iterable[Source]) -> pd.DataFrame:
 def read_journal(path: Source) -> Journal:
     """Load one journal with its study. Raises `UsageError` as `load` does; does not warn."""
     file = find_journal(Path(path))
-    notes: list[str] = []
-    lines = read_lines(file, notes.append)
-    study = next(lines)
-    assert isinstance(study, StudyLine)
-    expected = expectations(study)
-    ceilings: list[CeilingLine] = []
-    built = FrameBuilder()
     with _no_collections():
-        for runs, ticks in _batches(lines, ceilings):
-            built.add(Rows(runs, study, expected, ticks))
-        frame = built.frame()
+        read, *later = read_parts(file)
+        for part in later:
+            read.built.extend(part.built)
+        frame = read.built.frame()
     if frame.empty:
         folder = shlex.quote(str(file.parent))
         raise UsageError(f"{file}: holds no run yet; `scaling run --output {folder}` goes on")
-    return Journal(file, study, frame, ceilings, notes)
+    every = [read, *later]
+    ceilings = [ceiling for part in every for ceiling in part.ceilings]
+    return Journal(
+        file, read.study, frame, ceilings, [note for part in every for note in part.notes]
+    )
 
 
 @contextmanager
@@ -107,35 +99,6 @@ def _no_collections() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-class _Batch(NamedTuple):
-    """Some runs, and their ticks, which the runs no longer have."""
-
-    runs: list[RunLine]
-    ticks: list[Readings | None]
-
-
-def _batches(lines: Iterator[Line], ceilings: list[CeilingLine]) -> Iterator[_Batch]:
-    """The runs among the lines, some at a time; ceilings are put aside on the way."""
-    batch = _Batch([], [])
-    for line in lines:
-        if isinstance(line, RunLine):
-            batch.runs.append(line)
-            batch.ticks.append(readings(line.record))
-            _drop_ticks(line)
-            if len(batch.runs) == RUNS_AT_A_TIME:
-                yield batch
-                batch = _Batch([], [])
-        elif isinstance(line, CeilingLine):
-            ceilings.append(line)
-    if batch.runs:
-        yield batch
-
-
-def _drop_ticks(run: RunLine) -> None:
-    for worker in run.record.workers if run.record is not None else ():
-        msgspec.structs.force_setattr(worker, "ticks", NO_TICKS)
 
 
 def _numbered(names: list[str]) -> list[str]:

@@ -1,0 +1,114 @@
+"""A large journal is read in parts, a process for each CPU, and gives what one process reads."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from scaling.analysis.table import parts
+from scaling.analysis.table.load import read_journal
+from scaling.base.errors import UsageError
+from scaling.journal.file import FILE_NAME
+from scaling.journal.reading import read_lines
+from scaling.journal.record import CeilingLine, RunLine, encode_line
+from tests.support.children import environment
+from tests.support.fabricate import Made, journal
+
+LINES = [
+    *journal(Made(arms=("3.14", "3.14t"), workers=(1, 2), blocks=3)),
+    CeilingLine(service="origin", requests_per_s=1000.0),
+]
+RUNS = [line for line in LINES if isinstance(line, RunLine)]
+UNREADABLE = len(LINES) - 2  # the place of a line in the last part
+
+# Reads the journal as three CPUs would, and keeps the frame, the notes and the ceilings.
+READ_BY_THREE = """
+import os, pickle, sys
+from scaling.analysis.table import parts
+from scaling.analysis.table.load import read_journal
+from scaling.base.errors import UsageError
+
+parts.PART_BYTES = 1
+os.sched_getaffinity = lambda process: range(3)
+try:
+    read = read_journal(sys.argv[1])
+except UsageError as error:
+    sys.exit(str(error))
+with open(sys.argv[2], "wb") as kept:
+    pickle.dump((read.frame, read.notes, read.ceilings, read.study), kept)
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    lines = [encode_line(line) for line in LINES]
+    lines.insert(UNREADABLE, b'{"kind":"run","\n')
+    file = tmp_path / FILE_NAME
+    file.write_bytes(b"".join(lines))
+    return file
+
+
+def read_by_three(path: Path, kept: Path, before: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-c", before + READ_BY_THREE, str(path), str(kept)]
+    return subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+
+
+def test_every_line_is_in_one_part_wherever_they_meet(path: Path) -> None:
+    whole = list(read_lines(path, lambda _: None))
+    size = path.stat().st_size
+    line = len(encode_line(LINES[0]))
+    for meet in (1, line - 1, line, line + 1, size // 2, size - 1, size, size + 1):
+        notes: list[str] = []
+        head, *first = read_lines(path, notes.append, range(meet))
+        again, *second = read_lines(path, notes.append, range(meet, size + 1))
+        assert [head, *first, *second] == whole
+        assert again == head
+        assert notes == [f"{path}: line {UNREADABLE + 1} skipped: " + notes[0].partition("d: ")[2]]
+
+
+def test_processes_read_what_one_reads(path: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    done = read_by_three(path, kept)
+    assert (done.stdout, done.stderr, done.returncode) == ("", "", 0)
+    frame, *others = pd.read_pickle(kept)
+    alone = read_journal(path)
+    pd.testing.assert_frame_equal(frame, alone.frame)
+    assert others == [alone.notes, alone.ceilings, alone.study]
+    assert len(frame) == len(RUNS)
+
+
+def test_a_fault_in_a_later_part_is_told_as_ever(path: Path, tmp_path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(encode_line(LINES[0]))
+    done = read_by_three(path, tmp_path / "kept")
+    with pytest.raises(UsageError, match="a second study begins at line") as told:
+        read_journal(path)
+    assert done.stderr.strip() == str(told.value)
+
+
+def test_a_process_that_is_killed_is_told_in_a_line(path: Path, tmp_path: Path) -> None:
+    killed = "import os, signal\nfrom scaling.analysis.table import parts\n"
+    killed += "parts._leave_interrupts = lambda: os.kill(os.getpid(), signal.SIGKILL)\n"
+    done = read_by_three(path, tmp_path / "kept", killed)
+    assert done.returncode == 1
+    assert "was ended, perhaps for want of memory" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_process_with_threads_is_not_forked(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fork has the locks of all threads, and only one thread that could release them."""
+    threaded = "import threading\n"
+    threaded += "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+    threaded += "import os\nos.fork = None\n"
+    done = read_by_three(path, tmp_path / "kept", threaded)
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+def test_a_small_journal_is_read_in_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "_can_fork", lambda: True)
+    monkeypatch.setattr(parts, "get_context", pytest.fail)
+    assert len(read_journal(path).frame) == len(RUNS)
