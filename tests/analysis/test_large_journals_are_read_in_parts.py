@@ -68,6 +68,7 @@ def test_every_line_is_in_one_part_wherever_they_meet(path: Path) -> None:
         assert notes == [f"{path}: line {UNREADABLE + 1} skipped: " + notes[0].partition("d: ")[2]]
 
 
+@pytest.mark.slow
 def test_processes_read_what_one_reads(path: Path, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     done = read_by_three(path, kept)
@@ -79,6 +80,7 @@ def test_processes_read_what_one_reads(path: Path, tmp_path: Path) -> None:
     assert len(frame) == len(RUNS)
 
 
+@pytest.mark.slow
 def test_a_fault_in_a_later_part_is_told_as_ever(path: Path, tmp_path: Path) -> None:
     with path.open("ab") as file:
         file.write(encode_line(LINES[0]))
@@ -88,6 +90,7 @@ def test_a_fault_in_a_later_part_is_told_as_ever(path: Path, tmp_path: Path) -> 
     assert done.stderr.strip() == str(told.value)
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_is_told_in_a_line(path: Path, tmp_path: Path) -> None:
     killed = "import os, signal\nfrom scaling.analysis.table import parts\n"
     killed += "parts._leave_interrupts = lambda: os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -97,6 +100,7 @@ def test_a_process_that_is_killed_is_told_in_a_line(path: Path, tmp_path: Path) 
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_process_with_threads_is_not_forked(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
