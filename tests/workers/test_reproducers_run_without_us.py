@@ -2,6 +2,7 @@
 
 import ast
 import os
+import platform
 import subprocess
 import sys
 import sysconfig
@@ -29,6 +30,27 @@ def test_it_imports_nothing_of_ours_and_says_how_it_is_run(program: Path) -> Non
     names |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
     assert names
     assert not {name.partition(".")[0] for name in names} & {"scaling", "workers", "tests"}
+
+
+KEEPING = {"MALLOC_TRIM_THRESHOLD_": f"{64 << 20}", "MALLOC_MMAP_THRESHOLD_": f"{32 << 20}"}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the limits are glibc's")
+def test_glibc_keeps_memory_once_it_has_seen_a_large_block_freed() -> None:
+    """Objects without the GIL are not glibc's, so it sees none of them."""
+    assert (faults_per_round("bytes") > 100) == FREE_THREADED
+    assert faults_per_round("block") < 10
+    assert faults_per_round("nothing", **KEEPING) < 10
+
+
+def faults_per_round(freed_first: str, **variables: str) -> float:
+    command = [sys.executable, str(FOLDER / "freed_blocks.py"), freed_first]
+    given = {"PATH": os.environ["PATH"], **variables}
+    done = subprocess.run(
+        command, env=given, check=True, capture_output=True, text=True, timeout=PATIENCE_S
+    )
+    return float(done.stdout.split()[1])
 
 
 @pytest.mark.slow

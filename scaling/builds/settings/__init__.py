@@ -45,6 +45,7 @@ SETTINGS: Mapping[str, Setting] = {
         interpreter.DEFERRED_FUNCTIONS,
         serving.TO_THREAD,
         serving.THREADS_WITHOUT_LOOPS,
+        allocator.KEEP_BLOCKS,
     )
 }
 

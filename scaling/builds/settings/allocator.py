@@ -1,4 +1,6 @@
-"""Other allocators than glibc's, and when mimalloc gives memory back."""
+"""Other allocators than glibc's, and when glibc's or mimalloc gives memory back."""
+
+import platform
 
 from scaling.builds.interpreters.builds import Build
 from scaling.builds.preloaded import library_path
@@ -64,4 +66,26 @@ KEEP_PAGES = Setting(
     switches={_DELAY: "-1"},
     misfit=_purge_misfit,
     source="https://microsoft.github.io/mimalloc/environment.html",
+)
+
+
+def _needs_glibc(build: Build) -> str | None:
+    if platform.libc_ver()[0] == "glibc":
+        return None
+    return f"{build.name} has another C library here; the variables are glibc's"
+
+
+_OF_GLIBC = {"MALLOC_MMAP_THRESHOLD_": f"{32 << 20}", "MALLOC_TRIM_THRESHOLD_": f"{64 << 20}"}
+
+# glibc does so by itself after a program has freed one large block: it raises its thresholds to the
+# size of that block, up to these (man 3 mallopt). Python's objects are such blocks on a build whose
+# objects glibc has; where mimalloc has them, those of C libraries alone raise them, or none does.
+KEEP_BLOCKS = Setting(
+    name="nomap",
+    summary="glibc's malloc keeps freed blocks of up to 32 MiB (of up to 128 KiB at the start)",
+    environment=_OF_GLIBC,
+    switches=_OF_GLIBC,
+    misfit=_needs_glibc,
+    source="https://man7.org/linux/man-pages/man3/mallopt.3.html",
+    instead_of="allocator",
 )
