@@ -10,8 +10,11 @@ import scaling
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.capacity import Capacities, Capacity, capacities
 from scaling.analysis.served.crossing import crossing
+from scaling.base import formats
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
+from scaling.report.quotes.capacities import capacity as quoted
+from scaling.report.quotes.source import parse
 from scaling.study.objective import parse_objective
 from tests.support.fabricate import with_
 from tests.support.served import Served, studied
@@ -177,3 +180,45 @@ def test_a_study_without_objective_or_rate_says_so(results: StudyResults, tmp_pa
     closed = StudyResults.of(studied(tmp_path, replace(STUDY, rates=(0.0,), blocks=1)))
     with pytest.raises(UsageError, match="no valid run at a rate"):
         scaling.capacity(closed, "p99<20ms")
+
+
+THREADS = "workload=serve arm=3.14t workers=2"
+OVER = "over.arm=3.14+mimalloc over.model=processes"
+
+
+def test_a_text_can_quote_it_and_its_ratios(found: Capacities) -> None:
+    one = of(found, FREE, 2)
+    ratio = found.over(one, "over processes")
+    assert ratio
+    for source, value in {
+        f"capacity {THREADS}": one.estimate,
+        f"capacity_per_core {THREADS}": one.per_core,
+        f"capacity_per_gib {THREADS}": one.per_gib,
+        f"capacity {THREADS} {OVER}": ratio.ratio,
+    }.items():
+        text = f"{formats.number(value.point)} ({value.bounds})"
+        assert quoted(parse(f"served: {source}"), found) == text
+    verdict = quoted(parse(f"served: capacity {THREADS} {OVER} as=verdict"), found)
+    assert verdict == ratio.ratio.verdict.word
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        (f"capacity {THREADS} as=verdict", "no such ratio"),
+        (f"capacity_per_gib {THREADS} {OVER}", "no such ratio"),
+        (f"capacity {THREADS} over.arm=3.14 over.model=processes", "no such ratio"),
+        (f"capacity {THREADS} parameters.server=none", "no capacity of that"),
+        ("capacity workload=serve arm=3.14t", "several capacities"),
+    ],
+)
+def test_what_cannot_be_quoted_is_said(source: str, told: str, found: Capacities) -> None:
+    with pytest.raises(UsageError, match=told):
+        quoted(parse(f"served: {source}"), found)
+
+
+def test_a_bound_is_not_quoted_as_a_figure(tmp_path: Path) -> None:
+    low = StudyResults.of(studied(tmp_path, replace(STUDY, rates=GRID[:2], blocks=6)))
+    known = capacities(low.frame, [SLO], low.floor).judged()
+    with pytest.raises(UsageError, match="is a bound, ≥"):
+        quoted(parse(f"served: capacity {THREADS}"), known)

@@ -115,7 +115,7 @@ def _free(stem: str, taken: Collection[str]) -> str:
 
 def _warning(results: StudyResults) -> str:
     """What no figure must be seen without."""
-    return " ".join(filter(None, [results.soundness.warning, *_unlike(results.study)]))
+    return " · ".join(filter(None, [results.soundness.warning, *_unlike(results.study)]))
 
 
 type Variant = tuple[str, str, str]

@@ -17,6 +17,7 @@ from scaling.base.errors import UsageError
 from scaling.base.formats import percent
 from scaling.base.suggest import unknown
 from scaling.journal.reading import NAMES
+from scaling.report.quotes.capacities import OF_A_CAPACITY, capacity
 from scaling.report.quotes.keys import keys_in, source_of
 from scaling.report.quotes.source import QuoteSource, parse
 from scaling.report.quotes.verdicts import count, verdict
@@ -76,6 +77,7 @@ class Lookup:
         self._journal = cache(self._opened)
         self._words = cache(self._judged)
         self._ratios = cache(lambda name: ratios(self._journal(name)))
+        self._capacities = cache(lambda name: StudyResults.of(self._journal(name)).capacities)
 
     @cached_property
     def studies(self) -> list[str]:
@@ -103,6 +105,8 @@ class Lookup:
             return _of_study(source, journal)
         if source.measure.startswith(NOISE):
             return _noise(source, journal)
+        if source.measure in OF_A_CAPACITY:
+            return capacity(source, self._capacities(source.results))
         if source.form.is_verdict:
             return verdict(source, journal, self._ratios(source.results))
         return source.form.text(figure(journal, source.measure, source.cell, source.over).estimate)
