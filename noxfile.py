@@ -186,7 +186,7 @@ def run_all(session: nox.Session, commands: Mapping[str, Sequence[str]]) -> None
 
 
 def run_at_once(run: Callable[..., None], commands: Mapping[str, Sequence[str]]) -> None:
-    """Run all `commands` at the same time: one prints as it goes, the others when it has ended."""
+    """Run all `commands` at the same time: one prints as it goes, the others when all ended."""
     (shown, command), *others = commands.items()
     with ExitStack() as files:
         started = {}
@@ -322,7 +322,8 @@ def quick(session: nox.Session) -> None:
     """Run the fast tests on 3.14 and check style and imports: less than a minute."""
     python = python_for(session, ["3.14"], "lint")["3.14"]
     marks = "not measures and not slow and not thorough"
-    fast = ("-m", marks, *in_parallel(1), "--durations", "5")  # hardly any waits
+    # They wait for nothing, so that more of them than cores at a time would take longer.
+    fast = ("-m", marks, *in_parallel(1), "--durations", "5")
     checks = lint_commands(python)
     commands = {name: checks[name] for name in ("style", "formatting", "imports")}
     run_all(session, {**commands, "tests": [python, "-m", "pytest", "-q", *fast, *session.posargs]})

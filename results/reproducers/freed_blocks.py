@@ -1,9 +1,10 @@
-"""Why a C library's memory costs page faults on free-threaded CPython: glibc gives it back.
+"""Why a C library's memory costs page faults on free-threaded CPython 3.14: glibc gives it back.
 
 At the start glibc maps blocks above 128 KiB, and gives memory back as soon as 128 KiB are free at
-the end of its heap. Freeing a mapped block raises both limits to its size and twice its size. With
-the GIL Python's objects above 512 bytes are glibc's, and some large one is soon freed. Without the
-GIL they are mimalloc's, so a parser in C takes its memory from the system again for every document.
+the end of its heap. When a mapped block is freed, the first limit rises to its size and the second
+to twice its size. With the GIL Python's objects above 512 bytes are glibc's, and some large one is
+soon freed. Without the GIL they are mimalloc's. So a parser whose memory is glibc's takes it from
+the system again for every document.
 
     python3.14t freed_blocks.py nothing    160 page faults a round
     python3.14t freed_blocks.py bytes      the same: mimalloc has the block that is freed first
@@ -18,6 +19,7 @@ import resource
 import sys
 import threading
 
+freed_first = sys.argv[1] if len(sys.argv) > 1 else "nothing"
 BLOCKS, BLOCK_BYTES, ROUNDS, LARGE_BYTES = 12, 64 << 10, 500, 4 << 20
 libc = ctypes.CDLL(None)
 libc.malloc.argtypes, libc.malloc.restype = [ctypes.c_size_t], ctypes.c_void_p
@@ -34,9 +36,9 @@ def parse():
 
 
 def worker():
-    if sys.argv[1] == "bytes":
+    if freed_first == "bytes":
         bytes(LARGE_BYTES)
-    elif sys.argv[1] == "block":
+    elif freed_first == "block":
         libc.free(libc.malloc(LARGE_BYTES))
     parse()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -208,8 +208,11 @@ def test_a_text_can_quote_it_and_its_ratios(found: Capacities) -> None:
         (f"capacity {THREADS} as=verdict", "no such ratio"),
         (f"capacity_per_gib {THREADS} {OVER}", "no such ratio"),
         (f"capacity {THREADS} over.arm=3.14 over.model=processes", "no such ratio"),
-        (f"capacity {THREADS} parameters.server=none", "no capacity of that"),
-        ("capacity workload=serve arm=3.14t", "several capacities"),
+        (
+            f"capacity {THREADS} parameters.server=none",
+            "0 capacities with .* parameters.server=none; it must be one",
+        ),
+        ("capacity workload=serve arm=3.14t", "2 capacities with workload=serve arm=3.14t"),
     ],
 )
 def test_what_cannot_be_quoted_is_said(source: str, told: str, found: Capacities) -> None:
@@ -220,5 +223,11 @@ def test_what_cannot_be_quoted_is_said(source: str, told: str, found: Capacities
 def test_a_bound_is_not_quoted_as_a_figure(tmp_path: Path) -> None:
     low = StudyResults.of(studied(tmp_path, replace(STUDY, rates=GRID[:2], blocks=6)))
     known = capacities(low.frame, [SLO], low.floor).judged()
-    with pytest.raises(UsageError, match="is a bound, ≥"):
-        quoted(parse(f"served: capacity {THREADS}"), known)
+    for source in (f"capacity {THREADS}", f"capacity {THREADS} over.workers=1"):
+        with pytest.raises(UsageError, match=r"only a bound \(≥"):
+            quoted(parse(f"served: {source}"), known)
+
+
+def test_a_study_without_objectives_has_none_to_quote(results: StudyResults) -> None:
+    with pytest.raises(UsageError, match="states no objective"):
+        quoted(parse(f"served: capacity {THREADS}"), results.capacities)

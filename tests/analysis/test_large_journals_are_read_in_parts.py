@@ -1,5 +1,6 @@
 """A large journal is read in parts, a process for each CPU, and gives what one process reads."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from scaling.base.errors import UsageError
 from scaling.journal.file import FILE_NAME
 from scaling.journal.reading import read_lines
 from scaling.journal.record import CeilingLine, RunLine, encode_line
-from tests.support.children import environment
+from tests.support.children import PATIENCE_S, environment
 from tests.support.fabricate import Made, journal
 
 LINES = [
@@ -50,9 +51,19 @@ def path(tmp_path: Path) -> Path:
     return file
 
 
-def read_by_three(path: Path, kept: Path, before: str = "") -> subprocess.CompletedProcess[str]:
+def read_by_three(
+    path: Path, kept: Path, before: str = "", *, start_new_session: bool = False
+) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-W", "error", "-c", before + READ_BY_THREE, str(path), str(kept)]
-    return subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+        start_new_session=start_new_session,
+    )
 
 
 def test_every_line_is_in_one_part_wherever_they_meet(path: Path) -> None:
@@ -93,7 +104,7 @@ def test_a_fault_in_a_later_part_is_told_as_ever(path: Path, tmp_path: Path) -> 
 @pytest.mark.slow
 def test_a_process_that_is_killed_is_told_in_a_line(path: Path, tmp_path: Path) -> None:
     killed = "import os, signal\nfrom scaling.analysis.table import parts\n"
-    killed += "parts._leave_interrupts = lambda: os.kill(os.getpid(), signal.SIGKILL)\n"
+    killed += "parts._send = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
     done = read_by_three(path, tmp_path / "kept", killed)
     assert done.returncode == 1
     assert "was ended, perhaps for want of memory" in done.stderr
@@ -101,9 +112,35 @@ def test_a_process_that_is_killed_is_told_in_a_line(path: Path, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_a_process_with_threads_is_not_forked(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_another_process_it_is_read_in_one(path: Path, tmp_path: Path) -> None:
+    none_left = "import os\ndef fork(): raise BlockingIOError(11, 'none left')\nos.fork = fork\n"
+    done = read_by_three(path, tmp_path / "kept", none_left)
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+@pytest.mark.slow
+def test_an_interrupt_ends_all_of_them_at_once(path: Path, tmp_path: Path) -> None:
+    """Whoever reads a part does not wait for the others, and none is left."""
+    interrupted = """
+import os, signal, time
+from scaling.analysis.table import parts
+read, here = parts._read, os.getpid()
+
+def slowly(file, part):
+    if os.getpid() != here:
+        time.sleep(600)
+    os.killpg(0, signal.SIGINT)
+    return read(file, part)
+
+parts._read = slowly
+"""
+    done = read_by_three(path, tmp_path / "kept", interrupted, start_new_session=True)
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr.count("KeyboardInterrupt") == 1
+
+
+@pytest.mark.slow
+def test_a_process_with_threads_is_not_forked(path: Path, tmp_path: Path) -> None:
     """A fork has the locks of all threads, and only one thread that could release them."""
     threaded = "import threading\n"
     threaded += "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"

@@ -1,4 +1,4 @@
-"""A journal in parts, one on each CPU; in each some hundred runs are decoded at a time.
+"""A journal in parts, of 64 MiB or more, one on each CPU; in each some hundred runs at a time.
 
 Ticks are nearly all of a journal and would not fit into memory together.
 """
@@ -8,9 +8,10 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import pairwise, starmap
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,10 +21,11 @@ from scaling.analysis.table.frame import RUNS_AT_A_TIME, FrameBuilder
 from scaling.analysis.table.rows import Rows, expectations
 from scaling.analysis.table.stacks import Readings, readings
 from scaling.base.errors import UsageError
-from scaling.journal.reading import read_lines
+from scaling.journal.reading import WHOLE, read_lines
 from scaling.journal.record import CeilingLine, Line, RunLine, StudyLine, Ticks
 
 NO_TICKS = Ticks()
+CTRL_C = [signal.SIGINT]  # left to the process that waits for the others
 PART_BYTES = 64 << 20  # smaller ones take longer to hand over than to read
 
 
@@ -37,40 +39,81 @@ class Part(NamedTuple):
 
 
 def read_parts(file: Path) -> list[Part]:
-    """The parts of a journal in order: the first is read here, each other one in a process.
+    """The parts of a journal in order: the first is read here, each other one by a process.
 
-    These are forked, since a fresh one would import for as long as it reads. A process with several
-    threads, such as a notebook's, must not be forked and reads all of it.
+    These are forked, since a fresh one would import for as long as it reads. They end with this
+    call, however it ends.
 
     Raises:
         UsageError: as `read_lines` does, or a process was killed.
     """
+    first, *later = _ranges(file)
+    with ExitStack() as running:
+        try:
+            others = [running.enter_context(_reader(file, part)) for part in later]
+        except OSError:  # no process can be started: too many, or no memory for one
+            return [_read(file, WHOLE)]
+        return [_read(file, first), *(_received(file, other) for other in others)]
+
+
+def _ranges(file: Path) -> list[range]:
+    """The bytes of each part; a small or a packed journal is one."""
     size = file.stat().st_size
     most = len(os.sched_getaffinity(0)) if _can_fork() and file.suffix != ".gz" else 1
     count = max(1, min(most, size // PART_BYTES))
     ends = [size * place // count for place in range(1, count)]
-    first, *later = starmap(range, pairwise([0, *ends, sys.maxsize]))
-    if not later:
-        return [_read(file, first)]
-    with ProcessPoolExecutor(len(later), get_context("fork"), _leave_interrupts) as pool:
-        others = [pool.submit(_read, file, part) for part in later]
-        read = _read(file, first)
-        try:
-            return [read, *(other.result() for other in others)]
-        except BrokenExecutor:
-            raise UsageError(
-                f"{file}: a process that read a part of it was ended, perhaps for want of memory; "
-                f"taskset -c 0 scaling … reads it in one"
-            ) from None
+    return list(starmap(range, pairwise([0, *ends, WHOLE.stop])))
 
 
 def _can_fork() -> bool:
+    """Whether a fork is safe.
+
+    A process with several threads, such as a notebook's, may hold locks that no thread of the fork
+    would release. numpy ends its own threads before a fork.
+    """
     return sys.platform == "linux" and threading.active_count() == 1
 
 
-def _leave_interrupts() -> None:
-    """Leave Ctrl-C to the process that asked for the part."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+@contextmanager
+def _reader(file: Path, part: range) -> Iterator[Connection]:
+    """A process that reads a part; gives the end of the pipe that it will send it through."""
+    context = get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    with ours:
+        with theirs:
+            process = context.Process(target=_send, args=(file, part, theirs), daemon=True)
+            signal.pthread_sigmask(signal.SIG_BLOCK, CTRL_C)  # the process keeps it blocked
+            try:
+                process.start()
+            finally:
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, CTRL_C)
+        try:
+            yield ours
+        finally:
+            process.kill()
+            process.join()
+
+
+def _send(file: Path, part: range, through: Connection) -> None:
+    try:
+        read: Part | UsageError = _read(file, part)
+    except UsageError as error:
+        read = error
+    with suppress(BrokenPipeError):  # nobody waits any more
+        through.send(read)
+
+
+def _received(file: Path, reader: Connection) -> Part:
+    try:
+        read: Part | UsageError = reader.recv()
+    except EOFError:
+        raise UsageError(
+            f"{file}: a process that read a part of it was ended, perhaps for want of memory; "
+            f"to read it in one process: taskset -c 0 scaling …"
+        ) from None
+    if isinstance(read, UsageError):
+        raise read
+    return read
 
 
 def _read(file: Path, part: range) -> Part:

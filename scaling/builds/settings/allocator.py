@@ -69,23 +69,22 @@ KEEP_PAGES = Setting(
 )
 
 
-def _needs_glibc(build: Build) -> str | None:
+def _needs_glibc(_build: Build) -> str | None:
     if platform.libc_ver()[0] == "glibc":
         return None
-    return f"{build.name} has another C library here; the variables are glibc's"
+    return "the C library of this machine is not glibc, whose variables these are"
 
 
 _OF_GLIBC = {"MALLOC_MMAP_THRESHOLD_": f"{32 << 20}", "MALLOC_TRIM_THRESHOLD_": f"{64 << 20}"}
 
-# glibc does so by itself after a program has freed one large block: it raises its thresholds to the
-# size of that block, up to these (man 3 mallopt). Python's objects are such blocks on a build whose
-# objects glibc has; where mimalloc has them, those of C libraries alone raise them, or none does.
+# When a program frees a mapped block, glibc raises the first to its size and the second to twice
+# its size, at most to these values (man 3 mallopt). Only blocks that glibc allocated count: where
+# mimalloc has Python's objects, large ones do not.
 KEEP_BLOCKS = Setting(
     name="nomap",
-    summary="glibc's malloc keeps freed blocks of up to 32 MiB (of up to 128 KiB at the start)",
+    summary="glibc's malloc takes blocks of up to 32 MiB from its heap and keeps 64 MiB of it",
     environment=_OF_GLIBC,
     switches=_OF_GLIBC,
     misfit=_needs_glibc,
     source="https://man7.org/linux/man-pages/man3/mallopt.3.html",
-    instead_of="allocator",
 )

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from scaling.analysis.lookup.named_cell import DEFAULTS
+from scaling.analysis.lookup.named_cell import DEFAULTS, changed
 from scaling.analysis.served.capacity import Capacities, Capacity
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base.errors import UsageError
@@ -32,24 +32,34 @@ def capacity(source: QuoteSource, known: Capacities) -> str:
     """
     of = _named(source.cell, known)
     if source.over is None and not source.form.is_verdict:
-        if of.bound:
-            raise UsageError(f"the capacity is a bound, {of.text}: quote it by hand")
-        return source.form.text(OF_A_CAPACITY[source.measure](of))
-    over = _named({**source.cell, **(source.over or {})}, known)
+        return source.form.text(OF_A_CAPACITY[source.measure](_known(of)))
+    over = _named(changed(source.cell, source.over or {}), known)
     pairs = (each.ratio for each in known.ratios if each.of is of and each.over is over)
     ratio = next(pairs, None) if source.measure == RATIO else None
     if ratio is None:
         raise UsageError("the study's comparison has no such ratio of capacities")
-    return ratio.verdict.word if source.form.is_verdict else source.form.text(ratio)
+    if source.form.is_verdict:
+        return ratio.verdict.word
+    _known(of)
+    _known(over)
+    return source.form.text(ratio)
+
+
+def _known(capacity: Capacity) -> Capacity:
+    if capacity.bound:
+        raise UsageError(f"a capacity is only a bound ({capacity.text}): quote it by hand")
+    return capacity
 
 
 def _named(cell: Mapping[str, object], known: Capacities) -> Capacity:
     """The one capacity of a cell; fields that are left out are as `scaling.figure` has them."""
     wanted = DEFAULTS | dict(cell)
     found = [each for each in known.every if _fields(each).items() >= _flat(wanted).items()]
+    if not known.every:
+        raise UsageError("the study has no capacity: it states no objective, or has no rates")
     if len(found) != 1:
-        several = "several capacities" if found else "no capacity"
-        raise UsageError(f"the study has {several} of that: {', '.join(map(str, cell.values()))}")
+        named = " ".join(f"{name}={value}" for name, value in _flat(cell).items())
+        raise UsageError(f"the study has {len(found)} capacities with {named}; it must be one")
     return found[0]
 
 
