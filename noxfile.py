@@ -11,12 +11,8 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from subprocess import STDOUT
-from tempfile import TemporaryFile
-from typing import Any
 
 import nox
 
@@ -52,9 +48,8 @@ TEST_FOLDERS = {
 LEFT_OUT = {"3.14": "", "3.14t": " and not one_build"}
 """What no build can change is tested on one of them."""
 BESIDE_OTHERS, ALONE = "not measures and not thorough", "measures"
-TESTS_PER_CORE = {"3.14": 2, "3.14t": 1}
-"""While both builds are tested at once. Most tests wait for a child two thirds of the time."""
-PER_CORE = sum(TESTS_PER_CORE.values())
+PER_CORE = 2
+"""So many tests at a time: most wait for a child half of the time."""
 WITH_BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
 """Each process would compile all that it imports: pytest its tests, and a hundred of ours."""
 MARK = "pytest.mark.measures"
@@ -155,52 +150,20 @@ for version in interpreters.VERSIONS:
     nox.session(name=f"scale-{version}", python=False, default=False)(scale(version))
 
 
-@contextmanager
-def every(session: nox.Session) -> Iterator[Callable[..., None]]:
-    """Gives what runs a command by its name, and fails only at the end of the block.
-
-    Then it prints how long each took and which failed.
-    """
+def run_all(session: nox.Session, commands: Mapping[str, Sequence[str]]) -> None:
+    """Run all `commands`, also after one fails; print how long each took and which failed."""
     failed = []
     took_s = {}
-
-    def run(name: str, command: Sequence[str], **options: Any) -> None:
+    for name, command in commands.items():
         began = time.monotonic()
         try:
-            session.run(*command, env=WITH_BYTECODE, external=True, **options)
+            session.run(*command, env=WITH_BYTECODE, external=True)
         except nox.command.CommandFailed:
             failed.append(name)
         took_s[name] = time.monotonic() - began
-
-    yield run
     say("took " + ", ".join(f"{seconds:.0f} s: {name}" for name, seconds in took_s.items()))
     if failed:
         session.error(f"failed: {', '.join(failed)}")
-
-
-def run_all(session: nox.Session, commands: Mapping[str, Sequence[str]]) -> None:
-    """Run all `commands`, one after the other, also after one fails."""
-    with every(session) as run:
-        for name, command in commands.items():
-            run(name, command)
-
-
-def run_at_once(run: Callable[..., None], commands: Mapping[str, Sequence[str]]) -> None:
-    """Run all `commands` at the same time: one prints as it goes, the others when all ended."""
-    (shown, command), *others = commands.items()
-    with ExitStack() as files:
-        started = {}
-        with ThreadPoolExecutor() as pool:  # waits for all of them in the end
-            for name, other in others:
-                output = files.enter_context(
-                    TemporaryFile("w+", encoding="utf-8", errors="replace")
-                )
-                started[pool.submit(run, name, other, stdout=output, stderr=STDOUT)] = output
-            run(shown, command)
-        for ended, output in started.items():
-            output.seek(0)
-            say(output.read())
-            ended.result()
 
 
 @nox.session(python=False, default=False)
@@ -266,17 +229,13 @@ def run_tests(session: nox.Session, builds: Sequence[str]) -> None:
 
     if session.posargs:
         run_all(session, tests("tests", lambda _: session.posargs))
-        return
-    with every(session) as run:
-        run_at_once(run, tests("tests", lambda build: beside_others(build, builds)))
-        for name, command in tests("tests that measure", alone).items():
-            run(name, command)
+    else:
+        run_all(session, tests("tests", beside_others) | tests("tests that measure", alone))
 
 
-def beside_others(build: str, builds: Sequence[str]) -> list[str]:
-    """The options of pytest for tests that run several at a time, while all `builds` are tested."""
-    per_core = TESTS_PER_CORE[build] if len(builds) > 1 else PER_CORE
-    return [*TEST_FOLDERS[build], "-m", BESIDE_OTHERS + LEFT_OUT[build], *in_parallel(per_core)]
+def beside_others(build: str) -> list[str]:
+    """The options of pytest for tests that run several at a time."""
+    return [*TEST_FOLDERS[build], "-m", BESIDE_OTHERS + LEFT_OUT[build], *in_parallel(PER_CORE)]
 
 
 def alone(build: str) -> list[str]:

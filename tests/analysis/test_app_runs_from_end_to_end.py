@@ -33,7 +33,7 @@ def test_it_is_measured_and_answered_for(
     done = command(
         *("app", "shop:app", "--path", ".", "--lifespan", "off"),
         *("--requests", "requests.jsonl", "--rate", "200", "--workers", "1"),
-        *("--blocks", "1", "--seconds", "0.5", "--no-check", "--json", "--output", "out"),
+        *("--blocks", "1", "--seconds", "0.2", "--no-check", "--json", "--output", "out"),
     )
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)

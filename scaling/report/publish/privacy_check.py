@@ -13,8 +13,14 @@ from typing import NamedTuple
 
 # Folders that are somebody's own. (/usr, /proc and the like are everybody's, and reveal nothing.)
 OWN = "home|root|Users|tmp|private|var|opt|srv|mnt|media|work|workspace|data"
-BEGINS = r"(?:(?<![\w.~:/-])|(?<=\\n)|(?<=\\t))"  # JSON may write the end of a line before it as \n
-PATH = rf"{BEGINS}/(?:{OWN})/[\w.+-]+|\b[A-Za-z]:\\+Users\\+[\w.+-]+"
+# What may be before a path, looked for behind its /. JSON may write the end of a line as \n.
+BEGINS = r"(?:(?<![\w.~:/-]/)|(?<=\\n/)|(?<=\\t/))"
+# What a text must hold, and the pattern that is looked for where it does. One that began with
+# something else than a letter of its own would take a second for 16 MB, not 20 ms.
+PATHS = {
+    "/": rf"/{BEGINS}(?:{OWN})/[\w.+-]+",
+    "Users\\": r"\b[A-Za-z]:\\+Users\\+[\w.+-]+",
+}
 EVERYBODYS = ("", "localhost")  # names that no machine is known by
 
 
@@ -27,9 +33,11 @@ class Name(NamedTuple):
 
 def names_in(text: str) -> Iterator[Name]:
     """Absolute paths in a text, the user's own folder and the name of this machine."""
-    names = [rf"(?<![\w-]){re.escape(each)}(?![\w-])" for each in _ours()]
-    for found in re.finditer("|".join([PATH, *names]), text):
-        yield Name(text.count("\n", 0, found.start()) + 1, found[0])
+    ours = {each: rf"(?<![\w-]){re.escape(each)}(?![\w-])" for each in _ours()}
+    patterns = [pattern for held, pattern in (PATHS | ours).items() if held in text]
+    found = [each for pattern in patterns for each in re.finditer(pattern, text)]
+    for each in sorted(found, key=re.Match.start):
+        yield Name(text.count("\n", 0, each.start()) + 1, each[0])
 
 
 def _ours() -> Iterator[str]:
