@@ -124,6 +124,7 @@ def test_an_interrupt_ends_all_of_them_at_once(path: Path, tmp_path: Path) -> No
     interrupted = """
 import os, signal, time
 from scaling.analysis.table import parts
+signal.signal(signal.SIGINT, signal.default_int_handler)  # tests may run where it is ignored
 read, here = parts._read, os.getpid()
 
 def slowly(file, part):
