@@ -129,7 +129,7 @@ read, here = parts._read, os.getpid()
 
 def slowly(file, part):
     if os.getpid() != here:
-        time.sleep(600)
+        time.sleep(60)
     os.killpg(0, signal.SIGINT)
     return read(file, part)
 
