@@ -61,9 +61,8 @@ def read_lines(path: Path, note: Callable[[str], None], part: range = WHOLE) -> 
     Raises:
         UsageError: empty, not a journal, two journals in one, or written by a newer version.
     """
-    with closing(
-        _raw_lines(path, part)
-    ) as lines:  # a file must not wait for the collector to be closed
+    # A file must not wait for the collector to be closed.
+    with closing(_raw_lines(path, part)) as lines:
         yield from _lines_in(path, lines, note)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from scaling.builds.settings.allocator import KEEP_BLOCKS
 from tests.support.children import PATIENCE_S
 
 FOLDER = Path(__file__).parents[2] / "results" / "reproducers"
@@ -32,25 +33,17 @@ def test_it_imports_nothing_of_ours_and_says_how_it_is_run(program: Path) -> Non
     assert not {name.partition(".")[0] for name in names} & {"scaling", "workers", "tests"}
 
 
-KEEPING = {"MALLOC_TRIM_THRESHOLD_": f"{64 << 20}", "MALLOC_MMAP_THRESHOLD_": f"{32 << 20}"}
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the limits are glibc's")
 def test_glibc_keeps_memory_once_it_has_seen_a_large_block_freed() -> None:
     """Objects without the GIL are not glibc's, so it sees none of them."""
     assert (faults_per_round("bytes") > 100) == FREE_THREADED
     assert faults_per_round("block") < 10
-    assert faults_per_round("nothing", **KEEPING) < 10
+    assert faults_per_round("nothing", **KEEP_BLOCKS.environment) < 10
 
 
 def faults_per_round(freed_first: str, **variables: str) -> float:
-    command = [sys.executable, str(FOLDER / "freed_blocks.py"), freed_first]
-    given = {"PATH": os.environ["PATH"], **variables}
-    done = subprocess.run(
-        command, env=given, check=True, capture_output=True, text=True, timeout=PATIENCE_S
-    )
-    return float(done.stdout.split()[1])
+    return printed("freed_blocks.py", freed_first, **variables)
 
 
 @pytest.mark.slow
@@ -62,6 +55,17 @@ def test_pages_of_large_objects_pile_up_only_without_the_gil() -> None:
 
 
 def grown_mib(threads: int, size_bytes: int) -> float:
-    command = [sys.executable, str(FOLDER / "large_objects.py"), str(threads), str(size_bytes)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=PATIENCE_S)
+    return printed("large_objects.py", str(threads), str(size_bytes))
+
+
+def printed(program: str, *arguments: str, **variables: str) -> float:
+    """The figure that a reproducer prints after its name."""
+    done = subprocess.run(
+        [sys.executable, str(FOLDER / program), *arguments],
+        env={"PATH": os.environ["PATH"], **variables},
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
     return float(done.stdout.split()[1])

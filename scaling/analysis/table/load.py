@@ -16,7 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 from scaling.analysis.table.frame import joined
-from scaling.analysis.table.parts import read_parts
+from scaling.analysis.table.parts import read_runs
 from scaling.base.errors import UsageError
 from scaling.journal.reading import find_journal
 from scaling.journal.record import CeilingLine, StudyLine
@@ -72,18 +72,12 @@ def read_journal(path: Source) -> Journal:
     """Load one journal with its study. Raises `UsageError` as `load` does; does not warn."""
     file = find_journal(Path(path))
     with _no_collections():
-        read, *later = read_parts(file)
-        for part in later:
-            read.built.extend(part.built)
+        read = read_runs(file)
         frame = read.built.frame()
     if frame.empty:
         folder = shlex.quote(str(file.parent))
         raise UsageError(f"{file}: holds no run yet; `scaling run --output {folder}` goes on")
-    every = [read, *later]
-    ceilings = [ceiling for part in every for ceiling in part.ceilings]
-    return Journal(
-        file, read.study, frame, ceilings, [note for part in every for note in part.notes]
-    )
+    return Journal(file, read.study, frame, read.ceilings, read.notes)
 
 
 @contextmanager

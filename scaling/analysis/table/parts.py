@@ -13,7 +13,7 @@ from itertools import pairwise, starmap
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import msgspec
 
@@ -37,9 +37,15 @@ class Part(NamedTuple):
     ceilings: list[CeilingLine]
     notes: list[str]
 
+    def extend(self, later: Self) -> None:
+        """Append what the next part holds."""
+        self.built.extend(later.built)
+        self.ceilings.extend(later.ceilings)
+        self.notes.extend(later.notes)
 
-def read_parts(file: Path) -> list[Part]:
-    """The parts of a journal in order: the first is read here, each other one by a process.
+
+def read_runs(file: Path) -> Part:
+    """All of a journal: its first part is read here, each other one by a process.
 
     These are forked, since a fresh one would import for as long as it reads. They end with this
     call, however it ends.
@@ -52,8 +58,11 @@ def read_parts(file: Path) -> list[Part]:
         try:
             others = [running.enter_context(_reader(file, part)) for part in later]
         except OSError:  # no process can be started: too many, or no memory for one
-            return [_read(file, WHOLE)]
-        return [_read(file, first), *(_received(file, other) for other in others)]
+            return _read(file, WHOLE)
+        read = _read(file, first)
+        for other in others:
+            read.extend(_received(file, other))
+    return read
 
 
 def _ranges(file: Path) -> list[range]:

@@ -6,15 +6,14 @@ A ratio is one of the study's comparison: over processes, or over one worker.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import msgspec
 
-from scaling.analysis.lookup.named_cell import DEFAULTS, changed
+from scaling.analysis.lookup.named_cell import NamedCell, changed, named
 from scaling.analysis.served.capacity import Capacities, Capacity
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base.errors import UsageError
-from scaling.report.quotes.source import QuoteSource
+from scaling.report.quotes.source import PARAMETER, QuoteSource
 
 RATIO = "capacity"
 OF_A_CAPACITY: dict[str, Callable[[Capacity], Estimate]] = {
@@ -53,34 +52,26 @@ def _known(capacity: Capacity) -> Capacity:
 
 def _named(cell: Mapping[str, object], known: Capacities) -> Capacity:
     """The one capacity of a cell; fields that are left out are as `scaling.figure` has them."""
-    wanted = DEFAULTS | dict(cell)
-    found = [each for each in known.every if _fields(each).items() >= _flat(wanted).items()]
     if not known.every:
         raise UsageError("the study has no capacity: it states no objective, or has no rates")
+    wanted = named(cell)
+    found = [each for each in known.every if not wanted.build_differences(_cell_of(each))]
     if len(found) != 1:
-        named = " ".join(f"{name}={value}" for name, value in _flat(cell).items())
-        raise UsageError(f"the study has {len(found)} capacities with {named}; it must be one")
+        parameters = {f"{PARAMETER}{name}": value for name, value in wanted.parameters.items()}
+        given = {name: value for name, value in cell.items() if name != "parameters"} | parameters
+        words = " ".join(f"{name}={value}" for name, value in given.items())
+        raise UsageError(f"the study has {len(found)} capacities with {words}; it must be one")
     return found[0]
 
 
-def _fields(capacity: Capacity) -> dict[str, Any]:
+def _cell_of(capacity: Capacity) -> NamedCell:
     subject, configuration = capacity.subject, capacity.configuration
-    return _flat(
-        {
-            "workload": subject.workload,
-            "parameters": msgspec.json.decode(subject.parameters),
-            "sizing": subject.sizing,
-            "loop": subject.loop,
-            "arm": configuration.arm,
-            "model": configuration.model,
-            "workers": configuration.workers,
-        }
+    return NamedCell(
+        workload=subject.workload,
+        arm=configuration.arm,
+        loop=subject.loop,
+        model=configuration.model,
+        sizing=subject.sizing,
+        workers=configuration.workers,
+        parameters=msgspec.json.decode(subject.parameters),
     )
-
-
-def _flat(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """With each parameter as a field of its own."""
-    flat = {name: value for name, value in fields.items() if name != "parameters"}
-    return flat | {
-        f"parameters.{name}": each for name, each in fields.get("parameters", {}).items()
-    }
