@@ -2,7 +2,8 @@
 
 A complete, published study is the unit: none is measured twice, and a session that ends early
 leaves no half of one. The outcomes are kept in a file for each machine. A study during which the
-machine changed belongs to neither machine and is not published.
+machine changed belongs to neither machine and is not published, and no machine publishes among the
+studies of another one of its kind.
 """
 
 import os
@@ -30,6 +31,7 @@ from scaling.journal.record import Machine
 from scaling.machine.identity import describe_machine
 from scaling.machine.label import label
 from scaling.machine.topology import read_topology
+from scaling.report.publish.environment import FILE_NAME as ENVIRONMENT
 from scaling.report.publish.folder import publish
 from scaling.study.reference import ReferenceStudy
 
@@ -54,6 +56,12 @@ class State(msgspec.Struct):
 
     machine: Facts
     studies: dict[str, Ended] = {}
+
+
+class Where(msgspec.Struct, frozen=True):
+    """Where a published study was measured: the part of its environment that is read here."""
+
+    machine: Facts
 
 
 def run_here(command: Sequence[str], variables: dict[str, str]) -> int:
@@ -211,24 +219,34 @@ class ReferenceSteps:
         return ["--arm", ",".join(builds)]
 
     def _is_ours(self, name: str) -> bool:
-        """Whether no other machine is called so."""
+        """Whether no other machine is called so, here or among what is published."""
         state = self._state_of(name)
-        return state is None or state.machine == self.machine
+        others = self._published_on(name)
+        return all(facts == self.machine for facts in ([state.machine] if state else others))
+
+    def _published_on(self, name: str) -> Iterator[Facts]:
+        """The machine of each study that is published under that name."""
+        for file in (self.published / name).glob(f"*/{ENVIRONMENT}"):
+            machine = decoded(file, Where).machine
+            yield {key: machine.get(key) for key in MACHINE_KEYS}
 
     def _state_of(self, name: str) -> State | None:
         file = self.output / name / STATE
-        if not file.is_file():
-            return None
-        try:
-            return msgspec.json.decode(text_in(file), type=State)
-        except msgspec.DecodeError as error:
-            raise UsageError(f"{file}: {error}. Remove it to start again") from None
+        return decoded(file, State) if file.is_file() else None
 
     def _write_state(self) -> None:
         file = self.output / self.name / STATE
         file.parent.mkdir(parents=True, exist_ok=True)
         with whole(file) as unfinished:
             unfinished.write_bytes(msgspec.json.format(msgspec.json.encode(self.state), indent=2))
+
+
+def decoded[Kind: msgspec.Struct](file: Path, kind: type[Kind]) -> Kind:
+    """What a file of JSON holds. Raises `UsageError` if it is something else."""
+    try:
+        return msgspec.json.decode(text_in(file), type=kind)
+    except msgspec.DecodeError as error:
+        raise UsageError(f"{file}: {error}. Remove it to start again") from None
 
 
 def facts_of(machine: Machine) -> Facts:

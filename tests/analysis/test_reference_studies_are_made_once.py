@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from msgspec import json, to_builtins
 from msgspec.structs import replace
 from rich.console import Console
 
-from scaling.base.errors import ScalingError
+from scaling.base.errors import ScalingError, UsageError
 from scaling.builds import interpreters
 from scaling.cli.reference_steps import ReferenceSteps, newest
 from scaling.journal.record import Machine
@@ -125,6 +126,33 @@ def test_a_machine_that_changes_is_another_one(tmp_path: Path) -> None:
     assert session.published() == []
     session.steps().measure()
     assert session.published("epyc-2-cores-2") == ["scale", "serve"]
+
+
+def test_a_machine_of_a_kind_that_is_published_gets_a_name_of_its_own(tmp_path: Path) -> None:
+    """Another checkout brings the results of another machine, and no record of its sessions."""
+    session = Session(tmp_path, [study("scale"), study("serve")])
+    other = tmp_path / "published" / "epyc-2-cores" / "tail" / "environment.json"
+    other.parent.mkdir(parents=True)
+    there = to_builtins(replace(HERE, id="b" * 32))
+    other.write_bytes(json.encode({"schema": 1, "machine": there}))
+    session.steps().measure()
+    assert session.published() == []
+    assert session.published("epyc-2-cores-2") == ["scale", "serve"]
+    session.steps().measure()
+    assert len(session.ran) == 2
+
+    ours = tmp_path / "published" / "epyc-2-cores-2" / "scale" / "environment.json"
+    ours.write_bytes(json.encode({"schema": 1, "machine": to_builtins(HERE)}))
+    (tmp_path / "reference" / "epyc-2-cores-2" / "reference.json").unlink()
+    assert session.steps().name == "epyc-2-cores-2"
+
+
+def test_a_published_environment_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    broken = tmp_path / "published" / "epyc-2-cores" / "tail" / "environment.json"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("{}")
+    with pytest.raises(UsageError, match=r"environment\.json: .*machine"):
+        Session(tmp_path, [study("scale")]).steps().print_plan()
 
 
 def test_builds_with_pgo_are_for_studies_that_need_them(tmp_path: Path) -> None:
