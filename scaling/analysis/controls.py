@@ -19,6 +19,7 @@ from scaling.analysis.curves.summarise import curves
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.groups import require_one_study
 from scaling.analysis.validity import expectation
+from scaling.base.formats import listed
 from scaling.journal.record import Machine, StudyLine
 from scaling.study.controls import CONTROLS, COUNTS, MODEL, has_control, is_control
 
@@ -30,7 +31,7 @@ MOST_WITH_GIL = 1.15  # one worker runs at a time; the rest is noise and work ou
 MOST_SHARED = 1.10  # every write moves the cache line to another core: no gain
 FEWEST_FOR_PROOF = 2  # a single run has no range, and proves nothing
 
-type Status = Literal["sound", "void", "undecided", "missing", "left out"]
+type Status = Literal["sound", "void", "undecided", "missing", "some arms", "left out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +90,15 @@ class Soundness:
             "undecided": f"Controls undecided, so no figure of this study can be trusted yet: "
             f"{reasons}",
             "missing": f"Controls missing: {reasons}",
+            "some arms": f"Controls on {reasons} only, where they hold",
             "left out": "Controls left out: nothing shows whether machine and builds behave",
         }[self.status]
 
     @property
     def warning(self) -> str:
         """The same in few words; in full only if the study is void."""
-        return {"sound": "", "void": self.text}.get(self.status, f"controls {self.status}")
+        in_full = {"sound": "", "void": self.text, "some arms": f"controls on {self.status}"}
+        return in_full.get(self.status, f"controls {self.status}")
 
 
 def soundness(frame: pd.DataFrame, study: StudyLine) -> Soundness:
@@ -125,8 +128,12 @@ def soundness_of(found: list[ControlOutcome], study: StudyLine) -> Soundness:
         return Soundness("undecided", (*undecided, *(f"missing: {each}" for each in missing)))
     if not missing:
         return Soundness("sound")
-    if not found and study.study.get("controls") is False:
-        return Soundness("left out")
+    if study.study.get("controls") is False:
+        if not found:
+            return Soundness("left out")
+        ran = {(each.control, each.arm) for each in found if each.speedup.n}
+        if own := [arm for arm in study.arms if all((each, arm) in ran for each in CONTROLS)]:
+            return Soundness("some arms", (listed(own),))
     return Soundness("missing", tuple(missing))
 
 

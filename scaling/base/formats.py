@@ -59,6 +59,12 @@ def percent(share: float) -> str:
     return f"{whole:,.0f} %" if abs(whole) >= 100 else f"{whole:.{DIGITS}g} %"
 
 
+def percents(shares: Iterable[float]) -> str:
+    """The least and the most of some shares: `3.14 % to 12 %`; one where they read alike."""
+    ordered = sorted(shares)
+    return " to ".join(dict.fromkeys(map(percent, (ordered[0], ordered[-1]))))
+
+
 def parameter(value: object) -> str:
     """A parameter's value in full: 1000000 → `1,000,000`, 0.5 → `0.5`, True → `true`."""
     if isinstance(value, bool):

@@ -16,6 +16,7 @@ from scaling.run.wording import run_in_words
 from scaling.study.combine import study_from
 from scaling.study.file import read_study
 from scaling.study.options import Options
+from scaling.study.plan.aa_pairs import repeats_of
 from scaling.study.plan.cells import Plan, make_plan
 from scaling.study.plan.view import aa_pairs_line
 from tests.analysis.test_resume_is_replay import Pretended, Told, believes, opened
@@ -48,18 +49,54 @@ def plan(text: str = STUDY, topology: Topology = TWO_CORES, **options: object) -
     return make_plan(study, dict.fromkeys(study.arms, description()), topology)
 
 
-def test_each_chosen_workload_has_one_duplicate_and_added_controls_have_none() -> None:
+def test_each_chosen_workload_has_a_duplicate_and_added_controls_have_none() -> None:
     made = plan()
-    assert [twin.workload for twin in made.repeats] == ["echo", "scrape"]
+    assert [twin.workload for twin in made.repeats] == ["echo", "echo", "scrape"]
     assert len(made.cells) > made.asked  # there are controls
 
 
+def loaded(rates: list[object], servers: list[str], workers: list[int]) -> list[tuple[object, ...]]:
+    """Server and rate of each duplicate in a study of `serve` with two models."""
+    cells = [
+        Cell(
+            workload="serve",
+            loop="uvloop",
+            arm="3.14t",
+            model=model,
+            workers=n,
+            region="cores",
+            parameters={"server": server, "rate_per_s": rate},  # type: ignore[dict-item]
+        )
+        for server in servers
+        for rate in rates
+        for model in ("processes", "threads")
+        for n in workers
+    ]
+    twins = repeats_of(cells)
+    assert {(twin.model, twin.workers) for twin in twins} == {("threads", max(workers))}
+    return [(twin.parameters["server"], twin.parameters["rate_per_s"]) for twin in twins]
+
+
+def test_many_cells_with_one_set_of_parameters_have_a_duplicate_of_their_own() -> None:
+    four = [1, 2, 4, 8]
+    assert loaded([0, "50%"], ["asgi"], four) == [("asgi", 0), ("asgi", "50%")]
+    assert loaded([0], ["tcp", "asgi"], four) == [("tcp", 0), ("asgi", 0)]
+    assert loaded([0], ["tcp", "asgi"], [1, 2]) == [("tcp", 0)]
+
+
+def test_many_cells_at_one_rate_share_a_duplicate() -> None:
+    found = loaded([0, "40%", "80%"], ["tcp", "asgi"], [1, 2])
+    assert found == [("tcp", 0), ("tcp", "40%"), ("tcp", "80%")]
+    assert loaded([0, "40%", "80%"], ["tcp"], [1, 2]) == [("tcp", 0)]
+
+
 def test_it_repeats_the_first_of_everything_at_the_largest_n_with_a_core_each() -> None:
-    echo, scrape = plan().repeats
+    echo, other, scrape = plan().repeats
+    assert other.parameters["payload_bytes"] == 1024
     assert (echo.sizing, echo.parameters["payload_bytes"]) == ("strong", 256)
     assert (echo.loop, echo.model, echo.workers, echo.region) == ("asyncio", "threads", 2, "cores")
     assert scrape.workers == 4  # no N has a core each: the smallest
-    (on_four, _) = plan(topology=Topology(logical_cpus=4, physical_cores=4)).repeats
+    on_four, *_ = plan(topology=Topology(logical_cpus=4, physical_cores=4)).repeats
     assert on_four.workers == 4
 
 
@@ -131,7 +168,7 @@ def test_a_journal_from_before_there_were_aa_pairs_is_read() -> None:
 )
 def test_they_can_be_left_out_and_the_plan_says_so(without: Plan) -> None:
     line = (
-        "2 cells are run twice in every block (A/A pairs) to measure the noise; "
+        "3 cells are run twice in every block (A/A pairs) to measure the noise; "
         "--no-aa-pairs leaves them out"
     )
     assert aa_pairs_line(plan()) == line

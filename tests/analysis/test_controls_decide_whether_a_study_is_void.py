@@ -212,6 +212,19 @@ def test_controls_that_were_not_run_are_said_to_be_missing_or_left_out(tmp_path:
     assert left_out.warning == "controls left out"
 
 
+def test_a_study_that_names_its_own_controls_says_on_which_arms(tmp_path: Path) -> None:
+    made = Made(variants=VARIANTS, arms=("3.14t", "3.14t+nogc"), workers=(1, 2))
+    own = {(name, "3.14t", 2): GOOD[name, "3.14t", 2] for name in ("compute", "shared")}
+    read = study(tmp_path, own, made)
+    kept = read.frame[(read.frame["arm"] == "3.14t")]
+    told = msgspec.structs.replace(read.study, study=read.study.study | {"controls": False})
+    found = soundness(kept, told)
+    assert found.text == "Controls on 3.14t only, where they hold"
+    assert found.warning == "controls on some arms"
+    assert soundness(kept, read.study).status == "missing"
+    assert soundness(kept[kept["workload"] != "shared"], told).status == "missing"
+
+
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.slow
 def test_void_stands_at_the_top_of_every_output(tmp_path: Path) -> None:

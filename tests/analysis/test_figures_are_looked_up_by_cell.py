@@ -1,5 +1,6 @@
 """`scaling.figure` finds a cell by its name, and returns the same figures as the tables."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -138,7 +139,7 @@ def test_of_threads_over_processes_the_same_memory_is_compared(made: Journal) ->
     assert ratio.what.startswith("PSS of echo")
 
 
-def test_the_margin_is_that_of_the_workload_and_measure(made: Journal) -> None:
+def test_the_margin_is_that_of_the_cell_and_measure(made: Journal) -> None:
     floor = noise_floor(made.frame, made.study)
     for measure, noisy in (
         ("throughput_per_s", "throughput"),
@@ -147,7 +148,7 @@ def test_the_margin_is_that_of_the_workload_and_measure(made: Journal) -> None:
         ("memory_mib", "RSS"),
     ):
         found = scaling.figure(made, measure, ECHO, over={"workers": 1})
-        assert found.margin == floor.margin("echo", noisy)
+        assert found.margin == floor.margin("echo", noisy, json.dumps(ECHO["parameters"]))
     assert floor.margin("echo", "throughput") > 0.02
 
 

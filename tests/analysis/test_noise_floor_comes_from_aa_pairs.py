@@ -99,6 +99,31 @@ def test_a_workload_without_aa_pairs_has_the_largest_floor_of_the_study(tmp_path
     assert found.of("scrape") == found.of("echo") == pytest.approx(0.1, rel=0.01)
 
 
+def aa_pair(parameters: str, spread: float, p99_spread: float, workload: str = "serve") -> AAPair:
+    key = Key("s", workload, parameters, "weak", "uvloop", "3.14t", "threads")
+    ratios = {name: median(np.full(8, 1 + spread), "×") for name in MEASURES}
+    return AAPair(key, 2, ratios | {"latency_p99_s": median(np.full(8, 1 + p99_spread), "×")})
+
+
+def test_a_ratio_is_judged_by_the_pairs_most_like_it() -> None:
+    closed = aa_pair('{"server": "asgi", "rate_per_s": 0}', 0.03, math.nan)
+    low = aa_pair('{"server": "asgi", "rate_per_s": 500.0}', 0.001, 1.6)
+    high = aa_pair('{"server": "tcp", "rate_per_s": 9000}', 0.002, 0.3)
+    found = NoiseFloor((aa_pair("{}", 0.5, 2.0, "mix"), closed, low, high))
+
+    def of(measure: str, parameters: str) -> float:
+        return round(found.of("serve", measure, parameters), 3)
+
+    assert of("throughput", '{"rate_per_s": 0, "server": "asgi"}') == 0.03
+    assert of("latency_p99_s", '{"server": "asgi", "rate_per_s": 500}') == 1.6
+    assert of("latency_p99_s", '{"server": "asgi", "rate_per_s": 9000.0}') == 0.3  # the rate alone
+    assert of("latency_p99_s", '{"server": "asgi", "rate_per_s": 700}') == 1.6  # the workload's
+    assert of("latency_p99_s", '{"server": "asgi", "rate_per_s": 0}') == 1.6  # its own has none
+    assert of("throughput", "") == 0.03
+    assert round(found.of("echo", "latency_p99_s", "{}"), 3) == 2.0
+    assert found.margin("serve", "throughput", '{"server": "tcp", "rate_per_s": 9000}') == 0.02
+
+
 def test_invalid_runs_are_in_no_figure(tmp_path: Path) -> None:
     def change(run: RunLine) -> RunLine:
         if not run.cell.twin or run.block:

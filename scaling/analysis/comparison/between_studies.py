@@ -188,7 +188,7 @@ def _change(then: Place, now: Place, floors: list[NoiseFloor]) -> Pending[Change
 
 def _hypotheses(then: Place, now: Place, floors: list[NoiseFloor]) -> Iterator[Hypothesis]:
     """Throughput (P99 in an open loop), and memory if both studies have the same kind."""
-    pace = _measure(now[0])
+    pace, key = _measure(now[0]), now[1].key
     directions: dict[str, Direction] = {
         pace: RATE if pace == "throughput" else LATENCY,
         "memory": COST,
@@ -196,7 +196,7 @@ def _hypotheses(then: Place, now: Place, floors: list[NoiseFloor]) -> Iterator[H
     for measure, direction in directions.items():
         alike = measure != "memory" or then[1].memory_kind == now[1].memory_kind
         ours, theirs = (_runs(place, measure, alike) for place in (now, then))
-        margin = max(floor.margin(now[1].key.workload, measure) for floor in floors)
+        margin = max(floor.margin(key.workload, measure, key.parameters) for floor in floors)
         yield unpaired_hypothesis(ours, theirs, margin, direction, "exploratory")
 
 

@@ -118,7 +118,8 @@ class Paired:
 
     def margin(self, measure: Measure) -> float:
         """What a ratio of that measure must differ from 1 by."""
-        return self.floor.margin(self.curves[0].key.workload, measure)
+        key = self.curves[0].key
+        return self.floor.margin(key.workload, measure, key.parameters)
 
     def family(self, question: str, *, is_headline: bool) -> Family:
         """The family of a ratio: primary if it is a headline one of a primary question."""

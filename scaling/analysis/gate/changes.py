@@ -110,6 +110,7 @@ def _of(
 ) -> Iterator[Compared]:
     """One figure, if both studies have it; `factor` converts to the unit in `what`."""
     now, then = pair
+    key = now.curve.key
     ours, theirs = (cell.point.estimate(measure).scaled(factor, what) for cell in pair)
     runs = now.runs(measure), then.runs(measure)
     bounds = ["" if np.isfinite(each).any() else "≥" for each in runs]  # servers fell behind
@@ -120,7 +121,7 @@ def _of(
             then=theirs,
             now=ours,
             runs=runs,
-            margin=max(floor.margin(now.curve.key.workload, measure) for floor in floors),
+            margin=max(floor.margin(key.workload, measure, key.parameters) for floor in floors),
             direction=MORE_IS_BETTER if measure == "throughput" else LESS_IS_BETTER,
             why=FELL_BEHIND if any(bounds) else "",
             bounds=(bounds[1], bounds[0]),

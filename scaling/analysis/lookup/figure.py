@@ -87,7 +87,10 @@ def figure(
         for runs, side in zip(curves, sides, strict=True)
     ]
     floor = noise_of(journal)
-    margin = max(floor.margin(side.workload, sought.noise) for side in sides)
+    margin = max(
+        floor.margin(side.workload, sought.noise, str(runs["parameters"].iloc[0]))
+        for side, runs in zip(sides, curves, strict=True)
+    )
     what = f"{sought.words} of {sides[0].text}"
     if over is None:
         ((least, values, most),) = columns

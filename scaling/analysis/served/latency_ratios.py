@@ -12,6 +12,7 @@ threads at the headline N and the middle rate; in a study with objectives it is 
 capacities, and all ratios here are exploratory.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -31,6 +32,7 @@ from scaling.analysis.statistics.pending import Pending
 from scaling.analysis.statistics.verdict import LATENCY, RatioVerdict, hypothesis
 from scaling.analysis.table.groups import p99_is_bound
 from scaling.base.vocabulary import PROCESSES
+from scaling.study.load import RATE
 
 P99 = "latency_p99_s"
 
@@ -86,7 +88,7 @@ def latency_ratios(
     hypotheses = [
         hypothesis(
             pair.found.ratios,
-            floor.margin(pair.subject.workload, column),
+            floor.margin(pair.subject.workload, column, _parameters(pair)),
             LATENCY,
             "primary" if primary and pair.primary else "exploratory",
         )
@@ -101,6 +103,10 @@ def latency_ratios(
         return [each for each in found if each.ratio.n]
 
     return Pending(hypotheses, complete)
+
+
+def _parameters(pair: _Pair) -> str:
+    return json.dumps({**json.loads(pair.subject.parameters), RATE: pair.rate_per_s})
 
 
 def _of_subject(runs: pd.DataFrame, column: str) -> Iterator[_Pair]:

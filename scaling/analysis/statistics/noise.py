@@ -1,21 +1,25 @@
 """The noise floor: how much two runs of the same cell in one block differ.
 
-Every study has an A/A pair for each workload: one of its cells is run twice in every block. The
-ratio of the two, paired inside blocks as every ratio is, would be 1 if there were no noise. The
-floor is how far from 1 its interval reaches, or its range where blocks are too few for an interval:
-a range is wider, which errs on the safe side. Either run could be called the first, so r and 1/r
-are equally far from 1. If a workload has several pairs, the largest floor counts. The pairs are of
-threads without the GIL where there are some (`scaling.study.plan.aa_pairs`): what varies more, such
-as threads that contend for a GIL, has wider intervals of its own.
+Every study has A/A pairs: some of its cells are run twice in every block. The ratio of the two,
+paired inside blocks as every ratio is, would be 1 if there were no noise. The floor is how far from
+1 its interval reaches, or its range where blocks are too few for an interval: a range is wider,
+which errs on the safe side. Either run could be called the first, so r and 1/r are equally far from
+1. A ratio is judged by the pairs most like it: P99 at a low rate says little about P99 at a high
+one. Of several, the largest floor counts. The pairs are of threads without the GIL where there are
+some (`scaling.study.plan.aa_pairs`): what varies more, such as threads that contend for a GIL, has
+wider intervals of its own.
 
 A ratio within the floor is noise. A pair may agree by luck and give a floor that is too low, so the
 margin is never below 2 %, the difference that code layout and the order of runs alone can make
 (PITFALLS.md, 17 and 26).
 """
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,6 +30,7 @@ from scaling.analysis.table.column import Noise
 from scaling.analysis.table.groups import CELL, Key, originals, require_one_study
 from scaling.analysis.validity import MARGIN
 from scaling.journal.record import StudyLine
+from scaling.study.load import RATE
 
 COLUMNS: dict[Noise, str] = {
     "throughput": "throughput_per_s",
@@ -55,6 +60,11 @@ class AAPair:
     workers: int
     ratios: dict[Noise, Estimate]
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of both cells."""
+        return _read(self.key.parameters)
+
     def floor(self, measure: Noise) -> float:
         """How far from 1 the ratio's interval (or range) reaches; NaN where it is not known."""
         ratio = self.ratios[measure]
@@ -69,12 +79,13 @@ class NoiseFloor:
 
     pairs: tuple[AAPair, ...] = ()
 
-    def of(self, workload: str, measure: str = "throughput") -> float:
+    def of(self, workload: str, measure: str = "throughput", parameters: str = "") -> float:
         """The floor of a measure, such as 0.012 for 1.2 %; NaN without an A/A pair.
 
-        It is that of the workload's own pairs; where it has none, the largest of the study.
-        `measure` is one of `COLUMNS`, or a figure that shares their noise: speedup, efficiency,
-        memory.
+        It is that of the workload's pairs with these `parameters` (JSON, as a frame has them);
+        where none has the measure, of its pairs at the same rate, then of all its pairs, then of
+        all pairs of the study. `measure` is one of `COLUMNS`, or a figure that shares their noise:
+        speedup, efficiency, memory.
 
         Raises:
             ValueError: no such measure.
@@ -83,11 +94,19 @@ class NoiseFloor:
             raise ValueError(f"no noise is known of {measure!r}")
         measures = ALIKE.get(measure) or tuple(name for name in COLUMNS if name == measure)
         own = [each for each in self.pairs if each.key.workload == workload]
-        return _farthest(own, measures, otherwise=_farthest(self.pairs, measures))
+        at_rate, alike = [], []
+        if parameters:
+            wanted = _read(parameters)
+            at_rate = [each for each in own if each.parameters.get(RATE) == wanted.get(RATE)]
+            alike = [each for each in at_rate if each.parameters == wanted]
+        floor = math.nan
+        for pairs in (self.pairs, own, at_rate, alike):
+            floor = _farthest(pairs, measures, otherwise=floor)
+        return floor
 
-    def margin(self, workload: str, measure: str = "throughput") -> float:
+    def margin(self, workload: str, measure: str = "throughput", parameters: str = "") -> float:
         """What a ratio must differ from 1 by: the floor, and 2 % at least."""
-        floor = self.of(workload, measure)
+        floor = self.of(workload, measure, parameters)
         return MARGIN if math.isnan(floor) else max(MARGIN, floor)
 
 
@@ -129,8 +148,12 @@ def _ratios(runs: pd.DataFrame, column: str) -> Floats:
     return np.where(np.isfinite(ratio) & (ratio > 0), ratio, np.nan)
 
 
-def _farthest(
-    pairs: Sequence[AAPair], measures: Sequence[Noise], otherwise: float = math.nan
-) -> float:
+@lru_cache(maxsize=256)  # every ratio of a study asks for those of its section
+def _read(parameters: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(parameters)
+    return found
+
+
+def _farthest(pairs: Sequence[AAPair], measures: Sequence[Noise], otherwise: float) -> float:
     floors = [each.floor(measure) for each in pairs for measure in measures]
     return max((floor for floor in floors if math.isfinite(floor)), default=otherwise)

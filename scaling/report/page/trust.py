@@ -5,6 +5,7 @@ import pandas as pd
 from scaling.analysis.controls import ControlOutcome
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.noise import COLUMNS
+from scaling.analysis.table.labels import short_labels
 from scaling.analysis.validity import MARGIN
 from scaling.base import formats
 from scaling.report.page.parts import Block
@@ -46,10 +47,13 @@ def noise_block(results: StudyResults) -> Block:
     rows: list[list[Cell]] = []
     known = [each for each in COLUMNS if any(pair.ratios[each].n for pair in floor.pairs)]
     shown = [each for each in known if each not in LOWER or HIGHEST not in known]
+    variants = ((pair.key.workload, pair.key.parameters) for pair in floor.pairs)
+    labels = short_labels(variants, simulated=False)
     for pair in floor.pairs:
         key = pair.key
-        name = f"{key.workload} · {key.sizing} · {key.loop} · {key.arm} · {key.model}"
-        farthest = floor.of(key.workload)
+        what = labels[key.workload, key.parameters]
+        name = f"{what} · {key.sizing} · {key.loop} · {key.arm} · {key.model}"
+        farthest = floor.of(key.workload, parameters=key.parameters)
         rows.append(
             [
                 name,

@@ -89,7 +89,8 @@ class Subject:
 
     def noise(self, what: str) -> float:
         """The noise floor of an estimate of the section; NaN without A/A pairs."""
-        return self.floor.of(self.section.curves[0].key.workload, what)
+        key = self.section.curves[0].key
+        return self.floor.of(key.workload, what, key.parameters)
 
     def sheet(
         self,

@@ -30,7 +30,7 @@ def margins(compared: Compared) -> list[str]:
             for memory in each.memory
         }
     used = [f"±{formats.percent(runs.margin(each))} in {noun}" for each, noun in measured.items()]
-    known = not math.isnan(runs.floor.of(runs.curves[0].key.workload))
+    known = bool(runs.floor.pairs)
     why = f"the A/A spread, and at least {formats.percent(MARGIN)}"
     why = why if known else "there are no A/A pairs, so run-to-run noise is not known"
     return [f"Verdicts use a margin of {formats.listed(used)}: {why}."]
@@ -51,15 +51,18 @@ def margins_across(changes: Iterable[Change]) -> list[str]:
 
 
 def spread_text(results: StudyResults) -> str:
-    """How noisy the machine was: the A/A spread of each workload, in throughput; in an open loop,
-    where throughput is what was asked for, in P99.
+    """How noisy the machine was: the spread of the A/A pairs of each workload, in throughput; in an
+    open loop, where throughput is what was asked for, in P99.
     """
     every = results.floor.pairs
     pairs = [each for each in every if each.key.workload not in CONTROLS] or every
     if not pairs:
         return f"Noise: no A/A pairs were run; verdicts use a margin of ±{formats.percent(MARGIN)}."
-    spreads = {_pair_name(each, results.study): _spread(each, results) for each in pairs}
-    known = [f"±{formats.percent(s)} ({name})" for name, s in spreads.items() if math.isfinite(s)]
+    spreads: dict[str, list[float]] = {}
+    for each in pairs:
+        if math.isfinite(spread := _spread(each, results)):
+            spreads.setdefault(_pair_name(each, results.study), []).append(spread)
+    known = [f"±{formats.percents(found)} ({name})" for name, found in spreads.items()]
     if not known:
         return "Noise: no A/A pair says how much runs differ (none valid, or too few requests)."
     return f"Noise: A/A pairs, equal cells run twice, differ by {formats.listed(known)}."
@@ -67,7 +70,7 @@ def spread_text(results: StudyResults) -> str:
 
 def _spread(each: AAPair, results: StudyResults) -> float:
     measure = "latency_p99_s" if is_open_loop(each.key, results.study) else "throughput"
-    return results.floor.of(each.key.workload, measure)
+    return results.floor.of(each.key.workload, measure, each.key.parameters)
 
 
 def _pair_name(each: AAPair, study: StudyLine) -> str:

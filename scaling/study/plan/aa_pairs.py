@@ -5,29 +5,63 @@ same document, the live line says the same words, and it has a place of its own 
 of every block.
 """
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
 from scaling.builds.arms import parse_arm
-from scaling.journal.identity import cell_key
+from scaling.journal.identity import canonical, cell_key
 from scaling.journal.record import Cell
+from scaling.study.load import CLOSED, RATE
+
+FEWEST_ALIKE = 8  # cells that deserve a pair of their own: it adds an eighth to their time, at most
 
 
 def repeats_of(cells: Iterable[Cell]) -> tuple[Cell, ...]:
-    """The second cell of an A/A pair, one for each workload among the cells, in their order.
+    """The second cells of A/A pairs, in the order of their workloads.
 
-    It repeats a cell of the workload's first curve of threads without the GIL, which the figures
-    are about, or of its first curve: equal runs of threads that contend for a GIL differ more. It
-    is the cell at the largest N with a core for each worker.
+    Each workload has a pair. Where it has many cells with one set of parameters, or at one rate,
+    these have a pair of their own: how much equal runs differ depends on both.
     """
-    curves: dict[str, dict[str, list[Cell]]] = {}
+    workloads: dict[str, list[Cell]] = {}
     for cell in cells:
-        curve = cell_key(replace(cell, workers=0, pinning=None))
-        curves.setdefault(cell.workload, {}).setdefault(curve, []).append(cell)
-    return tuple(
-        replace(_repeated(_headline([*each.values()])), twin=True) for each in curves.values()
-    )
+        workloads.setdefault(cell.workload, []).append(cell)
+    chosen = (cell for own in workloads.values() for cell in _of_workload(own))
+    return tuple(replace(cell, twin=True) for cell in chosen)
+
+
+def _of_workload(cells: Sequence[Cell]) -> Iterator[Cell]:
+    first = _repeated(cells)
+    yield first
+    variants: dict[str, list[Cell]] = {}
+    for cell in cells:
+        variants.setdefault(canonical(cell.parameters), []).append(cell)
+    del variants[canonical(first.parameters)]
+    at_rate = Counter(map(_rate, cells))
+    paired = {_rate(first)}
+    for alike in variants.values():
+        rate = _rate(alike[0])
+        is_new = rate not in paired and at_rate[rate] >= FEWEST_ALIKE
+        if is_new or len(alike) >= FEWEST_ALIKE:
+            paired.add(rate)
+            yield _repeated(alike)
+
+
+def _rate(cell: Cell) -> object:
+    return cell.parameters.get(RATE, CLOSED)
+
+
+def _repeated(cells: Sequence[Cell]) -> Cell:
+    """The cell to repeat, at the largest N with a core for each worker.
+
+    It is one of the first curve of threads without the GIL, which the figures are about, or of the
+    first curve: equal runs of threads that contend for a GIL differ more.
+    """
+    curves: dict[str, list[Cell]] = {}
+    for cell in cells:
+        curves.setdefault(cell_key(replace(cell, workers=0, pinning=None)), []).append(cell)
+    return _at_largest(_headline([*curves.values()]))
 
 
 def _headline(curves: Sequence[Sequence[Cell]]) -> Sequence[Cell]:
@@ -39,7 +73,7 @@ def _headline(curves: Sequence[Sequence[Cell]]) -> Sequence[Cell]:
     return next(without_gil, curves[0])
 
 
-def _repeated(curve: Sequence[Cell]) -> Cell:
+def _at_largest(curve: Sequence[Cell]) -> Cell:
     on_cores = [cell for cell in curve if cell.region == "cores"]
     if on_cores:
         return max(on_cores, key=lambda cell: cell.workers)

@@ -109,14 +109,14 @@ def aa_pairs_line(plan: Plan) -> str:
 
 def controls_line(plan: Plan) -> str:
     """How the plan checks that machine and builds behave as they must."""
-    if not plan.study.controls:
-        return "no controls: problems of the machine or the builds will not be noticed"
     added = dict.fromkeys(cell.workload for cell in plan.cells[plan.asked :])
     if added:
         cells = plural(len(plan.cells) - plan.asked, "cell")
         return f"{cells} of these are controls ({', '.join(added)}); --no-controls leaves them out"
     if any(is_control(cell.workload, cell.parameters) for cell in plan.cells):
         return "the study has its own controls"
+    if not plan.study.controls:
+        return "no controls: problems of the machine or the builds will not be noticed"
     return "no controls: they need two cores"
 
 
