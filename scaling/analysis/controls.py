@@ -21,7 +21,14 @@ from scaling.analysis.table.groups import require_one_study
 from scaling.analysis.validity import expectation
 from scaling.base.formats import listed
 from scaling.journal.record import Machine, StudyLine
-from scaling.study.controls import CONTROLS, COUNTS, MODEL, has_control, is_control
+from scaling.study.controls import (
+    CONTROLS,
+    COUNTS,
+    MODEL,
+    arms_with_controls,
+    has_control,
+    is_control,
+)
 
 # What a further core must add at least, as a share of the first. Free-threaded `compute` reaches
 # 1.9 and more at N = 2 on idle physical cores; 0.6 leaves room for processors that clock lower with
@@ -31,7 +38,7 @@ MOST_WITH_GIL = 1.15  # one worker runs at a time; the rest is noise and work ou
 MOST_SHARED = 1.10  # every write moves the cache line to another core: no gain
 FEWEST_FOR_PROOF = 2  # a single run has no range, and proves nothing
 
-type Status = Literal["sound", "void", "undecided", "missing", "some arms", "left out"]
+type Status = Literal["sound", "void", "undecided", "missing", "on some arms", "left out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +97,14 @@ class Soundness:
             "undecided": f"Controls undecided, so no figure of this study can be trusted yet: "
             f"{reasons}",
             "missing": f"Controls missing: {reasons}",
-            "some arms": f"Controls on {reasons} only, where they hold",
+            "on some arms": f"Controls were run on {reasons} only, and hold there",
             "left out": "Controls left out: nothing shows whether machine and builds behave",
         }[self.status]
 
     @property
     def warning(self) -> str:
         """The same in few words; in full only if the study is void."""
-        in_full = {"sound": "", "void": self.text, "some arms": f"controls on {self.status}"}
-        return in_full.get(self.status, f"controls {self.status}")
+        return {"sound": "", "void": self.text}.get(self.status, f"controls {self.status}")
 
 
 def soundness(frame: pd.DataFrame, study: StudyLine) -> Soundness:
@@ -116,25 +122,25 @@ def soundness_of(found: list[ControlOutcome], study: StudyLine) -> Soundness:
     if failed:
         return Soundness("void", tuple(failed))
     undecided = [each.text for each in found if each.speedup.n and not each.holds]
-    missing = [each.text for each in found if not each.speedup.n]
-    judged = {(each.control, each.arm) for each in found}
-    missing += [
+    failed_to_run = [each.text for each in found if not each.speedup.n]
+    ran = {(each.control, each.arm) for each in found}
+    lacking = [
         f"{control} on {arm}"
         for arm, found_as in study.arms.items()
         for control in CONTROLS
-        if (control, arm) not in judged and not found_as.runtime and has_control(arm, control)
+        if (control, arm) not in ran and not found_as.runtime and has_control(arm, control)
     ]
+    missing = (*failed_to_run, *lacking)
     if undecided:
         return Soundness("undecided", (*undecided, *(f"missing: {each}" for each in missing)))
     if not missing:
         return Soundness("sound")
-    if study.study.get("controls") is False:
+    if study.study.get("controls") is False and not failed_to_run:
         if not found:
             return Soundness("left out")
-        ran = {(each.control, each.arm) for each in found if each.speedup.n}
-        if own := [arm for arm in study.arms if all((each, arm) in ran for each in CONTROLS)]:
-            return Soundness("some arms", (listed(own),))
-    return Soundness("missing", tuple(missing))
+        if own := arms_with_controls(study.arms, ran):
+            return Soundness("on some arms", (listed(own),))
+    return Soundness("missing", missing)
 
 
 def outcomes(frame: pd.DataFrame, study: StudyLine) -> Iterator[ControlOutcome]:

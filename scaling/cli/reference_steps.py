@@ -221,18 +221,18 @@ class ReferenceSteps:
     def _is_ours(self, name: str) -> bool:
         """Whether no other machine is called so, here or among what is published."""
         state = self._state_of(name)
-        others = self._published_on(name)
-        return all(facts == self.machine for facts in ([state.machine] if state else others))
+        known = chain([state.machine] if state else [], self._published_on(name))
+        return all(facts == self.machine for facts in known)
 
     def _published_on(self, name: str) -> Iterator[Facts]:
         """The machine of each study that is published under that name."""
         for file in (self.published / name).glob(f"*/{ENVIRONMENT}"):
-            machine = decoded(file, Where).machine
+            machine = decoded(file, Where, "Publish that study again").machine
             yield {key: machine.get(key) for key in MACHINE_KEYS}
 
     def _state_of(self, name: str) -> State | None:
         file = self.output / name / STATE
-        return decoded(file, State) if file.is_file() else None
+        return decoded(file, State, "Remove it to start again") if file.is_file() else None
 
     def _write_state(self) -> None:
         file = self.output / self.name / STATE
@@ -241,12 +241,12 @@ class ReferenceSteps:
             unfinished.write_bytes(msgspec.json.format(msgspec.json.encode(self.state), indent=2))
 
 
-def decoded[Kind: msgspec.Struct](file: Path, kind: type[Kind]) -> Kind:
-    """What a file of JSON holds. Raises `UsageError` if it is something else."""
+def decoded[Kind: msgspec.Struct](file: Path, kind: type[Kind], advice: str) -> Kind:
+    """What a file of JSON holds. Raises `UsageError` with `advice` if it is something else."""
     try:
         return msgspec.json.decode(text_in(file), type=kind)
     except msgspec.DecodeError as error:
-        raise UsageError(f"{file}: {error}. Remove it to start again") from None
+        raise UsageError(f"{file}: {error}. {advice}") from None
 
 
 def facts_of(machine: Machine) -> Facts:

@@ -4,7 +4,7 @@
 workers write and must not. What they show is judged in `scaling.analysis.controls`.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
@@ -46,6 +46,11 @@ def has_control(arm: str, name: str) -> bool:
         return parse_arm(arm).unfit(place) is None
     except UsageError:
         return True
+
+
+def arms_with_controls(arms: Iterable[str], ran: Collection[tuple[str, str]]) -> list[str]:
+    """Those of the arms that have every control among `ran`: pairs of control and arm."""
+    return [arm for arm in arms if all((name, arm) in ran for name in CONTROLS)]
 
 
 def with_controls(

@@ -163,7 +163,7 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
         bool,
         Option(
             kinds.SWITCH,
-            "Run one cell of each workload twice in every block, to measure the noise.",
+            "Run some cells of each workload twice in every block, to measure the noise.",
             flag="--aa-pairs",
             formerly="twins",
         ),

@@ -84,10 +84,12 @@ def test_many_cells_with_one_set_of_parameters_have_a_duplicate_of_their_own() -
     assert loaded([0], ["tcp", "asgi"], [1, 2]) == [("tcp", 0)]
 
 
-def test_many_cells_at_one_rate_share_a_duplicate() -> None:
-    found = loaded([0, "40%", "80%"], ["tcp", "asgi"], [1, 2])
-    assert found == [("tcp", 0), ("tcp", "40%"), ("tcp", "80%")]
-    assert loaded([0, "40%", "80%"], ["tcp"], [1, 2]) == [("tcp", 0)]
+def test_a_closed_and_an_open_loop_have_a_duplicate_each_and_that_at_the_middle_rate() -> None:
+    found = loaded([0, "20%", "40%", "60%", "80%"], ["tcp", "asgi"], [1, 2])
+    assert found == [("tcp", 0), ("tcp", "40%")]
+    assert loaded(["20%", "40%", "60%"], ["tcp"], [1, 2]) == [("tcp", "40%")]
+    many = loaded(["20%", "40%", "60%"], ["tcp"], [1, 2, 4, 8])
+    assert many == [("tcp", "40%"), ("tcp", "20%"), ("tcp", "60%")]
 
 
 def test_it_repeats_the_first_of_everything_at_the_largest_n_with_a_core_each() -> None:

@@ -103,7 +103,7 @@ def test_what_may_or_may_not_be_the_same_is_inconclusive(tmp_path: Path) -> None
     rule = "same = true\nover = { sizing = 'strong' }"
     found = judged(noisy, claim(rule, measure="throughput_per_s"))
     assert found.word == "inconclusive"
-    assert found.reason == "its interval is not clear of 1 ± 2 %"
+    assert found.reason == "its interval is not clear of 1 by 2 %"
 
 
 def test_where_the_margin_is_too_wide_it_is_the_reason() -> None:
@@ -143,9 +143,9 @@ def against_a_bound(value: float, noise: float, needed: Needed) -> tuple[int, st
     ("value", "noise", "outcome", "reason"),
     [
         (1.31, 0.05, 1, "its whole interval is above 1.20 by more than the noise of 5 %"),
-        (1.31, 0.32, 0, "its interval is not clear of 1.20 ± 32 %"),
+        (1.31, 0.32, 0, "its interval is not clear of 1.20 by 32 %"),
         (1.09, 0.05, -1, "its whole interval is below 1.20 by more than the noise of 5 %"),
-        (1.09, 0.32, 0, "its interval is not clear of 1.20 ± 32 %"),
+        (1.09, 0.32, 0, "its interval is not clear of 1.20 by 32 %"),
         (1.23, 0.05, 0, "its whole interval is within 5 % of 1.20"),
         (1.2, 0.32, 0, "its interval has 1.20 inside"),
     ],

@@ -219,10 +219,12 @@ def test_a_study_that_names_its_own_controls_says_on_which_arms(tmp_path: Path) 
     kept = read.frame[(read.frame["arm"] == "3.14t")]
     told = msgspec.structs.replace(read.study, study=read.study.study | {"controls": False})
     found = soundness(kept, told)
-    assert found.text == "Controls on 3.14t only, where they hold"
+    assert found.text == "Controls were run on 3.14t only, and hold there"
     assert found.warning == "controls on some arms"
     assert soundness(kept, read.study).status == "missing"
     assert soundness(kept[kept["workload"] != "shared"], told).status == "missing"
+    crashed = kept.assign(valid=kept["valid"] & (kept["workload"] != "shared"))
+    assert soundness(crashed, told).status == "missing"
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -291,7 +293,7 @@ def test_a_study_without_controls_gets_them_on_every_arm() -> None:
 def test_controls_that_a_study_has_are_not_run_twice() -> None:
     plan = planned(Options(workload=("compute,shared,echo",), workers=("1,2,4",)))
     assert controls(plan) == []
-    assert controls_line(plan) == "the study has its own controls"
+    assert controls_line(plan) == "the study has its own controls, on 3.14t"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """`scaling gate --against OLD` shows what is better, worse or inconclusive, and what decides it."""
 
+import itertools
 import math
 import re
 from io import StringIO
@@ -118,6 +119,10 @@ def test_no_number_of_blocks_decides_a_ratio_at_the_margin() -> None:
     assert blocks_to_decide(runs, runs, 1.02, 0.02) > 1e6
     assert blocks_to_decide(runs, runs, 1.0, 0.2) == math.inf, "too wide to call it the same"
     assert math.isnan(blocks_to_decide(runs[:1], runs, 0.5, 0.02))
+    for ratio, margin in itertools.product((1.1, 1.5, 30.0), (0.02, 0.3, 2.0)):
+        needed = blocks_to_decide(runs, runs, ratio, margin)
+        assert needed == pytest.approx(blocks_to_decide(runs, runs, 1 / ratio, margin))
+        assert math.isfinite(needed) == (ratio > 1 + margin)
 
 
 def test_below_six_blocks_the_forecast_is_six_or_more(tmp_path: Path) -> None:

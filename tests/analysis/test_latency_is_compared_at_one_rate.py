@@ -6,10 +6,15 @@ from pathlib import Path
 
 import numpy as np
 
+from scaling.analysis.comparison.between_studies import across
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.latency_ratios import LatencyRatio, latency_ratios
 from scaling.analysis.table.load import read_journal
+from scaling.base.formats import percents
 from scaling.journal.record import RunLine
+from scaling.report.plots.load_caption import noise_text
+from scaling.report.tables.margins import spread_text
+from scaling.report.tables.rated import rated
 from tests.support.fabricate import with_, write
 from tests.support.served import Served, journal, studied
 
@@ -104,6 +109,34 @@ def test_aa_pairs_give_the_margin(tmp_path: Path) -> None:
     assert 0 < floor < 1
     margins = {each.ratio.verdict.margin for each in results.latency_ratios}
     assert margins == {max(floor, 0.02)}
+
+
+def test_each_rate_has_the_margin_of_its_own_noise(tmp_path: Path) -> None:
+    four = (*MADE.configurations, ("3.14+mimalloc", "processes"))
+    journal = studied(tmp_path, replace(MADE, configurations=four, aa_pairs=True))
+    results = StudyResults.of(journal)
+    floors = {
+        float(pair.parameters["rate_per_s"]): max(0.02, pair.floor("latency_p99_s"))
+        for pair in results.floor.pairs
+    }
+    assert len(floors) == len(set(floors.values())) == len(MADE.rates)
+    margins = {(each.rate_per_s, each.ratio.verdict.margin) for each in results.latency_ratios}
+    assert margins == set(floors.items())
+    for runs in results.paired:
+        assert runs.section.rate_per_s is not None
+        assert runs.margin("latency_p99_s") == floors[runs.section.rate_per_s]
+    between = across(*[(journal.frame, journal.study)] * 2).changes
+    assert {each.ratio.verdict.margin for each in between} == set(floors.values())
+    assert f"±{percents(floors.values())} (serve, P99)" in spread_text(results)
+    (captioned, *_) = rated(results)
+    assert f"±{percents(floors.values())} in P99" in noise_text(captioned.section, results.floor)
+
+
+def test_a_latency_that_is_a_lower_bound_is_no_noise(tmp_path: Path) -> None:
+    slow = replace(MADE, configurations=(THREADS,), rates=(4_000.0,), aa_pairs=True)
+    (pair,) = StudyResults.of(studied(tmp_path, slow)).floor.pairs
+    assert pair.ratios["throughput"].n == MADE.blocks
+    assert pair.ratios["latency_p99_s"].n == 0
 
 
 def test_each_percentile_has_the_margin_of_its_own_noise(tmp_path: Path) -> None:

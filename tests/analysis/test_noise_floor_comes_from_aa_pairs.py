@@ -108,7 +108,7 @@ def aa_pair(parameters: str, spread: float, p99_spread: float, workload: str = "
 def test_a_ratio_is_judged_by_the_pairs_most_like_it() -> None:
     closed = aa_pair('{"server": "asgi", "rate_per_s": 0}', 0.03, math.nan)
     low = aa_pair('{"server": "asgi", "rate_per_s": 500.0}', 0.001, 1.6)
-    high = aa_pair('{"server": "tcp", "rate_per_s": 9000}', 0.002, 0.3)
+    high = aa_pair('{"server": "asgi", "rate_per_s": 9000}', 0.002, 0.3)
     found = NoiseFloor((aa_pair("{}", 0.5, 2.0, "mix"), closed, low, high))
 
     def of(measure: str, parameters: str) -> float:
@@ -116,12 +116,14 @@ def test_a_ratio_is_judged_by_the_pairs_most_like_it() -> None:
 
     assert of("throughput", '{"rate_per_s": 0, "server": "asgi"}') == 0.03
     assert of("latency_p99_s", '{"server": "asgi", "rate_per_s": 500}') == 1.6
-    assert of("latency_p99_s", '{"server": "asgi", "rate_per_s": 9000.0}') == 0.3  # the rate alone
-    assert of("latency_p99_s", '{"server": "asgi", "rate_per_s": 700}') == 1.6  # the workload's
+    assert of("latency_p99_s", '{"rate_per_s": 9000.0, "server": "asgi"}') == 0.3
+    assert of("latency_p99_s", '{"server": "tcp", "rate_per_s": 9000}') == 1.6  # of an open loop
     assert of("latency_p99_s", '{"server": "asgi", "rate_per_s": 0}') == 1.6  # its own has none
+    assert of("throughput", '{"server": "tcp", "rate_per_s": 700}') == 0.002
+    assert of("throughput", '{"server": "tcp"}') == 0.03
     assert of("throughput", "") == 0.03
     assert round(found.of("echo", "latency_p99_s", "{}"), 3) == 2.0
-    assert found.margin("serve", "throughput", '{"server": "tcp", "rate_per_s": 9000}') == 0.02
+    assert found.margin("serve", "throughput", '{"server": "asgi", "rate_per_s": 9000}') == 0.02
 
 
 def test_invalid_runs_are_in_no_figure(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from scaling.analysis.comparison.paired import Configuration, Paired
 from scaling.analysis.curves.curve import Curve
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.mean import NO_MEAN, geometric_means, means
+from scaling.analysis.statistics.verdict import reach
 from scaling.base.vocabulary import PROCESSES
 
 FEWEST_BLOCKS = 2  # of one block there is no interval
@@ -98,7 +99,7 @@ class Attribution:
         """Whether its efficiency is below 1 by more than the noise: by the whole interval."""
         if self.whole is None or self.is_rated or self.whole.factor.coverage is None:
             return False
-        return self.whole.factor.high < 1 - self.margin
+        return self.whole.factor.high < reach(self.margin)[0]
 
     @property
     def ranked(self) -> list[Loss]:

@@ -6,8 +6,8 @@ result out.
 
 Two runs of one cell differ by noise, so a figure is above or below a bound only where its whole
 interval is by more than the study's margin (`scaling.analysis.statistics.noise`): the bound is
-multiplied by 1 ± margin. Nearer to a bound, a claim is inconclusive. A claim of more or less
-without a size is compared with 1, and does not hold where the ratio is proven to be the same.
+multiplied or divided by 1 + margin. Nearer to a bound, a claim is inconclusive. A claim of more or
+less without a size is compared with 1, and does not hold where the ratio is proven to be the same.
 """
 
 import math
@@ -24,7 +24,13 @@ from scaling.analysis.lookup.figure import Figure, figure
 from scaling.analysis.lookup.named_cell import changed
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.families import CORRECTIONS, Family
-from scaling.analysis.statistics.verdict import WIDEST_SAME, Hypothesis, Verdict, hypothesis
+from scaling.analysis.statistics.verdict import (
+    WIDEST_SAME,
+    Hypothesis,
+    Verdict,
+    hypothesis,
+    reach,
+)
 from scaling.analysis.table.load import Journal
 from scaling.base.formats import number, percent, plural
 from scaling.study.presets import FEWEST_FOR_INTERVAL
@@ -69,6 +75,7 @@ class ClaimTest:
     def why(self, verdict: Verdict, among: int) -> str:
         """The reason for the outcome; `among` is how many hypotheses the correction is over."""
         margin = verdict.margin
+        low, high = reach(margin)
         if not self.value.n:
             return "no valid run"
         if self.value.n < FEWEST_FOR_INTERVAL:
@@ -81,7 +88,7 @@ class ClaimTest:
             return f"its whole interval is within {percent(margin)} of {self.bound or 1}"
         if verdict.side:
             where = "above" if verdict.side > 0 else "below"
-            limit = number(1 + verdict.side * margin)
+            limit = number(high if verdict.side > 0 else low)
             if self.bound:
                 limit = f"{self.bound} by more than the noise of {percent(margin)}"
             return f"its whole interval is {where} {limit}"
@@ -90,8 +97,9 @@ class ClaimTest:
     def _undecided(self, verdict: Verdict, among: int) -> str:
         """Why a figure that was tested is neither above nor below, nor the same."""
         margin, ratio = verdict.margin, self.question.value
-        clear = ratio.low > 1 + margin or ratio.high < 1 - margin
-        inside = not self.bound and 1 - margin < ratio.low and ratio.high < 1 + margin
+        low, high = reach(margin)
+        clear = ratio.low > high or ratio.high < low
+        inside = not self.bound and low < ratio.low and ratio.high < high
         if inside and margin > WIDEST_SAME:
             return verdict.why
         if clear or inside:
@@ -99,7 +107,7 @@ class ClaimTest:
             return f"not significant after {name} correction over {among} hypotheses (5 %)"
         if self.bound and ratio.low <= 1 <= ratio.high:
             return f"its interval has {self.bound} inside"
-        return f"its interval is not clear of {self.bound or 1} ± {percent(margin)}"
+        return f"its interval is not clear of {self.bound or 1} by {percent(margin)}"
 
 
 def figures_of(claim: Claim, journal: Journal) -> list[Figure]:

@@ -31,7 +31,7 @@ class Figure:
     """A figure with what it rests on.
 
     `values` has one value for each block of the study, NaN where there is none, and `estimate` is
-    their median. Ratios of this measure within 1 ± `margin` are noise
+    their median. Ratios of this measure within `margin` of 1 are noise
     (`scaling.analysis.statistics.noise`). `what` says in words what it is, `study` is the name of
     the study that it is from. Where a latency is a bound (`scaling.analysis.lookup.bounds`) the
     values lie between `least` and `most`; else these are the values.

@@ -38,10 +38,9 @@ def blocks_to_decide(
     if min(map(len, sides)) < 2 or not ratio > 0:
         return math.nan
     variance = math.pi / 3 * sum(float(np.var(side, ddof=1)) for side in sides)
-    at, high = math.log(ratio), math.log1p(margin)
-    low = math.log1p(-margin) if margin < 1 else -math.inf
-    is_inside = low <= at <= high
-    distance = min(abs(at - low), abs(at - high))
+    at, edge = abs(math.log(ratio)), math.log1p(margin)
+    is_inside = at <= edge
+    distance = abs(at - edge)
     if not distance or (is_inside and margin > WIDEST_SAME):
         return math.inf
     found = (1 + POWER) / 2 if is_inside else POWER

@@ -5,7 +5,8 @@ paired inside blocks as every ratio is, would be 1 if there were no noise. The f
 1 its interval reaches, or its range where blocks are too few for an interval: a range is wider,
 which errs on the safe side. Either run could be called the first, so r and 1/r are equally far from
 1. A ratio is judged by the pairs most like it: P99 at a low rate says little about P99 at a high
-one. Of several, the largest floor counts. The pairs are of threads without the GIL where there are
+one. Of several that are equally like it, the largest floor counts. Latencies that are lower bounds
+are left out. The pairs are of threads without the GIL where there are
 some (`scaling.study.plan.aa_pairs`): what varies more, such as threads that contend for a GIL, has
 wider intervals of its own.
 
@@ -27,10 +28,10 @@ import pandas as pd
 from scaling.analysis.arrays import Floats
 from scaling.analysis.statistics.estimate import Estimate, medians
 from scaling.analysis.table.column import Noise
-from scaling.analysis.table.groups import CELL, Key, originals, require_one_study
+from scaling.analysis.table.groups import CELL, Key, originals, p99_is_bound, require_one_study
 from scaling.analysis.validity import MARGIN
 from scaling.journal.record import StudyLine
-from scaling.study.load import RATE
+from scaling.study.load import is_open_loop
 
 COLUMNS: dict[Noise, str] = {
     "throughput": "throughput_per_s",
@@ -42,6 +43,8 @@ COLUMNS: dict[Noise, str] = {
     "latency_p90_s": "latency_p90_s",
     "latency_p50_s": "latency_p50_s",
 }
+
+LATENCIES = [name for name in COLUMNS.values() if name.startswith("latency")]
 
 # The measures whose noise a derived figure has: at one N, speed-up varies as throughput does. A
 # curve's memory is either PSS or RSS.
@@ -83,9 +86,9 @@ class NoiseFloor:
         """The floor of a measure, such as 0.012 for 1.2 %; NaN without an A/A pair.
 
         It is that of the workload's pairs with these `parameters` (JSON, as a frame has them);
-        where none has the measure, of its pairs at the same rate, then of all its pairs, then of
-        all pairs of the study. `measure` is one of `COLUMNS`, or a figure that shares their noise:
-        speedup, efficiency, memory.
+        where none has the measure, that of its pairs in the same kind of loop, open or closed, then
+        of all its pairs, then of all pairs of the study. `measure` is one of `COLUMNS`, or a figure
+        that shares their noise: speedup, efficiency, memory.
 
         Raises:
             ValueError: no such measure.
@@ -94,13 +97,14 @@ class NoiseFloor:
             raise ValueError(f"no noise is known of {measure!r}")
         measures = ALIKE.get(measure) or tuple(name for name in COLUMNS if name == measure)
         own = [each for each in self.pairs if each.key.workload == workload]
-        at_rate, alike = [], []
+        of_kind, alike = [], []
         if parameters:
             wanted = _read(parameters)
-            at_rate = [each for each in own if each.parameters.get(RATE) == wanted.get(RATE)]
-            alike = [each for each in at_rate if each.parameters == wanted]
+            kind = is_open_loop(wanted)
+            of_kind = [each for each in own if is_open_loop(each.parameters) == kind]
+            alike = [each for each in of_kind if each.parameters == wanted]
         floor = math.nan
-        for pairs in (self.pairs, own, at_rate, alike):
+        for pairs in (self.pairs, own, of_kind, alike):
             floor = _farthest(pairs, measures, otherwise=floor)
         return floor
 
@@ -123,7 +127,9 @@ def noise_floor(frame: pd.DataFrame, study: StudyLine) -> NoiseFloor:
     require_one_study(frame)
     same_place = [*CELL, "block"]
     figures = [*same_place, *COLUMNS.values()]
-    valid = frame.loc[frame["valid"], [*figures, "twin"]]
+    runs = frame[frame["valid"]]
+    valid = runs[[*figures, "twin"]].copy()
+    valid.loc[p99_is_bound(runs), LATENCIES] = np.nan
     valid = valid.drop_duplicates([*same_place, "twin"], keep="last")
     both = valid.loc[valid["twin"], figures].merge(
         originals(valid)[figures], on=same_place, suffixes=("_twin", ""), sort=False

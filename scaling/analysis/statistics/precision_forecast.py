@@ -8,7 +8,7 @@ blocks so far, stands for the scatter s of a headline ratio.
 With n blocks such a ratio's values are expected at exp(s z_i), z_i = Phi^-1((i - 3/8) / (n + 1/4))
 (the mean order statistics of a normal sample; G. Blom, Statistical Estimates and Transformed
 Beta-Variables, 1958). The interval that the study's own estimator gives to these values is what it
-is expected to give. That noise is alike in all cells is assumed, which makes this a rough figure.
+is expected to give. That noise is alike in all these cells is assumed, so this is a rough figure.
 """
 
 import math
@@ -23,6 +23,7 @@ from scaling.analysis.table.latency import histograms_of, summary
 from scaling.analysis.table.ticks import throughputs
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine
+from scaling.study.load import is_open_loop
 
 type Place = tuple[int, str, bool]  # block, cell, whether it is the second of the pair
 
@@ -32,11 +33,17 @@ class PairScatter:
 
     `cells` are those of the study. Of several attempts at a run the last valid one counts. In an
     open loop the schedule sets the throughput: where a pair is of one, the scatter is that of P99
-    over all such pairs, else that of throughput over all pairs.
+    at the middle rate of each workload, which is the headline, else that of throughput over all
+    pairs.
     """
 
     def __init__(self, cells: Iterable[Cell]) -> None:
-        self._paired = {_without_label(cell) for cell in cells if cell.twin}
+        twins = [cell for cell in cells if cell.twin]
+        headline = {  # of each workload the first, which is at the middle rate
+            cell.workload: cell for cell in reversed(twins) if is_open_loop(cell.parameters)
+        }
+        closed = (cell for cell in twins if not is_open_loop(cell.parameters))
+        self._paired = {_without_label(cell) for cell in (*closed, *headline.values())}
         self._per_s: dict[Place, float] = {}
         self._p99_s: dict[Place, float] = {}
 

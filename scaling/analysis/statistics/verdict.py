@@ -1,14 +1,15 @@
 """The verdict on a ratio: `faster`, `slower`, `same` or `inconclusive`, by one rule everywhere.
 
 Two cells that differ by less than a margin are the same for every purpose, so a ratio is compared
-with 1 ± margin and not with 1. A word other than `inconclusive` needs both the interval that is
-printed beside the ratio and a test on the logarithms of the ratios:
+with a margin around 1 and not with 1. It reaches from 1 / (1 + margin) to 1 + margin, so that a
+ratio and its inverse have the same verdict. A word other than `inconclusive` needs both the
+interval that is printed beside the ratio and a test on the logarithms of the ratios:
 
     faster   the interval lies above 1 + margin, and so does the mean log ratio (t test)
-    slower   the same below 1 - margin
-    same     the interval lies between 1 - margin and 1 + margin, and so does the mean log ratio
-             (two one-sided t tests: D. J. Schuirmann, J. Pharmacokin. Biopharm. 15 (1987), 657);
-             never where the margin is wider than `WIDEST_SAME`
+    slower   the same below 1 / (1 + margin)
+    same     the interval lies between the two, and so does the mean log ratio (two one-sided t
+             tests: D. J. Schuirmann, J. Pharmacokin. Biopharm. 15 (1987), 657); never where the
+             margin is wider than `WIDEST_SAME`
 
 A study tests many hypotheses at once, in two families, and what is significant is decided after the
 correction of each (`scaling.analysis.statistics.families`). With fewer than six blocks nothing is
@@ -56,7 +57,7 @@ class Verdict:
     """One word for a ratio, what it rests on, and `why` it is `inconclusive` where it is.
 
     `direction` has the words for both sides of 1: of a latency, `faster` is below.
-    `p_differs` is the chance of such a ratio, or one farther off, if it were inside 1 ± `margin`
+    `p_differs` is the chance of such a ratio, or one farther off, if it were inside the `margin`
     (twice that of the side on which the median is); `p_same` that of one as near to 1 if it were
     outside. Both are corrected for the other hypotheses of the `family`; NaN where nothing was
     tested.
@@ -80,7 +81,8 @@ class Verdict:
         the true median may be any of these.
         """
         if self.word == "same":
-            return 1 - self.margin <= least and most <= 1 + self.margin
+            lowest, highest = reach(self.margin)
+            return lowest <= least and most <= highest
         return {1: least > 1, -1: most < 1}.get(self.side, True)
 
 
@@ -89,6 +91,11 @@ class RatioVerdict(Estimate):
     """The estimate of a ratio with its verdict."""
 
     verdict: Verdict = field(kw_only=True)
+
+
+def reach(margin: float) -> tuple[float, float]:
+    """The least and the greatest ratio within a margin."""
+    return 1 / (1 + margin), 1 + margin
 
 
 class Hypothesis(NamedTuple):
@@ -147,25 +154,26 @@ def judge(hypotheses: Sequence[Hypothesis]) -> list[RatioVerdict]:
 
 def _verdict(tested: Hypothesis, p_differs: float, p_same: float) -> RatioVerdict:
     value, margin = tested.value, tested.margin
+    low, high = reach(margin)
     word: Word = "inconclusive"
     why = ""
     if value.n < FEWEST_FOR_INTERVAL:
         why = f"fewer than {FEWEST_FOR_INTERVAL} blocks" if value.n else "no value"
     elif math.isnan(p_differs):
         why = "a ratio is not above 0"
-    elif value.low > 1 + margin or value.high < 1 - margin:
+    elif value.low > high or value.high < low:
         if p_differs < ERROR_RATE:
             word = tested.direction.above if value.low > 1 else tested.direction.below
         else:
             why = f"not significant after {CORRECTIONS[tested.family].name} correction (5 %)"
-    elif 1 - margin < value.low and value.high < 1 + margin:
+    elif low < value.low and value.high < high:
         if margin > WIDEST_SAME:
             why = f"a noise of ±{percent(margin)} is too wide to call anything the same"
         elif p_same < ERROR_RATE:
             word = "same"
         else:
             why = f"not significant after {CORRECTIONS[tested.family].name} correction (5 %)"
-    elif abs(value.point - 1) <= margin:
+    elif low <= value.point <= high:
         why = f"within the noise of ±{percent(margin)}"
     else:
         why = f"its interval overlaps the noise of ±{percent(margin)}"
@@ -193,8 +201,7 @@ def _p_values(
     mean = t_test.mean_of(np.log(ours))
     if theirs is not None:
         mean = t_test.difference(mean, t_test.mean_of(np.log(theirs)))
-    with np.errstate(divide="ignore"):  # a margin of 1: nothing is below
-        low, high = float(np.log1p(-min(margin, 1.0))), float(np.log1p(margin))
+    low, high = -math.log1p(margin), math.log1p(margin)
     differs = mean.p_above(high) if value.point > 1 else mean.p_below(low)
     same = max(mean.p_above(low), mean.p_below(high))
     return min(1.0, 2 * differs), same if 0 < margin <= WIDEST_SAME else math.nan

@@ -22,7 +22,7 @@ MEASURES = {
     "latency_p99_s": "P99 latency",
 }
 AA_PAIRS = (
-    "One cell of each workload was run twice in every block. Without noise the ratio of the two "
+    "Some cells of each workload were run twice in every block. Without noise the ratio of the two "
     "would be 1; differences below the A/A spread are noise."
 )
 WITHOUT_DRIFT = {
@@ -53,7 +53,7 @@ def noise_block(results: StudyResults) -> Block:
         key = pair.key
         what = labels[key.workload, key.parameters]
         name = f"{what} · {key.sizing} · {key.loop} · {key.arm} · {key.model}"
-        farthest = floor.of(key.workload, parameters=key.parameters)
+        farthest = pair.floor("throughput")
         rows.append(
             [
                 name,

@@ -88,9 +88,12 @@ class Subject:
         return [p.estimate(what) for curve in chosen for p in curve.points for what in whats]
 
     def noise(self, what: str) -> float:
-        """The noise floor of an estimate of the section; NaN without A/A pairs."""
-        key = self.section.curves[0].key
-        return self.floor.of(key.workload, what, key.parameters)
+        """The noise floor of an estimate of the section; NaN without A/A pairs.
+
+        In a plot against a parameter it is the largest of all its values.
+        """
+        variants = {(curve.key.workload, curve.key.parameters) for curve in self.section.curves}
+        return max(self.floor.of(workload, what, each) for workload, each in variants)
 
     def sheet(
         self,

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 
+from scaling.analysis.statistics.verdict import reach
 from scaling.report.plots.lettering import width_in, wrapped
 from scaling.report.plots.sheet import EDGE_IN, Layout, Sheet, new_sheet
 from scaling.report.plots.style import BAND_ALPHA, INK, QUIET, WIDTH_IN
@@ -57,9 +58,9 @@ def _make_room(axes: Axes, found: Sequence[Finding]) -> None:
 
 
 def _row(axes: Axes, place: int, each: Finding) -> None:
-    value, margin = each.ratio, each.ratio.verdict.margin
+    value, (low, high) = each.ratio, reach(each.ratio.verdict.margin)
     colour = COLOURS.get(value.verdict.word, QUIET)
-    band = axes.barh(place, 2 * margin, 0.8, left=1 - margin, color=QUIET, alpha=BAND_ALPHA, lw=0)
+    band = axes.barh(place, high - low, 0.8, left=low, color=QUIET, alpha=BAND_ALPHA, lw=0)
     band.patches[0].set_gid("noise")
     axes.plot([value.low, value.high], [place, place], color=colour, lw=1.6, zorder=3)
     axes.plot(

@@ -6,7 +6,7 @@ from scaling.analysis.attribution.cells import FEWEST_BLOCKS, Attribution, Share
 from scaling.analysis.attribution.terms import BLOCKED, IDLE, Term
 from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.statistics.verdict import WIDEST_SAME
+from scaling.analysis.statistics.verdict import WIDEST_SAME, reach
 from scaling.analysis.table.time_terms import NO_WAITS, POLLS
 from scaling.base import formats
 from scaling.report.tables.phrases import named, workers
@@ -110,7 +110,7 @@ def _ideal(each: Attribution) -> str:
         )
     if each.margin > WIDEST_SAME:
         return f"{start}: inconclusive. The noise of {noise} is too large: use a quieter machine."
-    if efficiency.low > 1 - each.margin:
+    if efficiency.low > reach(each.margin)[0]:
         return f"{start}: nothing is lost beyond the noise of {noise}."
     return f"{start}: inconclusive, with a noise of {noise}. More blocks may decide it."
 

@@ -7,10 +7,8 @@ from scaling.analysis.comparison.between_studies import Change
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.comparison.paired import Measure
 from scaling.analysis.results import StudyResults
-from scaling.analysis.statistics.noise import AAPair
 from scaling.analysis.validity import MARGIN
 from scaling.base import formats
-from scaling.journal.record import StudyLine
 from scaling.report.tables.rated import is_open_loop
 from scaling.study.controls import CONTROLS
 
@@ -30,7 +28,8 @@ def margins(compared: Compared) -> list[str]:
             for memory in each.memory
         }
     used = [f"±{formats.percent(runs.margin(each))} in {noun}" for each, noun in measured.items()]
-    known = bool(runs.floor.pairs)
+    key = runs.curves[0].key
+    known = not math.isnan(runs.floor.of(key.workload, parameters=key.parameters))
     why = f"the A/A spread, and at least {formats.percent(MARGIN)}"
     why = why if known else "there are no A/A pairs, so run-to-run noise is not known"
     return [f"Verdicts use a margin of {formats.listed(used)}: {why}."]
@@ -60,18 +59,12 @@ def spread_text(results: StudyResults) -> str:
         return f"Noise: no A/A pairs were run; verdicts use a margin of ±{formats.percent(MARGIN)}."
     spreads: dict[str, list[float]] = {}
     for each in pairs:
-        if math.isfinite(spread := _spread(each, results)):
-            spreads.setdefault(_pair_name(each, results.study), []).append(spread)
+        is_open = is_open_loop(each.key, results.study)
+        spread = each.floor("latency_p99_s" if is_open else "throughput")
+        if math.isfinite(spread):
+            name = f"{each.key.workload}{', P99' if is_open else ''}"
+            spreads.setdefault(name, []).append(spread)
     known = [f"±{formats.percents(found)} ({name})" for name, found in spreads.items()]
     if not known:
         return "Noise: no A/A pair says how much runs differ (none valid, or too few requests)."
-    return f"Noise: A/A pairs, equal cells run twice, differ by {formats.listed(known)}."
-
-
-def _spread(each: AAPair, results: StudyResults) -> float:
-    measure = "latency_p99_s" if is_open_loop(each.key, results.study) else "throughput"
-    return results.floor.of(each.key.workload, measure, each.key.parameters)
-
-
-def _pair_name(each: AAPair, study: StudyLine) -> str:
-    return f"{each.key.workload}{', P99' if is_open_loop(each.key, study) else ''}"
+    return f"Noise of equal cells (A/A pairs): {formats.listed(known)}."

@@ -5,51 +5,47 @@ same document, the live line says the same words, and it has a place of its own 
 of every block.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from msgspec.structs import replace
 
 from scaling.builds.arms import parse_arm
 from scaling.journal.identity import canonical, cell_key
 from scaling.journal.record import Cell
-from scaling.study.load import CLOSED, RATE
+from scaling.study.load import RATE, is_open_loop
 
-FEWEST_ALIKE = 8  # cells that deserve a pair of their own: it adds an eighth to their time, at most
+FEWEST_ALIKE = 8  # so many cells get a pair of their own, which adds an eighth to their number
 
 
 def repeats_of(cells: Iterable[Cell]) -> tuple[Cell, ...]:
     """The second cells of A/A pairs, in the order of their workloads.
 
-    Each workload has a pair. Where it has many cells with one set of parameters, or at one rate,
-    these have a pair of their own: how much equal runs differ depends on both.
+    Each workload has a pair; one in a closed loop and one in an open loop, at the middle one of its
+    rates, if it has both. Each set of parameters with many cells has one, too: how much equal runs
+    differ depends on them.
     """
     workloads: dict[str, list[Cell]] = {}
     for cell in cells:
         workloads.setdefault(cell.workload, []).append(cell)
-    chosen = (cell for own in workloads.values() for cell in _of_workload(own))
+    chosen = chain.from_iterable(map(_of_workload, workloads.values()))
     return tuple(replace(cell, twin=True) for cell in chosen)
 
 
 def _of_workload(cells: Sequence[Cell]) -> Iterator[Cell]:
-    first = _repeated(cells)
-    yield first
+    closed = [cell for cell in cells if not is_open_loop(cell.parameters)]
+    opened = [cell for cell in cells if is_open_loop(cell.parameters)]
+    rates = list(dict.fromkeys(cell.parameters[RATE] for cell in opened))
+    middle = rates[(len(rates) - 1) // 2] if rates else None
+    at_middle = [cell for cell in opened if cell.parameters[RATE] == middle]
+    chosen = [_repeated(loaded) for loaded in (closed, at_middle) if loaded]
+    yield from chosen
     variants: dict[str, list[Cell]] = {}
     for cell in cells:
         variants.setdefault(canonical(cell.parameters), []).append(cell)
-    del variants[canonical(first.parameters)]
-    at_rate = Counter(map(_rate, cells))
-    paired = {_rate(first)}
-    for alike in variants.values():
-        rate = _rate(alike[0])
-        is_new = rate not in paired and at_rate[rate] >= FEWEST_ALIKE
-        if is_new or len(alike) >= FEWEST_ALIKE:
-            paired.add(rate)
-            yield _repeated(alike)
-
-
-def _rate(cell: Cell) -> object:
-    return cell.parameters.get(RATE, CLOSED)
+    for cell in chosen:
+        del variants[canonical(cell.parameters)]
+    yield from (_repeated(alike) for alike in variants.values() if len(alike) >= FEWEST_ALIKE)
 
 
 def _repeated(cells: Sequence[Cell]) -> Cell:

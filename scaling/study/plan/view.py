@@ -8,7 +8,7 @@ from rich.text import Text
 
 from scaling.base.formats import duration, listed, percent, plural
 from scaling.builds.arms import switched
-from scaling.study.controls import is_control
+from scaling.study.controls import arms_with_controls, is_control
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.table import plan_table
 from scaling.study.presets import FEWEST_FOR_INTERVAL
@@ -113,8 +113,9 @@ def controls_line(plan: Plan) -> str:
     if added:
         cells = plural(len(plan.cells) - plan.asked, "cell")
         return f"{cells} of these are controls ({', '.join(added)}); --no-controls leaves them out"
-    if any(is_control(cell.workload, cell.parameters) for cell in plan.cells):
-        return "the study has its own controls"
+    ran = {(c.workload, c.arm) for c in plan.cells if is_control(c.workload, c.parameters)}
+    if own := arms_with_controls(plan.study.arms, ran):
+        return f"the study has its own controls, on {listed(own)}"
     if not plan.study.controls:
         return "no controls: problems of the machine or the builds will not be noticed"
     return "no controls: they need two cores"
