@@ -296,6 +296,11 @@ def test_controls_that_a_study_has_are_not_run_twice() -> None:
     assert controls_line(plan) == "the study has its own controls, on 3.14t"
 
 
+def test_half_of_the_controls_are_none() -> None:
+    plan = planned(Options(workload=("compute,echo",), controls=False))
+    assert controls_line(plan).startswith("no controls")
+
+
 @pytest.mark.parametrize(
     "lacking",
     [

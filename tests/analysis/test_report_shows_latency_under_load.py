@@ -18,6 +18,7 @@ from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_view import Comparison
 from scaling.report.tables.findings import times
 from scaling.report.terminal.answer import LINES, NO_LATENCY, WIDTH, print_answer
+from scaling.report.terminal.load_rows import load_lines
 from scaling.run.wording import figure_of
 from tests.support.fabricate import with_, write
 from tests.support.html_outline import Outline
@@ -128,6 +129,26 @@ def test_where_cores_are_few_it_ends_with_cpu_time(tmp_path: Path) -> None:
         (line,) = [line for line in lines if line.startswith(f"  {arm} · {model} ")]
         assert "µs a request" in line
     assert "Shared cores: N workers gain at most ×1." in " ".join(lines)
+
+
+def test_where_cores_are_few_a_proven_ratio_is_beside_its_latency(tmp_path: Path) -> None:
+    slow = {("3.14t", "threads"): 500.0}
+    made = replace(OPEN, cores=2, generator_cpu_s=0.5e-3, busy_fraction=0.4, blocks=8, speeds=slow)
+    found = results_of(tmp_path, replace(made, rates=(100.0, 200.0, 400.0)))
+    (line,) = [line for line in answer(found) if line.startswith("  3.14t · threads ")]
+    assert "× (" in line
+    assert line.endswith("slower")
+    (line,) = [line for line in answer(found) if line.startswith("  3.14 · processes ")]
+    assert "CPU" in line
+
+
+def test_a_heading_is_as_long_as_there_is_room_for(open_loop: StudyResults) -> None:
+    headings = [next(load_lines(open_loop, width)) for width in (80, 45, 20)]
+    assert headings == [
+        "serve: P99 latency at 800 requests/s, N = 2 (range)",
+        "serve: P99 latency at 800 requests/s, N = 2",
+        "serve: P99 at 800/s, N = 2",
+    ]
 
 
 @pytest.mark.usefixtures("unrendered")

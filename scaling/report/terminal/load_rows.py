@@ -36,9 +36,9 @@ class Row(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A heading, rows and notes."""
+    """A heading, the first that there is room for; rows and notes."""
 
-    heading: str
+    headings: tuple[str, ...]
     rows: list[Row]
     notes: list[str]
 
@@ -61,7 +61,8 @@ def _lines(table: Table, most: int, width: int) -> Iterator[str]:
     rows = table.rows[:most]
     first = max(cell_len(row.name) for row in rows)
     second = max(cell_len(row.figure) for row in rows)
-    yield table.heading
+    fitting = (each for each in table.headings if cell_len(each) <= width)
+    yield next(fitting, table.headings[-1])
     for row in rows:
         line = f"  {set_cell_size(row.name, first)}  {set_cell_size(row.figure, second)}"
         besides = (f"{line}  {text}" for text in row.beside if text)
@@ -84,9 +85,9 @@ def _tables(each: Rated, results: StudyResults) -> Iterator[Table]:
             if one.objective == objective and one.configuration.workers == each.headline_n
         ]
         kind = _kind([one.estimate for one in at_n])
-        heading = f"{each.label}: capacity at {objective.text}, N = {each.headline_n} ({kind})"
+        heading = f"{each.label}: capacity at {objective.text}, N = {each.headline_n}"
         rows = [_capacity_row(one, each, found) for one in at_n]
-        yield Table(heading, rows, _judged_over(found, at_n))
+        yield Table((f"{heading} ({kind})", heading), rows, _judged_over(found, at_n))
 
 
 def _kind(values: Sequence[Estimate]) -> str:
@@ -122,18 +123,22 @@ def _latency(each: Rated, *, has_few_cores: bool) -> Iterator[Table]:
         rows.sort(key=lambda row: _or_last(row[1].point.figures[column].point))
     name, _ = PERCENTILES[column]
     kind = _kind([at.point.figures[column] for _, at in rows])
-    asked = f"{formats.number(rate)} {each.section.operation}/s"
+    asked, n = formats.number(rate), f"N = {each.headline_n}"
     of = " of foreground requests" if each.has_background else ""
-    heading = f"{each.label}: {name} latency{of} at {asked}, N = {each.headline_n} ({kind})"
+    heading = f"{each.label}: {name} latency{of} at {asked} {each.section.operation}/s, {n}"
+    short = f"{each.label}: {name} at {asked}/s, {n}"
     ratios = [each.ratio(line, rate) if column == COLUMNS[0] else None for line, _ in rows]
+    if has_few_cores:  # what a request costs says more than a ratio that is not proven
+        ratios = [found if found and found.ratio.verdict.side else None for found in ratios]
     besides = [_ratio(ratio.ratio) if ratio else () for ratio in ratios]
     notes = _over([ratio.over for ratio in ratios if ratio])
-    if not any(besides) or has_few_cores:  # then what a request costs says most
-        besides, notes = [_cpu(at) for _, at in rows], []
+    if not any(besides) or has_few_cores:
+        costs = (_cpu(at) for _, at in rows)
+        besides = [beside or cost for beside, cost in zip(besides, costs, strict=True)]
     if any(at.is_bound for _, at in rows):
         notes.append(f"{BOUND} the server fell behind: a lower bound")
     yield Table(
-        heading,
+        (f"{heading} ({kind})", heading, short),
         [
             Row(_name(line, each), _latency_text(at, column), beside)
             for (line, at), beside in zip(rows, besides, strict=True)
