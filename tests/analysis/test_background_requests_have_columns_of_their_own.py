@@ -44,7 +44,7 @@ def test_tables_captions_and_the_answer_say_whose_latency_it_is(tmp_path: Path) 
     assert BACKGROUND_NOTE in str(grid.note)
     assert "background P99 ms" in grid.headings
     assert "latency of foreground requests only" in load_text(results.sections[0], results)
-    assert "latency of foreground requests at" in next(load_lines(results, 80))
+    assert "latency of foreground requests at" in next(load_lines(results, 80, 20))
 
 
 def test_without_background_nothing_is_said_of_it(tmp_path: Path) -> None:
@@ -52,4 +52,4 @@ def test_without_background_nothing_is_said_of_it(tmp_path: Path) -> None:
     (grid,) = rate_grids(rated(results)[0])
     shown = [*grid.headings, str(grid.note), *load_text(results.sections[0], results)]
     assert not [each for each in shown if "ground" in each]
-    assert "foreground" not in next(load_lines(results, 80))
+    assert "foreground" not in next(load_lines(results, 80, 20))

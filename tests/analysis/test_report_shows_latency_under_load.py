@@ -134,7 +134,7 @@ def test_where_cores_are_few_it_ends_with_cpu_time(tmp_path: Path) -> None:
 def test_where_cores_are_few_a_proven_ratio_is_beside_its_latency(tmp_path: Path) -> None:
     slow = {("3.14t", "threads"): 500.0}
     made = replace(OPEN, cores=2, generator_cpu_s=0.5e-3, busy_fraction=0.4, blocks=8, speeds=slow)
-    found = results_of(tmp_path, replace(made, rates=(100.0, 200.0, 400.0)))
+    found = results_of(tmp_path, replace(made, rates=(400.0, 600.0, 700.0)))
     (line,) = [line for line in answer(found) if line.startswith("  3.14t · threads ")]
     assert "× (" in line
     assert line.endswith("slower")
@@ -143,7 +143,7 @@ def test_where_cores_are_few_a_proven_ratio_is_beside_its_latency(tmp_path: Path
 
 
 def test_a_heading_is_as_long_as_there_is_room_for(open_loop: StudyResults) -> None:
-    headings = [next(load_lines(open_loop, width)) for width in (80, 45, 20)]
+    headings = [next(load_lines(open_loop, width, 20)) for width in (80, 45, 20)]
     assert headings == [
         "serve: P99 latency at 800 requests/s, N = 2 (range)",
         "serve: P99 latency at 800 requests/s, N = 2",

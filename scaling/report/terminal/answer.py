@@ -94,19 +94,20 @@ class Answer:
         doubt = results.soundness.text if results.soundness.status in DOUBTFUL else ""
         lines += wrapped(doubt, width, 3)
         most = BESIDE_RATIOS if found or others else MOST_ROWS
-        under_load = list(load_lines(results, width, most))
         of_stacks = list(stack_lines(results))  # in place of ratios: it is their order that counts
         if of_stacks:
             found, others = [], []
         lines += of_stacks
         lines += ratio_lines(found, others, width) if found or others else []
-        lines += under_load
-        if not (of_stacks or found or others or under_load):
-            lines.append(NO_LATENCY if has_open_loop(results) else NOTHING)
         trust = [] if doubt else wrapped(results.soundness.text or "Controls hold.", width, 2)
         trust += wrapped(few_cores(results), width, 1)
         trust += wrapped(spread_text(results), width, 1)
         trust += wrapped(left_out(results), width, 2)
+        room = self._most - len(lines) - len(trust)
+        under_load = list(load_lines(results, width, room, most))
+        lines += under_load
+        if not (of_stacks or found or others or under_load):
+            lines.append(NO_LATENCY if has_open_loop(results) else NOTHING)
         refused = refused_sentence(results.study)
         trust += wrapped(refused, width, min(1, self._most - len(lines) - len(trust)))
         trust += wrapped(_collected(results), width, min(1, self._most - len(lines) - len(trust)))

@@ -43,18 +43,22 @@ class Table(NamedTuple):
     notes: list[str]
 
 
-def load_lines(results: StudyResults, width: int, most: int = MOST_ROWS) -> Iterator[str]:
-    """The tables of each workload in an open loop, in at most so many rows for all of them."""
+def load_lines(
+    results: StudyResults, width: int, room: int, most: int = MOST_ROWS
+) -> Iterator[str]:
+    """The tables of each workload in an open loop, in at most `room` lines and so many rows."""
     tables = [table for each in rated(results) for table in _tables(each, results)]
     left = most
     for place, table in enumerate(tables):
-        if left < 1:
-            yield "and more under load: see the tables"
+        after = tables[place + 1 :]
+        shown = max(left // min(len(after) + 1, left or 1), left - sum(len(t.rows) for t in after))
+        lines = list(_lines(table, shown, width)) if left else []
+        if not lines or len(lines) + bool(after) > room:
+            yield from ["and more under load: see the tables"][:room]
             return
-        others = min(len(tables) - place, left)
-        shown = max(left // others, left - sum(len(each.rows) for each in tables[place + 1 :]))
-        yield from _lines(table, shown, width)
+        yield from lines
         left -= min(shown, len(table.rows))
+        room -= len(lines)
 
 
 def _lines(table: Table, most: int, width: int) -> Iterator[str]:
