@@ -1,6 +1,6 @@
 """What a cell asks of the load generator: those parameters of served workloads that are its own."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scaling.base.errors import UsageError
@@ -36,6 +36,11 @@ def open_loop_rate(parameters: Mapping[str, object]) -> float | None:
     """The rate of an open loop that these parameters ask for; None for a closed one."""
     rate = parameters.get(RATE, CLOSED)
     return float(rate) if isinstance(rate, int | float) and rate > CLOSED else None
+
+
+def middle[Rate](rates: Sequence[Rate]) -> Rate:
+    """The middle one of some ascending rates: chosen by its place, not by what was measured."""
+    return rates[(len(rates) - 1) // 2]
 
 
 def overload_asked(parameters: Mapping[str, ParameterValue]) -> Overload | None:

@@ -13,7 +13,7 @@ capacities, and all ratios here are exploratory.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ from scaling.analysis.statistics.pending import Pending
 from scaling.analysis.statistics.verdict import LATENCY, RatioVerdict, hypothesis
 from scaling.analysis.table.groups import p99_is_bound
 from scaling.base.vocabulary import PROCESSES
-from scaling.study.load import RATE
+from scaling.study.load import RATE, middle
 
 P99 = "latency_p99_s"
 
@@ -67,11 +67,6 @@ class _Pair(NamedTuple):
     over: Configuration
     found: Bounded
     primary: bool
-
-
-def middle(rates_per_s: Sequence[float]) -> float:
-    """The middle one of some ascending rates: chosen by its place, not by what was measured."""
-    return rates_per_s[(len(rates_per_s) - 1) // 2]
 
 
 def latency_ratios(

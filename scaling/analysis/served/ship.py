@@ -29,7 +29,7 @@ from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.comparison.paired import Configuration, Measure, Paired
 from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.served.capacity import GIB_IN_MIB, Capacities
-from scaling.analysis.served.latency_ratios import P99, LatencyRatio, middle
+from scaling.analysis.served.latency_ratios import P99, LatencyRatio
 from scaling.analysis.served.open_loop import Subject
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.verdict import (
@@ -44,6 +44,7 @@ from scaling.base.formats import number
 from scaling.journal.record import StudyLine
 from scaling.study.application import OF_WSGI, WORKLOAD
 from scaling.study.load import RATE as RATE_PER_S
+from scaling.study.load import middle
 from scaling.study.rates import GRID
 
 type Aim = Literal["throughput", "capacity", "memory", "latency"]

@@ -6,9 +6,9 @@ paired inside blocks as every ratio is, would be 1 if there were no noise. The f
 which errs on the safe side. Either run could be called the first, so r and 1/r are equally far from
 1. A ratio is judged by the pairs most like it: P99 at a low rate says little about P99 at a high
 one. Of several that are equally like it, the largest floor counts. Latencies that are lower bounds
-are left out. The pairs are of threads without the GIL where there are
-some (`scaling.study.plan.aa_pairs`): what varies more, such as threads that contend for a GIL, has
-wider intervals of its own.
+are left out. The pairs are of threads without the GIL where there are some
+(`scaling.study.plan.aa_pairs`): what varies more, such as threads that contend for a GIL, has wider
+intervals of its own.
 
 A ratio within the floor is noise. A pair may agree by luck and give a floor that is too low, so the
 margin is never below 2 %, the difference that code layout and the order of runs alone can make

@@ -16,11 +16,11 @@ from scaling.analysis.curves.sections import Section
 from scaling.analysis.curves.sweeps import Sweep
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.capacity import Capacity
-from scaling.analysis.served.latency_ratios import LatencyRatio, middle
+from scaling.analysis.served.latency_ratios import LatencyRatio
 from scaling.analysis.table.groups import CURVE, Key, fell_behind, originals
 from scaling.analysis.table.labels import short_labels
 from scaling.journal.record import StudyLine
-from scaling.study.load import RATE, open_loop_rate
+from scaling.study.load import RATE, middle, open_loop_rate
 
 # Columns of percentiles, with their names and the share of the requests that are no slower.
 PERCENTILES = {

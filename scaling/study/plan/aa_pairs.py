@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from scaling.builds.arms import parse_arm
 from scaling.journal.identity import canonical, cell_key
 from scaling.journal.record import Cell
-from scaling.study.load import RATE, is_open_loop
+from scaling.study.load import RATE, is_open_loop, middle
 
 FEWEST_ALIKE = 8  # so many cells get a pair of their own, which adds an eighth to their number
 
@@ -36,8 +36,7 @@ def _of_workload(cells: Sequence[Cell]) -> Iterator[Cell]:
     closed = [cell for cell in cells if not is_open_loop(cell.parameters)]
     opened = [cell for cell in cells if is_open_loop(cell.parameters)]
     rates = list(dict.fromkeys(cell.parameters[RATE] for cell in opened))
-    middle = rates[(len(rates) - 1) // 2] if rates else None
-    at_middle = [cell for cell in opened if cell.parameters[RATE] == middle]
+    at_middle = [cell for cell in opened if cell.parameters[RATE] == middle(rates)]
     chosen = [_repeated(loaded) for loaded in (closed, at_middle) if loaded]
     yield from chosen
     variants: dict[str, list[Cell]] = {}
