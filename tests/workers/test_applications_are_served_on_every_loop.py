@@ -45,12 +45,19 @@ def written(folder: Path, code: str, name: str = "shop") -> Path:
     return folder
 
 
-def run(folder: Path, application: str, model: str = "threads", **parameters: Any) -> Ending:
+def run(
+    folder: Path,
+    application: str,
+    model: str = "threads",
+    own_code: bool = False,
+    **parameters: Any,
+) -> Ending:
     return served(
         "app",
         folder,
         model=model,
         workers=2,
+        own_code=own_code,
         parameters={"application": application, **parameters},
     )
 
@@ -116,10 +123,12 @@ def test_an_aiohttp_object_in_threads_is_refused_in_one_line(tmp_path: Path) -> 
 
 BUDGETS = """
     import os
+    import time
     NAMES = ("SCALING_WORKERS", "SCALING_WORKER_INDEX", "SCALING_BUDGET_DB")
     AT_IMPORT = [os.environ.get(name) for name in NAMES]
 
     def create_app():
+        time.sleep(0.1)  # another worker that did not wait for its turn would set its variables
         own = [os.environ.get(name) for name in NAMES]
 
         async def app(scope, receive, send):
@@ -139,10 +148,13 @@ BUDGETS = """
 
 
 @pytest.mark.one_build
-@pytest.mark.parametrize("model", ["threads", "processes"])
-def test_each_worker_gets_its_share(tmp_path: Path, model: str) -> None:
+@pytest.mark.parametrize(
+    ("model", "own_code"), [("threads", False), ("threads", True), ("processes", False)]
+)
+def test_each_worker_gets_its_share(tmp_path: Path, model: str, own_code: bool) -> None:
     folder = written(tmp_path, BUDGETS)
-    ending = run(folder, "shop:create_app", model, factory=True, budgets="db=5,cache=2")
+    budgets = "db=5,cache=2"
+    ending = run(folder, "shop:create_app", model, own_code, factory=True, budgets=budgets)
     assert ending.outcome == "measured", (ending.record and ending.record.failure, ending.stderr)
     for index, share in ((0, "3"), (1, "2")):
         own = ["2", str(index), share]
@@ -152,14 +164,7 @@ def test_each_worker_gets_its_share(tmp_path: Path, model: str) -> None:
 
 def test_workers_with_code_of_their_own_share_no_application(tmp_path: Path) -> None:
     """Both lifespans start an application of their own: each finds only the state that it set."""
-    ending = served(
-        "app",
-        written(tmp_path, ASGI),
-        model="threads",
-        workers=2,
-        own_code=True,
-        parameters={"application": "shop:app"},
-    )
+    ending = run(written(tmp_path, ASGI), "shop:app", own_code=True)
     assert ending.outcome == "measured", (ending.record and ending.record.failure, ending.stderr)
     assert ending.record
     assert ending.record.facts["application"] == "one instance per worker"

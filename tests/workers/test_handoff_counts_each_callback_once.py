@@ -9,13 +9,19 @@ import pytest
 from scaling.journal.record import Record
 from tests.support.children import finish, measured
 from workers import Worker
+from workers.worker.meeting import Barrier, Meeting
 from workers.workloads.handoff import Handoff, Sender
-from workers.workloads.parts.meeting import Barrier, Meeting
 
 
-def handed_over(workers: int, **parameters: object) -> Record:
+def handed_over(workers: int, own_code: bool = False, **parameters: object) -> Record:
     # A worker waits for another, which a machine may stall for longer than a short window is open.
-    cell = {"workload": "handoff", "workers": workers, "window_s": 2, "parameters": parameters}
+    cell = {
+        "workload": "handoff",
+        "workers": workers,
+        "own_code": own_code,
+        "window_s": 2,
+        "parameters": parameters,
+    }
     return measured(cell)
 
 
@@ -57,8 +63,9 @@ def test_a_share_of_what_all_have_on_the_way_would_be_kept_where_all_send_to_one
 
 
 @pytest.mark.slow
-def test_in_a_ring_each_sends_to_the_next() -> None:
-    record = handed_over(3, pattern="ring", on_the_way=7)
+@pytest.mark.parametrize("own_code", [False, True])
+def test_in_a_ring_each_sends_to_the_next(own_code: bool) -> None:
+    record = handed_over(3, own_code, pattern="ring", on_the_way=7)
     clean(record)
     assert not any(worker.serves for worker in record.workers)
     assert all(worker.ticks.operations[-1] > 0 for worker in record.workers)

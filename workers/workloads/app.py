@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from workers import Worker, Workload, parameter
+from workers.worker.environment import environment, environment_on_loop
 from workers.workloads.parts.applications import (
-    ENVIRONMENT,
     Application,
     ApplicationError,
-    environment,
     load_application,
-    own_environment,
     read_budgets,
     share_variables,
 )
@@ -93,7 +91,7 @@ class App(Served, _Which):
 
             require(self.server)
         elif self.application:
-            with ENVIRONMENT, environment(self._at_import):
+            with environment(self._at_import):
                 self._application = load_application(self.application, self.factory, self.interface)
             preload(self._application.interface)
 
@@ -110,7 +108,8 @@ class App(Served, _Which):
             raise ApplicationError(
                 "no application was given: run it with scaling app package.module:name"
             )
-        async with own_environment(share_variables(worker.workers, worker.index, self._budgets)):
+        share = share_variables(worker.workers, worker.index, self._budgets)
+        async with environment_on_loop(share):
             made = application.make()
             assert application.interface
             server = server_of(application.interface, worker, made, lifespan=self.lifespan)

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Literal
 
 from workers import Worker, parameter
 from workers.services.postgres.table import letters
-from workers.workloads.parts.applications import own_environment, share_variables
+from workers.worker.environment import environment_on_loop
+from workers.workloads.parts.applications import share_variables
 from workers.workloads.parts.first_request import FirstAnswer, first_answer
 from workers.workloads.parts.served import Served
 from workers.workloads.parts.servers import preload, server_of
@@ -177,7 +178,7 @@ class Web(Served):
         """Make the application with a pool of its own, start it, and check its first answer."""
         share = share_variables(worker.workers, worker.index, {"db": self._connections})
         services = service_variables(worker.services)
-        async with own_environment(share | services | self.variables()):
+        async with environment_on_loop(share | services | self.variables()):
             made = getattr(self._page, CALLED)()
             server = server_of(self.interface, worker, made, lifespan=self.lifespan)
             self._server = server

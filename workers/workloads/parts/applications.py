@@ -6,7 +6,6 @@ threads share it.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import difflib
 import errno
@@ -16,9 +15,8 @@ import inspect
 import os
 import socket
 import sys
-import threading
 import types
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Literal, get_args
@@ -30,9 +28,6 @@ NEAR_MOST = 3  # names to suggest
 OF_ASGI = 3  # arguments: scope, receive, send
 OF_ASGI_2 = 1
 OF_WSGI = 2  # environ, start_response
-# The environment belongs to the process: workers in threads use it one after the other.
-ENVIRONMENT = threading.Lock()
-TURN_S = 0.002  # between two tries to have it
 
 
 class ApplicationError(RuntimeError):
@@ -294,30 +289,3 @@ def read_budgets(text: str) -> dict[str, int]:
             raise ApplicationError(f"budget {part!r}: expected a name and a number, as in db=20")
         budgets[name] = int(amount)
     return budgets
-
-
-@contextlib.contextmanager
-def environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set these variables of the process while the block runs, which needs `ENVIRONMENT`."""
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-@contextlib.asynccontextmanager
-async def own_environment(variables: Mapping[str, str]) -> AsyncIterator[None]:
-    """Set these variables while the block runs, in which no other worker sets or reads its own."""
-    while not ENVIRONMENT.acquire(blocking=False):  # noqa: ASYNC110 - of threads, not of tasks
-        await asyncio.sleep(TURN_S)
-    try:
-        with environment(variables):
-            yield
-    finally:
-        ENVIRONMENT.release()

@@ -1,6 +1,6 @@
 """A row as JSON, with Sanic."""
 
-import itertools
+import uuid
 from typing import Any
 
 from sanic import Request, Sanic
@@ -10,12 +10,11 @@ from workers.workloads.parts.stack.async_rows import AsyncRows
 
 type Application = Sanic[Any, Any]
 
-NUMBERS = itertools.count()  # each application of a process has a name of its own
-
 
 def make() -> Application:
     """Make the application of one worker."""
-    app = Sanic(f"web-{next(NUMBERS)}", configure_logging=False)
+    # Sanic refuses a second application of the same name in one process.
+    app = Sanic(f"web-{uuid.uuid4().hex}", configure_logging=False)
     app.config.USE_UVLOOP = False  # the loop is the one that serves it; its own server has asyncio
     rows = AsyncRows()
 
