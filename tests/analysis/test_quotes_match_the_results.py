@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -13,13 +14,16 @@ from typer.testing import CliRunner
 from scaling import figure
 from scaling.analysis.claims.judging import judge
 from scaling.analysis.results import StudyResults
+from scaling.analysis.served.growth import growth
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.noise import noise_floor
 from scaling.analysis.table.load import read_journal
 from scaling.base import formats
 from scaling.base.errors import UsageError
 from scaling.cli.program import app
+from scaling.journal.faults import FaultRecord, write_faults
 from scaling.journal.record import ParameterValue
+from scaling.journal.soak import SoakRecord, write_soak
 from scaling.report.claims_view import STYLES
 from scaling.report.quotes.check import check, corrected
 from scaling.report.quotes.form import form
@@ -43,12 +47,25 @@ STUDY = Made(
 )
 CELL = "workload=echo arm=3.14t loop=uvloop workers=2 parameters.payload_bytes=1_024"
 
+SERVED: dict[str, Any] = {
+    "arm": "3.14t",
+    "model": "threads",
+    "server": "serve.py",
+    "workers": 2,
+    "rate_per_s": 400.0,
+}
+SOAK: dict[str, Any] = {"duration_s": 600.0, "parts": 20}
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("published")
     (folder / "made").mkdir()
     write(journal(STUDY), folder / "made" / "journal.jsonl")
+    write_soak(folder / "made", [SoakRecord(**SERVED, **SOAK, memory_mib=[61.0, 62.0, 64.5, None])])
+    killed = FaultRecord(**SERVED, fault="one worker killed", requests=2_400, lost=11, refused=0)
+    restart = FaultRecord(**SERVED, fault="graceful restart", requests=2_400, lost=0, refused=0)
+    write_faults(folder / "made", [killed, restart])
     return folder
 
 
@@ -102,6 +119,34 @@ def test_noise_is_that_of_the_studys_pairs(tmp_path: Path) -> None:
     found = noise_floor(read.frame, read.study).of("echo", "cpu_s_per_op")
     quoted = Lookup(tmp_path).figure("made: noise.cpu_s_per_op workload=echo")
     assert quoted == formats.percent(found)
+
+
+@pytest.mark.parametrize(
+    ("comment", "written"),
+    [
+        ("soak.begin model=threads", "62.0"),
+        ("soak.end model=threads workers=2", "64.5"),
+        ('fault.lost fault="one worker killed" arm=3.14t', "11"),
+        ('fault.requests fault="graceful restart" model=threads', "2,400"),
+    ],
+)
+def test_a_single_run_is_quoted_without_interval(
+    comment: str, written: str, results: Lookup
+) -> None:
+    assert results.figure(f"made: {comment}") == written
+
+
+def test_the_growth_of_a_long_load_has_its_interval(tmp_path: Path) -> None:
+    (tmp_path / "made").mkdir()
+    write(journal(STUDY), tmp_path / "made" / "journal.jsonl")
+    memory: list[float | None] = [60.0 + part + (part % 3) / 10 for part in range(20)]
+    run = SoakRecord(**SERVED, **SOAK, memory_mib=memory)
+    write_soak(tmp_path / "made", [run])
+    found = growth(run)
+    assert found.bounds
+    assert Lookup(tmp_path).figure("made: soak.growth model=threads") == (
+        f"{formats.number(found.point)} ({found.bounds})"
+    )
 
 
 def test_claims_are_counted_by_their_word(tmp_path: Path) -> None:
@@ -253,6 +298,16 @@ def test_it_is_written_as_asked_and_found_again(
         (f"made: cpu_s_per_op {CELL} over.parameters.payload_bytes=256 as=verdict", "no verdict"),
         (f"made: {OVER_PROCESSES} as=verdict,point", "written alone"),
         ("made: throughput_per_s verdict=faster", "a field of verdicts alone"),
+        ("made: throughput_per_s fault=killed", "fault is a field of fault.FIGURE alone"),
+        ("maed: soak.end model=threads", "Did you mean 'made'?"),
+        ("made: soak.ends model=threads", "Did you mean 'end'?"),
+        ("made: soak.end model=forked", "the study has 0 such runs with model=forked"),
+        ("made: soak.end loop=uvloop", "unknown field 'loop'"),
+        ("made: soak.end model=threads over.model=processes", "it has no ratio and no verdict"),
+        ("made: soak.end model=threads as=verdict", "it has no ratio and no verdict"),
+        ("made: fault.loste model=threads", "Did you mean 'lost'?"),
+        ("made: fault.lost model=threads", "the study has 2 such runs with model=threads"),
+        ('made: fault.own_p99_ms fault="one worker killed"', "no valid run has it"),
         ("verdicts: throughput_per_s verdict=fastr", "Did you mean 'faster'?"),
         ("verdicts: throughput_per_s model=thread verdict=faster", "no ratio has these fields"),
         ("verdicts: throughput_per_s parameters.payload_bytes=256", "counted without"),

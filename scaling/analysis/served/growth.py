@@ -12,6 +12,12 @@ def after_first(run: SoakRecord) -> list[float | None]:
     return run.memory_mib[round(FIRST * run.parts) - 1 :]
 
 
+def ends_mib(run: SoakRecord) -> list[float]:
+    """Memory after the first tenth and at the end, as far as it is known; else empty."""
+    known = [each for each in after_first(run) if each is not None]
+    return [known[0], known[-1]] if known else []
+
+
 def growth(run: SoakRecord) -> Estimate:
     """MiB per hour, after the first tenth: the median of slopes between parts half a run apart.
 

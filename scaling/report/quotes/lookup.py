@@ -19,7 +19,8 @@ from scaling.base.suggest import unknown
 from scaling.journal.reading import NAMES
 from scaling.report.quotes.capacities import OF_A_CAPACITY, capacity
 from scaling.report.quotes.keys import keys_in, source_of
-from scaling.report.quotes.source import QuoteSource, parse
+from scaling.report.quotes.single_runs import FAULT, is_of_single_run, single_run
+from scaling.report.quotes.source import FAILED, QuoteSource, parse
 from scaling.report.quotes.verdicts import count, verdict
 from scaling.report.tables.comparison_rows import comparison_rows
 
@@ -96,8 +97,13 @@ class Lookup:
         if folder.name == VERDICTS:
             ratios = [self._ratios(name) for name in self._below(folder.parent)]
             return f"{count(source, ratios):,}"
+        if is_of_single_run(source.measure):
+            self._require(source.results)
+            return single_run(source, self._folder / source.results)
         if source.only:
-            raise UsageError(f"{next(iter(source.only))} is a field of {VERDICTS} alone")
+            field = next(iter(source.only))
+            whose = f"{FAULT}FIGURE" if field == FAILED else VERDICTS
+            raise UsageError(f"{field} is a field of {whose} alone")
         if folder.name == CLAIMS:
             return self._of_claims(source)
         journal = self._journal(source.results)
@@ -133,9 +139,12 @@ class Lookup:
             raise UsageError(f"{self._folder / folder}: no study below it")
         return below
 
-    def _opened(self, name: str) -> Journal:
+    def _require(self, name: str) -> None:
         if name not in self.studies:
             raise unknown("study", name, self.studies, where=str(self._folder))
+
+    def _opened(self, name: str) -> Journal:
+        self._require(name)
         return self._read(self._folder / name)
 
 

@@ -8,7 +8,8 @@ those of the cell that the measure is divided by. `as=` says how the figure is w
 which unit; with `as=verdict` the verdict on a ratio is written, and not the ratio. Facts about a
 whole study are `date`, `blocks`, `runs` and `minutes`. `noise.throughput workload=echo` is by how
 much A/A pairs differ; other measures that have noise are named the same. `capacity`,
-`capacity_per_core` and `capacity_per_gib` are those at a study's objective. `claims: hold` counts
+`capacity_per_core` and `capacity_per_gib` are those at a study's objective. `soak.FIGURE` and
+`fault.FIGURE` are of single runs (`scaling.report.quotes.single_runs`). `claims: hold` counts
 claims (`scaling.report.quotes.lookup` has the other counts), and `verdicts: MEASURE field=value …`
 counts ratios, by `question`, `verdict` and `family` as in `comparison.csv`, too. A folder further
 down is named by its path: `my-machine/pgo: …`, `my-machine/claims: hold`.
@@ -28,6 +29,7 @@ from scaling.report.quotes.form import Form, form
 PARAMETER, OVER = "parameters.", "over."
 NAMES = (*(name for name in FIELDS if name != "parameters"), f"{PARAMETER}NAME")
 COUNTED = ("question", "verdict", "family")  # of ratios
+FAILED = "fault"  # of a single run
 WHOLE = re.compile(r"[+-]?\d[\d_]*")
 WORDS = {"true": True, "false": False}
 
@@ -36,7 +38,7 @@ WORDS = {"true": True, "false": False}
 class QuoteSource:
     """A folder of results, a measure, a cell and how the figure is written.
 
-    `only` has what ratios must have to be counted, besides the cell.
+    `only` has what ratios must have to be counted, besides the cell, or which fault a run had.
     """
 
     results: str
@@ -63,7 +65,7 @@ def parse(source: str) -> QuoteSource:
     over = {
         name.removeprefix(OVER): given.pop(name) for name in list(given) if name.startswith(OVER)
     }
-    only = {name: given.pop(name) for name in COUNTED if name in given}
+    only = {name: given.pop(name) for name in (*COUNTED, FAILED) if name in given}
     divisor = _cell(over) if over else None
     return QuoteSource(results, measure, _cell(given), divisor, written, only)
 

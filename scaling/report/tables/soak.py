@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from scaling.analysis.served.growth import FIRST, after_first, growth
+from scaling.analysis.served.growth import FIRST, ends_mib, growth
 from scaling.base import formats
 from scaling.base.formats import number
 from scaling.journal.soak import SoakRecord
@@ -55,10 +55,8 @@ def _time(seconds: float) -> str:
     return formats.duration(seconds).removesuffix(" 00 s")
 
 
-def _ends(run: SoakRecord) -> tuple[str, str]:
-    """Memory after the first tenth and at the end."""
-    memory = [each for each in after_first(run) if each is not None]
-    return (number(memory[0]), number(memory[-1])) if memory else (formats.BLANK, formats.BLANK)
+def _ends(run: SoakRecord) -> list[str]:
+    return [number(each) for each in ends_mib(run)] or 2 * [formats.BLANK]
 
 
 def _short(run: SoakRecord) -> str:
