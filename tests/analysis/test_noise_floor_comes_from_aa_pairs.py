@@ -15,7 +15,13 @@ from scaling.analysis.curves.sections import run_issues
 from scaling.analysis.curves.summarise import curves
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import median
-from scaling.analysis.statistics.noise import NO_PAIRS, AAPair, NoiseFloor, noise_floor
+from scaling.analysis.statistics.noise import (
+    FEWEST_BLOCKS,
+    NO_PAIRS,
+    AAPair,
+    NoiseFloor,
+    noise_floor,
+)
 from scaling.analysis.table.column import Noise
 from scaling.analysis.table.groups import Key
 from scaling.analysis.table.load import Journal, load, read_journal
@@ -99,10 +105,12 @@ def test_a_workload_without_aa_pairs_has_the_largest_floor_of_the_study(tmp_path
     assert found.of("scrape") == found.of("echo") == pytest.approx(0.1, rel=0.01)
 
 
-def aa_pair(parameters: str, spread: float, p99_spread: float, workload: str = "serve") -> AAPair:
+def aa_pair(
+    parameters: str, spread: float, p99_spread: float, workload: str = "serve", blocks: int = 8
+) -> AAPair:
     key = Key("s", workload, parameters, "weak", "uvloop", "3.14t", "threads")
-    ratios = {name: median(np.full(8, 1 + spread), "×") for name in MEASURES}
-    return AAPair(key, 2, ratios | {"latency_p99_s": median(np.full(8, 1 + p99_spread), "×")})
+    ratios = {name: median(np.full(blocks, 1 + spread), "×") for name in MEASURES}
+    return AAPair(key, 2, ratios | {"latency_p99_s": median(np.full(blocks, 1 + p99_spread), "×")})
 
 
 def test_a_ratio_is_judged_by_the_pairs_most_like_it() -> None:
@@ -124,6 +132,17 @@ def test_a_ratio_is_judged_by_the_pairs_most_like_it() -> None:
     assert of("throughput", "") == 0.03
     assert round(found.of("echo", "latency_p99_s", "{}"), 3) == 2.0
     assert found.margin("serve", "throughput", '{"server": "asgi", "rate_per_s": 9000}') == 0.02
+
+
+def test_a_pair_of_few_blocks_counts_only_where_there_is_no_other() -> None:
+    known = aa_pair('{"rate_per_s": 500}', 0.03, 0.8)
+    for blocks, floor in [(1, 0.8), (3, 0.8), (4, 0.1)]:
+        few = aa_pair('{"rate_per_s": 9000}', 0.01, 0.1, blocks=blocks)
+        for pairs in [(known, few), (few, known)]:
+            found = NoiseFloor(pairs).of("serve", "latency_p99_s", '{"rate_per_s": 9000}')
+            assert found == pytest.approx(floor)
+        alone = NoiseFloor((few,)).of("serve", "latency_p99_s", '{"rate_per_s": 9000}')
+        assert alone == pytest.approx(0.1)
 
 
 def test_invalid_runs_are_in_no_figure(tmp_path: Path) -> None:
@@ -236,7 +255,9 @@ def test_any_aa_pairs_have_a_floor_or_none(ratios: list[list[float]]) -> None:
     estimates = [median(each, "×") for each in ratios]
     pairs = tuple(AAPair(key, 2, dict.fromkeys(MEASURES, each)) for each in estimates)
     found = NoiseFloor(pairs)
-    known = [max(each.high, 1 / each.low) - 1 for each in estimates if each.n]
+    well_known = [each for each in estimates if each.n >= FEWEST_BLOCKS]
+    counted = well_known or [each for each in estimates if each.n]
+    known = [max(each.high, 1 / each.low) - 1 for each in counted]
     if known:
         assert found.of("echo") == max(known) >= 0
         assert found.margin("echo") == max(0.02, *known)

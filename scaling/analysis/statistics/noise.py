@@ -6,7 +6,8 @@ paired inside blocks as every ratio is, would be 1 if there were no noise. The f
 which errs on the safe side. Either run could be called the first, so r and 1/r are equally far from
 1. A ratio is judged by the pairs most like it: P99 at a low rate says little about P99 at a high
 one. Of several that are equally like it, the largest floor counts. Latencies that are lower bounds
-are left out. The pairs are of threads without the GIL where there are some
+are left out, and a pair of fewer than `FEWEST_BLOCKS` counts only where there is no other: two runs
+may agree by luck. The pairs are of threads without the GIL where there are some
 (`scaling.study.plan.aa_pairs`): what varies more, such as threads that contend for a GIL, has wider
 intervals of its own.
 
@@ -44,6 +45,8 @@ COLUMNS: dict[Noise, str] = {
     "latency_p50_s": "latency_p50_s",
 }
 
+FEWEST_BLOCKS = 4  # the range of so many ratios has the median inside with a chance of 7/8
+
 LATENCIES = [name for name in COLUMNS.values() if name.startswith("latency")]
 
 # The measures whose noise a derived figure has: at one N, speed-up varies as throughput does. A
@@ -68,10 +71,10 @@ class AAPair:
         """The parameters of both cells."""
         return _read(self.key.parameters)
 
-    def floor(self, measure: Noise) -> float:
-        """How far from 1 the ratio's interval (or range) reaches; NaN where it is not known."""
+    def floor(self, measure: Noise, fewest: int = 1) -> float:
+        """How far from 1 the ratio's interval (or range) reaches; NaN with fewer blocks."""
         ratio = self.ratios[measure]
-        if not ratio.n or ratio.low <= 0:
+        if ratio.n < fewest or ratio.low <= 0:
             return math.nan
         return max(ratio.high, 1 / ratio.low) - 1
 
@@ -104,8 +107,9 @@ class NoiseFloor:
             of_kind = [each for each in own if is_open_loop(each.parameters) == kind]
             alike = [each for each in of_kind if each.parameters == wanted]
         floor = math.nan
-        for pairs in (self.pairs, own, of_kind, alike):
-            floor = _farthest(pairs, measures, otherwise=floor)
+        for fewest in (1, FEWEST_BLOCKS):
+            for pairs in (self.pairs, own, of_kind, alike):
+                floor = _farthest(pairs, measures, fewest, otherwise=floor)
         return floor
 
     def margin(self, workload: str, measure: str = "throughput", parameters: str = "") -> float:
@@ -160,6 +164,8 @@ def _read(parameters: str) -> dict[str, Any]:
     return found
 
 
-def _farthest(pairs: Sequence[AAPair], measures: Sequence[Noise], otherwise: float) -> float:
-    floors = [each.floor(measure) for each in pairs for measure in measures]
+def _farthest(
+    pairs: Sequence[AAPair], measures: Sequence[Noise], fewest: int, otherwise: float
+) -> float:
+    floors = [each.floor(measure, fewest) for each in pairs for measure in measures]
     return max((floor for floor in floors if math.isfinite(floor)), default=otherwise)
