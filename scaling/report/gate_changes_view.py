@@ -112,7 +112,7 @@ def _styled(change: Change, row: list[str]) -> list[Text]:
 def _to_decide(change: Change, block_s: float) -> str:
     """`40 blocks, 12 min`; or why no number of blocks is known."""
     verdict, blocks = change.ratio.verdict, change.blocks
-    if verdict.word != "inconclusive":
+    if verdict.is_decided:
         return ""
     if not math.isfinite(blocks):
         return verdict.why

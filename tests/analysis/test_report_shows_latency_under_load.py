@@ -151,6 +151,19 @@ def test_a_heading_is_as_long_as_there_is_room_for(open_loop: StudyResults) -> N
     ]
 
 
+def test_as_many_configurations_are_shown_as_there_are_lines_for(
+    open_loop: StudyResults,
+) -> None:
+    every = list(load_lines(open_loop, 80, 20))
+    assert list(load_lines(open_loop, 80, len(every))) == every
+    for missing in range(1, len(every)):
+        lines = list(load_lines(open_loop, 80, len(every) - missing))
+        assert len(lines) <= len(every) - missing
+        assert sum("see the tables" in line for line in lines) == 1
+        # The line that points to the tables takes the place of one.
+        assert sum(" ms" in line for line in lines) == max(0, len(CONFIGURATIONS) - missing - 1)
+
+
 @pytest.mark.usefixtures("unrendered")
 def test_without_a_valid_run_it_says_so(tmp_path: Path) -> None:
     late = results_of(tmp_path, replace(OPEN, slip_s=1.0))

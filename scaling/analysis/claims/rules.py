@@ -29,6 +29,7 @@ from scaling.analysis.statistics.verdict import (
     Hypothesis,
     Verdict,
     hypothesis,
+    place,
     reach,
 )
 from scaling.analysis.table.load import Journal
@@ -97,12 +98,11 @@ class ClaimTest:
     def _undecided(self, verdict: Verdict, among: int) -> str:
         """Why a figure that was tested is neither above nor below, nor the same."""
         margin, ratio = verdict.margin, self.question.value
-        low, high = reach(margin)
-        clear = ratio.low > high or ratio.high < low
-        inside = not self.bound and low < ratio.low and ratio.high < high
+        where = place(ratio, margin)
+        inside = not self.bound and where == "inside"
         if inside and margin > WIDEST_SAME:
             return verdict.why
-        if clear or inside:
+        if where == "outside" or inside:
             name = CORRECTIONS[FAMILY].name
             return f"not significant after {name} correction over {among} hypotheses (5 %)"
         if self.bound and ratio.low <= 1 <= ratio.high:

@@ -38,7 +38,7 @@ class BreakEven:
     @property
     def undecided(self) -> list[int]:
         """The Ns at which the verdict is inconclusive."""
-        return [n for n, ratio in self.ratios.items() if ratio.verdict.word == "inconclusive"]
+        return [n for n, ratio in self.ratios.items() if not ratio.verdict.is_decided]
 
     @property
     def outcome(self) -> Outcome:

@@ -6,7 +6,7 @@ family, and their margin is the larger noise floor of the two studies.
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -68,7 +68,7 @@ def changes(compared: Sequence[Compared], void: str = "") -> list[Change]:
         [unpaired_hypothesis(*f.runs, f.margin, f.direction, "exploratory") for f in compared]
     )
     # The Benjamini-Hochberg threshold of one more hypothesis beside those that are decided.
-    decided = sum(each.verdict.word != "inconclusive" for each in verdicts)
+    decided = sum(each.verdict.is_decided for each in verdicts)
     level = ERROR_RATE * min(1.0, (decided + 1) / max(1, len(verdicts)))
     return [
         _change(figure, ratio, level, void or figure.why)
@@ -80,9 +80,8 @@ def _change(of: Compared, ratio: RatioVerdict, level: float, why: str) -> Change
     if of.between and not ratio.verdict.holds_between(*of.between):
         why = why or SENT_LATE
     if why:
-        proves_nothing = replace(ratio.verdict, word="inconclusive", why=why)
-        return Change(of, replace(ratio, verdict=proves_nothing), math.nan)
-    if ratio.verdict.word != "inconclusive":
+        return Change(of, ratio.undecided(why), math.nan)
+    if ratio.verdict.is_decided:
         return Change(of, ratio, math.nan)
     blocks = blocks_to_decide(*of.runs, ratio.point, of.margin, level)
     return Change(of, ratio, max(blocks, ratio.n + 1))  # so many did not decide it; NaN stays

@@ -6,7 +6,6 @@ a server fell behind, its latency is a lower bound. Divided by another latency i
 bound of the ratio, as divisor an upper one.
 """
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -45,12 +44,10 @@ def proven(verdict: RatioVerdict, found: Bounded, why: str) -> RatioVerdict:
     `why` is the reason if that is so because of bounds with one side.
     """
     judged = verdict.verdict
-    if judged.word == "inconclusive":
+    if not judged.is_decided:
         return verdict
     if not found.sides <= {judged.side}:
-        reason = why
-    elif not judged.holds_between(*found.between):
-        reason = SENT_LATE
-    else:
-        return verdict
-    return replace(verdict, verdict=replace(judged, word="inconclusive", why=reason))
+        return verdict.undecided(why)
+    if not judged.holds_between(*found.between):
+        return verdict.undecided(SENT_LATE)
+    return verdict

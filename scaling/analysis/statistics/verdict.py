@@ -18,8 +18,8 @@ tested.
 
 import math
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, field
-from typing import Literal, NamedTuple
+from dataclasses import astuple, dataclass, field, replace
+from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -37,6 +37,7 @@ RATIO = "×"
 # within the margin may still differ too much to be called the same.
 WIDEST_SAME = 0.1
 
+type Place = Literal["outside", "inside", "across"]
 type Word = Literal["faster", "slower", "more", "less", "better", "worse", "same", "inconclusive"]
 
 
@@ -72,6 +73,11 @@ class Verdict:
     direction: Direction = RATE
 
     @property
+    def is_decided(self) -> bool:
+        """Whether the word is another one than `inconclusive`."""
+        return self.word != "inconclusive"
+
+    @property
     def side(self) -> int:
         """1 where the ratio is proven to be above the margin, -1 where below, else 0."""
         return {self.direction.above: 1, self.direction.below: -1}.get(self.word, 0)
@@ -92,10 +98,22 @@ class RatioVerdict(Estimate):
 
     verdict: Verdict = field(kw_only=True)
 
+    def undecided(self, why: str) -> Self:
+        """The same ratio where it proves nothing, with the reason."""
+        return replace(self, verdict=replace(self.verdict, word="inconclusive", why=why))
+
 
 def reach(margin: float) -> tuple[float, float]:
     """The least and the greatest ratio within a margin."""
     return 1 / (1 + margin), 1 + margin
+
+
+def place(interval: Estimate, margin: float) -> Place:
+    """Where an interval is: outside a margin around 1, inside it, or across one of its ends."""
+    low, high = reach(margin)
+    if interval.low > high or interval.high < low:
+        return "outside"
+    return "inside" if low < interval.low and interval.high < high else "across"
 
 
 class Hypothesis(NamedTuple):
@@ -155,18 +173,19 @@ def judge(hypotheses: Sequence[Hypothesis]) -> list[RatioVerdict]:
 def _verdict(tested: Hypothesis, p_differs: float, p_same: float) -> RatioVerdict:
     value, margin = tested.value, tested.margin
     low, high = reach(margin)
+    where = place(value, margin)
     word: Word = "inconclusive"
     why = ""
     if value.n < FEWEST_FOR_INTERVAL:
         why = f"fewer than {FEWEST_FOR_INTERVAL} blocks" if value.n else "no value"
     elif math.isnan(p_differs):
         why = "a ratio is not above 0"
-    elif value.low > high or value.high < low:
+    elif where == "outside":
         if p_differs < ERROR_RATE:
             word = tested.direction.above if value.low > 1 else tested.direction.below
         else:
             why = f"not significant after {CORRECTIONS[tested.family].name} correction (5 %)"
-    elif low < value.low and value.high < high:
+    elif where == "inside":
         if margin > WIDEST_SAME:
             why = f"a noise of ±{percent(margin)} is too wide to call anything the same"
         elif p_same < ERROR_RATE:

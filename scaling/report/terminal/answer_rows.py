@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
-from scaling.analysis.statistics.verdict import RatioVerdict, reach
+from scaling.analysis.statistics.verdict import RatioVerdict, place
 from scaling.base import formats
 from scaling.report.tables.findings import bounds_heading, times, verdict_text
 from scaling.report.tables.headline import Headline, Other
@@ -157,12 +157,10 @@ def _processes(found: Sequence[Headline]) -> Iterator[Row]:
 def _verdict(value: RatioVerdict, room: int) -> str:
     """The verdict with its reason, as much of it as there is room for."""
     word, margin = value.verdict.word, value.verdict.margin
-    low, high = reach(margin)
-    if value.low > high or value.high < low:
-        short = f"{word} after correction"
-    elif low <= value.low and value.high <= high:
-        short = f"{word}: noise ±{formats.percent(margin)}"
-    else:
-        short = f"{word}: wide interval"
+    short = {
+        "outside": f"{word} after correction",
+        "inside": f"{word}: noise ±{formats.percent(margin)}",
+        "across": f"{word}: wide interval",
+    }[place(value, margin)]
     choices = [verdict_text(value), *([short] if word == "inconclusive" else []), word]
     return next((text for text in choices if cell_len(text) <= room), "")

@@ -52,12 +52,15 @@ def load_lines(
     for place, table in enumerate(tables):
         after = tables[place + 1 :]
         shown = max(left // min(len(after) + 1, left or 1), left - sum(len(t.rows) for t in after))
-        lines = list(_lines(table, shown, width)) if left else []
-        if not lines or len(lines) + bool(after) > room:
+        shown = min(shown, len(table.rows)) if left else 0
+        fitting = room - bool(after)
+        while shown and len(lines := list(_lines(table, shown, width))) > fitting:
+            shown -= 1
+        if not shown:
             yield from ["and more under load: see the tables"][:room]
             return
         yield from lines
-        left -= min(shown, len(table.rows))
+        left -= shown
         room -= len(lines)
 
 
@@ -133,7 +136,7 @@ def _latency(each: Rated, *, has_few_cores: bool) -> Iterator[Table]:
     short = f"{each.label}: {name} at {asked}/s, {n}"
     ratios = [each.ratio(line, rate) if column == COLUMNS[0] else None for line, _ in rows]
     if has_few_cores:  # what a request costs says more than a ratio that is not proven
-        ratios = [found if found and found.ratio.verdict.side else None for found in ratios]
+        ratios = [each if each and each.ratio.verdict.is_decided else None for each in ratios]
     besides = [_ratio(ratio.ratio) if ratio else () for ratio in ratios]
     notes = _over([ratio.over for ratio in ratios if ratio])
     if not any(besides) or has_few_cores:
