@@ -191,8 +191,8 @@ def test_throughput_of_an_open_loop_is_not_drawn(tmp_path: Path) -> None:
     results = StudyResults.of(studied(tmp_path, replace(MADE, rates=(0.0, 500.0, 800.0))))
     with mpl.rc_context(RC):
         names = list(dict(drawings(results)))
-    assert "serve-rate_per_s-0.0-weak-throughput" in names
-    assert {name for name in names if "rate_per_s-0.0" not in name} == {
+    assert "serve-closed-loop-weak-throughput" in names
+    assert {name for name in names if "closed-loop" not in name} == {
         "serve-weak-latency",
         "serve-weak-percentiles",
         "serve-weak-latency-by-workers",

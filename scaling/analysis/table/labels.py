@@ -12,6 +12,8 @@ from zlib import crc32
 
 import pandas as pd
 
+from scaling.study.load import CLOSED, RATE
+
 LONGEST_NAME = 120  # file systems take 255 bytes, and more is put around it
 
 type Variant = tuple[str, str]  # workload, parameters (JSON)
@@ -41,7 +43,7 @@ def short_labels(every: Iterable[Variant], *, simulated: bool) -> dict[Variant, 
         read: list[dict[str, Any]] = [json.loads(parameters) for parameters in sets]
         varying = [name for name in _names(read) if len({repr(p.get(name)) for p in read}) > 1]
         for parameters, values in zip(sets, read, strict=True):
-            parts = [f"{name}={plain(values[name])}" for name in varying if name in values]
+            parts = [_part(name, values[name]) for name in varying if name in values]
             name = f"simulated {workload}" if simulated else workload
             short[workload, parameters] = " · ".join([name, *parts])
     return short
@@ -56,6 +58,12 @@ def slug(label: str) -> str:
     if len(name) <= LONGEST_NAME:
         return name
     return f"{name[: LONGEST_NAME - 9]}-{crc32(label.encode()):08x}"
+
+
+def _part(name: str, value: object) -> str:
+    if name == RATE and isinstance(value, int | float):
+        return "closed loop" if value == CLOSED else f"at {value:.12g}/s"
+    return f"{name}={plain(value)}"
 
 
 def _names(parameters: list[dict[str, Any]]) -> list[str]:
