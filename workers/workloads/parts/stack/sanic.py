@@ -1,6 +1,5 @@
 """A row as JSON, with Sanic."""
 
-import uuid
 from typing import Any
 
 from sanic import Request, Sanic
@@ -13,8 +12,7 @@ type Application = Sanic[Any, Any]
 
 def make() -> Application:
     """Make the application of one worker."""
-    # Sanic refuses a second application of the same name in one process.
-    app = Sanic(f"web-{uuid.uuid4().hex}", configure_logging=False)
+    app = Sanic("web", configure_logging=False)  # its server's processes find it by this name
     app.config.USE_UVLOOP = False  # the loop is the one that serves it; its own server has asyncio
     rows = AsyncRows()
 
