@@ -11,11 +11,11 @@ from scaling.base.errors import ScalingError
 from scaling.builds.cache import Say
 from scaling.journal.faults import FaultRecord
 from scaling.run.deployed import WORKERS, Deployed, Served
-from scaling.run.fault_client import BLOCK, PER_LOOP, FaultClient, Sent, have
+from scaling.run.fault_client import BLOCK, KILL, PER_LOOP, FaultClient, Sent, have
 
 MOST_PER_S = 400.0  # the client's threads would be late above it
 BEFORE_S, AFTER_S = 1.0, 3.0
-RESTARTED_S = 30.0  # limit: uvicorn ends and starts one worker after the other
+REPLACED_S = 30.0  # limit: uvicorn ends and starts one worker after the other
 BLOCKED_S = 1.0
 FAULT_S = 8.0  # what one takes, with the start of the server
 FAILURES = (OSError, ScalingError, http.client.HTTPException, subprocess.TimeoutExpired)
@@ -35,7 +35,7 @@ def block(served: Served) -> str:
 
 def crash(served: Served) -> str:
     """Kill the process of one worker."""
-    have(served.port, "/__scaling/kill")
+    have(served.port, KILL)
     served.start_again_if_gone()
     return ""
 
@@ -85,7 +85,7 @@ def measured(
 
     Raises:
         OSError: the server does not take connections.
-        ScalingError: no worker could be blocked, or a restart replaced none.
+        ScalingError: no worker could be blocked, none died, or a restart did not replace all.
     """
     client = FaultClient(served.port, requests, served.deployed.apart, rate_per_s)
     try:
@@ -94,17 +94,19 @@ def measured(
         failed_s = time.monotonic()
         blocked = fail(served)
         time.sleep(AFTER_S)
-        replaced = fail is not restart or _replaced(client, old, failed_s + RESTARTED_S)
+        until_s = failed_s + REPLACED_S
+        if fail is crash and not _replaced(client, old, 1, until_s):
+            raise ScalingError(f"no worker died: all still answer after {REPLACED_S:.0f} s")
+        if fail is restart and not _replaced(client, old, len(old), until_s):
+            raise ScalingError(f"the old workers still answer after {REPLACED_S:.0f} s")
     finally:
         sent = client.stop()
-    if not replaced:
-        raise ScalingError(f"the old workers still answer after {RESTARTED_S:.0f} s")
     return record(served.deployed, name, sent, blocked, failed_s, rate_per_s)
 
 
-def _replaced(client: FaultClient, old: set[str], until_s: float) -> bool:
-    """Wait until none of the old loops has any of the last requests; whether that came in time."""
-    while old & {each.loop for each in client.sent[-len(old) * PER_LOOP :]}:
+def _replaced(client: FaultClient, old: set[str], count: int, until_s: float) -> bool:
+    """Wait until so many old loops have none of the last requests; whether that came in time."""
+    while len(old - {each.loop for each in client.sent[-len(old) * PER_LOOP :]}) < count:
         if time.monotonic() > until_s:
             return False
         time.sleep(0.1)

@@ -14,6 +14,7 @@ from scaling.run.requests_file import send
 
 WHO = "/__scaling/who"  # answered with the loop's name (workers/outside/faulty.py)
 BLOCK = "/__scaling/block?{}"  # for so many seconds
+KILL = "/__scaling/kill"
 LIMIT_S = 10.0
 PER_LOOP, TRIES = 8, 100
 AWAY_S = 0.1

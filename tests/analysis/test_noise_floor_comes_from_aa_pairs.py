@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +16,7 @@ from scaling.analysis.curves.sections import run_issues
 from scaling.analysis.curves.summarise import curves
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import median
-from scaling.analysis.statistics.noise import (
-    FEWEST_BLOCKS,
-    NO_PAIRS,
-    AAPair,
-    NoiseFloor,
-    noise_floor,
-)
+from scaling.analysis.statistics.noise import NO_PAIRS, AAPair, NoiseFloor, noise_floor
 from scaling.analysis.table.column import Noise
 from scaling.analysis.table.groups import Key
 from scaling.analysis.table.load import Journal, load, read_journal
@@ -134,15 +129,23 @@ def test_a_ratio_is_judged_by_the_pairs_most_like_it() -> None:
     assert found.margin("serve", "throughput", '{"server": "asgi", "rate_per_s": 9000}') == 0.02
 
 
-def test_a_pair_of_few_blocks_counts_only_where_there_is_no_other() -> None:
-    known = aa_pair('{"rate_per_s": 500}', 0.03, 0.8)
-    for blocks, floor in [(1, 0.8), (3, 0.8), (4, 0.1)]:
-        few = aa_pair('{"rate_per_s": 9000}', 0.01, 0.1, blocks=blocks)
-        for pairs in [(known, few), (few, known)]:
-            found = NoiseFloor(pairs).of("serve", "latency_p99_s", '{"rate_per_s": 9000}')
-            assert found == pytest.approx(floor)
-        alone = NoiseFloor((few,)).of("serve", "latency_p99_s", '{"rate_per_s": 9000}')
-        assert alone == pytest.approx(0.1)
+def test_a_pair_of_few_blocks_can_only_raise_the_floor() -> None:
+    asked = '{"rate_per_s": 9000}'
+
+    def floor(*pairs: AAPair) -> float:
+        found = {
+            NoiseFloor(some).of("serve", "latency_p99_s", asked) for some in permutations(pairs)
+        }
+        (one,) = found
+        return one
+
+    for other in ('{"rate_per_s": 500}', "serve"), ("{}", "echo"):
+        for blocks, expected in [(1, 0.8), (3, 0.8), (4, 0.1)]:
+            lucky = aa_pair(asked, 0.01, 0.1, blocks=blocks)
+            assert floor(aa_pair(other[0], 0.03, 0.8, other[1]), lucky) == pytest.approx(expected)
+        noisy = aa_pair(asked, 0.01, 0.8, blocks=3)
+        assert floor(aa_pair(other[0], 0.03, 0.1, other[1]), noisy) == pytest.approx(0.8)
+        assert floor(noisy) == pytest.approx(0.8)
 
 
 def test_invalid_runs_are_in_no_figure(tmp_path: Path) -> None:
@@ -255,9 +258,7 @@ def test_any_aa_pairs_have_a_floor_or_none(ratios: list[list[float]]) -> None:
     estimates = [median(each, "×") for each in ratios]
     pairs = tuple(AAPair(key, 2, dict.fromkeys(MEASURES, each)) for each in estimates)
     found = NoiseFloor(pairs)
-    well_known = [each for each in estimates if each.n >= FEWEST_BLOCKS]
-    counted = well_known or [each for each in estimates if each.n]
-    known = [max(each.high, 1 / each.low) - 1 for each in counted]
+    known = [max(each.high, 1 / each.low) - 1 for each in estimates if each.n]
     if known:
         assert found.of("echo") == max(known) >= 0
         assert found.margin("echo") == max(0.02, *known)

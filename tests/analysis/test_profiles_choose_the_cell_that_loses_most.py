@@ -72,6 +72,19 @@ def test_cells_that_differ_in_a_parameter_are_listed_with_it() -> None:
     assert choose(head, lines, "tls=per-worker").several.parameters["tls"] == "per-worker"
 
 
+def test_every_name_that_is_listed_can_be_asked_for() -> None:
+    rates = [{"rate_per_s": 0.0}, {"rate_per_s": 400.0}]
+    head, *runs = journal(Made(variants={"echo": rates}))
+    assert isinstance(head, StudyLine)
+    lines = [line for line in runs if isinstance(line, RunLine)]
+    with pytest.raises(UsageError) as raised:
+        choose(head, lines, "ecco")
+    names = str(raised.value).partition("words: ")[2].split("; ")
+    asked = [choose(head, lines, name).several.parameters["rate_per_s"] for name in names]
+    assert asked.count(0.0) == asked.count(400.0) == 2  # at N = 2 and N = 4
+    assert choose(head, lines, "rate_per_s=400.0").several.parameters["rate_per_s"] == 400.0
+
+
 @pytest.mark.parametrize("option", [("--cell", "echo"), ("--pairs", "3"), ("--with", "numpy")])
 def test_options_of_a_profile_need_one(command: Command, option: tuple[str, str]) -> None:
     done = command("explain", "results", *option)

@@ -63,7 +63,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "made").mkdir()
     write(journal(STUDY), folder / "made" / "journal.jsonl")
     write_soak(folder / "made", [SoakRecord(**SERVED, **SOAK, memory_mib=[61.0, 62.0, 64.5, None])])
-    killed = FaultRecord(**SERVED, fault="one worker killed", requests=2_400, lost=11, refused=0)
+    counts: dict[str, Any] = {"requests": 2_400, "lost": 11, "refused": 0}
+    killed = FaultRecord(**SERVED, fault="one worker killed", **counts, back_s=0.527)
     restart = FaultRecord(**SERVED, fault="graceful restart", requests=2_400, lost=0, refused=0)
     write_faults(folder / "made", [killed, restart])
     return folder
@@ -125,8 +126,9 @@ def test_noise_is_that_of_the_studys_pairs(tmp_path: Path) -> None:
     ("comment", "written"),
     [
         ("soak.begin model=threads", "62.0"),
-        ("soak.end model=threads workers=2", "64.5"),
+        ("soak.gain model=threads workers=2", "2.50"),
         ('fault.lost fault="one worker killed" arm=3.14t', "11"),
+        ('fault.back_s fault="one worker killed"', "0.527"),
         ('fault.requests fault="graceful restart" model=threads', "2,400"),
     ],
 )
@@ -299,13 +301,17 @@ def test_it_is_written_as_asked_and_found_again(
         (f"made: {OVER_PROCESSES} as=verdict,point", "written alone"),
         ("made: throughput_per_s verdict=faster", "a field of verdicts alone"),
         ("made: throughput_per_s fault=killed", "fault is a field of fault.FIGURE alone"),
-        ("maed: soak.end model=threads", "Did you mean 'made'?"),
-        ("made: soak.ends model=threads", "Did you mean 'end'?"),
-        ("made: soak.end model=forked", "the study has 0 such runs with model=forked"),
-        ("made: soak.end loop=uvloop", "unknown field 'loop'"),
-        ("made: soak.end model=threads over.model=processes", "it has no ratio and no verdict"),
-        ("made: soak.end model=threads as=verdict", "it has no ratio and no verdict"),
+        ("made: soak.gain fault=killed", "fault is a field of fault.FIGURE alone"),
+        ("verdicts: throughput_per_s fault=killed", "fault is a field of fault.FIGURE alone"),
+        ("maed: soak.gain model=threads", "Did you mean 'made'?"),
+        ("made: soak.gains model=threads", "Did you mean 'gain'?"),
+        ("made: soak.gain model=forked", "the study has 0 such runs with model=forked"),
+        ("made: soak.gain loop=uvloop", "unknown field 'loop'"),
+        ("made: soak.gain model=threads over.model=processes", "it has no ratio and no verdict"),
+        ("made: soak.gain model=threads as=verdict", "it has no ratio and no verdict"),
         ("made: fault.loste model=threads", "Did you mean 'lost'?"),
+        ("made: fault.lost", "the study has 2 such runs; it must be one"),
+        ('made: fault.lost fault="one worker killed" as=point', "is a count: it has no as="),
         ("made: fault.lost model=threads", "the study has 2 such runs with model=threads"),
         ('made: fault.own_p99_ms fault="one worker killed"', "no valid run has it"),
         ("verdicts: throughput_per_s verdict=fastr", "Did you mean 'faster'?"),

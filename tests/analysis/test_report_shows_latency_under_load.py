@@ -138,6 +138,15 @@ def test_where_cores_are_few_a_proven_ratio_is_beside_its_latency(tmp_path: Path
     (line,) = [line for line in answer(found) if line.startswith("  3.14t · threads ")]
     assert "× (" in line
     assert line.endswith("slower")
+
+
+def test_where_cores_are_few_a_ratio_that_is_proven_the_same_is_beside_its_latency(
+    tmp_path: Path,
+) -> None:
+    made = replace(OPEN, cores=2, generator_cpu_s=0.5e-3, busy_fraction=0.4, blocks=20, noise=0.0)
+    found = results_of(tmp_path, replace(made, rates=(200.0,), workers=(2,), window_s=200.0))
+    (line,) = [line for line in answer(found) if line.startswith("  3.14t · threads ")]
+    assert line.endswith("same within ±2 %")
     (line,) = [line for line in answer(found) if line.startswith("  3.14 · processes ")]
     assert "CPU" in line
 
@@ -162,6 +171,17 @@ def test_as_many_configurations_are_shown_as_there_are_lines_for(
         assert sum("see the tables" in line for line in lines) == 1
         # The line that points to the tables takes the place of one.
         assert sum(" ms" in line for line in lines) == max(0, len(CONFIGURATIONS) - missing - 1)
+
+
+def test_of_several_tables_as_much_is_shown_as_there_are_lines_for(tmp_path: Path) -> None:
+    found = by_accept(tmp_path / "accept", OPEN)
+    every = list(load_lines(found, 80, 20))
+    assert sum("P99" in line for line in every) == len(POLICIES)
+    shown = [list(load_lines(found, 80, room)) for room in range(len(every) + 1)]
+    assert all(len(lines) <= room for room, lines in enumerate(shown))
+    rows = [sum(" ms" in line for line in lines) for lines in shown]
+    assert rows == sorted(rows)
+    assert shown[-1] == every
 
 
 @pytest.mark.usefixtures("unrendered")

@@ -134,9 +134,19 @@ def test_a_restart_that_changes_nothing_is_no_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Served, "restart", lambda _: None)
-    monkeypatch.setattr(app_faults, "RESTARTED_S", app_faults.AFTER_S)
+    monkeypatch.setattr(app_faults, "REPLACED_S", app_faults.AFTER_S)
     with pytest.raises(ScalingError, match="old workers"):
         measured(tmp_path, "threads", "graceful restart")
+
+
+@pytest.mark.one_build
+def test_a_worker_that_does_not_die_is_no_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(app_faults, "KILL", WHO)
+    monkeypatch.setattr(app_faults, "REPLACED_S", app_faults.AFTER_S)
+    with pytest.raises(ScalingError, match="no worker died"):
+        measured(tmp_path, "processes", "one worker killed")
 
 
 @pytest.mark.one_build

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 
 # The environment belongs to the process: workers in threads use it one after the other.
 _LOCK = threading.Lock()
-TURN_S = 0.002  # between two tries to have it
+TURN_S = 0.002  # between two tries to acquire it
 
 
 @contextlib.contextmanager

@@ -1,8 +1,8 @@
 """Classes and functions that a worker in a thread shares with no other: modules imported anew.
 
 Threads that call the same functions of the same classes write to the same reference counts and
-caches. A worker that imports the modules for itself has its own. What all workers of a process must
-share, a lock say, is in `workers.worker`: the workloads are imported anew, it is not.
+caches. A worker that imports the modules for itself has its own copy of what they hold. What
+workers must share, such as a lock, belongs in `workers.worker`, which is never imported anew.
 """
 
 import importlib

@@ -294,7 +294,9 @@ def strongest(every: Iterable[Capacity], arms: Iterable[str], workers: int) -> C
 
 
 def _ratios(of: Capacity, over: Capacity) -> Bounded:
-    """Block by block. Where both lie outside to the same side, nothing is known."""
+    """Block by block. Where both lie outside to the same side, or on two sides of one rate, the
+    ratio is not known.
+    """
     beyond = {"below": -1, "inside": 0, "above": 1}
     theirs = dict(zip(over.blocks, zip(over.crossings, over.at_most, strict=True), strict=True))
     found, sides = [], set[int]()
@@ -303,7 +305,7 @@ def _ratios(of: Capacity, over: Capacity) -> Bounded:
             continue
         (ours, our_most), (other, their_most) = our, theirs[block]
         side, under = beyond[ours.side], beyond[other.side]
-        if side and side == under:
+        if side and under and (side == under or ours.rate_per_s == other.rate_per_s):
             continue
         found.append((*_between(ours, our_most), *_between(other, their_most)))
         sides |= {each for each in (side, -under) if each}

@@ -13,7 +13,7 @@ def after_first(run: SoakRecord) -> list[float | None]:
 
 
 def ends_mib(run: SoakRecord) -> list[float]:
-    """Memory after the first tenth and at the end, as far as it is known; else empty."""
+    """The first and the last known value after the first tenth; empty where there is none."""
     known = [each for each in after_first(run) if each is not None]
     return [known[0], known[-1]] if known else []
 

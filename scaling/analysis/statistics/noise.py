@@ -6,8 +6,8 @@ paired inside blocks as every ratio is, would be 1 if there were no noise. The f
 which errs on the safe side. Either run could be called the first, so r and 1/r are equally far from
 1. A ratio is judged by the pairs most like it: P99 at a low rate says little about P99 at a high
 one. Of several that are equally like it, the largest floor counts. Latencies that are lower bounds
-are left out, and a pair of fewer than `FEWEST_BLOCKS` counts only where there is no other: two runs
-may agree by luck. The pairs are of threads without the GIL where there are some
+are left out. A pair of fewer than `FEWEST_BLOCKS` may agree by luck: it can only raise the floor of
+the others. The pairs are of threads without the GIL where there are some
 (`scaling.study.plan.aa_pairs`): what varies more, such as threads that contend for a GIL, has wider
 intervals of its own.
 
@@ -18,7 +18,7 @@ margin is never below 2 %, the difference that code layout and the order of runs
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -90,8 +90,9 @@ class NoiseFloor:
 
         It is that of the workload's pairs with these `parameters` (JSON, as a frame has them);
         where none has the measure, that of its pairs in the same kind of loop, open or closed, then
-        of all its pairs, then of all pairs of the study. `measure` is one of `COLUMNS`, or a figure
-        that shares their noise: speedup, efficiency, memory.
+        of all its pairs, then of all pairs of the study. Pairs of few blocks are passed over in
+        that search, and one made among all of them counts where it finds a larger floor. `measure`
+        is one of `COLUMNS`, or a figure that shares their noise: speedup, efficiency, memory.
 
         Raises:
             ValueError: no such measure.
@@ -106,11 +107,9 @@ class NoiseFloor:
             kind = is_open_loop(wanted)
             of_kind = [each for each in own if is_open_loop(each.parameters) == kind]
             alike = [each for each in of_kind if each.parameters == wanted]
-        floor = math.nan
-        for fewest in (1, FEWEST_BLOCKS):
-            for pairs in (self.pairs, own, of_kind, alike):
-                floor = _farthest(pairs, measures, fewest, otherwise=floor)
-        return floor
+        nearest = (alike, of_kind, own, self.pairs)
+        floors = [_floor(nearest, measures, fewest) for fewest in (1, FEWEST_BLOCKS)]
+        return float(np.fmax.reduce(floors))
 
     def margin(self, workload: str, measure: str = "throughput", parameters: str = "") -> float:
         """What a ratio must differ from 1 by: the floor, and 2 % at least."""
@@ -164,8 +163,10 @@ def _read(parameters: str) -> dict[str, Any]:
     return found
 
 
-def _farthest(
-    pairs: Sequence[AAPair], measures: Sequence[Noise], fewest: int, otherwise: float
-) -> float:
-    floors = [each.floor(measure, fewest) for each in pairs for measure in measures]
-    return max((floor for floor in floors if math.isfinite(floor)), default=otherwise)
+def _floor(nearest: Iterable[Sequence[AAPair]], measures: Sequence[Noise], fewest: int) -> float:
+    """The largest floor of the first of these groups that has one."""
+    for pairs in nearest:
+        floors = (each.floor(measure, fewest) for each in pairs for measure in measures)
+        if known := [floor for floor in floors if math.isfinite(floor)]:
+            return max(known)
+    return math.nan

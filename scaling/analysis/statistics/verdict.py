@@ -74,7 +74,7 @@ class Verdict:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the word is another one than `inconclusive`."""
+        """Whether the word is anything but `inconclusive`."""
         return self.word != "inconclusive"
 
     @property
@@ -109,7 +109,7 @@ def reach(margin: float) -> tuple[float, float]:
 
 
 def place(interval: Estimate, margin: float) -> Place:
-    """Where an interval is: outside a margin around 1, inside it, or across one of its ends."""
+    """Where an interval is: outside a margin around 1, inside it, or across either of its ends."""
     low, high = reach(margin)
     if interval.low > high or interval.high < low:
         return "outside"

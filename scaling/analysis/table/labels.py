@@ -31,7 +31,8 @@ def labels(frame: pd.DataFrame) -> dict[Variant, str]:
 
 
 def short_labels(every: Iterable[Variant], *, simulated: bool) -> dict[Variant, str]:
-    """The workload, and those of its parameters that differ among the variants given.
+    """The workload, and those of its parameters that differ among the variants given. A rate is
+    `closed loop` or `at 400/s`.
 
     If the runs are `simulated`, the label says so: it is in the title of every table and plot.
     """
@@ -43,7 +44,7 @@ def short_labels(every: Iterable[Variant], *, simulated: bool) -> dict[Variant, 
         read: list[dict[str, Any]] = [json.loads(parameters) for parameters in sets]
         varying = [name for name in _names(read) if len({repr(p.get(name)) for p in read}) > 1]
         for parameters, values in zip(sets, read, strict=True):
-            parts = [_part(name, values[name]) for name in varying if name in values]
+            parts = [parameter(name, values[name]) for name in varying if name in values]
             name = f"simulated {workload}" if simulated else workload
             short[workload, parameters] = " · ".join([name, *parts])
     return short
@@ -60,7 +61,8 @@ def slug(label: str) -> str:
     return f"{name[: LONGEST_NAME - 9]}-{crc32(label.encode()):08x}"
 
 
-def _part(name: str, value: object) -> str:
+def parameter(name: str, value: object) -> str:
+    """A parameter with its value, in words; a rate as above."""
     if name == RATE and isinstance(value, int | float):
         return "closed loop" if value == CLOSED else f"at {value:.12g}/s"
     return f"{name}={plain(value)}"

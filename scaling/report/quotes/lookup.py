@@ -19,8 +19,8 @@ from scaling.base.suggest import unknown
 from scaling.journal.reading import NAMES
 from scaling.report.quotes.capacities import OF_A_CAPACITY, capacity
 from scaling.report.quotes.keys import keys_in, source_of
-from scaling.report.quotes.single_runs import FAULT, is_of_single_run, single_run
-from scaling.report.quotes.source import FAILED, QuoteSource, parse
+from scaling.report.quotes.single_runs import FAULT, is_of_fault, is_of_single_run, single_run
+from scaling.report.quotes.source import FAULT_FIELD, QuoteSource, parse
 from scaling.report.quotes.verdicts import count, verdict
 from scaling.report.tables.comparison_rows import comparison_rows
 
@@ -94,16 +94,16 @@ class Lookup:
         """
         source = parse(source_of(comment, self.keys))
         folder = PurePosixPath(source.results)
+        if source.fault and not is_of_fault(source.measure):
+            raise UsageError(f"{FAULT_FIELD} is a field of {FAULT}FIGURE alone")
         if folder.name == VERDICTS:
             ratios = [self._ratios(name) for name in self._below(folder.parent)]
             return f"{count(source, ratios):,}"
+        if source.only:
+            raise UsageError(f"{next(iter(source.only))} is a field of {VERDICTS} alone")
         if is_of_single_run(source.measure):
             self._require(source.results)
             return single_run(source, self._folder / source.results)
-        if source.only:
-            field = next(iter(source.only))
-            whose = f"{FAULT}FIGURE" if field == FAILED else VERDICTS
-            raise UsageError(f"{field} is a field of {whose} alone")
         if folder.name == CLAIMS:
             return self._of_claims(source)
         journal = self._journal(source.results)

@@ -6,8 +6,10 @@
 The figures of a fault are the fields of `FaultRecord`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+
+import numpy as np
 
 from scaling.analysis.served.growth import ends_mib, growth
 from scaling.analysis.statistics.estimate import Estimate, median
@@ -15,21 +17,23 @@ from scaling.base.errors import UsageError
 from scaling.base.suggest import unknown
 from scaling.journal.faults import FaultRecord, read_faults
 from scaling.journal.soak import SoakRecord, read_soak
-from scaling.report.quotes.source import QuoteSource
+from scaling.report.quotes.form import Form
+from scaling.report.quotes.source import FAULT_FIELD, QuoteSource
 
 type SingleRun = SoakRecord | FaultRecord
 
 SOAK, FAULT = "soak.", "fault."
-FIELDS = ("arm", "model", "server", "workers")  # that name a run, and `fault`
+RUN_FIELDS = ("arm", "model", "server", "workers")
 MIB = "MiB"
 OF_A_SOAK: Mapping[str, Callable[[SoakRecord], Estimate]] = {
     "begin": lambda run: median(ends_mib(run)[:1], MIB),
-    "end": lambda run: median(ends_mib(run)[1:], MIB),
+    "gain": lambda run: median(np.diff(ends_mib(run)), MIB),
     "growth": growth,
 }
+COUNTS = ("requests", "lost", "refused")
 OF_A_FAULT = (
-    *("requests", "lost", "refused", "back_s"),
-    *("own_p99_ms", "own_max_ms", "others_p99_ms", "others_max_ms"),
+    *COUNTS,
+    *("back_s", "own_p99_ms", "own_max_ms", "others_p99_ms", "others_max_ms"),
 )
 
 
@@ -38,11 +42,17 @@ def is_of_single_run(measure: str) -> bool:
     return measure.startswith((SOAK, FAULT))
 
 
+def is_of_fault(measure: str) -> bool:
+    """Whether it is a figure of a fault."""
+    return measure.startswith(FAULT)
+
+
 def single_run(source: QuoteSource, folder: Path) -> str:
     """The figure of the one run in a folder of results that a source names.
 
     Raises:
-        UsageError: no such figure, or no run or several with these fields.
+        UsageError: no such figure, one that is not written so, or no run or several with these
+            fields.
     """
     kind, _, name = source.measure.partition(".")
     if source.over or source.form.is_verdict:
@@ -54,23 +64,21 @@ def single_run(source: QuoteSource, folder: Path) -> str:
     if name not in OF_A_FAULT:
         raise unknown("figure", name, OF_A_FAULT, where=FAULT)
     value = getattr(_named(source, read_faults(folder)), name)
-    if isinstance(value, int):  # a count, as the page has it
-        return f"{value:,}"
-    return source.form.text(median([] if value is None else [value], ""))
+    if name not in COUNTS:
+        return source.form.text(median([] if value is None else [value], ""))
+    if source.form != Form():
+        raise UsageError(f"{source.measure} is a count: it has no as= and no in=")
+    return f"{value:,}"
 
 
 def _named[Run: SingleRun](source: QuoteSource, runs: Sequence[Run]) -> Run:
-    wanted = {**source.cell, **source.only}
-    names = (*FIELDS, "fault")
-    for field in wanted:
-        if field not in names:
-            raise unknown("field", field, names, where=source.measure)
-    found = [run for run in runs if _fields(run, wanted) == wanted]
+    wanted = source.cell | ({FAULT_FIELD: source.fault} if source.fault else {})
+    for field in source.cell:
+        if field not in RUN_FIELDS:
+            raise unknown("field", field, RUN_FIELDS, where=source.measure)
+    found = [run for run in runs if all(getattr(run, name) == wanted[name] for name in wanted)]
     if len(found) != 1:
         words = " ".join(f"{field}={value}" for field, value in wanted.items())
-        raise UsageError(f"the study has {len(found)} such runs with {words}; it must be one")
+        which = f" with {words}" if words else ""
+        raise UsageError(f"the study has {len(found)} such runs{which}; it must be one")
     return found[0]
-
-
-def _fields(run: SingleRun, names: Iterable[str]) -> dict[str, object]:
-    return {name: getattr(run, name, None) for name in names}

@@ -29,7 +29,7 @@ from scaling.report.quotes.form import Form, form
 PARAMETER, OVER = "parameters.", "over."
 NAMES = (*(name for name in FIELDS if name != "parameters"), f"{PARAMETER}NAME")
 COUNTED = ("question", "verdict", "family")  # of ratios
-FAILED = "fault"  # of a single run
+FAULT_FIELD = "fault"  # of a single run
 WHOLE = re.compile(r"[+-]?\d[\d_]*")
 WORDS = {"true": True, "false": False}
 
@@ -38,7 +38,8 @@ WORDS = {"true": True, "false": False}
 class QuoteSource:
     """A folder of results, a measure, a cell and how the figure is written.
 
-    `only` has what ratios must have to be counted, besides the cell, or which fault a run had.
+    `only` has what ratios must have to be counted, besides the cell. `fault` names that of a single
+    run.
     """
 
     results: str
@@ -47,6 +48,7 @@ class QuoteSource:
     over: dict[str, object] | None
     form: Form
     only: dict[str, str]
+    fault: str = ""
 
 
 def parse(source: str) -> QuoteSource:
@@ -65,9 +67,10 @@ def parse(source: str) -> QuoteSource:
     over = {
         name.removeprefix(OVER): given.pop(name) for name in list(given) if name.startswith(OVER)
     }
-    only = {name: given.pop(name) for name in (*COUNTED, FAILED) if name in given}
+    only = {name: given.pop(name) for name in COUNTED if name in given}
+    fault = given.pop(FAULT_FIELD, "")
     divisor = _cell(over) if over else None
-    return QuoteSource(results, measure, _cell(given), divisor, written, only)
+    return QuoteSource(results, measure, _cell(given), divisor, written, only, fault)
 
 
 def _pairs(words: Iterable[str]) -> dict[str, str]:

@@ -15,9 +15,12 @@ def ratios_note(values: list[Estimate], made: str = "ratios paired inside blocks
     few = [value.coverage is None for value in values if value.n]
     if not any(few):
         return f"Medians with {kind}, {made}."
+    single = " Without bounds: a single run." if any(value.n == 1 for value in values) else ""
     if all(few):
-        return f"Medians with {kind}, {made}: too few for a verdict."
-    return f"Medians with {kind}, {made}. Where it is a range, runs are too few for a verdict."
+        return f"Medians with {kind}, {made}: too few for a verdict.{single}"
+    return (
+        f"Medians with {kind}, {made}. Where it is a range, runs are too few for a verdict.{single}"
+    )
 
 
 def named(of: Configuration) -> str:

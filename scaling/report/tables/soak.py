@@ -56,7 +56,8 @@ def _time(seconds: float) -> str:
 
 
 def _ends(run: SoakRecord) -> list[str]:
-    return [number(each) for each in ends_mib(run)] or 2 * [formats.BLANK]
+    """To 0.1 MiB, so that a small gain is not rounded to a large one."""
+    return [f"{each:,.1f}" for each in ends_mib(run)] or 2 * [formats.BLANK]
 
 
 def _short(run: SoakRecord) -> str:

@@ -136,7 +136,7 @@ def _latency(each: Rated, *, has_few_cores: bool) -> Iterator[Table]:
     short = f"{each.label}: {name} at {asked}/s, {n}"
     ratios = [each.ratio(line, rate) if column == COLUMNS[0] else None for line, _ in rows]
     if has_few_cores:  # what a request costs says more than a ratio that is not proven
-        ratios = [each if each and each.ratio.verdict.is_decided else None for each in ratios]
+        ratios = [one if one and one.ratio.verdict.is_decided else None for one in ratios]
     besides = [_ratio(ratio.ratio) if ratio else () for ratio in ratios]
     notes = _over([ratio.over for ratio in ratios if ratio])
     if not any(besides) or has_few_cores:

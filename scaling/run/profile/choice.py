@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from scaling.analysis.table.labels import plain, short_labels
+from scaling.analysis.table.labels import parameter, plain, short_labels
 from scaling.analysis.table.rows import Rows
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
@@ -41,7 +41,7 @@ class Chosen:
 
 def cell_text(cell: Cell) -> str:
     """A cell with all its parameters, in words that can be asked for one by one."""
-    parameters = (f"{name}={plain(value)}" for name, value in cell.parameters.items())
+    parameters = (parameter(name, value) for name, value in cell.parameters.items())
     return " · ".join([run_in_words(cell), *parameters])
 
 
@@ -113,7 +113,8 @@ def _is_default(cell: Cell) -> bool:
 
 def _words(cell: Cell) -> set[str]:
     text = cell_text(cell).replace(" · ", " ")
-    return {*text.split(), f"N={cell.workers}", cell.workload.rpartition(":")[2]}
+    given = {f"{name}={plain(value)}" for name, value in cell.parameters.items()}
+    return {*text.split(), *given, f"N={cell.workers}", cell.workload.rpartition(":")[2]}
 
 
 def _cells(head: StudyLine, runs: Sequence[RunLine]) -> list[Chosen]:

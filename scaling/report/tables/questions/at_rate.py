@@ -3,9 +3,10 @@
 from scaling.analysis.comparison.rate_ratios import RateRatio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.latency_ratios import LatencyRatio
+from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
 from scaling.report.tables.grid import Cell, Grid
-from scaling.report.tables.phrases import stacked
+from scaling.report.tables.phrases import ratios_note, stacked
 from scaling.report.tables.rated import Rated
 
 
@@ -34,7 +35,8 @@ def _grid(each: Rated, loop: str, ratios: list[RateRatio]) -> Grid:
     ]
     rate = formats.number(each.middle_rate_per_s)
     title = f"{each.label} · {loop}, at {rate}/s: each over another"
-    return Grid(title, ["N", "of", "over", "P99", "CPU per op", "memory"], rows, 3)
+    note = ratios_note([cell for row in rows for cell in row if isinstance(cell, Estimate)])
+    return Grid(title, ["N", "of", "over", "P99", "CPU per op", "memory"], rows, 3, note)
 
 
 def _p99(each: Rated, loop: str, ratio: RateRatio) -> Cell | None:

@@ -9,7 +9,7 @@ from scaling.analysis.table.latency import BEYOND, fewest
 from scaling.base import formats
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.measures import SUSPECT
-from scaling.report.tables.phrases import named
+from scaling.report.tables.phrases import named, ratios_note
 from scaling.report.tables.rated import PERCENTILES, AtRate, Line, Rated
 
 COLUMNS = (
@@ -99,7 +99,8 @@ def _grid(title: str, rows: Sequence[tuple[Line, AtRate]], rated: Rated) -> Grid
             [*row, each.ratio if each else ""] for row, each in zip(cells, ratios, strict=True)
         ]
         over = dict.fromkeys(named(each.over) for each in ratios if each)
-        notes.append(f"{RATIO}: paired inside blocks; the strongest: {' or '.join(over)}.")
+        made = ratios_note([each.ratio for each in ratios if each])
+        notes.append(f"{RATIO}: the strongest, {' or '.join(over)}. {made}")
     return Grid(
         title,
         ["asked/s", "configuration", "runs", *headings],
