@@ -3,7 +3,6 @@
 It takes the place of the load generator: all is done before the window, while the child waits.
 """
 
-import contextlib
 import http.client
 import random
 import time
@@ -133,8 +132,10 @@ class Checker:
         return Answer(failure=failure)
 
     def _try_to_send(self, connection: http.client.HTTPConnection, place: int) -> None:
-        with contextlib.suppress(OSError):  # `_answer` sends it again
+        try:
             self._send(connection, place)
+        except OSError:  # `_answer` sends it again, once it is closed
+            connection.close()
 
     def _send(self, connection: http.client.HTTPConnection, place: int) -> None:
         send(connection, self._requests[place])

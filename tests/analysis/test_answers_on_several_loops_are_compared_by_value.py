@@ -163,7 +163,7 @@ Thread 0x0001 [worker-1] (most recent call first):
   File "shop.py", line 17 in pay
 """
     assert fatal(text) == "Segmentation fault (shop.py, line 17)"
-    assert fatal("nothing") == ""
+    assert fatal("nothing") == fatal("Fatal Python error: ") == ""
 
 
 def test_every_kind_has_a_remedy_and_is_explained() -> None:

@@ -32,11 +32,11 @@ def raised(text: str) -> Iterator[str]:
 
 
 def fatal(text: str) -> str:
-    """What `faulthandler` wrote when the process crashed; empty if it did not."""
-    _, found, after = text.partition(FATAL)
-    if not found:
-        return ""
-    words, *stack = after.splitlines()
+    """What `faulthandler` wrote when the process crashed; empty if it wrote nothing.
+
+    Where two threads crash at once, the process may end before all is written.
+    """
+    words, *stack = text.partition(FATAL)[2].splitlines() or [""]
     places = (_in_words(place) for place in map(PLACE.match, stack) if place)
     return f"{words}{next(filter(None, places), '')}"
 
