@@ -122,7 +122,7 @@ def test_each_loop_has_its_row(tmp_path: Path) -> None:
 def test_too_few_blocks_are_no_verdict(tmp_path: Path) -> None:
     few = Made(arms=ARMS.arms, loops=("asyncio", "uvloop"), workers=(1,))
     answer = chapter(studied(tmp_path, few), TITLE).grids[0]
-    assert {str(row[3]) for row in answer.rows} == {"inconclusive: needs 6 blocks"}
+    assert {str(row[3]) for row in answer.rows} == {"inconclusive: needs 6 blocks, has 3"}
 
 
 def test_another_library_is_labelled_as_another_program(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_a_verdict_has_its_reason_and_its_margin() -> None:
     verdict = Verdict("same", margin=0.031)
     alike = RatioVerdict(1.0, 0.99, 1.01, "×", 8, "made up", 0.95, verdict=verdict)
     assert verdict_text(alike) == "same within ±3.1 %"
-    assert verdict_text(ratio(1.2, 1.3, few=True)) == "inconclusive: needs 6 blocks"
+    assert verdict_text(ratio(1.2, 1.3, few=True)) == "inconclusive: needs 6 blocks, has 3"
     assert verdict_text(ratio(1.2, 1.3)) == "faster"
     why = Verdict("inconclusive", 0.056, why="within the noise of ±5.6 %")
     doubtful = RatioVerdict(0.958, 0.92, 0.986, "×", 8, "made up", 0.95, verdict=why)
@@ -174,7 +174,7 @@ def test_interpreters_are_spoken_of_on_their_fastest_arm(tmp_path: Path) -> None
     (answer,) = [each for each in findings(found) if "interpreters" in each.question]
     assert answer.question.startswith("2 interpreters on 3.14 over 2 processes on 3.14")
     assert answer.note == "Of interpreters on 3.14 and 3.14+mimalloc, 3.14 is the fastest."
-    assert verdict_text(answer.ratio) == "inconclusive: needs 6 blocks"
+    assert verdict_text(answer.ratio) == "inconclusive: needs 6 blocks, has 2"
 
 
 def test_memory_kinds_are_named_for_all_arms_of_a_model(tmp_path: Path) -> None:

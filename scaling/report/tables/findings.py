@@ -54,7 +54,7 @@ def bounds_heading(values: Iterable[Estimate]) -> str:
 
 
 def verdict(value: RatioVerdict) -> VerdictCell:
-    """`faster`, `same within ±2 %`, `inconclusive: needs 6 blocks`, `slower (exploratory)`."""
+    """`faster`, `same within ±2 %`, `slower (exploratory)`, `inconclusive: …`."""
     judged = value.verdict
     return VerdictCell(judged.word, verdict_text(value))
 
@@ -63,7 +63,7 @@ def verdict_text(value: RatioVerdict) -> str:
     """The verdict with its reason, and whether it is exploratory."""
     judged = value.verdict
     if value.coverage is None:
-        return f"inconclusive: needs {FEWEST_FOR_INTERVAL} blocks"
+        return f"inconclusive: needs {FEWEST_FOR_INTERVAL} blocks, has {value.n}"
     if judged.word == "inconclusive":
         return f"inconclusive: {judged.why}" if judged.why else "inconclusive"
     margin = f" within ±{formats.percent(judged.margin)}" if judged.word == "same" else ""
@@ -72,7 +72,7 @@ def verdict_text(value: RatioVerdict) -> str:
 
 
 def in_words(value: RatioVerdict) -> str:
-    """`1.88× (95 % interval 1.72–1.91)`, `0.958× (0.9–1), inconclusive: needs 6 blocks`."""
+    """`1.88× (95 % interval 1.72–1.91)`, `0.958× (0.9–1), inconclusive: needs 6 blocks, has 5`."""
     kind = "95 % interval" if value.coverage is not None else "range"
     bounds = f" ({kind} {value.bounds})" if value.bounds else ""
     doubt = f", {verdict_text(value)}" if value.verdict.word in ("inconclusive", "same") else ""
