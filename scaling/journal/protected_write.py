@@ -43,7 +43,7 @@ def try_writing[T](path: Path, write: Callable[[], T], again: str) -> T:
         return write()
     except OSError as error:
         raise ScalingError(
-            f"{error.filename or path} cannot be written ({refusal(error)}). The journal "
+            f"{path} cannot be written ({refusal(error)}). The journal "
             f"is not affected; `{again}` writes the file again"
         ) from None
 

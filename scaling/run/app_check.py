@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from scaling.analysis.safety.exceptions import fatal
 from scaling.analysis.safety.findings import Seen, judge
 from scaling.base.errors import ScalingError
 from scaling.base.formats import listed, plural
@@ -21,6 +22,10 @@ NOTED = "noted "  # a fact with this before the kind of fault
 FIRST_ERROR = 400
 # Nothing is measured: all is sent before the window.
 SHORTEST = {"warmup_s": 0.0, "window_s": 0.05, "ticks": 2}
+
+ENDED = (
+    "ended without reporting why"  # what the host says of such a worker (workers/host/channel.py)
+)
 
 
 class AppCheckError(ScalingError):
@@ -61,13 +66,15 @@ def check_application(
     if on_loops.get("lifespan", AUTO) == AUTO:
         # With `auto`, a lifespan that fails on several loops would pass for none.
         on_loops["lifespan"] = "on"
-        alone = [run("processes", 1, ALONE_S)]
-        if alone[0].outcome != "measured":
+        first = run("processes", 1, ALONE_S)
+        if first.outcome == "measured" or _unanswered(first):
+            alone.append(first)
+            _must_work(first, requests)
+        else:
             on_loops["lifespan"] = AUTO
-            alone = []
-    alone += [run("processes", 1, ALONE_S) for _ in range(ALONE - len(alone))]
-    for each in alone:
-        _must_work(each, requests)
+    while len(alone) < ALONE:
+        alone.append(run("processes", 1, ALONE_S))
+        _must_work(alone[-1], requests)
     several = [run("threads", count, TOGETHER_S) for count in workers]
     return judge([_name(each) for each in requests], alone, several)
 
@@ -106,14 +113,22 @@ def _gil(record: Record) -> Iterator[GilStates]:
 
 
 def _must_work(seen: Seen, requests: Sequence[Mapping[str, Any]]) -> None:
+    if crash := fatal(seen.text):
+        raise AppCheckError(f"the application crashes on one loop: {crash}")
+    if found := _unanswered(seen):
+        place, failure = found
+        raise AppCheckError(
+            f"{_name(requests[place])} on one loop: {failure}\n"
+            "It must answer on one loop before several can be checked."
+        )
+    if ENDED in seen.failure:
+        raise AppCheckError("the application ends its process on one loop, without a message")
     if seen.outcome != "measured":
         lines = [line.strip() for line in seen.text.strip().splitlines()]
         reason = seen.failure or (lines[-1] if lines else seen.outcome)
         raise AppCheckError(f"the application does not start on one loop: {reason}")
     for request, answers in zip(requests, seen.answers, strict=True):
         for answer in answers:
-            if answer.failure:
-                raise AppCheckError(f"{_name(request)} on one loop: {answer.failure}")
             right = request.get("status")
             if answer.status != right if right else answer.status >= FIRST_ERROR:
                 words = next(iter(seen.exceptions()), answer.body[:200].decode(errors="replace"))
@@ -121,6 +136,19 @@ def _must_work(seen: Seen, requests: Sequence[Mapping[str, Any]]) -> None:
                     f"{_name(request)} is answered with status {answer.status} on one loop: "
                     f"{words}\nName the requests with --requests, and the right `status` of each."
                 )
+
+
+def _unanswered(seen: Seen) -> tuple[int, str] | None:
+    """The place of the first request without an answer, and what happened instead."""
+    return next(
+        (
+            (place, answer.failure)
+            for place, answers in enumerate(seen.answers)
+            for answer in answers
+            if answer.failure
+        ),
+        None,
+    )
 
 
 def _name(request: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ from scaling.study.rates import GRID, checked_rate
 WORKLOAD = "app"  # the one that serves the application (workers/workloads/app.py)
 INTERFACES = ("auto", "asgi", "aiohttp", "wsgi")
 LIFESPANS = ("auto", "on", "off")
+PORT = "{port}"
 # Servers of ASGI that people deploy with, and what their workers are: threads without the GIL.
 DEPLOYED = {"uvicorn": ("processes",), "granian": ("processes", "threads")}
 OF_WSGI = ("gunicorn-gthread", "gunicorn")  # N threads in one process; N processes
@@ -77,6 +78,13 @@ def application_study(asked: AppAsked) -> StudyFile:
     ):
         if value not in known:
             raise unknown(flag, value, known, where=f"--{flag}")
+    if asked.health and not asked.health.startswith("/"):
+        raise UsageError(f"--health {asked.health}: expected a path, as in /ready")
+    if asked.command and PORT not in asked.command:
+        raise UsageError(
+            f"--command {asked.command!r} has no {PORT}: write {PORT} where the port to listen on "
+            "belongs, and {workers} where the number of workers does"
+        )
     gil, free = asked.builds
     with_gil = (gil, f"{gil}+mimalloc")
     if asked.interface == "wsgi":

@@ -12,6 +12,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import AppAnswer
 from scaling.base.console import new_console
 from scaling.cli import main
+from scaling.journal.app_check import AppCheck, Finding, write_check
 from scaling.journal.record import Calibration, Cell
 from scaling.report.export.application import application_json
 from scaling.report.output import finish
@@ -152,6 +153,19 @@ def test_where_an_aim_is_undecided_the_next_step_is_to_look_for_noise(
     results = results_of(application_study(tmp_path, speeds=speeds))
     print_app_answer(results, tmp_path, tmp_path / "report.html", new_console(), None)
     assert capsys.readouterr().out.splitlines()[-1].startswith(f"next:   {command} ")
+
+
+@pytest.mark.slow
+def test_what_the_check_found_is_corrected_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = results_of(application_study(tmp_path, speeds=FASTER))
+    crash = Finding(kind="crashed", request="", message="Segmentation fault", remedy="look for it")
+    write_check(tmp_path, AppCheck(ok=False, findings=[crash]))
+    print_app_answer(results, tmp_path, tmp_path / "report.html", new_console(), None)
+    lines = capsys.readouterr().out.splitlines()
+    assert "correct what the check found" in " ".join(lines[-2:])
+    assert len(lines) <= 24
 
 
 @pytest.mark.slow

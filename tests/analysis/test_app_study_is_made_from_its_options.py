@@ -27,6 +27,8 @@ WRONG = {
     "no rate": (["shop:app", "--rate", "0"], "expected requests/s above 0"),
     "slo": (["shop:app", "--slo", "p99"], "--slo"),
     "budget": (["shop:app", "--budget", "db"], "as in db=20"),
+    "health": (["shop:app", "--health", "ready"], "expected a path, as in /ready"),
+    "command": (["shop:app", "--command", "uvicorn shop:app"], "has no {port}"),
     "memory": (["shop:app", "--memory", "much"], "such as 2GiB"),
     "soak": (["shop:app", "--soak", "10"], "such as 90s, 10min or 1h"),
     "short soak": (["shop:app", "--soak", "5s"], "at least 10 s"),

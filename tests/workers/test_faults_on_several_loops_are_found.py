@@ -71,3 +71,29 @@ def test_application_that_is_wrong_on_one_loop_is_no_finding(tmp_path: Path) -> 
     (tmp_path / "broken.py").write_text("raise OSError('no database')")
     with pytest.raises(AppCheckError, match="no database"):
         check("broken:application", [{}], tmp_path)
+
+
+ON_REQUEST = """
+import ctypes, os, time
+
+async def application(scope, receive, send):
+    if scope["type"] == "http":
+        {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("time.sleep(6)", r"GET / on one loop: no answer within 4 s$"),
+        ("ctypes.string_at(0)", r"crashes on one loop: Segmentation fault \(failing.py, line \d\)"),
+        ("os._exit(9)", r"(on one loop: no answer: .*|ends its process on one loop.*)"),
+    ],
+)
+def test_an_application_that_does_not_answer_on_one_loop_is_no_finding(
+    statement: str, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / "failing.py").write_text(ON_REQUEST.format(statement))
+    with pytest.raises(AppCheckError) as raised:
+        check("failing:application", [{}], tmp_path)
+    assert re.search(words, str(raised.value).partition("\n")[0])

@@ -56,6 +56,8 @@ def print_app_answer(
 
 
 def _next(results: StudyResults, folder: Path) -> str:
+    if (check := read_check(folder)) and check.findings:
+        return "correct what the check found (the page has the remedies), then measure again"
     if int(results.frame["block"].nunique()) < FEWEST_FOR_INTERVAL:
         needed = f"a verdict needs {FEWEST_FOR_INTERVAL} blocks"
         return f"the same with --preset {DEFAULT_PRESET} ({needed})"
