@@ -22,10 +22,8 @@ NOTED = "noted "  # a fact with this before the kind of fault
 FIRST_ERROR = 400
 # Nothing is measured: all is sent before the window.
 SHORTEST = {"warmup_s": 0.0, "window_s": 0.05, "ticks": 2}
-
-ENDED = (
-    "ended without reporting why"  # what the host says of such a worker (workers/host/channel.py)
-)
+# What the host says of a worker whose process is gone (workers/host/channel.py).
+ENDED = "ended without reporting why"
 
 
 class AppCheckError(ScalingError):

@@ -72,7 +72,7 @@ class AAPair:
         return _read(self.key.parameters)
 
     def floor(self, measure: Noise, fewest: int = 1) -> float:
-        """How far from 1 the ratio's interval (or range) reaches; NaN with fewer blocks."""
+        """How far from 1 the ratio's interval (or range) reaches; NaN below `fewest` blocks."""
         ratio = self.ratios[measure]
         if ratio.n < fewest or ratio.low <= 0:
             return math.nan

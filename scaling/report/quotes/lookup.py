@@ -19,7 +19,7 @@ from scaling.base.suggest import unknown
 from scaling.journal.reading import NAMES
 from scaling.report.quotes.capacities import OF_A_CAPACITY, capacity
 from scaling.report.quotes.keys import keys_in, source_of
-from scaling.report.quotes.single_runs import FAULT, is_of_fault, is_of_single_run, single_run
+from scaling.report.quotes.single_runs import FAULT, is_of_single_run, single_run
 from scaling.report.quotes.source import FAULT_FIELD, QuoteSource, parse
 from scaling.report.quotes.verdicts import count, verdict
 from scaling.report.tables.comparison_rows import comparison_rows
@@ -94,7 +94,7 @@ class Lookup:
         """
         source = parse(source_of(comment, self.keys))
         folder = PurePosixPath(source.results)
-        if source.fault and not is_of_fault(source.measure):
+        if source.fault and not source.measure.startswith(FAULT):
             raise UsageError(f"{FAULT_FIELD} is a field of {FAULT}FIGURE alone")
         if folder.name == VERDICTS:
             ratios = [self._ratios(name) for name in self._below(folder.parent)]

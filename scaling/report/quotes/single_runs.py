@@ -42,11 +42,6 @@ def is_of_single_run(measure: str) -> bool:
     return measure.startswith((SOAK, FAULT))
 
 
-def is_of_fault(measure: str) -> bool:
-    """Whether it is a figure of a fault."""
-    return measure.startswith(FAULT)
-
-
 def single_run(source: QuoteSource, folder: Path) -> str:
     """The figure of the one run in a folder of results that a source names.
 

@@ -64,7 +64,7 @@ def verdict_text(value: RatioVerdict) -> str:
     judged = value.verdict
     if value.coverage is None:
         return f"inconclusive: needs {FEWEST_FOR_INTERVAL} blocks, has {value.n}"
-    if judged.word == "inconclusive":
+    if not judged.is_decided:
         return f"inconclusive: {judged.why}" if judged.why else "inconclusive"
     margin = f" within ±{formats.percent(judged.margin)}" if judged.word == "same" else ""
     exploratory = " (exploratory)" if judged.family == "exploratory" else ""

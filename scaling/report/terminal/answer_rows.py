@@ -162,5 +162,5 @@ def _verdict(value: RatioVerdict, room: int) -> str:
         "inside": f"{word}: noise ±{formats.percent(margin)}",
         "across": f"{word}: wide interval",
     }[place(value, margin)]
-    choices = [verdict_text(value), *([short] if word == "inconclusive" else []), word]
+    choices = [verdict_text(value), *([] if value.verdict.is_decided else [short]), word]
     return next((text for text in choices if cell_len(text) <= room), "")
