@@ -1,0 +1,26 @@
+"""Where this machine has what no Python package brings: programs, and libraries to preload.
+
+Plans and arms ask here and nowhere else, so that a test can plan for another machine.
+"""
+
+import os
+import shutil
+from functools import cache
+from pathlib import Path
+
+SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")  # where servers are; not on every user's PATH
+# Where distributions put libraries: Debian's multiarch folders, then those of others.
+FOLDERS = ("/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib")
+
+
+def program(name: str) -> str | None:
+    """The program of that name on PATH or among the servers; None where it is not installed."""
+    return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", os.defpath), *SBIN]))
+
+
+@cache
+def library(name: str) -> Path | None:
+    """The library of that file name; None where it is not installed."""
+    root = Path("/")
+    found = (path for folder in FOLDERS for path in root.glob(f"{folder[1:]}/{name}"))
+    return next(found, None)

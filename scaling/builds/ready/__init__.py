@@ -1,0 +1,1 @@
+"""Whether what an application requires can be used on a free-threaded build."""

@@ -1,0 +1,210 @@
+"""What an application requires, installed for a free-threaded build and imported there.
+
+Into an environment of its own in the cache: that of the user is not touched. What was found is kept
+with it, since the same wheels on the same interpreter do the same.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
+from importlib.metadata import Distribution, distributions
+from pathlib import Path
+from subprocess import run
+
+import msgspec
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from scaling.base.formats import plural
+from scaling.builds import cache, uv_tool
+from scaling.builds.arms import parse_arm
+from scaling.builds.cache import Say
+from scaling.builds.child_path import workers_path
+from scaling.builds.environments import Uv, make_empty, marker_variables, python_of
+from scaling.builds.interpreters import Interpreter
+from scaling.builds.ready import imports
+from scaling.builds.ready.package import Package, Readiness
+from scaling.builds.ready.resolve import (
+    BUILD_LIMIT_S,
+    Entry,
+    Required,
+    build_error,
+    lock_file,
+    resolve,
+)
+
+FOUND = "found.json"
+WHERE = """
+import importlib.machinery, json, sysconfig
+paths = sysconfig.get_paths()
+print(json.dumps([[paths["purelib"], paths["platlib"]], importlib.machinery.EXTENSION_SUFFIXES]))
+"""
+
+type Progress = Callable[[int, int], None]
+"""Called with how many distributions were imported, and of how many."""
+
+
+def examine(
+    required: Required,
+    interpreter: Interpreter,
+    *,
+    build: bool = False,
+    application: tuple[str, Path] | None = None,
+    say: Say,
+    progress: Progress = lambda *_: None,
+    uv: Uv = uv_tool.run,
+) -> Readiness:
+    """What of all that is required can be used on `interpreter`, which is a free-threaded one.
+
+    Sources are built only with `build`. `application` is a module and the folder it is imported
+    from; it comes after what it requires.
+
+    Raises:
+        UsageError: a requirement or a file cannot be read, or nothing satisfies it.
+        ScalingError: the package index cannot be reached, or a wheel cannot be installed.
+    """
+    say(f"resolving for CPython {interpreter.build}")
+    packages, entries = resolve(required, interpreter, build=build, uv=uv)
+    key = _key(interpreter, packages, entries, build=build)
+    destination = cache.folder() / "readiness" / f"{interpreter.build}-{key}"
+
+    def fill(temporary: Path) -> Path:
+        folder = temporary / "environment"
+        python = make_empty(interpreter, folder, uv)
+        found = _installed(
+            packages, entries, python, interpreter.build, build=build, say=say, uv=uv
+        )
+        found = _imported(found, python, interpreter, say, progress)
+        (folder / FOUND).write_bytes(msgspec.json.encode(found))
+        return folder
+
+    def whole(folder: Path) -> bool:
+        return python_of(folder).exists() and (folder / FOUND).exists()
+
+    cache.make_whole(destination, fill, say=say, whole=whole)
+    found = msgspec.json.decode((destination / FOUND).read_bytes(), type=list[Package])
+    if application:
+        module, path = application
+        say(f"importing {module}")
+        with workers_path() as workers:
+            variables = _variables(interpreter, [str(workers), str(path)])
+            variables["PYTHONDONTWRITEBYTECODE"] = "1"  # into the user's folder
+            own = Package(name=module, has="own")
+            found.append(
+                imports.imported(own, {module: False}, str(python_of(destination)), variables)
+            )
+    if any(imports.TOO_LATE in how for each in found for how in each.ends.values()):
+        shutil.rmtree(destination, ignore_errors=True)  # the machine may have been busy
+    return Readiness(build=interpreter.build, version=interpreter.version, packages=found)
+
+
+def _installed(
+    packages: Iterable[Package],
+    entries: Mapping[str, Entry],
+    python: Path,
+    build_name: str,
+    *,
+    build: bool,
+    say: Say,
+    uv: Uv,
+) -> list[Package]:
+    """Install what has a wheel, and build what has none if asked; the packages as they are then."""
+    install = ["pip", "install", "--python", str(python), "--no-deps", "--quiet"]
+    lock = python.parents[1] / "pylock.toml"
+    wheels = [entries[each.name] for each in packages if each.has in ("wheel", "pure")]
+    if wheels:
+        say(f"installing {plural(len(wheels), 'wheel')} for {build_name}")
+        lock.write_text(lock_file(wheels), encoding="utf-8")
+        uv_tool.must(uv([*install, "--no-build", "-r", str(lock)]), "the wheels")
+    found = []
+    for each in packages:
+        if not (build and each.has in ("source", "own") and each.name in entries):
+            found.append(each)
+            continue
+        say(f"building {each.name} {each.version} (at most {BUILD_LIMIT_S:.0f} s)")
+        lock.write_text(lock_file([entries[each.name]]), encoding="utf-8")
+        answer = uv([*install, "-r", str(lock)], limit_s=BUILD_LIMIT_S)
+        failed = build_error(answer.stderr) if answer.returncode else ""
+        has = each.has if failed or each.has == "own" else "built"
+        found.append(msgspec.structs.replace(each, has=has, reason=failed))
+    lock.unlink(missing_ok=True)
+    return found
+
+
+def _imported(
+    packages: Collection[Package],
+    python: Path,
+    interpreter: Interpreter,
+    say: Say,
+    progress: Progress,
+) -> list[Package]:
+    """The packages with what their extension modules did, and with what requires them."""
+    answer = run([str(python), "-I", "-c", WHERE], capture_output=True, text=True, check=True)
+    folders, suffixes = json.loads(answer.stdout)
+    installed = distributions(path=list(set(folders)))
+    there: dict[str, Distribution] = {canonicalize_name(each.name): each for each in installed}
+    modules = {
+        name: imports.extension_modules(map(str, each.files or ()), suffixes)
+        for name, each in there.items()
+    }
+    needed_by = _needed_by(there, marker_variables(interpreter.version))
+    count = sum(map(len, modules.values()))
+    compiled = sum(map(bool, modules.values()))
+    say(f"importing {plural(count, 'extension module')} of {plural(compiled, 'distribution')}")
+
+    with workers_path() as workers, ThreadPoolExecutor(os.cpu_count()) as pool:
+        variables = _variables(interpreter, [str(workers)])
+
+        def tried(each: Package) -> Package:
+            each = msgspec.structs.replace(each, needed_by=tuple(sorted(needed_by[each.name])))
+            of_it = modules.get(each.name)
+            return imports.imported(each, of_it, str(python), variables) if of_it else each
+
+        found = []
+        for each in pool.map(tried, packages):
+            found.append(each)
+            progress(len(found), len(packages))
+        return found
+
+
+def _needed_by(
+    there: Mapping[str, Distribution], variables: Mapping[str, str]
+) -> Mapping[str, set[str]]:
+    """The installed distributions that require each one, whatever extras are asked for."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for name, each in there.items():
+        for text in each.requires or ():
+            try:
+                needed = Requirement(text)
+            except InvalidRequirement:
+                continue
+            if needed.marker is None or needed.marker.evaluate({**variables, "extra": ""}):
+                found[canonicalize_name(needed.name)].add(name)
+    return found
+
+
+def _variables(interpreter: Interpreter, path: Iterable[str]) -> dict[str, str]:
+    """The variables of a child, without those of the user that change imports or the GIL."""
+    variables = parse_arm(interpreter.build).child_environment(os.environ)
+    return {**variables, "PYTHONPATH": os.pathsep.join(path), "PYTHONSAFEPATH": "1"}
+
+
+def _key(
+    interpreter: Interpreter,
+    packages: Iterable[Package],
+    entries: Mapping[str, Entry],
+    *,
+    build: bool,
+) -> str:
+    """Changes with the interpreter, with what is installed, and with how it is tried."""
+    made_from = [
+        {name: str(value) for name, value in asdict(replace(interpreter, origin="")).items()},
+        [[msgspec.to_builtins(each), str(entries.get(each.name))] for each in packages],
+        [imports.IMPORT_EACH, imports.LIMIT_S, build],
+    ]
+    return hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:16]

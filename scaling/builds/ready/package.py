@@ -1,0 +1,109 @@
+"""A distribution on a free-threaded build: what there is to install, and what its import does."""
+
+from typing import Literal
+
+import msgspec
+
+from scaling.base.formats import listed, plural
+
+NAMED = 3  # modules, the public ones first
+
+type Installed = Literal["wheel", "pure", "built", "source", "nothing", "own"]
+
+
+class Package(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One distribution that is required, directly or not, or the user's own application.
+
+    `has` says what this build can install: a `wheel` with compiled code, a `pure` one, a wheel that
+    was `built` here as asked, only a `source`, or `nothing`. `own` is code of the user's own, which
+    is not installed. `needed_by` are the distributions that require it.
+    """
+
+    name: str
+    version: str = ""
+    has: Installed
+    needed_by: tuple[str, ...] = ()
+    compiled_with_gil: bool = False
+    """Whether the build with the GIL of this version has a wheel with compiled code."""
+    only_abi3: bool = False
+    """Its compiled wheels are `abi3`, made for builds with the GIL."""
+    first_with_wheel: str = ""
+    """Where this version has no wheel: the first later one that has one."""
+    reason: str = ""
+    """Why there is nothing to install, or why it cannot be built."""
+    extensions: int = 0
+    """How many extension modules were imported."""
+    gil_on: tuple[str, ...] = ()
+    """Its extension modules that turn the GIL on."""
+    ends: dict[str, str] = {}
+    """Its modules whose import ends the interpreter or takes too long: how."""
+    not_loaded: dict[str, str] = {}
+    """Its modules that cannot be imported, though the package can: why."""
+    not_imported: str = ""
+    """Why the package itself cannot be imported."""
+
+    @property
+    def blocks(self) -> str:
+        """Why it cannot be used, or would make threads take turns; empty where it can be used."""
+        if self.has == "nothing":
+            return self.reason or "nothing to install"
+        if self.has == "source" and self.reason:
+            return f"cannot be built: {self.reason}"
+        if self.has == "source" and (self.compiled_with_gil or self.first_with_wheel):
+            return "no wheel, only a source" + (": its wheels are abi3" if self.only_abi3 else "")
+        if self.ends:
+            module, how = next(iter(self.ends.items()))
+            return f"importing {module} {how}" + _more(self.ends)
+        if self.gil_on:
+            named = sorted(self.gil_on, key=lambda name: "._" in f".{name}")[:NAMED]
+            more = f" (+{len(self.gil_on) - NAMED})" if len(self.gil_on) > NAMED else ""
+            return f"turns the GIL on: {', '.join(named)}{more}"
+        if self.not_imported:
+            return f"cannot be imported: {self.not_imported}"
+        return ""
+
+    @property
+    def note(self) -> str:
+        """What is worth knowing where nothing blocks."""
+        if self.blocks:
+            return ""
+        if self.has == "source":
+            return "only a source, on every build"
+        if self.has == "pure" and self.compiled_with_gil:
+            abi3 = ", which is abi3" if self.only_abi3 else ""
+            return f"pure Python, slower than the wheel for the build with the GIL{abi3}"
+        if self.not_loaded:
+            module, why = next(iter(self.not_loaded.items()))
+            return f"works without {module}{_more(self.not_loaded)}: {why}"
+        return ""
+
+
+class Readiness(msgspec.Struct, frozen=True, kw_only=True):
+    """All that is required, on one build: `3.14t` in `version` 3.14.7."""
+
+    build: str
+    version: str
+    packages: list[Package]
+
+    @property
+    def blocking(self) -> list[Package]:
+        """What blocks."""
+        return [each for each in self.packages if each.blocks]
+
+    @property
+    def sentence(self) -> str:
+        """The answer in one sentence."""
+        count = plural(len(self.packages), "distribution")
+        if not self.packages:
+            return f"Ready for {self.build}: nothing is required."
+        if blocking := self.blocking:
+            names = listed(each.name for each in blocking)
+            verb = "blocks" if len(blocking) == 1 else "block"
+            return f"Not ready for {self.build}: of {count} {names} {verb}."
+        noted = sum(bool(each.note) for each in self.packages)
+        more = f", {noted} with a note" if noted else ""
+        return f"Ready for {self.build}: {count}{more}; the GIL stays off."
+
+
+def _more(names: dict[str, str]) -> str:
+    return f" (+{len(names) - 1})" if len(names) > 1 else ""

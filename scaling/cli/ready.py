@@ -1,0 +1,133 @@
+"""`scaling ready`: whether what an application requires can be used on a free-threaded build."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from scaling.base.console import new_console, say
+from scaling.base.errors import ScalingError, UsageError
+from scaling.cli.program import app
+from scaling.cli.study_options import folder
+
+NEXT = "3.15t"  # shown beside 3.14t where it is on this machine
+# Files that say what an application requires, the most exact first; beside it or one folder up.
+FILES = ("pylock.toml", "uv.lock", "requirements.txt", "pyproject.toml")
+
+
+@app.command()
+def ready(
+    packages: Annotated[
+        list[str] | None, typer.Argument(metavar="PACKAGE", help="Requirements, as for pip.")
+    ] = None,
+    requirements: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--requirements",
+            "-r",
+            metavar="FILE",
+            help="requirements.txt, pyproject.toml, pylock.toml or uv.lock.",
+        ),
+    ] = None,
+    constraints: Annotated[
+        list[Path] | None,
+        typer.Option("--constraints", "-c", metavar="FILE", help="A constraints file, as for pip."),
+    ] = None,
+    application: Annotated[
+        str,
+        typer.Option(
+            "--app",
+            metavar="MODULE:NAME",
+            help="Also import this application; without -r, the files beside it are read.",
+        ),
+    ] = "",
+    path: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder that the application is imported from.")
+    ] = Path(),
+    build: Annotated[
+        bool, typer.Option("--build", help="Build what has only a source, at most 10 min each.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Check that every package installs on 3.14t and leaves the GIL off. Exit code 1 if not."""
+    from scaling.builds.interpreters import ensure, parse_build, survey
+    from scaling.builds.ready.examine import examine
+    from scaling.builds.ready.resolve import Required
+    from scaling.report.tables.comparison_view import Comparison
+    from scaling.report.tables.ready import ready_chapter, ready_json
+    from scaling.study.application import FREE, study_name
+
+    own = None
+    if application:
+        study_name(application)  # raises where it is no application
+        own = application.partition(":")[0], folder(path)
+    files = requirements or ([_beside(own[1])] if own and not packages else [])
+    if not (packages or files):
+        raise UsageError("name packages, a file of requirements with -r, or --app MODULE:NAME")
+    required = Required(names=packages or (), files=files, constraints=constraints or ())
+    errors = new_console(stderr=True)
+
+    def note(text: str) -> None:
+        say(errors, text)
+
+    interpreters = [ensure([FREE], say=note)[FREE], *survey([parse_build(NEXT)])[:1]]
+    found = []
+    for each in interpreters:
+        with _bar(errors, each.build) as progress:
+            one = examine(required, each, build=build, application=own, say=note, progress=progress)
+            found.append(one)
+    if json:
+        say(new_console(), ready_json(found))
+    else:
+        new_console().print(Comparison([ready_chapter(found)]))
+    raise SystemExit(1 if found[0].blocking else 0)
+
+
+def say_what_blocks(names: Sequence[str], files: Sequence[Path], build: str, to: Console) -> None:
+    """Print what of a user's requirements blocks `build`, before an environment is made of them.
+
+    What cannot be found out is said in a line, too: making the environment may still succeed.
+    """
+    from scaling.builds.interpreters import ensure
+    from scaling.builds.ready.examine import examine
+    from scaling.builds.ready.resolve import Required
+    from scaling.report.tables.ready import blocking_lines
+
+    required = Required(names=names, files=files)
+    interpreter = ensure([build], say=lambda text: say(to, text))[build]
+    try:
+        found = examine(required, interpreter, say=lambda text: say(to, text))
+    except ScalingError as error:
+        say(to, f"not known whether what it requires is ready for {build}: {error}")
+        return
+    for line in (found.sentence, *blocking_lines(found)):
+        say(to, line)
+
+
+def _beside(source: Path) -> Path:
+    """The file that says what an application in this folder requires."""
+    for place in (source, source.parent):
+        for name in FILES:
+            if (place / name).is_file():
+                return place / name
+    raise UsageError(
+        f"--path {source}: no {', '.join(FILES)} there or one folder up. Name what the "
+        f"application requires: -r FILE"
+    )
+
+
+@contextmanager
+def _bar(console: Console, name: str) -> Iterator[Callable[[int, int], None]]:
+    """Shows how many are done, and of how many: on a terminal. Elsewhere the lines say enough."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    if not console.is_terminal:
+        yield lambda *_: None
+        return
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn()
+    with Progress(*columns, console=console, transient=True) as shown:
+        task = shown.add_task(name, total=None)
+        yield lambda done, of: shown.update(task, completed=done, total=of)

@@ -1,0 +1,189 @@
+"""`scaling ready` prints a sentence and a table; its exit code says whether anything blocks."""
+
+import io
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from scaling.base.errors import UsageError
+from scaling.builds.interpreters import Interpreter
+from scaling.builds.ready.package import Package, Readiness
+from scaling.builds.ready.replacements import REPLACEMENTS, instead_of_module
+from scaling.builds.ready.resolve import Required
+from scaling.report.tables.comparison_view import Comparison
+from scaling.report.tables.ready import ready_chapter
+from tests.support.cli import Command
+from tests.support.fake_builds import interpreter
+
+SOUND = Package(name="anyio", version="4.16.0", has="pure")
+LXML = Package(
+    name="lxml", version="6.1.3", has="wheel", gil_on=("lxml._elementpath", "lxml.etree"),
+    needed_by=("pages",),
+)  # fmt: skip
+OLD = Package(
+    name="cryptography", version="45.0.1", has="source", compiled_with_gil=True, only_abi3=True,
+    first_with_wheel="46.0.0",
+)  # fmt: skip
+SLOWER = Package(
+    name="protobuf", version="7.36.2", has="pure", compiled_with_gil=True, only_abi3=True
+)
+SOURCE = Package(name="docopt", version="0.6.2", has="source")
+
+
+def of(*packages: Package, build: str = "3.14t") -> Readiness:
+    return Readiness(build=build, version="3.14.7", packages=list(packages))
+
+
+def printed(*found: Readiness, width: int = 120) -> str:
+    console = Console(width=width, record=True, file=io.StringIO())
+    console.print(Comparison([ready_chapter(found)]))
+    return console.export_text()
+
+
+@pytest.mark.parametrize(
+    ("package", "blocks", "note"),
+    [
+        (SOUND, "", ""),
+        (LXML, "turns the GIL on: lxml.etree, lxml._elementpath", ""),
+        (OLD, "no wheel, only a source: its wheels are abi3", ""),
+        (
+            SLOWER,
+            "",
+            "pure Python, slower than the wheel for the build with the GIL, which is abi3",
+        ),
+        (SOURCE, "", "only a source, on every build"),
+        (Package(name="gone", has="nothing"), "nothing to install", ""),
+    ],
+)
+def test_what_blocks_and_what_is_only_said(package: Package, blocks: str, note: str) -> None:
+    assert (package.blocks, package.note) == (blocks, note)
+
+
+def test_what_blocks_comes_first_with_what_to_do() -> None:
+    text = printed(of(SOUND, SLOWER, OLD, LXML))
+    assert text.startswith("Not ready for 3.14t: of 4 distributions cryptography and lxml block.")
+    assert text.index("cryptography 45.0.1") < text.index("protobuf") < text.index("anyio")
+    assert "46.0.0 is the first version with a wheel" in text
+    assert "needed by pages; use lxml 7.0" in text
+    assert f"lxml: {REPLACEMENTS['lxml'].source}" in text
+
+
+def test_the_next_version_stands_beside_it() -> None:
+    text = printed(of(LXML), of(SOUND, build="3.15t"))
+    assert "3.14t" in text
+    assert "3.15t" in text
+    assert "Ready for 3.15t: 1 distribution; the GIL stays off." in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_it_fits_every_terminal(width: int) -> None:
+    text = printed(of(SOUND, SLOWER, OLD, LXML), width=width)
+    links = [each.source for each in REPLACEMENTS.values()]
+    assert all(len(line.rstrip()) <= width for line in text.splitlines() if line not in links)
+
+
+def test_every_entry_of_the_registry_has_a_public_source() -> None:
+    for name, each in REPLACEMENTS.items():
+        assert each.source.startswith("https://github.com/"), name
+        assert each.instead, name
+    assert "asyncpg" in instead_of_module("psycopg2._psycopg")
+    assert "brotlicffi" in instead_of_module("_brotli")
+    assert "supports this build" in instead_of_module("unknown.module")
+
+
+@pytest.fixture
+def examined(monkeypatch: pytest.MonkeyPatch) -> Callable[[Readiness], list[Mapping[str, Any]]]:
+    """Has the command find this; gives what it asks for."""
+
+    def set_up(found: Readiness) -> list[Mapping[str, Any]]:
+        asked: list[Mapping[str, Any]] = []
+
+        def examine(required: Required, one: Interpreter, **options: Any) -> Readiness:
+            asked.append({"required": required, "interpreter": one, **options})
+            return found
+
+        monkeypatch.setattr("scaling.builds.ready.examine.examine", examine)
+        monkeypatch.setattr(
+            "scaling.builds.interpreters.ensure", lambda *_, **__: {"3.14t": interpreter()}
+        )
+        monkeypatch.setattr("scaling.builds.interpreters.survey", lambda *_: [])
+        return asked
+
+    return set_up
+
+
+def test_it_fails_where_something_blocks(
+    command: Command, examined: Callable[[Readiness], object]
+) -> None:
+    examined(of(SOUND))
+    assert command("ready", "anyio").returncode == 0
+    examined(of(SOUND, LXML))
+    answer = command("ready", "anyio", "lxml", "--json")
+    assert answer.returncode == 1
+    document = json.loads(answer.stdout)
+    assert document["ready"] is False
+    (build,) = document["builds"]
+    assert [each.get("blocks", "") for each in build["packages"]] == ["", LXML.blocks]
+    assert build["packages"][1]["source"] == REPLACEMENTS["lxml"].source
+
+
+def test_an_application_is_read_from_the_file_beside_it(
+    command: Command, examined: Callable[[Readiness], list[Mapping[str, Any]]], tmp_path: Path
+) -> None:
+    asked = examined(of(SOUND))
+    (tmp_path / "src").mkdir()
+    (tmp_path / "requirements.txt").write_text("anyio\n")
+    assert command("ready", "--app", "shop.main:app", "--path", "src").returncode == 0
+    assert asked[0]["required"].files == [tmp_path / "requirements.txt"]
+    assert asked[0]["application"] == ("shop.main", tmp_path / "src")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "name packages, a file of requirements with -r, or --app MODULE:NAME"),
+        (["--app", "shop.main"], "expected package.module:name"),
+        (["--app", "shop.main:app"], "no pylock.toml, uv.lock, requirements.txt, pyproject.toml"),
+        (["--app", "shop.main:app", "--path", "none"], "there is no such folder"),
+    ],
+)
+def test_bad_input_is_said_in_a_line(
+    arguments: list[str],
+    said: str,
+    command: Command,
+    examined: Callable[[Readiness], object],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    examined(of(SOUND))
+    empty = tmp_path / "deep" / "empty"
+    empty.mkdir(parents=True)
+    monkeypatch.chdir(empty)
+    answer = command("ready", *arguments)
+    assert (answer.returncode, answer.stderr.count("\n")) == (2, 1)
+    assert said in answer.stderr
+
+
+def test_app_says_what_blocks_and_goes_on(
+    examined: Callable[[Readiness], object], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from scaling.cli.ready import say_what_blocks
+
+    examined(of(SOUND, LXML))
+    console = Console(file=(tmp_path / "said").open("w"), width=200)
+    say_what_blocks(["lxml"], [], "3.14t", console)
+
+    def refuses(*_: object, **__: object) -> Readiness:
+        raise UsageError("no such thing")
+
+    monkeypatch.setattr("scaling.builds.ready.examine.examine", refuses)
+    say_what_blocks(["lxml"], [], "3.14t", console)
+    console.file.close()
+    lines = (tmp_path / "said").read_text().splitlines()
+    assert lines[0] == "Not ready for 3.14t: of 2 distributions lxml blocks."
+    assert lines[1].strip() == f"lxml 6.1.3: {LXML.blocks}"
+    assert lines[-1] == "not known whether what it requires is ready for 3.14t: no such thing"

@@ -1,0 +1,205 @@
+"""`--requests` takes what people have: a browser's HAR file, or the application's own schema."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scaling.base.errors import UsageError
+from scaling.run.openapi import requests_in_schema, schema_in
+from scaling.run.requests_file import read_requests_file
+
+
+def entry(url: str, method: str = "GET", status: int = 200, **request: Any) -> dict[str, Any]:
+    headers = request.pop("headers", {})
+    listed = [{"name": name, "value": value} for name, value in headers.items()]
+    more = {key: request.pop(key) for key in list(request) if key.startswith("_")}
+    asked = {"method": method, "url": url, "headers": listed, **request}
+    return {"request": asked, "response": {"status": status}, **more}
+
+
+def read(tmp_path: Path, *entries: Mapping[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
+    file = tmp_path / "capture.har"
+    file.write_text(json.dumps({"log": {"entries": entries}}))
+    notes: list[str] = []
+    requests, sent = read_requests_file(file, notes.append)
+    assert sent.count == len(requests)
+    return requests, notes
+
+
+def test_a_capture_becomes_requests_to_the_first_host(tmp_path: Path) -> None:
+    own = {":authority": "shop.example", "Connection": "keep-alive", "Accept": "*/*"}
+    requests, notes = read(
+        tmp_path,
+        entry("https://shop.example/", headers=own),
+        entry("https://cdn.example/app.js"),
+        entry("https://fonts.example/a.woff"),
+        entry("https://cdn.example/app.css"),
+        entry("https://shop.example/find?q=a b&x=é#part"),
+        entry("https://shop.example/gone", status=404),
+    )
+    assert requests == [
+        {"path": "/", "headers": {"Accept": "*/*", "host": "shop.example"}},
+        {"path": "/find?q=a%20b&x=%C3%A9", "headers": {"host": "shop.example"}},
+        {"path": "/gone", "headers": {"host": "shop.example"}, "status": 404},
+    ]
+    assert notes == [
+        "capture.har: 3 requests to shop.example",
+        "left out, to other hosts: cdn.example (2), fonts.example (1)",
+    ]
+
+
+def test_bodies_are_sent_and_equal_requests_have_a_weight(tmp_path: Path) -> None:
+    posted = {"mimeType": "application/json", "text": '{"id": 8}'}
+    form = {
+        "mimeType": "application/x-www-form-urlencoded",
+        "params": [{"name": "a", "value": "b c"}],
+    }
+    requests, _ = read(
+        tmp_path,
+        entry("http://localhost:8000/items", "POST", postData=posted),
+        entry("http://localhost:8000/form", "POST", postData=form),
+        entry("http://localhost:8000/items", "POST", postData=posted),
+    )
+    assert [each["body"] for each in requests] == ['{"id": 8}', "a=b+c"]
+    assert requests[0]["weight"] == 2
+
+
+@pytest.mark.parametrize(
+    ("unfit", "said"),
+    [
+        (entry("wss://shop.example/live", status=101), "1 over WebSocket"),
+        (entry("https://shop.example/a", _fromCache="disk"), "1 answered from the browser's cache"),
+        (entry("https://shop.example/b", status=0), "1 without an answer"),
+        (
+            entry("https://shop.example/c", "POST", postData={"text": "\ufffd\ufffdPNG"}),
+            "1 with a binary body",
+        ),
+        (
+            entry("https://shop.example/d", headers={"X-Name": "Łódź"}),
+            "/d: header X-Name: no line breaks and only Latin-1",
+        ),
+    ],
+)
+def test_what_cannot_be_sent_again_is_left_out_and_said(
+    unfit: Mapping[str, Any], said: str, tmp_path: Path
+) -> None:
+    requests, notes = read(tmp_path, entry("https://shop.example/"), unfit)
+    assert [each["path"] for each in requests] == ["/"]
+    assert f"left out: {said}" in notes
+
+
+def test_cookies_are_sent(tmp_path: Path) -> None:
+    cookies = [{"name": "sid", "value": "a1b2c3d4"}, {"name": "theme", "value": "dark"}]
+    requests, _ = read(tmp_path, entry("https://shop.example/", cookies=cookies))
+    assert requests[0]["headers"]["cookie"] == "sid=a1b2c3d4; theme=dark"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "not a HAR file"),
+        ("[]", "not a HAR file"),
+        ('{"log": {"entries": [{"request": 1}]}}', "not a HAR file"),
+        ('{"log": {"entries": []}}', "no requests in it"),
+        (
+            '{"log": {"entries": [{"request": {"url": "http://a/", "method": "GET"}}]}}',
+            "no request to a in it that can be sent again",
+        ),
+    ],
+)
+def test_a_bad_capture_is_said_in_a_line(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.har").write_text(text)
+    with pytest.raises(UsageError, match=said) as refused:
+        read_requests_file(tmp_path / "bad.har")
+    assert "\n" not in str(refused.value)
+    with pytest.raises(UsageError, match="there is no such file"):
+        read_requests_file(tmp_path / "none.har")
+
+
+PAGE = {"name": "page", "in": "query", "schema": {"type": "integer", "default": 1}}
+ITEM = {"name": "id", "in": "path", "required": True, "schema": {"type": "integer"}}
+
+
+def get(*parameters: Mapping[str, Any], **operation: Any) -> dict[str, Any]:
+    return {"get": {"parameters": list(parameters), **operation}}
+
+
+def schema(paths: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    return {"openapi": "3.1.0", "paths": paths, **more}
+
+
+@pytest.mark.parametrize(
+    ("path", "item", "asked"),
+    [
+        ("/", get(), {"path": "/"}),
+        ("/items", get(PAGE), {"path": "/items"}),
+        ("/items", get({**PAGE, "required": True}), {"path": "/items?page=1"}),
+        ("/items/{id}", get({**ITEM, "example": 7}), {"path": "/items/7"}),
+        ("/items/{id}", get(ITEM | {"schema": {"examples": ["a b"]}}), {"path": "/items/a%20b"}),
+        ("/items/{id}", get({"$ref": "#/components/parameters/id"}), {"path": "/items/3"}),
+        (
+            "/items/{id}",
+            {"parameters": [ITEM | {"examples": {"one": {"value": 1}}}], "get": {}},
+            {"path": "/items/1"},
+        ),
+        ("/", get({**PAGE, "example": [1, 2]}), {"path": "/?page=1&page=2"}),
+        (
+            "/",
+            get({**PAGE, "in": "header", "example": True}),
+            {"path": "/", "headers": {"page": "true"}},
+        ),
+        (
+            "/",
+            get({**PAGE, "in": "cookie", "example": 2}),
+            {"path": "/", "headers": {"cookie": "page=2"}},
+        ),
+    ],
+)
+def test_a_path_is_asked_with_its_examples(
+    path: str, item: Mapping[str, Any], asked: Mapping[str, Any]
+) -> None:
+    components = {"parameters": {"id": {**ITEM, "schema": {"default": 3}}}}
+    requests, _ = requests_in_schema(schema({path: item}, components=components))
+    assert requests == [asked]
+
+
+def test_what_is_left_out_is_said_by_reason() -> None:
+    stream: dict[str, Any] = {"responses": {"200": {"content": {"text/event-stream": {}}}}}
+    paths = {
+        "/": {**get(), "post": {}},
+        "/items/{id}": get(ITEM),
+        "/mine": get(security=[{"bearer": []}]),
+        "/live": get(**stream),
+    }
+    requests, notes = requests_in_schema(schema(paths))
+    assert requests == [{"path": "/"}]
+    assert notes == [
+        "1 GET path of the application's schema",
+        "left out, not GET: POST /",
+        "left out, id has neither an example nor a default: /items/{id}",
+        "left out, authorization is needed: /mine",
+        "left out, an endless answer: /live",
+    ]
+
+
+def test_paths_stand_below_the_server_that_the_schema_names() -> None:
+    requests, _ = requests_in_schema(schema({"/a": get()}, servers=[{"url": "/api/v1/"}]))
+    assert requests == [{"path": "/api/v1/a"}]
+    requests, _ = requests_in_schema(
+        schema({"/a": get()}, servers=[{"url": "https://x.example/v1"}])
+    )
+    assert requests == [{"path": "/a"}]
+
+
+def test_a_schema_that_gives_nothing_is_refused() -> None:
+    with pytest.raises(UsageError, match="id has neither an example nor a default"):
+        requests_in_schema(schema({"/items/{id}": get(ITEM)}))
+    with pytest.raises(UsageError, match="cannot be read"):
+        requests_in_schema(schema({"/": {"get": {"parameters": [1]}}}))
+    bodies: Sequence[bytes] = [b"<html>", b"[]", b'{"detail": "not found"}']
+    with pytest.raises(UsageError, match=r"has no schema at /openapi\.json"):
+        schema_in(bodies)
+    assert schema_in([*bodies, b'{"paths": {"/": {}}}']) == {"paths": {"/": {}}}

@@ -1,0 +1,46 @@
+"""Wheels made here, for tests of what is installed: no index is asked for them."""
+
+import importlib.util
+import shutil
+import sysconfig
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
+
+
+def wheel(folder: Path, name: str, files: Mapping[str, Any], tag: str = "") -> Path:
+    """A wheel of these files (a text, or a file to copy), for the running build unless `tag` is
+    given.
+    """
+    tag = tag or _tag()
+    path = folder / f"{name}-1.0-{tag}.whl"
+    about = f"{name}-1.0.dist-info"
+    texts = {
+        f"{about}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
+        f"{about}/WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {tag}\n",
+    }
+    with zipfile.ZipFile(path, "w") as archive:
+        for inside, content in {**files, **texts}.items():
+            data = content.read_bytes() if isinstance(content, Path) else content
+            archive.writestr(inside, data)
+        record = [f"{inside},," for inside in [*archive.namelist(), f"{about}/RECORD"]]
+        archive.writestr(f"{about}/RECORD", "\n".join(record))
+    return path
+
+
+def extension(folder: Path) -> Path:
+    """A copy of an extension module of the standard library, `_bisect`."""
+    found = importlib.util.find_spec("_bisect")
+    assert found
+    assert found.origin
+    return Path(shutil.copy(found.origin, folder))
+
+
+def _tag() -> str:
+    python = f"cp{sysconfig.get_config_var('py_version_nodot')}"
+    free = "t" if sysconfig.get_config_var("Py_GIL_DISABLED") else ""
+    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    return f"{python}-{python}{free}-{platform}"

@@ -1,0 +1,241 @@
+"""Every extension module that is required is imported on a free-threaded build, and judged."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scaling.base.errors import ScalingError, UsageError
+from scaling.builds.interpreters import inspect
+from scaling.builds.ready import imports
+from scaling.builds.ready.examine import examine
+from scaling.builds.ready.package import Package, Readiness
+from scaling.builds.ready.replacements import REPLACEMENTS
+from scaling.builds.ready.resolve import Required
+from tests.support.flips import compile_flips
+from tests.support.wheels import SUFFIX, extension, wheel
+
+pytestmark = pytest.mark.slow
+
+BISECT = f"_bisect{SUFFIX}"
+TOUCHING = """
+import pathlib
+pathlib.Path(__file__).with_name("built").touch()
+def prepare_metadata_for_build_wheel(folder, settings=None):
+    about = pathlib.Path(folder, "touching-1.0.dist-info")
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\\nName: touching\\nVersion: 1.0\\n")
+    wheel = "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n"
+    (about / "WHEEL").write_text(wheel)
+    return about.name
+prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
+def build_wheel(folder, settings=None, metadata=None):
+    import zipfile
+    name = "touching-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(pathlib.Path(folder, name), "w") as archive:
+        about = pathlib.Path(metadata or prepare_metadata_for_build_wheel(folder))
+        for file in about.iterdir():
+            archive.write(file, f"{about.name}/{file.name}")
+        archive.writestr(f"{about.name}/RECORD", "")
+    return name
+"""
+
+
+@pytest.fixture(autouse=True)
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("SCALING_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def speed(tmp_path: Path) -> Path:
+    return extension(tmp_path)
+
+
+def tried(*names: str | Path, said: list[str] | None = None, **options: Any) -> Readiness:
+    required = Required(names=[str(name) for name in names])
+    say = (said if said is not None else []).append
+    return examine(required, inspect(sys.executable), say=say, **options)
+
+
+def one(path: Path) -> Package:
+    (found,) = tried(path).packages
+    return found
+
+
+def test_a_module_that_turns_the_gil_on_is_named_and_the_rest_is_tried(
+    tmp_path: Path, speed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHON_GIL", "0")  # would hide it
+    flips = compile_flips(tmp_path) / f"flips{SUFFIX}"
+    files = {"gilly/__init__.py": "", f"gilly/flips{SUFFIX}": flips, f"gilly/{BISECT}": speed}
+    found = one(wheel(tmp_path, "gilly", files))
+    assert (found.has, found.extensions, found.gil_on) == ("wheel", 2, ("gilly.flips",))
+    assert found.blocks == "turns the GIL on: gilly.flips"
+    assert found.ends == found.not_loaded == {}
+
+
+def test_what_another_package_turns_on_is_not_its_fault(tmp_path: Path, speed: Path) -> None:
+    flips = compile_flips(tmp_path) / f"flips{SUFFIX}"
+    using = {"using/__init__.py": "try: import flips\nexcept ImportError: pass"}
+    paths = (
+        wheel(tmp_path, "flips", {f"flips{SUFFIX}": flips}),
+        wheel(tmp_path, "using", {**using, f"using/{BISECT}": speed}),
+    )
+    found = tried(*paths)
+    assert [each.name for each in found.blocking] == ["flips"]
+    assert found.sentence == "Not ready for 3.14t: of 2 distributions flips blocks."
+
+
+@pytest.mark.parametrize(
+    ("source", "how"),
+    [
+        ("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)", "(SIGSEGV)"),
+        ("import os\nos._exit(3)", "(exit code 3)"),
+    ],
+)
+def test_an_import_that_ends_the_interpreter_is_said(
+    source: str, how: str, tmp_path: Path, speed: Path
+) -> None:
+    files = {"crash/__init__.py": source, f"crash/{BISECT}": speed, f"other{SUFFIX}": speed}
+    found = one(wheel(tmp_path, "crash", files))
+    assert found.blocks == f"importing crash._bisect ends the interpreter {how}"
+
+
+def test_an_import_has_a_limit_of_time_and_is_tried_again_the_next_time(
+    tmp_path: Path, speed: Path, monkeypatch: pytest.MonkeyPatch, cache: Path
+) -> None:
+    monkeypatch.setattr(imports, "LIMIT_S", 1)
+    files = {"hangs/__init__.py": "import time\ntime.sleep(99)", f"hangs/{BISECT}": speed}
+    found = one(wheel(tmp_path, "hangs", files))
+    assert found.blocks == "importing hangs._bisect takes more than 1 s"
+    assert not list((cache / "readiness").glob("3.14t-*"))
+
+
+def test_an_import_that_asks_gets_no_answer(tmp_path: Path, speed: Path) -> None:
+    files = {"asks/__init__.py": "input('ready? ')", f"asks/{BISECT}": speed}
+    assert "cannot be imported: EOFError" in one(wheel(tmp_path, "asks", files)).blocks
+
+
+def test_an_abi3_module_is_tried_and_named_as_one(tmp_path: Path, speed: Path) -> None:
+    ends = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)"
+    files = {"stable/__init__.py": ends, "stable/_bisect.abi3.so": speed}
+    assert one(wheel(tmp_path, "stable", files)).blocks == (
+        "importing stable._bisect ends the interpreter (SIGSEGV): "
+        "it is abi3, made for builds with the GIL"
+    )
+
+
+def test_a_module_that_a_package_does_without_is_noted(tmp_path: Path, speed: Path) -> None:
+    refuses = "raise ImportError('not on this build')"
+    files = {
+        "does/__init__.py": "try: import does.own\nexcept ImportError: pass",
+        "does/own/__init__.py": refuses,
+        f"does/own/{BISECT}": speed,
+    }
+    found = one(wheel(tmp_path, "does", files))
+    assert not found.blocks
+    assert found.note == "works without does.own._bisect: ImportError: not on this build"
+
+
+def test_a_library_that_a_wheel_brings_along_is_no_module(tmp_path: Path, speed: Path) -> None:
+    files = {"brings/__init__.py": "", "brings/lib/other.so": speed, "brings.libs/b-1.so": speed}
+    found = one(wheel(tmp_path, "brings", files))
+    assert found.blocks == found.note == ""
+
+
+def test_the_application_is_imported_last_and_nothing_is_written_beside_it(
+    tmp_path: Path, speed: Path
+) -> None:
+    flips = compile_flips(tmp_path) / f"flips{SUFFIX}"
+    source = tmp_path / "src"
+    source.mkdir()
+    (source / "shop.py").write_text("import flips\n")
+    required = wheel(tmp_path, "flips", {f"flips{SUFFIX}": flips})
+    found = tried(required, application=("shop", source))
+    assert found.packages[-1].blocks == "turns the GIL on: flips"
+    assert [each.name for each in source.iterdir()] == ["shop.py"]
+
+
+def test_what_was_found_is_kept(tmp_path: Path, speed: Path) -> None:
+    path = wheel(tmp_path, "sound", {"sound/__init__.py": "", f"sound/{BISECT}": speed})
+    first: list[str] = []
+    second: list[str] = []
+    assert tried(path, said=first) == tried(path, said=second)
+    assert "importing 1 extension module of 1 distribution" in first
+    assert second == ["resolving for CPython 3.14t"]
+
+
+def test_a_wheel_for_another_build_alone_is_nothing_to_install(tmp_path: Path) -> None:
+    (tmp_path / "index").mkdir()
+    path = wheel(tmp_path / "index", "elsewhere", {"elsewhere.py": ""}, "cp314-cp314-win_amd64")
+    file = tmp_path / "requirements.txt"
+    file.write_text(f"--no-index\n--find-links {path.parent}\nelsewhere\n")
+    found = examine(Required(files=[file]), inspect(sys.executable), say=lambda _: None)
+    assert [each.blocks for each in found.packages] == ["neither a wheel for 3.14t nor a source"]
+
+
+@pytest.mark.parametrize("editable", ["", "-e "])
+def test_a_source_is_built_only_when_that_is_asked(editable: str, tmp_path: Path) -> None:
+    folder = tmp_path / "touching"
+    folder.mkdir()
+    (folder / "pyproject.toml").write_text(
+        '[project]\nname = "touching"\ndynamic = ["version"]\n[build-system]\nrequires = []\n'
+        'build-backend = "backend"\nbackend-path = ["."]\n'
+    )
+    (folder / "backend.py").write_text(TOUCHING)
+    file = tmp_path / "requirements.txt"
+    file.write_text(f"{editable}{folder}\n")
+    required, interpreter = Required(files=[file]), inspect(sys.executable)
+    with pytest.raises(UsageError, match="only says what it requires when built"):
+        examine(required, interpreter, say=lambda _: None)
+    assert not (folder / "built").exists()
+    if not editable:
+        built = examine(required, interpreter, say=lambda _: None, build=True)
+        assert (folder / "built").exists()
+        assert not built.blocking
+
+
+def test_no_network_is_said_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+    monkeypatch.setenv("UV_CACHE_DIR", os.devnull + "/none")
+    with pytest.raises(ScalingError) as said:
+        tried("six")
+    assert "\n" not in str(said.value)
+
+
+# What follows asks the package index.
+AS_PEOPLE_HAVE_THEM = (
+    *("aiohttp", "brotli==1.2.1", "cryptography==45.0.1", "docopt==0.6.2", "lxml==6.1.3"),
+    *("orjson==3.13.0", "protobuf==7.36.2", "psycopg2-binary==2.9.13"),
+)
+
+
+def of_index(names: Sequence[str]) -> dict[str, Package]:
+    return {each.name: each for each in tried(*names).packages}
+
+
+def test_packages_as_people_have_them() -> None:
+    found = of_index(AS_PEOPLE_HAVE_THEM)
+    assert {name for name, each in found.items() if each.blocks} == {
+        *("brotli", "cryptography", "lxml", "orjson", "psycopg2-binary")
+    }
+    assert "lxml.etree" in found["lxml"].gil_on
+    assert found["aiohttp"].extensions
+    assert (found["docopt"].has, found["docopt"].note) == (
+        "source",
+        "only a source, on every build",
+    )
+    assert found["cryptography"].only_abi3
+    assert found["cryptography"].first_with_wheel == "46.0.0"
+    assert found["protobuf"].note.startswith("pure Python, slower than the wheel")
+    assert found["aiosignal"].needed_by == ("aiohttp",)
+
+
+def test_what_is_said_to_replace_a_package_leaves_the_gil_off() -> None:
+    found = of_index(sorted({name for each in REPLACEMENTS.values() for name in each.tried}))
+    assert {name: each.blocks for name, each in found.items() if each.blocks} == {}
