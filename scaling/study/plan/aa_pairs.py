@@ -10,6 +10,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
+from scaling.base.vocabulary import PROCESSES
 from scaling.builds.arms import parse_arm
 from scaling.journal.identity import canonical, cell_key
 from scaling.journal.record import Cell
@@ -23,7 +24,8 @@ def repeats_of(cells: Iterable[Cell]) -> tuple[Cell, ...]:
 
     Each workload has a pair; one in a closed loop and one in an open loop, at the middle one of its
     rates, if it has both. Each set of parameters with many cells has one, too: how much equal runs
-    differ depends on them.
+    differ depends on them. Those are of threads without the GIL, which the figures are about. What
+    they are compared with is checked, too: each workload has a pair of its strongest processes.
     """
     workloads: dict[str, list[Cell]] = {}
     for cell in cells:
@@ -39,6 +41,9 @@ def _of_workload(cells: Sequence[Cell]) -> Iterator[Cell]:
     at_middle = [cell for cell in opened if cell.parameters[RATE] == middle(rates)]
     chosen = [_repeated(loaded) for loaded in (closed, at_middle) if loaded]
     yield from chosen
+    processes = _strongest(closed or at_middle)
+    if processes is not None and processes not in chosen:
+        yield processes
     variants: dict[str, list[Cell]] = {}
     for cell in cells:
         variants.setdefault(canonical(cell.parameters), []).append(cell)
@@ -50,13 +55,34 @@ def _of_workload(cells: Sequence[Cell]) -> Iterator[Cell]:
 def _repeated(cells: Sequence[Cell]) -> Cell:
     """The cell to repeat, at the largest N with a core for each worker.
 
-    It is one of the first curve of threads without the GIL, which the figures are about, or of the
-    first curve: equal runs of threads that contend for a GIL differ more.
+    It is one of the first curve of threads without the GIL, or of the first curve: equal runs of
+    threads that contend for a GIL differ more.
     """
+    return _at_largest(_headline(_curves(cells)))
+
+
+def _strongest(cells: Sequence[Cell]) -> Cell | None:
+    """The processes that threads are compared with, as far as that is known beforehand: on the
+    first arm with the GIL and mimalloc, which is the fastest for most workloads, else on the first
+    with the GIL, else on any; fresh ones before forked ones. None where there are none.
+    """
+
+    def rank(curve: Sequence[Cell]) -> tuple[bool, bool, int]:
+        arm, model = parse_arm(curve[0].arm), curve[0].model
+        is_fast = "mimalloc" in arm.settings
+        return not arm.expected.gil_enabled, not is_fast, PROCESSES.index(model)
+
+    of_processes = [curve for curve in _curves(cells) if curve[0].model in PROCESSES]
+    best = min(of_processes, key=rank, default=None)
+    return None if best is None else _at_largest(best)
+
+
+def _curves(cells: Sequence[Cell]) -> list[list[Cell]]:
+    """The cells that differ in N alone."""
     curves: dict[str, list[Cell]] = {}
     for cell in cells:
         curves.setdefault(cell_key(replace(cell, workers=0, pinning=None)), []).append(cell)
-    return _at_largest(_headline([*curves.values()]))
+    return list(curves.values())
 
 
 def _headline(curves: Sequence[Sequence[Cell]]) -> Sequence[Cell]:

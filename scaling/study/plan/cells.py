@@ -1,8 +1,9 @@
 """The plan: which cells a study has, which it cannot have and why, in what order, at what cost."""
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
@@ -15,25 +16,19 @@ from scaling.journal.record import (
     Cell,
     Description,
     ParameterValue,
-    StudyLine,
     WorkloadFacts,
 )
 from scaling.machine.pinning import cpu_order, pinning
-from scaling.machine.topology import Topology, default_worker_counts
+from scaling.machine.topology import Topology, worker_counts
 from scaling.study.controls import with_controls
 from scaling.study.definition import Study, WorkloadEntry
 from scaling.study.load import RATE, require_possible_overload
 from scaling.study.plan.aa_pairs import repeats_of
+from scaling.study.plan.groups import HAND_OVER_S, Group, groups, reasons_alone, slice_s, why_alone
 from scaling.study.plan.in_flight import in_flight, most_workers
 from scaling.study.plan.open_files import too_many_open_files
-from scaling.study.plan.order import (
-    ORDER,
-    SHUFFLED,
-    PlannedRun,
-    in_blocks,
-    one_block,
-    require_known,
-)
+from scaling.study.plan.order import IN_GROUPS, ORDER, PlannedRun, in_blocks, one_block
+from scaling.study.plan.pairs import pairs
 from scaling.study.plan.refusals import Refused, refusal
 from scaling.study.rates import Needed, at_rates, calibrations_for, names_of
 from scaling.study.settle import facts_of, settle
@@ -52,7 +47,8 @@ class Plan:
     """A settled study's cells. `workloads` has the facts of each workload of the study, by name.
 
     The first `asked` of the cells are what the study asks for; the others are the controls that
-    were added to it. `repeats` are the second cells of the A/A pairs.
+    were added to it. `repeats` are the second cells of the A/A pairs. The cells of each of the
+    `groups` are measured in turn. `alone` has the workloads that are in none, by the reason.
     """
 
     study: Study
@@ -61,7 +57,8 @@ class Plan:
     repeats: tuple[Cell, ...]
     refused: tuple[Refused, ...]
     workloads: Mapping[str, WorkloadFacts]
-    order: int = ORDER
+    groups: tuple[Group, ...] = ()
+    alone: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def runs(self) -> list[PlannedRun]:
@@ -70,26 +67,33 @@ class Plan:
 
     def runs_of(self, blocks: int) -> list[PlannedRun]:
         """Every run of the first `blocks` blocks."""
-        return list(in_blocks(self.every_cell, blocks, self.study.seed, self.order))
+        cells, seed = self.every_cell, self.study.seed
+        return list(in_blocks(cells, blocks, seed, self.groups))
 
     def block(self, number: int) -> list[PlannedRun]:
         """The runs of one block; the first is number 0."""
-        return list(one_block(self.every_cell, number, self.study.seed, self.order))
+        cells, seed = self.every_cell, self.study.seed
+        return list(one_block(cells, number, seed, self.groups))
+
+    def together(self, runs: Iterable[PlannedRun]) -> list[tuple[PlannedRun, ...]]:
+        """The runs of a group in a block together, every other run by itself; in their order."""
+        places = enumerate(self.groups)
+        number = {cell_key(cell): place for place, group in places for cell in group}
+        gathered: dict[object, list[PlannedRun]] = {}
+        for run in runs:
+            key = cell_key(run.cell)
+            gathered.setdefault((run.block, number.get(key, key)), []).append(run)
+        return [tuple(each) for each in gathered.values()]
+
+    @property
+    def order(self) -> int:
+        """Which order of the runs it is, for the journal."""
+        return IN_GROUPS if self.groups else ORDER
 
     @property
     def every_cell(self) -> tuple[Cell, ...]:
         """What each block consists of: the cells, some of them twice (A/A pairs)."""
         return (*self.cells, *self.repeats)
-
-    def in_order_of(self, begun: StudyLine) -> "Plan":
-        """The plan in the order of a journal's first line: it is resumed as it was begun.
-
-        Raises:
-            UsageError: this version does not know the order.
-        """
-        order = begun.order or SHUFFLED
-        require_known(order)
-        return replace(self, order=order)
 
     def inside_s(self, cell: Cell) -> float | None:
         """Seconds of warm-up and window in a run; None where it ends when its work is done."""
@@ -100,7 +104,10 @@ class Plan:
     def overhead_s(self, cell: Cell) -> float:
         """Seconds that a run is expected to take besides."""
         served = self.workloads[cell.workload].served
-        return SERVED_OVERHEAD_S if served else EXPECTED_OVERHEAD_S
+        between_s = 0.0
+        if any(cell in group for group in self.groups):
+            between_s = HAND_OVER_S * self.study.window_s / slice_s(self.study.window_s)
+        return between_s + (SERVED_OVERHEAD_S if served else EXPECTED_OVERHEAD_S)
 
     @property
     def calibrations(self) -> list[Needed]:
@@ -170,30 +177,51 @@ def make_plan(
     topology: Topology,
     *,
     open_files: int | None = None,
+    memory_bytes: float = math.inf,
+    alone: str | None = None,
 ) -> Plan:
     """Settle the study and list its cells, in the study's own order.
 
     `descriptions` has the `--describe` document of each arm's environment, by the arm's name.
-    `open_files` is how many a process may have at most; None where there is no limit.
+    `open_files` is how many a process may have at most; None where there is no limit. A group of
+    cells that are measured in turn needs no more than `memory_bytes`; `alone` is why there can be
+    no groups here, if so.
 
     Raises:
         UsageError: a name that no arm knows, a parameter that does not fit, an overload that
             cannot be made, or workers that are to be pinned where they cannot be.
     """
-    asked = settle(study, descriptions, default_worker_counts(topology))
+    asked = settle(study, descriptions, worker_counts(topology))
     study = with_controls(asked, descriptions, topology.usable_cores)
     order = cpu_order(topology) if study.pin else ()
     found = list(_every(study, descriptions, topology, order, open_files))
     own = _distinct(_every(asked, descriptions, topology, order, open_files))
     for cell in own:
         require_possible_overload(cell, study.window_s)
+    cells = _distinct(found)
+    repeats = repeats_of(own) if study.aa_pairs else ()
+    workloads = {entry.name: facts_of(entry.name, descriptions) for entry in study.workloads}
+    in_turn: tuple[Group, ...] = ()
+    why: dict[str, list[str]] = {}
+    if study.alternate:
+        cpus = topology.usable_logical
+        why = reasons_alone(cells, workloads, cpus) if alone is None else {alone: [*workloads]}
+        may = [
+            cell
+            for cell in (*cells, *repeats)
+            if alone is None and why_alone(cell, workloads[cell.workload], cpus) is None
+        ]
+        every = groups(may, pairs(may), most_bytes=memory_bytes)
+        in_turn = tuple(group for group in every if len(group) > 1)
     return Plan(
         study=study,
-        cells=_distinct(found),
+        cells=cells,
         asked=len(own),
-        repeats=repeats_of(own) if study.aa_pairs else (),
+        repeats=repeats,
         refused=tuple(dict.fromkeys(each for each in found if isinstance(each, Refused))),
-        workloads={entry.name: facts_of(entry.name, descriptions) for entry in study.workloads},
+        workloads=workloads,
+        groups=in_turn,
+        alone=why,
     )
 
 
@@ -219,7 +247,7 @@ def _every(
                     yield Refused(**place, arm=arm, reason=reason)
                     continue
                 facts = descriptions[arm].workloads[entry.name]
-                for workers in entry.workers or ():
+                for workers in entry.counts:
                     cell = Cell(
                         workload=entry.name,
                         model=model,

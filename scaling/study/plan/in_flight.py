@@ -19,4 +19,4 @@ def in_flight(facts: WorkloadFacts | WorkloadNote, cell: Cell, most_workers: int
 def most_workers(study: Study, workload: str) -> int:
     """The largest number of workers that a settled study has of a workload."""
     entries = (entry for entry in study.workloads if entry.name == workload)
-    return max(count for entry in entries for count in entry.workers or ())
+    return max(count for entry in entries for count in entry.counts)

@@ -10,6 +10,7 @@ from scaling.base.formats import duration, listed, percent, plural
 from scaling.builds.arms import switched
 from scaling.study.controls import arms_with_controls, is_control
 from scaling.study.plan.cells import Plan
+from scaling.study.plan.groups import MIB, memory_bytes
 from scaling.study.plan.table import plan_table
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 from scaling.study.scaled import MUCH, amount, scaled_to
@@ -121,6 +122,24 @@ def controls_line(plan: Plan) -> str:
     return "no controls: they need two cores"
 
 
+def turns_lines(plan: Plan) -> Iterator[str]:
+    """Which cells are measured in turn, what that needs, and which are not and why."""
+    if not plan.study.alternate:
+        yield "no cells are measured in turn: each run is made after the other (--no-alternate)"
+        return
+    if plan.groups:
+        cells = sum(map(len, plan.groups))
+        most = max(map(len, plan.groups))
+        mib = max(map(memory_bytes, plan.groups)) / MIB
+        yield (
+            f"{plural(cells, 'cell')} are measured in turn, in {plural(len(plan.groups), 'group')} "
+            f"of up to {most}, which may need {mib:,.0f} MiB at once; --no-alternate measures one "
+            f"after the other"
+        )
+    for reason, workloads in plan.alone.items():
+        yield f"not in turn: {listed(workloads)}: {reason}"
+
+
 class PlanView:
     """Renders a plan; give it to a rich console."""
 
@@ -156,6 +175,7 @@ class PlanView:
             *reservations(self._plan),
             controls_line(self._plan),
             aa_pairs_line(self._plan),
+            *turns_lines(self._plan),
         ):
             yield Text(remark, style="dim")
         if self._plan.study.pin:

@@ -1,0 +1,222 @@
+"""Runs that are compared take turns: all are alive, one works, the others are stopped.
+
+Each is a run as any other, in a thread of the driver. A turn is handed on, not timed: the processes
+of the run are continued, it takes a slice of its window once it has settled, says that every worker
+has taken its closing tick, and is stopped; only then the next one is continued.
+
+By `python -m tests.benchmarks alternation` a ratio scatters less than half as much, in equal time.
+"""
+
+import contextlib
+import random
+import statistics
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from queue import SimpleQueue
+from typing import Any
+
+import psutil
+
+from scaling.journal.record import Disturbance
+from scaling.machine.disturbance import MachineTimes, disturbance
+from scaling.run.child import Turn
+from scaling.run.probe import cpu_s
+from scaling.run.process_tree import RUN, mark_of_driver
+from scaling.run.stopping import NotStoppedError, Tree
+from scaling.run.watcher import Watcher
+from scaling.study.plan.groups import PARTS, slice_s
+
+# Where workers take their closing ticks so late that it is more than this part of a slice, slices
+# are made longer, but not so long that a window has fewer than `FEWEST`.
+MOST_LAG = 0.1
+SLOW_S = 0.2
+FEWEST = 8  # enough to see whether the rate is level
+
+type Order = dict[str, Any]
+type Job[T] = Callable[[Turn], T]
+
+
+class Member[T]:
+    """A run of a group: its thread, its processes, and what it returns in the end."""
+
+    def __init__(self, job: Job[T]) -> None:
+        self.result: T | None = None
+        self.late_s: list[float] = []  # the latest closing tick of each slice
+        self.ended = False
+        self._job = job
+        self._error: BaseException | None = None
+        self._tree: Tree | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._orders: SimpleQueue[Order | None] = SimpleQueue()
+        self._said: SimpleQueue[Mapping[str, Any] | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name="run", daemon=True)
+        self._own_s = 0.0
+        self._since_s: float | None = None
+        self._beside_cpu_s: Callable[[], float] = lambda: 0.0
+        self._is_stopped = False
+        self.used_s = 0.0  # CPU seconds, in its turns, of all that works for it
+
+    # For the driver's main thread.
+
+    def give(self, order: Order) -> None:
+        """Let it work until it has done what is ordered, or has ended; then it is stopped.
+
+        The first order starts it, and is done when its workers are ready. An empty one ends it.
+        """
+        if self.ended:
+            return
+        used_s = self._cpu_s()
+        self._since_s = time.monotonic()
+        if self._thread.ident is None:
+            self._thread.start()
+        else:
+            if self._tree and self._is_stopped:
+                self._tree.go_on()
+            self._orders.put(order)
+        facts = self._said.get()
+        if facts is None:
+            self._finish()
+        else:
+            self._pause(facts)
+            self.used_s += self._cpu_s() - used_s
+        self._own_s, self._since_s = self.own_s(), None
+
+    def _cpu_s(self) -> float:
+        return cpu_s(self.processes) + self._beside_cpu_s()
+
+    @property
+    def processes(self) -> list[psutil.Process]:
+        """Those that were there when it was last stopped, and still are."""
+        found = []
+        for pid in self._tree.pids if self._tree and not self.ended else ():
+            with contextlib.suppress(psutil.Error):
+                found.append(psutil.Process(pid))
+        return found
+
+    def end(self) -> None:
+        """End it wherever it is; harmless if it has ended."""
+        if self.ended or self._thread.ident is None:
+            return
+        self._orders.put(None)
+        while self._thread.is_alive():  # its child may be just about to start
+            self._kill()
+            self._thread.join(0.05)
+        self.ended = True
+
+    def _kill(self) -> None:
+        if self._process and self._tree and self._process.poll() is None:
+            self._tree.kill()
+            self._process.kill()
+
+    def _pause(self, facts: Mapping[str, Any]) -> None:
+        if facts["late_ns"]:
+            self.late_s.append(facts["late_ns"] / 1e9)
+        if self._tree:
+            if facts["served"]:  # its load pauses, and it may have timers: it is not stopped
+                self._tree.look()
+                return
+            try:
+                self._tree.stop()
+                self._is_stopped = True
+            except NotStoppedError:
+                self._kill()  # its outcome says how it ended
+                self._orders.put(None)
+                self._finish()
+
+    def _finish(self) -> None:
+        self._thread.join()
+        self.ended = True
+        if self._error is not None:
+            raise self._error
+
+    # For the threads of the run; see `Turn`.
+
+    def started(
+        self, process: subprocess.Popen[bytes], run: str, beside_cpu_s: Callable[[], float]
+    ) -> None:
+        """Note what is to be stopped."""
+        self._process = process
+        self._beside_cpu_s = beside_cpu_s
+        self._tree = Tree(process.pid, run)
+
+    def next(self, facts: Mapping[str, Any]) -> Order:
+        """Wait for the next order."""
+        self._said.put(facts)
+        return self._orders.get() or {}
+
+    def own_s(self) -> float:
+        """Seconds that it has had the turn so far."""
+        since_s = self._since_s
+        return self._own_s + (time.monotonic() - since_s if since_s is not None else 0.0)
+
+    def _run(self) -> None:
+        try:
+            self.result = self._job(self)
+        except BaseException as error:
+            self._error = error
+        finally:
+            self._said.put(None)
+
+
+def in_turn[T](
+    jobs: Sequence[Job[T]],
+    window_s: float,
+    source: random.Random,
+) -> tuple[list[T], Disturbance]:
+    """Do these runs in turn; return what they return, and what disturbed them all.
+
+    Each has `window_s` of slices. `source` says who is first. Whatever a job raises ends all of
+    them. If this process is stopped for long meanwhile, all are done again. What a run does out of
+    turn counts as a disturbance.
+
+    Raises:
+        OSError: no process can be started to watch over them.
+    """
+    while True:
+        with Watcher(f"{RUN}={mark_of_driver()}") as watcher:
+            found = _in_turn(jobs, window_s, source)
+            if not watcher.ended_runs:
+                return found
+
+
+def _in_turn[T](
+    jobs: Sequence[Job[T]],
+    window_s: float,
+    source: random.Random,
+) -> tuple[list[T], Disturbance]:
+    members = [Member(job) for job in jobs]
+    order = sorted(members, key=lambda _: source.random())
+    try:
+        for member in order:
+            member.give({})
+        before, used_s = MachineTimes.now(), _used_s(members)
+        _take_slices(order, window_s)
+        used_s = _used_s(members) - used_s
+        seen = disturbance(before, MachineTimes.now(), used_s)
+        for member in order:
+            member.give({})
+    finally:
+        for member in members:
+            member.end()
+    return [each.result for each in members if each.result is not None], seen
+
+
+def _take_slices[T](order: list[Member[T]], window_s: float) -> None:
+    """Have each take slice after slice, in an order that turns round: ABC, CBA, ABC, …."""
+    length_s = slice_s(window_s)
+    parts = max(1, round(PARTS * length_s / window_s))
+    left_s = window_s
+    while left_s > length_s / 2 and not all(member.ended for member in order):
+        for member in order:
+            member.give({"slice_s": length_s, "parts": parts})
+        left_s -= length_s
+        order.reverse()
+        lag_s = max((statistics.median(each.late_s) for each in order if each.late_s), default=0.0)
+        length_s = max(length_s, min(lag_s / MOST_LAG, SLOW_S, window_s / FEWEST))
+
+
+def _used_s[T](members: Sequence[Member[T]]) -> float:
+    """CPU seconds of all runs and of this process, which hands on the turns."""
+    return time.process_time() + sum(each.used_s for each in members)

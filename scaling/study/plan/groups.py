@@ -1,0 +1,135 @@
+"""Groups: cells whose ratio is asked for are measured in turn, all alive at the same time.
+
+Two runs that follow each other differ by what the machine did meanwhile; what it does in a second
+happens to all cells of a group. A cell that is in no ratio runs alone, and so does one that cannot
+be stopped between slices of its window.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from scaling.base.vocabulary import PROCESSES
+from scaling.builds.runtimes.known import RUNTIMES
+from scaling.journal.identity import cell_key
+from scaling.journal.record import Cell, WorkloadFacts
+from scaling.study.load import KEEP_ALIVE, is_open_loop
+
+MOST_CELLS = 8  # that are alive at once: a slice of each comes round in a second
+MOST_PER_CPU = 4  # workers; more of them wait for each other for longer than a slice lasts
+
+# A slice is a twentieth of the window, within limits: windows of 0.4 s have eight of them, those of
+# 1 s twenty. Ticks are then about as many as in a window that is not divided.
+PARTS = 20
+SHORTEST_S, LONGEST_S = 0.05, 0.1
+# What a slice costs besides: to continue the run, let it settle, and stop it (on two shared cores).
+HAND_OVER_S = 0.03
+
+# What a run may need in memory, MiB: of a process and of each loop in it. Measured by
+# `python -m tests.benchmarks memory`, with room for packages as large as FastAPI.
+PROCESS_MIB, LOOP_MIB = 60, 10
+MIB = 1 << 20
+
+# The workloads whose parameters may name a command as their server, and what names none.
+COMMANDS = ("workers.workloads.app:App", "workers.workloads.mix:Mix", "workers.workloads.web:Web")
+OWN_SERVER = "loops"
+
+type Group = tuple[Cell, ...]
+
+
+class Pair(NamedTuple):
+    """A ratio that is asked for. `primary` ones are those that a study is about."""
+
+    question: str
+    of: Cell
+    over: Cell
+    primary: bool = False
+
+
+def groups(
+    cells: Iterable[Cell],
+    pairs: Iterable[Pair],
+    *,
+    most_cells: int = MOST_CELLS,
+    most_bytes: float = float("inf"),
+) -> tuple[Group, ...]:
+    """The cells in groups, each cell in one, in the order in which they first come.
+
+    Both cells of a pair are in one group, if they have the same N, if the group has no more than
+    `most_cells` then, and all of its runs together need no more than `most_bytes` of memory. Where
+    that is not possible for all pairs, it is for the primary ones first.
+    """
+    group_of = {cell_key(cell): [cell] for cell in cells}
+    for pair in sorted(pairs, key=lambda pair: not pair.primary):
+        ours, theirs = (group_of.get(cell_key(each)) for each in (pair.of, pair.over))
+        if ours is None or theirs is None or ours is theirs:
+            continue
+        both = ours + theirs
+        if (
+            pair.of.workers == pair.over.workers
+            and len(both) <= most_cells
+            and memory_bytes(both) <= most_bytes
+        ):
+            for cell in both:
+                group_of[cell_key(cell)] = both
+    place = {key: number for number, key in enumerate(group_of)}
+    distinct = {id(group): group for group in group_of.values()}
+    return tuple(
+        tuple(sorted(group, key=lambda cell: place[cell_key(cell)])) for group in distinct.values()
+    )
+
+
+def slice_s(window_s: float) -> float:
+    """How long a slice of a window is."""
+    about_s = min(max(window_s / PARTS, SHORTEST_S), LONGEST_S)
+    return window_s / max(1, round(window_s / about_s))
+
+
+def memory_bytes(cells: Iterable[Cell]) -> int:
+    """What runs of these cells may need together at most, as far as that is known beforehand."""
+    return sum(MIB * (_processes(cell) * PROCESS_MIB + cell.workers * LOOP_MIB) for cell in cells)
+
+
+def _processes(cell: Cell) -> int:
+    return 1 + cell.workers if cell.model in PROCESSES else 1
+
+
+def why_alone(cell: Cell, facts: WorkloadFacts, cpus: float) -> str | None:
+    """Why a cell is not measured in turn with others; None if it may be."""
+    if cell.arm in RUNTIMES:
+        return "another runtime has no slices"
+    if cell.workers > MOST_PER_CPU * cpus:
+        return f"more than {MOST_PER_CPU} workers for each CPU"
+    if facts.alone is None and facts.served:
+        return _why_served_alone(cell, facts)
+    return facts.alone
+
+
+def _why_served_alone(cell: Cell, facts: WorkloadFacts) -> str | None:
+    """The load of a closed loop can pause; it is answered by servers that are ours."""
+    if is_open_loop(cell.parameters):
+        return "the load of an open loop is sent by its schedule"
+    if not cell.parameters.get(KEEP_ALIVE, True):
+        return "each request opens a connection, and those of others wait to be closed"
+    if facts.services:
+        return "its services are shared by all cells"
+    if facts.path in COMMANDS and _served_by(cell) != OWN_SERVER:
+        return "a command is measured in one window"
+    return None
+
+
+def _served_by(cell: Cell) -> str:
+    """The server, or the second half of a stack."""
+    asked = cell.parameters.get("server") or cell.parameters.get("stack") or OWN_SERVER
+    return str(asked).rpartition("/")[2]
+
+
+def reasons_alone(
+    cells: Sequence[Cell], workloads: Mapping[str, WorkloadFacts], cpus: float
+) -> dict[str, list[str]]:
+    """The workloads of which some cells run alone, by reason."""
+    found: dict[str, list[str]] = {}
+    for cell in cells:
+        reason = why_alone(cell, workloads[cell.workload], cpus)
+        if reason is not None and cell.workload not in found.setdefault(reason, []):
+            found[reason].append(cell.workload)
+    return found

@@ -1,0 +1,247 @@
+"""Cells whose ratio is asked for are measured in turn; groups follow from the ratios alone."""
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from scaling.journal.identity import cell_key
+from scaling.journal.record import Cell, RunLine, WorkloadFacts
+from scaling.machine.topology import Topology
+from scaling.run.session import Done, InterruptedStudyError, Replay, drive
+from scaling.study.combine import study_from
+from scaling.study.options import Options
+from scaling.study.plan.cells import Plan, make_plan
+from scaling.study.plan.groups import MIB, Pair, groups, memory_bytes, why_alone
+from scaling.study.plan.order import IN_GROUPS, ORDER, PlannedRun
+from scaling.study.plan.pairs import pairs
+from scaling.study.plan.view import turns_lines
+from tests.analysis.test_disturbed_runs_are_made_again import Machine
+from tests.analysis.test_resume_is_replay import Pretended, Told, believes, opened
+from tests.support.descriptions import COMPUTE, ECHO, description
+
+TWO_CORES = Topology(logical_cpus=2, physical_cores=2)
+TURNING = {"echo": replace(ECHO, alone=None), "compute": replace(COMPUTE, alone=None)}
+CELLS = [
+    Cell(workload="echo", loop=loop, arm=arm, model=model, workers=workers)
+    for workers in (1, 2)
+    for loop in ("asyncio", "uvloop")
+    for arm in ("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t")
+    for model in ("threads", "processes")
+]
+
+
+def names(found: Sequence[Sequence[Cell]]) -> list[list[int]]:
+    """The places of the cells of each group in `CELLS`."""
+    return [[CELLS.index(cell) for cell in group] for group in found]
+
+
+def ratio(of: int, over: int, *, primary: bool = False) -> Pair:
+    return Pair("setting", CELLS[of], CELLS[over], primary)
+
+
+def test_cells_that_ratios_connect_are_together() -> None:
+    found = groups(CELLS[:6], [ratio(0, 2), ratio(4, 2), ratio(3, 5)])
+    assert names(found) == [[0, 2, 4], [1], [3, 5]]
+
+
+def test_a_ratio_of_two_ns_makes_no_group() -> None:
+    assert names(groups([CELLS[0], CELLS[16]], [ratio(16, 0, primary=True)])) == [[0], [16]]
+
+
+def test_a_group_that_is_too_large_is_divided_and_primary_ratios_stay_whole() -> None:
+    chain = [ratio(k, k + 1, primary=k % 2 == 0) for k in range(11)]
+    found = names(groups(CELLS[:12], chain))
+    assert max(map(len, found)) <= 8
+    for first in range(0, 12, 2):
+        assert any({first, first + 1} <= set(group) for group in found)
+
+
+def test_what_does_not_fit_into_memory_is_divided() -> None:
+    asked = [ratio(0, 1, primary=True), ratio(2, 3, primary=True), ratio(0, 2)]
+    cells = CELLS[:4]
+    assert names(groups(cells, asked)) == [[0, 1, 2, 3]]
+    assert names(groups(cells, asked, most_bytes=memory_bytes(cells) - 1)) == [[0, 1], [2, 3]]
+    assert names(groups(cells, asked, most_bytes=100 * MIB)) == [[0], [1], [2], [3]]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(range(16)), st.sampled_from(range(16)), st.booleans())),
+    st.integers(2, 8),
+)
+def test_every_cell_is_in_one_group(asked: list[tuple[int, int, bool]], most: int) -> None:
+    cells = CELLS[:16]
+    found = groups(cells, [ratio(a, b, primary=p) for a, b, p in asked], most_cells=most)
+    assert sorted(itertools.chain.from_iterable(names(found))) == list(range(16))
+    assert all(len(group) <= most for group in found)
+
+
+def test_threads_are_in_turn_with_processes_and_arms_with_the_one_they_differ_from() -> None:
+    of = {(each.question, CELLS.index(each.of), CELLS.index(each.over)) for each in pairs(CELLS)}
+    threads, processes = range(0, 8, 2), range(1, 8, 2)  # by arm, N = 1, asyncio
+    assert ("over processes", threads[3], processes[0]) in of
+    assert ("over processes", threads[3], processes[1]) in of
+    assert ("over processes", threads[3], processes[3]) not in of  # they have no GIL
+    for above, below in itertools.pairwise(reversed(threads)):
+        assert ("step", above, below) in of
+    assert ("headline", threads[3], threads[0]) in of
+    assert ("loop", 8, 0) in of
+    assert not any(CELLS[a].workers != CELLS[b].workers for _, a, b in of)
+    assert not any(a == b for _, a, b in of)
+
+
+def test_a_twin_is_in_the_group_of_its_cell() -> None:
+    threads, processes = CELLS[6], CELLS[1]
+    twin = replace(threads, twin=True)
+    cells = [threads, processes, twin]
+    (group,) = groups(cells, pairs(cells))
+    assert group == (threads, processes, twin)
+
+
+def test_what_is_not_measured_in_turn_has_a_reason() -> None:
+    facts = TURNING["echo"]
+    assert why_alone(CELLS[0], facts, cpus=2) is None
+    assert "workers for each CPU" in (why_alone(replace(CELLS[0], workers=9), facts, 2) or "")
+    assert why_alone(replace(CELLS[0], arm="go"), facts, 2) == "another runtime has no slices"
+    assert why_alone(CELLS[0], replace(facts, alone="timers"), 2) == "timers"
+
+
+def test_a_server_is_loaded_in_turn_where_its_load_can_pause() -> None:
+    def why(path: str = "x:App", services: Sequence[str] = (), **parameters: object) -> str:
+        facts = WorkloadFacts(path=path, served=True, alone=None, services=list(services))
+        cell = replace(CELLS[0], workload="app", parameters=parameters)
+        return why_alone(cell, facts, cpus=2) or ""
+
+    app = "workers.workloads.app:App"
+    assert why() == why(rate_per_s=0.0, keep_alive=True) == why(app, server="loops") == ""
+    assert "open loop" in why(rate_per_s=100.0)
+    assert "open loop" in why(rate_per_s="40%")
+    assert "connection" in why(keep_alive=False)
+    assert "services" in why(services=["postgres"])
+    assert "command" in why(app, server="uvicorn")
+    assert why(app, stack="starlette/loops") == ""
+    assert why("workers.workloads.serve:Serve", server="aiohttp") == ""
+
+
+def made(*, workloads: str = "echo", alone: str | None = None, **options: object) -> Plan:
+    asked: dict[str, object] = {
+        "workload": (workloads,),
+        "workers": ("1,2",),
+        "model": ("threads,processes",),
+        "loop": ("asyncio",),
+        "blocks": 2,
+        "seconds": 1.0,
+        "controls": False,
+    }
+    study = study_from(Options(**(asked | options)), running_build="3.14t")  # type: ignore[arg-type]
+    descriptions = {"3.14t": description(workloads=TURNING)}
+    return make_plan(study, descriptions, TWO_CORES, alone=alone)
+
+
+@pytest.fixture
+def plan() -> Plan:
+    return made()
+
+
+def test_a_block_has_its_groups_one_after_the_other_in_an_order_of_the_seed(plan: Plan) -> None:
+    assert plan.order == IN_GROUPS
+    orders = set()
+    for block in range(20):
+        runs = plan.block(block)
+        assert [run.position for run in runs] == list(range(len(runs)))
+        assert sorted(cell_key(run.cell) for run in runs) == sorted(map(cell_key, plan.every_cell))
+        assert [run for batch in plan.together(runs) for run in batch] == runs
+        orders.add(tuple(cell_key(run.cell) for run in runs))
+        assert plan.block(block) == runs
+    assert len(orders) > 10
+
+
+def test_without_alternation_a_study_is_that_of_1_0() -> None:
+    old, new = made(alternate=False), made()
+    assert (old.order, old.groups, old.alone) == (ORDER, (), {})
+    assert "alternate" not in old.study.document
+    assert new.study.document["alternate"] is True
+    assert all(len(batch) == 1 for batch in old.together(old.runs))
+    assert sorted(map(cell_key, old.every_cell)) == sorted(map(cell_key, new.every_cell))
+
+
+def test_a_plan_says_what_is_measured_in_turn_and_what_is_not() -> None:
+    (line,) = turns_lines(made())
+    assert line.startswith("6 cells are measured in turn, in 2 groups of up to 4, which may need ")
+    assert " MiB at once; --no-alternate " in line
+    assert next(iter(turns_lines(made(alternate=False)))).startswith("no cells are")
+    nowhere = made(alone="not on this system")
+    assert nowhere.groups == ()
+    assert list(turns_lines(nowhere)) == ["not in turn: echo: not on this system"]
+
+
+class InTurn(Pretended):
+    """Does what a group has at once; `stop_at` counts groups, too."""
+
+    def together(self, batch: Sequence[tuple[PlannedRun, int]]) -> list[Done]:
+        return [self(*attempt) for attempt in batch]
+
+
+def keyed(line: RunLine | PlannedRun) -> tuple[int, str]:
+    return line.block, cell_key(line.cell)
+
+
+def test_a_group_with_an_invalid_run_is_made_again_as_a_whole(plan: Plan, tmp_path: Path) -> None:
+    batches = plan.together(plan.runs)
+    bad = next(batch for batch in batches if len(batch) == 4)
+    runs, told = InTurn(), Told()
+
+    def judge(line: RunLine) -> str | None:
+        return "throttled" if keyed(line) == keyed(bad[1]) and line.attempt == 1 else None
+
+    with opened(tmp_path / "journal.jsonl") as journal:
+        drive(plan, journal, runs, judge, told, together=runs.together)
+        assert Replay.of(journal.runs, judge).remaining(batches) == []
+    assert runs.done == [*plan.runs, *bad]
+    assert runs.attempts == [1] * len(plan.runs) + [2] * len(bad)
+    assert told.invalids == [("throttled", True)]
+    assert sum(told.added) == len(bad) - 1  # besides the invalid one
+
+
+def test_a_disturbed_group_is_made_again_at_once(plan: Plan, tmp_path: Path) -> None:
+    runs, told = InTurn(), Told()
+    first = plan.together(plan.runs)[0]
+    with opened(tmp_path / "journal.jsonl") as journal:
+        extra = Machine({0}).extra()
+        drive(plan, journal, runs, believes, told, extra=extra, together=runs.together)
+    assert runs.done == [*first, *first, *plan.runs[len(first) :]]
+    assert runs.attempts[: 2 * len(first)] == [1] * len(first) + [2] * len(first)
+    assert [again for _, again in told.busy_runs] == [True]
+
+
+def test_an_interrupted_group_is_measured_again_as_a_whole(plan: Plan, tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    batches = plan.together(plan.runs)
+    with opened(path) as journal:  # a writer that was killed inside a group
+        for run in batches[0][:1]:
+            journal.append(Pretended()(run, 1)[0])
+    runs = InTurn()
+    with opened(path) as journal:
+        drive(plan, journal, runs, believes, Told(), together=runs.together)
+    assert runs.done == plan.runs
+    assert runs.attempts == [2] + [1] * (len(plan.runs) - 1)
+
+
+@given(cut=st.integers(0, 3))
+def test_a_study_in_groups_goes_on_with_what_is_missing(cut: int) -> None:
+    whole = made()
+    batches = whole.together(whole.runs)
+    done = [Pretended()(run, 1)[0] for batch in batches[:cut] for run in batch]
+    left = Replay.of(done, believes).remaining(batches)
+    assert [tuple(attempt.run for attempt in batch) for batch in left] == batches[cut:]
+
+
+def test_ctrl_c_in_a_group_leaves_it_to_be_measured(plan: Plan, tmp_path: Path) -> None:
+    runs = InTurn(stop_at=1)  # inside the first group
+    stopped = pytest.raises(InterruptedStudyError, match=rf"0 of {len(plan.runs)} runs")
+    with opened(tmp_path / "journal.jsonl") as journal, stopped:
+        drive(plan, journal, runs, believes, Told(), together=runs.together)

@@ -1,0 +1,108 @@
+"""By how much does a ratio scatter when its cells take turns, and when one run follows the other?
+
+Two threads over two processes. Each block measures the ratio in both ways, in an order that turns
+round. Ways that take different times are compared at equal time: the variance of a mean is that of
+a block times the time that a block takes.
+"""
+
+import math
+import random
+import statistics
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from scaling.analysis.table.ticks import throughputs
+from scaling.run.alternation import in_turn
+from scaling.run.child import Child, Ending, Turn, run_child
+from scaling.run.load import Generator, GeneratorProgram
+from scaling.study.load import LoadAsked
+from tests.benchmarks.bare_loop import WARMUP_S
+from tests.benchmarks.figure import Effort, Figure
+from tests.support.children import environment
+
+CELLS: Mapping[str, Mapping[str, Any]] = {
+    "echo on asyncio": {"workload": "echo", "loop": "asyncio"},
+    "echo on uvloop": {"workload": "echo", "loop": "uvloop"},
+    "stream on asyncio": {"workload": "stream", "loop": "asyncio"},
+    "compute": {"workload": "compute", "loop": "asyncio"},
+    "serve, tcp": {"workload": "serve", "parameters": {"server": "tcp"}},
+    "serve, aiohttp": {"workload": "serve", "parameters": {"server": "aiohttp"}},
+}
+CONNECTIONS = 32
+MODELS = ("threads", "processes")
+BLOCKS_A_PAIR = 2
+TARGET = 0.5
+
+
+def figures(effort: Effort, *, free_threaded: bool) -> Iterator[Figure]:
+    """Standard deviations of the log ratio at equal time, in turn over one after the other."""
+    del free_threaded
+    found = []
+    for name, cell in CELLS.items():
+        blocks = [
+            {way: way_of(cell, effort.window_s) for way, way_of in order}
+            for order in [tuple(WAYS.items()), tuple(reversed(WAYS.items()))]
+            * (effort.pairs * BLOCKS_A_PAIR // 2)
+        ]
+        logs = {way: [math.log(block[way][0]) for block in blocks] for way in WAYS}
+        took_s = {way: statistics.fmean(block[way][1] for block in blocks) for way in WAYS}
+        scatter = {way: statistics.stdev(logs[way]) * math.sqrt(took_s[way]) for way in WAYS}
+        found.append(scatter["in turn"] / scatter["one by one"])
+        for way, values in logs.items():
+            deviation, each_s = statistics.stdev(values), took_s[way]
+            detail = f"SD of a block {deviation:.1%}, {each_s:.1f} s a block"
+            yield Figure(
+                f"{name}, {way}", [math.exp(each) for each in values], "at least", None, "", detail
+            )
+    mean = math.exp(statistics.fmean(map(math.log, found)))
+    each = ", ".join(f"{ratio:.2f}" for ratio in found)
+    yield Figure("SD at equal time, in turn / not", [mean], "at most", TARGET, detail=each)
+
+
+def one_by_one(cell: Mapping[str, Any], window_s: float) -> tuple[float, float]:
+    """The ratio of threads to processes, and the seconds that it took."""
+    began_s = time.monotonic()
+    endings = [_run(cell, window_s, model) for model in MODELS]
+    return _ratio(endings), time.monotonic() - began_s
+
+
+def together(cell: Mapping[str, Any], window_s: float) -> tuple[float, float]:
+    """The same, of runs in turn."""
+    began_s = time.monotonic()
+    jobs = [partial(_run, cell, window_s, model) for model in MODELS]
+    endings, _ = in_turn(jobs, window_s, random.Random())
+    return _ratio(endings), time.monotonic() - began_s
+
+
+WAYS = {"one by one": one_by_one, "in turn": together}
+
+
+def _run(cell: Mapping[str, Any], window_s: float, model: str, turn: Turn | None = None) -> Ending:
+    fixed = {"workers": 2, "warmup_s": WARMUP_S, "window_s": window_s, "ticks": 20}
+    document = {**cell, **fixed, "model": model, "alternating": turn is not None}
+    generator = None
+    if cell["workload"] == "serve":
+        document["in_flight"] = CONNECTIONS
+        asked = LoadAsked(
+            rate_per_s=None,
+            arrivals="constant",
+            keep_alive=True,
+            connections=CONNECTIONS,
+            seed=1,
+            warmup_s=WARMUP_S,
+        )
+        beside = GeneratorProgram(python=sys.executable, environment=environment(PYTHON_GIL="1"))
+        generator = Generator(beside, asked, in_slices=turn is not None)
+    child = Child(sys.executable, environment())
+    return run_child(child, document, generator=generator, turn=turn)
+
+
+def _ratio(endings: Sequence[Ending]) -> float:
+    for ending in endings:
+        if ending.outcome != "measured":
+            raise SystemExit(f"{ending.outcome}\n{ending.stderr}")
+    threads, processes = throughputs([ending.record for ending in endings])
+    return float(threads / processes)

@@ -1,0 +1,401 @@
+"""Runs of a group are alive together and take turns: one works, the others are stopped."""
+
+import itertools
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from scaling.analysis.table.stacks import readings, stacks
+from scaling.analysis.table.ticks import throughputs
+from scaling.journal.record import Disturbance, Record, WorkerRecord
+from scaling.run import alternation, stopping
+from scaling.run.alternation import in_turn
+from scaling.run.child import Child, Ending, Turn, run_child
+from scaling.run.load import Generator
+from scaling.run.stopping import Tree
+from scaling.study.load import LoadAsked
+from tests.support.children import environment
+from tests.support.serving import program
+from tests.support.waiting import wait_until
+from tests.workers.test_no_child_outlives_its_driver import gone
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not stopping.IS_POSSIBLE, reason=stopping.WHY_NOT),
+]
+
+WINDOW_S = 0.4
+MODELS = ("threads", "processes", "forked", "interpreters")
+CELL = {"workload": "echo", "workers": 2, "warmup_s": 0.05, "window_s": WINDOW_S, "ticks": 1}
+
+# Counts what it does each ms, and writes down when it does nothing for long.
+PLANTED = """
+    @dataclass
+    class Theirs(Workload):
+        alone = None
+        fault: Literal["none", "crash", "raise", "block", "fork", "deaf"] = parameter("none", "")
+
+        async def setup(self, worker: Worker) -> None:
+            if self.fault == "deaf":
+                for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP, signal.SIGCONT):
+                    signal.signal(number, signal.SIG_IGN)
+            if self.fault == "fork" and not os.fork():
+                os.setsid()
+                if os.fork():
+                    os._exit(0)
+                with open(os.environ["ALIVE"], "a") as alive:
+                    while True:
+                        print(time.monotonic_ns(), os.getpid(), file=alive, flush=True)
+                        time.sleep(0.005)
+
+        async def run(self, worker: Worker) -> None:
+            while worker.running:
+                await asyncio.sleep(0.001)
+                worker.operations += 1
+                if worker.operations == 200 and self.fault == "crash":
+                    os.kill(os.getpid(), signal.SIGSEGV)
+                if worker.operations == 200 and self.fault == "raise":
+                    raise ValueError("planted")
+                if worker.operations == 200 and self.fault == "block":
+                    time.sleep(3600)
+    """
+
+
+def together(
+    cells: Iterable[Mapping[str, Any]],
+    *folders: Path,
+    window_s: float = WINDOW_S,
+    **variables: str,
+) -> tuple[list[Ending], Disturbance]:
+    child = Child(sys.executable, environment(*folders, **variables))
+
+    def job(cell: Mapping[str, Any], turn: Turn) -> Ending:
+        document = {**cell, "alternating": True}
+        limit_s = document.pop("limit_s", None)
+        return run_child(child, document, limit_s=limit_s, turn=turn)
+
+    return in_turn([partial(job, {**CELL, **cell}) for cell in cells], window_s, random.Random(1))
+
+
+def record_of(ending: Ending) -> Record:
+    assert ending.outcome == "measured", ending.stderr
+    assert ending.record is not None
+    return ending.record
+
+
+def true_slices(worker: WorkerRecord) -> list[tuple[int, int]]:
+    assert worker.slices is not None
+    return list(zip(worker.slices.opened_ns, worker.slices.closed_ns, strict=True))
+
+
+def spans(record: Record) -> list[tuple[int, int]]:
+    """From the first worker's opening to the last one's closing, of each slice."""
+    every = zip(*(true_slices(worker) for worker in record.workers), strict=True)
+    return [(min(a for a, _ in each), max(b for _, b in each)) for each in every]
+
+
+@pytest.fixture(scope="module")
+def measured() -> list[Record]:
+    """A group of all models."""
+    endings, _ = together({"model": model} for model in MODELS)
+    return [record_of(each) for each in endings]
+
+
+def test_one_works_at_a_time(measured: list[Record]) -> None:
+    every = sorted(span for record in measured for span in spans(record))
+    assert all(closed < opened for (_, closed), (opened, _) in itertools.pairwise(every))
+
+
+def test_the_order_turns_round(measured: list[Record]) -> None:
+    turns = sorted((span, place) for place, record in enumerate(measured) for span in spans(record))
+    places = [place for _, place in turns]
+    rounds = list(itertools.batched(places, len(MODELS)))
+    assert len(rounds) >= 3
+    assert sorted(rounds[0]) == [0, 1, 2, 3]
+    for one, other in itertools.pairwise(rounds):
+        assert one == other[::-1]
+
+
+def test_ticks_have_the_slices_alone(measured: list[Record]) -> None:
+    """One slice follows the other at once, in every column."""
+    for worker in (worker for record in measured for worker in record.workers):
+        true_ns = sum(closed - opened for opened, closed in true_slices(worker))
+        ticks = worker.ticks
+        assert ticks.time_ns[-1] - ticks.time_ns[0] == true_ns
+        assert 0.5 * WINDOW_S < true_ns / 1e9 < 2 * WINDOW_S  # late on a busy machine
+        for column in (ticks.time_ns, ticks.operations, ticks.errors, ticks.bytes, ticks.cpu_ns):
+            assert column is not None
+            assert all((one or 0) <= (two or 0) for one, two in itertools.pairwise(column))
+        assert ticks.cpu_ns is not None
+        assert 0 < (ticks.cpu_ns[-1] or 0) - (ticks.cpu_ns[0] or 0) <= true_ns
+        late = [ran - due for ran, due in zip(ticks.time_ns, ticks.instant_ns, strict=True)]
+        assert min(late) > -2_000_000
+        assert worker.use is not None
+        # With what it waited while others had their turns, it would be four times as long.
+        assert 0 <= (worker.use.run_queue_ns or 0) <= 2 * true_ns
+
+
+def test_the_analysis_reads_them_as_any_other(measured: list[Record]) -> None:
+    assert all(rate > 0 for rate in throughputs(measured))
+    for stack in stacks(map(readings, measured)):
+        assert (stack.steps > 0).all()
+        assert (stack.window_s < 2 * WINDOW_S).all()
+
+
+def test_collections_count_in_slices_alone(theirs: Callable[[str], str], tmp_path: Path) -> None:
+    """Each operation collects once, in slices and outside; those inside are counted."""
+    collecting = theirs("""
+        import gc
+
+        class Theirs(Workload):
+            alone = None
+            settle_s = 0.1
+
+            async def run(self, worker: Worker) -> None:
+                while worker.running:
+                    gc.collect()
+                    worker.operations += 1
+                    await asyncio.sleep(0.002)
+        """)
+    cells = [{"workload": collecting, "model": each, "workers": 1} for each in MODELS[:2]]
+    endings, _ = together(cells, tmp_path)
+    for ending in endings:
+        record = record_of(ending)
+        (worker,) = record.workers
+        process = worker.process or record.process
+        done = worker.ticks.operations[-1] - worker.ticks.operations[0]
+        slices = len(true_slices(worker))
+        assert process.gc_collections == pytest.approx(done, abs=3 * slices)
+
+
+def test_waits_are_sampled_in_slices_alone() -> None:
+    endings, _ = together({"workload": name, "workers": 1} for name in ("echo", "compute"))
+    for ending in endings:
+        taken = sum(ending.waits.calls[0].values()) if ending.waits else 0
+        rate_per_s = ending.waits.rate_per_s if ending.waits else 0
+        assert 0 < taken <= 3 * WINDOW_S * max(rate_per_s, 30.0)
+
+
+LOSSES = """
+    import mmap
+
+    @dataclass
+    class Theirs(Workload):
+        alone = None
+        loss: Literal["none", "idle", "blocked", "faults"] = parameter("none", "")
+
+        async def run(self, worker: Worker) -> None:
+            while worker.running:
+                until = time.monotonic() + 0.001
+                while time.monotonic() < until:
+                    pass
+                if self.loss == "idle":
+                    await asyncio.sleep(0.009)
+                if self.loss == "blocked":
+                    time.sleep(0.009)
+                if self.loss == "faults":
+                    with mmap.mmap(-1, 256 * 4096) as fresh:
+                        for page in range(0, len(fresh), 4096):
+                            fresh[page] = 1
+                worker.operations += 1
+                await asyncio.sleep(0)
+    """
+
+
+def faults_per_operation(record: Record) -> float:
+    ticks = record.workers[0].ticks
+    assert ticks.minor_faults is not None
+    found = (ticks.minor_faults[-1] or 0) - (ticks.minor_faults[0] or 0)
+    return found / (ticks.operations[-1] - ticks.operations[0])
+
+
+def share(ending: Ending, *calls: str) -> float:
+    """The part of the samples in which the worker was found in these calls."""
+    assert ending.waits is not None
+    (found,) = ending.waits.calls
+    return sum(found.get(each, 0) for each in calls) / sum(found.values())
+
+
+def test_a_planted_loss_is_found_in_slices_as_in_one_window(
+    theirs: Callable[[str], str], tmp_path: Path
+) -> None:
+    """Waiting for the poll, waiting in a call, and page faults: of each about as much both ways."""
+    workload = theirs(LOSSES)
+    cells = [
+        {**CELL, "workload": workload, "parameters": {"loss": loss}, "workers": 1, "warmup_s": 0.0}
+        for loss in ("none", "idle", "blocked", "faults")
+    ]
+    child = Child(sys.executable, environment(tmp_path))
+    one_window = [run_child(child, {**cell, "window_s": 1.0}) for cell in cells]
+    in_slices, _ = together(cells, tmp_path, window_s=1.0)
+    for endings in (one_window, in_slices):
+        none, idle, blocked, faults = endings
+        assert share(none, "epoll_wait", "clock_nanosleep") < 0.1
+        assert share(idle, "epoll_wait") > 0.2  # nine tenths, were the machine quiet
+        assert share(blocked, "clock_nanosleep") > 0.2
+        assert faults_per_operation(record_of(faults)) == pytest.approx(256, rel=0.1)
+        assert faults_per_operation(record_of(none)) < 10
+
+
+def test_others_of_the_group_are_no_other_load() -> None:
+    """Two runs that use all CPUs in turn: what others took is less than what they used."""
+    cells = [{"workload": "compute", "model": "processes"}] * 2
+    before = psutil.cpu_times()
+    endings, seen = together(cells)
+    after = psutil.cpu_times()
+    assert all(record_of(each) for each in endings)
+    assert seen.other_cpu_fraction is not None
+    busy_s = (sum(after) - after.idle) - (sum(before) - before.idle)
+    assert seen.other_cpu_fraction * (sum(after) - sum(before)) < busy_s
+
+
+@pytest.mark.parametrize("fault", ["crash", "raise", "block"])
+def test_one_that_fails_leaves_its_group(
+    theirs: Callable[[str], str], tmp_path: Path, fault: str
+) -> None:
+    planted: dict[str, Any] = {
+        "workload": theirs(PLANTED),
+        "parameters": {"fault": fault},
+        "model": "processes",
+    }
+    if fault == "block":
+        planted["limit_s"] = 5.0
+    endings, _ = together([{}, planted, {"model": "processes"}], tmp_path)
+    assert [each.outcome for each in endings] == [
+        "measured",
+        {"crash": "failed", "raise": "failed", "block": "timed-out"}[fault],
+        "measured",
+    ]
+    for each in (endings[0], endings[2]):
+        assert len(spans(record_of(each))) >= 3
+
+
+def test_a_limit_counts_the_own_time_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four runs take longer together than each of them may."""
+    monkeypatch.setattr("scaling.run.child.LIMIT_S", 20.0)
+    began = time.monotonic()
+    endings, _ = together([{"workers": 1}] * 4)
+    took_s = time.monotonic() - began
+    assert sum(each.elapsed_s for each in endings) < took_s
+    assert all(each.elapsed_s < took_s / 2 for each in endings)
+
+
+def test_a_grandchild_in_a_session_of_its_own_is_stopped_too(
+    theirs: Callable[[str], str], tmp_path: Path
+) -> None:
+    alive = tmp_path / "alive"
+    forks = {"workload": theirs(PLANTED), "parameters": {"fault": "fork"}, "workers": 1}
+    forks |= {"model": "processes"}
+    endings, _ = together([forks, {"workers": 1}], tmp_path, ALIVE=str(alive))
+    theirs_, other = (spans(record_of(each)) for each in endings)
+    lines = [line.split() for line in alive.read_text().splitlines()]
+    stamps = [int(stamp) for stamp, _ in lines]
+    inside = [
+        sum(opened <= each <= closed for each in stamps)
+        for opened, closed in (*theirs_[1:], *other[1:])
+    ]
+    assert all(inside[: len(theirs_) - 1])
+    assert not any(inside[len(theirs_) - 1 :])
+    assert gone(int(lines[-1][1]))
+
+
+def test_one_that_ignores_signals_is_stopped_all_the_same(
+    theirs: Callable[[str], str], tmp_path: Path
+) -> None:
+    deaf = {"workload": theirs(PLANTED), "parameters": {"fault": "deaf"}, "model": "processes"}
+    endings, _ = together([deaf, {}], tmp_path)
+    every = sorted(span for each in endings for span in spans(record_of(each)))
+    assert all(closed < opened for (_, closed), (opened, _) in itertools.pairwise(every))
+
+
+def served_together(cells: Iterable[Mapping[str, Any]]) -> list[Ending]:
+    """Closed loops of eight connections, each with a generator of its own."""
+
+    def job(cell: Mapping[str, Any], turn: Turn) -> Ending:
+        asked = LoadAsked(
+            rate_per_s=None,
+            arrivals="constant",
+            keep_alive=True,
+            connections=8,
+            seed=1,
+            warmup_s=0.1,
+        )
+        generator = Generator(program(), asked, in_slices=True)
+        child = Child(sys.executable, environment())
+        document = {**CELL, "in_flight": 8, **cell, "alternating": True}
+        return run_child(child, document, generator=generator, turn=turn)
+
+    endings, _ = in_turn([partial(job, cell) for cell in cells], WINDOW_S, random.Random(1))
+    return endings
+
+
+def test_servers_are_loaded_in_turn() -> None:
+    cells = [
+        {"workload": "serve", "parameters": {"server": server}, "model": model}
+        for server, model in (("tcp", "threads"), ("tcp", "processes"), ("aiohttp", "forked"))
+    ]
+    endings = served_together(cells)
+    records = [record_of(each) for each in endings]
+    every = sorted(span for record in records for span in spans(record))
+    assert all(closed < opened for (_, closed), (opened, _) in itertools.pairwise(every))
+    for ending, record in zip(endings, records, strict=True):
+        (operations,) = (stack.done.sum() for stack in stacks([readings(record)]))
+        load = ending.load
+        assert load is not None
+        assert load.errors == {}
+        received = sum(window.received or 0 for window in load.windows)
+        assert received == pytest.approx(operations, rel=0.1)
+        assert load.achieved_per_s == pytest.approx(throughputs([record])[0], rel=0.2)
+        assert len(load.windows) % len(spans(record)) == 0
+        assert load.unfinished.count == []  # what was in flight at the end of a slice is answered
+        for worker in record.workers:  # between its slices a worker answers nothing
+            counted = worker.ticks.operations[-1] - worker.ticks.operations[0]
+            assert 0 < counted <= load.completed
+
+
+def test_slices_are_longer_where_ticks_are_late() -> None:
+    """A loop that is held up by 20 ms at a time is not measured in slices of 50 ms."""
+
+    given = []
+
+    class Slow(alternation.Member[None]):
+        def give(self, order: Mapping[str, Any]) -> None:
+            given.append(order["slice_s"])
+            self.late_s.append(0.02)
+
+    alternation._take_slices([Slow(lambda turn: None)], 1.0)
+    assert given[0] == pytest.approx(0.05)
+    assert given[-1] == pytest.approx(1.0 / alternation.FEWEST)
+    assert sum(given) == pytest.approx(1.0, abs=0.1)
+
+
+def test_a_process_is_stopped_when_all_its_threads_are(tmp_path: Path) -> None:
+    code = """\
+import threading, time
+for _ in range(8):
+    threading.Thread(target=time.sleep, args=(60,)).start()
+print(flush=True)
+while True:
+    pass
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout
+            process.stdout.readline()
+            tree = Tree(process.pid, "none")
+            tree.stop()
+            used = psutil.Process(process.pid).cpu_times()
+            time.sleep(0.1)
+            assert psutil.Process(process.pid).cpu_times() == used
+            tree.go_on()
+            wait_until(lambda: psutil.Process(process.pid).cpu_times() != used)
+        finally:
+            process.kill()
