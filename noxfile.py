@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -37,6 +38,7 @@ ON_FREE_THREADED = [
     ANALYSIS_ON_3_14T,
     "tests/workers/test_faults_on_several_loops_are_found.py",
     "tests/workers/test_real_applications_pass_the_check.py",
+    "tests/workers/test_requirements_are_tried_without_the_gil.py",
 ]
 """Loops in threads are looked at on the build where they run at once."""
 WITH_THE_GIL = "--ignore-glob=tests/workers/test_load_*"
@@ -53,6 +55,8 @@ PER_CORE = 2
 WITH_BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
 """Each process would compile all that it imports: pytest its tests, and a hundred of ours."""
 MARK = "pytest.mark.measures"
+SKIPPED = "SCALING_SKIPPED"
+"""The variable with the file to which each run of the tests adds what it skipped."""
 QUOTING = ("README.md", "results/README.md")
 PUBLISHED = "results/published"
 
@@ -150,14 +154,18 @@ for version in interpreters.VERSIONS:
     nox.session(name=f"scale-{version}", python=False, default=False)(scale(version))
 
 
-def run_all(session: nox.Session, commands: Mapping[str, Sequence[str]]) -> None:
+def run_all(
+    session: nox.Session,
+    commands: Mapping[str, Sequence[str]],
+    variables: Mapping[str, str] | None = None,
+) -> None:
     """Run all `commands`, also after one fails; print how long each took and which failed."""
     failed = []
     took_s = {}
     for name, command in commands.items():
         began = time.monotonic()
         try:
-            session.run(*command, env=WITH_BYTECODE, external=True)
+            session.run(*command, env={**WITH_BYTECODE, **(variables or {})}, external=True)
         except nox.command.CommandFailed:
             failed.append(name)
         took_s[name] = time.monotonic() - began
@@ -228,9 +236,17 @@ def run_tests(session: nox.Session, builds: Sequence[str]) -> None:
         }
 
     if session.posargs:
-        run_all(session, tests("tests", lambda _: session.posargs))
+        commands = tests("tests", lambda _: session.posargs)
     else:
-        run_all(session, tests("tests", beside_others) | tests("tests that measure", alone))
+        commands = tests("tests", beside_others) | tests("tests that measure", alone)
+    with tempfile.TemporaryDirectory() as folder:
+        skipped = Path(folder, "skipped")
+        try:
+            run_all(session, commands, {SKIPPED: str(skipped)})
+        finally:
+            if skipped.exists():
+                summary = (pythons[builds[0]], "-m", "tests.support.programs", str(skipped))
+                session.run(*summary, external=True)
 
 
 def beside_others(build: str) -> list[str]:

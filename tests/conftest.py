@@ -1,6 +1,7 @@
 """Fixtures that several files share."""
 
 import gc
+import os
 import subprocess
 import sys
 import textwrap
@@ -11,12 +12,18 @@ import pytest
 from hypothesis import HealthCheck, find, settings
 from hypothesis.strategies import booleans
 
+from scaling.builds import installed
 from scaling.journal.record import Description
 from scaling.run.prepare import describe
+from scaling.study.services import POSTGRES
+from tests.support import programs
 from tests.support.children import BEGINNING
 from tests.support.cli import Command
 from tests.support.described import described
 from tests.support.unrendered import unrendered as without_rendering
+
+# A user's own server is no part of a test.
+os.environ.pop(POSTGRES, None)
 
 # How long an example takes depends on the machine; no test asserts it.
 settings.register_profile(
@@ -48,6 +55,50 @@ def _place(item: pytest.Item) -> tuple[bool, str]:
     parameters = getattr(item, "callspec", None)
     published = str(parameters.params.get("folder", "")) if parameters else ""
     return not (published or item.get_closest_marker("slow")), published
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test whose program is missing is skipped before anything is made for it."""
+    programs.require(item)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was skipped for lack of a program; of several runs, after the last of them."""
+    skipped = programs.missed(terminalreporter.stats.get("skipped", []))
+    if skipped and (file := os.environ.get(programs.COLLECTED)):
+        with Path(file).open("a", encoding="utf-8") as opened:
+            opened.writelines(f"{names}\n" for names in skipped)
+    else:
+        terminalreporter.write("".join(f"{line}\n" for line in programs.summary(skipped)))
+
+
+@pytest.fixture(autouse=True)
+def shell_of_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a user's shell says of colours and terminal is no part of a test."""
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+
+
+@pytest.fixture(autouse=True)
+def machine_with_everything(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Plans are those of a machine with every program, whatever this one has.
+
+    A test that is marked with the programs that it needs sees this one: it runs them.
+    """
+    if not request.node.get_closest_marker("needs"):
+        monkeypatch.setattr(installed, "program", lambda name: f"/pretended/{name}")
+        monkeypatch.setattr(installed, "library", lambda name: Path("/pretended", name))
+
+
+@pytest.fixture
+def machine_with_nothing(machine_with_everything: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plans are those of a machine on which no program or library is installed."""
+    monkeypatch.setattr(installed, "program", lambda _name: None)
+    monkeypatch.setattr(installed, "library", lambda _name: None)
 
 
 @pytest.fixture

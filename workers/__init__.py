@@ -8,6 +8,11 @@ workload itself needs, nothing else. Your own workload starts with::
 Servers that people deploy with have workers of their own: `workers.outside` measures those.
 """
 
+import sys
+
+if sys.version_info < (3, 12):
+    raise SystemExit("workers: Python 3.12 or newer is needed; install one: uv python install 3.14")
+
 from workers.worker.handle import Worker
 from workers.worker.workload import Workload, parameter
 

@@ -27,6 +27,7 @@ KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "services": ((dict,), "an object"),
     "pinning": ((list, type(None)), "a list or null"),
     "observer_fd": ((int, type(None)), "a descriptor or null"),
+    "alternating": ((bool,), "true or false"),
     "address": ((str,), "an IPv4 address"),
     "schema": ((int,), "a whole number"),
 }
@@ -55,7 +56,8 @@ class Cell:
     thread has its own copies of the workload's classes and functions. `switches` are the arm's,
     with their values (`workers.readback.switches`). `services` are URLs by service. `pinning` lists
     the CPUs of each worker. `observer_fd` is the descriptor on which the driver waits for phases;
-    None: no driver. `address` is where a served workload listens.
+    None: no driver. `address` is where a served workload listens. An `alternating` run takes its
+    window in slices, each when the driver says so, and may be stopped between them.
     """
 
     workload: str
@@ -75,6 +77,7 @@ class Cell:
     services: dict[str, list[str]] = field(default_factory=dict)
     pinning: list[list[int]] | None = None
     observer_fd: int | None = None
+    alternating: bool = False
     address: str = LOOPBACK
     schema: int = SCHEMA
 

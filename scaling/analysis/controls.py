@@ -7,7 +7,6 @@ simplest workload disturbs all others. A control holds only if its median is on 
 between it is undecided.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -18,7 +17,6 @@ from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.curves.summarise import curves
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.groups import require_one_study
-from scaling.analysis.validity import expectation
 from scaling.base.formats import listed
 from scaling.journal.record import Machine, StudyLine
 from scaling.study.controls import (
@@ -37,6 +35,8 @@ LEAST_GAIN = 0.6
 MOST_WITH_GIL = 1.15  # one worker runs at a time; the rest is noise and work outside the GIL
 MOST_SHARED = 1.10  # every write moves the cache line to another core: no gain
 FEWEST_FOR_PROOF = 2  # a single run has no range, and proves nothing
+
+UNKNOWN = "nothing shows whether machine and builds behave"
 
 type Status = Literal["sound", "void", "undecided", "missing", "on some arms", "left out"]
 
@@ -89,7 +89,9 @@ class Soundness:
 
     @property
     def text(self) -> str:
-        """The line at the top of every output; empty for a sound study."""
+        """The line at the top of every output; empty for a sound study, and for one of `scaling
+        app`, whose user did not leave the controls out.
+        """
         reasons = "; ".join(self.reasons)
         return {
             "sound": "",
@@ -98,13 +100,15 @@ class Soundness:
             f"{reasons}",
             "missing": f"Controls missing: {reasons}",
             "on some arms": f"Controls were run on {reasons} only, and hold there",
-            "left out": "Controls left out: nothing shows whether machine and builds behave",
+            "left out": f"Controls left out: {reasons}" if reasons else "",
         }[self.status]
 
     @property
     def warning(self) -> str:
         """The same in few words; in full only if the study is void."""
-        return {"sound": "", "void": self.text}.get(self.status, f"controls {self.status}")
+        if self.status == "void":
+            return self.text
+        return f"controls {self.status}" if self.text else ""
 
 
 def soundness(frame: pd.DataFrame, study: StudyLine) -> Soundness:
@@ -137,7 +141,7 @@ def soundness_of(found: list[ControlOutcome], study: StudyLine) -> Soundness:
         return Soundness("sound")
     if study.study.get("controls") is False and not failed_to_run:
         if not found:
-            return Soundness("left out")
+            return Soundness("left out", () if "application" in study.study else (UNKNOWN,))
         if own := arms_with_controls(study.arms, ran):
             return Soundness("on some arms", (listed(own),))
     return Soundness("missing", missing)
@@ -164,19 +168,18 @@ def outcomes(frame: pd.DataFrame, study: StudyLine) -> Iterator[ControlOutcome]:
 
 def _is_judged(curve: Curve, study: StudyLine) -> bool:
     key = curve.key
-    return key.arm in study.arms and is_control(key.workload, json.loads(key.parameters))
+    return key.arm in study.arms and is_control(key.workload, key.parameters)
 
 
 def _outcomes(curve: Curve, point: Point, study: StudyLine) -> Iterator[ControlOutcome]:
     key, n = curve.key, point.workers
-    reads_back = expectation(study.arms[key.arm]).reads_back
     two = n == max(COUNTS)
-    if reads_back is None or n < 2:
+    if n < 2:
         return
     least = most = None
     if key.workload == "shared":
         most = MOST_SHARED if two else None
-    elif reads_back.gil_enabled:
+    elif study.arms[key.arm].expected.gil_enabled:
         most = MOST_WITH_GIL if two else None
     elif _has_a_core_each(point, study.machine):
         least = 1 + LEAST_GAIN * (n - 1)

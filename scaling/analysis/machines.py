@@ -9,14 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from scaling.analysis.comparison.compare import Compared, Ratio
-from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import RatioVerdict
-from scaling.analysis.table.groups import Key
+from scaling.study.questions import P99, THROUGHPUT
 
 type Holds = Literal["everywhere", "not everywhere", "undecided"]
-type Subject = tuple[Key, str]  # section and loop
 
 UNDECIDED = "inconclusive"
 # Questions whose baseline is the best that the machine has: another arm or model on each, perhaps.
@@ -56,19 +55,19 @@ def conclusions(machines: Mapping[str, StudyResults]) -> list[Conclusion]:
     """The ratios of throughput (in an open loop: of P99) at an N that is the headline of some
     machine, in the order of the first that has them. A machine with fewer cores may lack some.
     """
-    titles: dict[tuple[Subject, object], str] = {}
-    ratios: dict[tuple[Subject, object], Ratio] = {}
-    found: dict[tuple[Subject, object], dict[str, RatioVerdict]] = {}
+    titles: dict[object, str] = {}
+    ratios: dict[object, Ratio] = {}
+    found: dict[object, dict[str, RatioVerdict]] = {}
     shown = set()
     for label, results in machines.items():
         for compared in results.judged:
             for ratio in _of_throughput_and_p99(compared):
                 asked = _without_best(ratio)
-                place = _subject(compared), asked[:-2]
-                titles.setdefault(place, compared.runs.title)
+                place = asked.question, asked.measure, asked.name, asked.of, asked.over
+                titles.setdefault(place, compared.title)
                 ratios.setdefault(place, asked)
-                found.setdefault(place, {})[label] = ratio.value
-                if ratio.of.workers == compared.runs.headline_n:
+                found.setdefault(place, {})[label] = ratio
+                if ratio.of.workers == compared.headline_n:
                     shown.add(place)
     return [
         Conclusion(titles[place], ratios[place], values, len(machines))
@@ -78,19 +77,11 @@ def conclusions(machines: Mapping[str, StudyResults]) -> list[Conclusion]:
 
 
 def _of_throughput_and_p99(compared: Compared) -> Iterator[Ratio]:
-    for ratio in compared.all_ratios:
-        if ratio.measure in ("throughput", "latency_p99_s") and ratio.value.n:
-            yield ratio
+    yield from compared.ratios.where(keep=lambda each: each.measure in (THROUGHPUT, P99))
 
 
 def _without_best(ratio: Ratio) -> Ratio:
     if ratio.question not in BEST:
         return ratio
-    _, model, workers, loop = ratio.over
-    over = Configuration("", model if ratio.question == "over processes" else "", workers, loop)
-    return Ratio(ratio.question, ratio.measure, ratio.of, over, ratio.value, ratio.memory_kind)
-
-
-def _subject(compared: Compared) -> Subject:
-    key = compared.runs.curves[0].key
-    return replace(key, study="", arm="", model="", loop=""), compared.runs.loop
+    model = ratio.over.model if ratio.question == "over processes" else ""
+    return replace(ratio, over=ratio.over.but(arm="", model=model))

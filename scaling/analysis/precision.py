@@ -10,18 +10,15 @@ tests/analysis/test_precision_costs_little_coverage.py).
 
 import pandas as pd
 
-from scaling.analysis.comparison.baseline import baseline_ratios
-from scaling.analysis.comparison.ladder import ladders
-from scaling.analysis.comparison.paired import Configuration, Paired, paired
-from scaling.analysis.served.capacity import capacities
-from scaling.analysis.served.latency_ratios import latency_ratios
-from scaling.analysis.served.open_loop import Subject
+from scaling.analysis.ratios import Ratio
+from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.statistics.noise import noise_floor
-from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.analysis.table.labels import short_labels
 from scaling.journal.record import StudyLine
-from scaling.study.objective import parse_objective
+from scaling.study.questions import OVER_PROCESSES, P99, THROUGHPUT, without_rate
+
+AT_PEAK = (("headline", THROUGHPUT), (OVER_PROCESSES, THROUGHPUT))
+WORDS = {P99: "P99"}
 
 
 def headline_precision(frame: pd.DataFrame, study: StudyLine) -> dict[str, Estimate]:
@@ -36,61 +33,43 @@ def headline_precision(frame: pd.DataFrame, study: StudyLine) -> dict[str, Estim
     Raises:
         UsageError: the frame holds several studies.
     """
+    results = StudyResults(frame, study)
     found: dict[str, Estimate] = {}
-    for runs in paired(frame, study):
-        if runs.section.rate_per_s is None:
-            found |= {f"{runs.title}: {name}": ratio for name, ratio in _of(runs).items()}
-    found |= _under_load(frame, study)
-    return {name: ratio for name, ratio in found.items() if ratio.n}
+    for compared in results.judged:
+        if compared.section.rate_per_s is None and not compared.is_across_loops:
+            for curve in compared.curves:
+                for point in curve.points:
+                    if point.workers == curve.headline_n:
+                        who = f"{curve.key.arm} {curve.key.model}, N = {point.workers} over 1"
+                        found[f"{compared.title}: {who}"] = point.speedup
+            for ratio in compared.ratios:
+                at_headline = ratio.of.workers == compared.headline_n
+                if at_headline and (ratio.question, ratio.measure) in AT_PEAK:
+                    found[f"{compared.title}: {_of_and_over(ratio)}"] = ratio
+    return {name: ratio for name, ratio in (found | _under_load(results)).items() if ratio.n}
 
 
-def _of(runs: Paired) -> dict[str, Estimate]:
-    n = runs.headline_n
-    found = {}
-    for curve in runs.curves:
-        for point in curve.points:
-            if point.workers == curve.headline_n:
-                name = f"{curve.key.arm} {curve.key.model}, N = {point.workers} over 1"
-                found[name] = point.speedup
-    for ladder in ladders(runs).judged():
-        if ladder.workers == n:
-            found[f"{ladder.top.arm} over {ladder.bottom.arm}, N = {n}"] = ladder.headline
-    for each in baseline_ratios(runs).judged():
-        if each.workers == n:
-            name = f"{_named(each.ours)} over {_named(each.theirs)}, N = {n}"
-            found[name] = each.throughput
-    return found
+def _of_and_over(ratio: Ratio) -> str:
+    """`3.14t over 3.14, N = 2`; of threads over processes with their models."""
+    of, over = ratio.of, ratio.over
+    if ratio.question == "headline":
+        return f"{of.arm} over {over.arm}, N = {of.workers}"
+    return f"{of.arm} {of.model} over {over.arm} {over.model}, N = {of.workers}"
 
 
-def _under_load(frame: pd.DataFrame, study: StudyLine) -> dict[str, Estimate]:
-    floor = noise_floor(frame, study)
-    objectives = [parse_objective(text) for text in study.study.get("slo") or ()]
-    found: list[tuple[Subject, str, Configuration, Configuration, RatioVerdict]] = [
-        (
-            each.of.subject,
-            f"capacity at {each.of.objective.text}",
-            each.of.configuration,
-            each.over.configuration,
-            each.ratio,
-        )
-        for each in capacities(frame, objectives, floor).judged().ratios
+def _under_load(results: StudyResults) -> dict[str, Estimate]:
+    """The primary ratios of an open loop."""
+    found = [
+        each
+        for each in results.ratios
+        if each.is_headline and each.measure != THROUGHPUT and each.question == OVER_PROCESSES
     ]
-    if not objectives:
-        found = [
-            (each.subject, "P99", each.of, each.over, each.ratio)
-            for each in latency_ratios(frame, floor).judged()
-        ]
+    cells = [without_rate(each.of) for each in found]
     names = short_labels(
-        ((subject.workload, subject.parameters) for subject, *_ in found),
-        simulated=study.simulated,
+        ((cell.workload, cell.parameters) for cell in cells), simulated=results.study.simulated
     )
     return {
-        f"{names[who.workload, who.parameters]} · {who.sizing} sizing · {who.loop}: {what} of "
-        f"{_named(of)} over {_named(over)}, N = {of.workers}": ratio
-        for who, what, of, over, ratio in found
-        if ratio.verdict.family == "primary"
+        f"{names[cell.workload, cell.parameters]} · {cell.sizing} sizing · {cell.loop}: "
+        f"{WORDS.get(each.measure, each.measure)} of {_of_and_over(each)}": each
+        for each, cell in zip(found, cells, strict=True)
     }
-
-
-def _named(configuration: Configuration) -> str:
-    return f"{configuration.arm} {configuration.model}"

@@ -5,66 +5,39 @@ one hypothesis for each remedy: Holm's correction is over all of them, controls 
 ratios are exploratory.
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Literal, NamedTuple
 
-from scaling.analysis.comparison.paired import Configuration, Measure, Paired
+from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.ratios import Ratio, ratios
 from scaling.analysis.results import StudyResults
-from scaling.analysis.statistics.families import Family
-from scaling.analysis.statistics.verdict import (
-    COST,
-    LATENCY,
-    RATE,
-    Direction,
-    Hypothesis,
-    RatioVerdict,
-    hypothesis,
-    judge,
-)
-from scaling.analysis.table.labels import Variant, short_labels
+from scaling.analysis.table.labels import short_labels
 from scaling.builds.settings import REMEDIES, SETTINGS
-from scaling.study.load import RATE as RATE_PARAMETER
+from scaling.journal.record import Cell
+from scaling.study.questions import CPU, MEMORY, P99, THROUGHPUT, Asked, without_rate
 from scaling.study.remedies import LeftOut
 
-type Figure = Literal["throughput", "cpu_s_per_op", "latency_p99_s", "memory"]
+QUESTION = "setting"
 
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """One figure of `of`, which has a remedy or several, over that of `over`, which has none.
-
-    `measure` says which reading a ratio of memory is of.
-    """
+    """One figure of a cell that has a remedy or several, over that of one that has none."""
 
     subject: str
-    figure: Figure
-    measure: Measure
-    of: Configuration
-    over: Configuration
-    ratio: RatioVerdict
+    ratio: Ratio
 
     @property
     def added(self) -> tuple[str, ...]:
         """The settings that are compared: what the one arm has and the other has not."""
-        without = self.over.arm.split("+")
-        return tuple(each for each in self.of.arm.split("+") if each not in without)
+        without = self.ratio.over.arm.split("+")
+        return tuple(each for each in self.ratio.of.arm.split("+") if each not in without)
 
     @property
     def is_control(self) -> bool:
         """Whether all that was added is a control, which must not help."""
         return all(name in SETTINGS and SETTINGS[name].control for name in self.added)
-
-
-class _Asked(NamedTuple):
-    subject: str
-    figure: Figure
-    measure: Measure
-    of: Configuration
-    over: Configuration
-    tested: Hypothesis
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +56,9 @@ class Remedies:
         found = [
             each
             for each in self.factors
-            if each.figure == "throughput"
-            and each.of.workers == self.headline_n
-            and model in (None, each.of.model)
+            if each.ratio.measure == THROUGHPUT
+            and each.ratio.of.workers == self.headline_n
+            and model in (None, each.ratio.of.model)
         ]
         return sorted(found, key=lambda each: -each.ratio.point)
 
@@ -94,7 +67,7 @@ class Remedies:
         proven = [
             each
             for each in self.throughput()
-            if each.over.arm == base and each.ratio.verdict.side > 0 and not each.is_control
+            if each.ratio.over.arm == base and each.ratio.verdict.side > 0 and not each.is_control
         ]
         return list(dict.fromkeys("+".join(each.added) for each in proven))
 
@@ -104,7 +77,7 @@ class Remedies:
         return [
             each
             for each in self.factors
-            if each.is_control and each.figure == "throughput" and each.ratio.verdict.side > 0
+            if each.is_control and each.ratio.measure == THROUGHPUT and each.ratio.verdict.side > 0
         ]
 
 
@@ -129,24 +102,18 @@ def bases_of(results: StudyResults) -> list[str]:
 
 def remedies_in(results: StudyResults, bases: Sequence[str]) -> Remedies:
     """The factors in a study whose arms are `bases` and some of these with settings added."""
-    closed = [runs for runs in results.paired if runs.section.rate_per_s is None]
+    on_loops = [each for each in results.judged if not each.is_across_loops]
+    closed = [each for each in on_loops if each.section.rate_per_s is None]
     subjects = _subjects(results)
-    asked = [
-        each
-        for runs, subject in zip(results.paired, subjects, strict=True)
-        for each in _of_section(runs, bases, subject)
-    ]
-    verdicts = judge([each.tested for each in asked])
-    factors = [
-        Factor(*each[:5], ratio) for each, ratio in zip(asked, verdicts, strict=True) if ratio.n
-    ]
-    headline_n = max((runs.headline_n for runs in closed), default=1)
+    asked = [one for each in on_loops for one in _asked(each, bases)]
+    factors = [Factor(subjects[each.of], each) for each in ratios(results.blocks, asked)]
+    headline_n = max((each.headline_n for each in closed), default=1)
     return Remedies(factors, headline_n, _unmeasured(results, factors))
 
 
 def _unmeasured(results: StudyResults, factors: Sequence[Factor]) -> dict[str, str]:
     """The arms of the study that are in no factor; of their runs the first fault."""
-    known = {arm for each in factors for arm in (each.of.arm, each.over.arm)}
+    known = {arm for each in factors for arm in (each.ratio.of.arm, each.ratio.over.arm)}
     found = {}
     for arm in results.study.arms:
         runs = results.frame[(results.frame["arm"] == arm) & ~results.frame["valid"]]
@@ -155,32 +122,19 @@ def _unmeasured(results: StudyResults, factors: Sequence[Factor]) -> dict[str, s
     return found
 
 
-def _of_section(runs: Paired, bases: Sequence[str], subject: str) -> Iterator[_Asked]:
-    for arm, model, n in product(runs.arms, runs.models, runs.workers):
+def _asked(compared: Compared, bases: Sequence[str]) -> Iterator[Asked]:
+    """Of an open loop only latency: throughput is the schedule's."""
+    is_open_loop = compared.section.rate_per_s is not None
+    measures = (P99,) if is_open_loop else (THROUGHPUT, CPU, MEMORY)
+    for arm, model, n in product(compared.arms, compared.models, compared.workers):
         base = _base_of(arm, bases)
         if base is None:
             continue
-        of, over = Configuration(arm, model, n), Configuration(base, model, n)
-        if len(runs.measured([of, over])) < 2:
-            continue
-        for figure, measure, direction in _figures(runs, of, over):
-            is_primary = figure == "throughput" and n == runs.headline_n
-            family: Family = "primary" if is_primary else "exploratory"
-            ratios = runs.ratios(of, over, measure)
-            tested = hypothesis(ratios, runs.margin(measure), direction, family)
-            yield _Asked(subject, figure, measure, of, over, tested)
-
-
-def _figures(
-    runs: Paired, of: Configuration, over: Configuration
-) -> Iterator[tuple[Figure, Measure, Direction]]:
-    """Of an open loop only latency: throughput is the schedule's."""
-    if runs.section.rate_per_s is not None:
-        yield "latency_p99_s", "latency_p99_s", LATENCY
-        return
-    yield "throughput", "throughput", RATE
-    yield "cpu_s_per_op", "cpu_s_per_op", COST
-    yield "memory", runs.memory_kind(of, over), COST
+        of, over = compared.cell(arm, model, n), compared.cell(base, model, n)
+        if len(compared.measured([of, over])) == 2:
+            for measure in measures:
+                headline = measure == THROUGHPUT and n == compared.headline_n
+                yield Asked(QUESTION, measure, of, (over,), headline)
 
 
 def _base_of(arm: str, bases: Sequence[str]) -> str | None:
@@ -194,18 +148,12 @@ def _base_of(arm: str, bases: Sequence[str]) -> str | None:
     return max(under, key=lambda base: base.count("+"), default=None) if arm not in bases else None
 
 
-def _subjects(results: StudyResults) -> list[str]:
-    """What each section is about, but for its rate: P99 stands beside the closed loop's figures."""
-    variants = [_without_rate(runs) for runs in results.paired]
+def _subjects(results: StudyResults) -> dict[Cell, str]:
+    """What each cell is about, but for its rate: P99 stands beside the closed loop's figures."""
+    every = {cell: without_rate(cell) for cell in results.blocks.cells}
+    variants = dict.fromkeys((each.workload, each.parameters) for each in every.values())
     names = short_labels(variants, simulated=results.study.simulated)
-    return [
-        f"{names[variant]} · {runs.section.sizing} sizing · {runs.loop}"
-        for runs, variant in zip(results.paired, variants, strict=True)
-    ]
-
-
-def _without_rate(runs: Paired) -> Variant:
-    key = runs.curves[0].key
-    parameters = json.loads(key.parameters)
-    parameters.pop(RATE_PARAMETER, None)
-    return key.workload, json.dumps(parameters)
+    return {
+        cell: f"{names[each.workload, each.parameters]} · {each.sizing} sizing · {each.loop}"
+        for cell, each in every.items()
+    }

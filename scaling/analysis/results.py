@@ -7,34 +7,29 @@ is computed on first access and kept, so nothing is computed twice and no two ou
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
 
+import numpy as np
 import pandas as pd
 
+from scaling.analysis.arrays import Floats
 from scaling.analysis.attribution.cells import Attribution, attributions
+from scaling.analysis.blocks import Blocks, blocks_of
 from scaling.analysis.comparison.compare import Compared, compare
-from scaling.analysis.comparison.paired import Paired, pair
 from scaling.analysis.controls import ControlOutcome, Soundness, outcomes, soundness_of
 from scaling.analysis.curves.sections import RunIssue, Section, run_issues, sections
 from scaling.analysis.curves.sweeps import Sweep, sweeps
-from scaling.analysis.served.capacity import Capacities, capacities
+from scaling.analysis.ratios import Ratios, ratios
+from scaling.analysis.served.capacity import Capacity, capacities, with_capacities
 from scaling.analysis.served.course import Course, courses
-from scaling.analysis.served.latency_ratios import P99, LatencyRatio, latency_ratios
 from scaling.analysis.served.ship import AppAnswer, app_answer, of_one_server
 from scaling.analysis.statistics.drift import Drift, drift
-from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
-from scaling.analysis.statistics.pending import combined
-from scaling.analysis.statistics.verdict import RatioVerdict
-from scaling.analysis.table.groups import CURVE, Key
+from scaling.analysis.statistics.noise import NoiseFloor
+from scaling.analysis.table.groups import CURVE, curve_cell, fell_behind
 from scaling.analysis.table.load import Journal
-from scaling.journal.record import CeilingLine, StudyLine
+from scaling.journal.record import CeilingLine, Cell, StudyLine
+from scaling.study.caveats import caveats
 from scaling.study.objective import Objective, parse_objective
-
-
-class _Judged(NamedTuple):
-    compared: list[Compared]
-    capacities: Capacities
-    latency_ratios: list[LatencyRatio]
 
 
 class StudyResults:
@@ -70,10 +65,10 @@ class StudyResults:
         return sections(self.frame, self.study)
 
     @cached_property
-    def commands(self) -> set[Key]:
+    def commands(self) -> set[Cell]:
         """The curves whose workers belong to a command."""
-        keys = self.frame.loc[self.frame["outside"], list(CURVE)].drop_duplicates()
-        return {Key(*map(str, each)) for each in keys.itertuples(index=False)}
+        keys = self.frame.loc[self.frame["outside"], list(CURVE[1:])].drop_duplicates()
+        return {curve_cell(*each) for each in keys.itertuples(index=False, name=None)}
 
     @cached_property
     def sweeps(self) -> list[Sweep]:
@@ -83,27 +78,36 @@ class StudyResults:
     @cached_property
     def floor(self) -> NoiseFloor:
         """The noise floor, from the A/A pairs."""
-        return noise_floor(self.frame, self.study)
-
-    @cached_property
-    def paired(self) -> list[Paired]:
-        """Runs by block and configuration, for each section and loop."""
-        return pair(self.frame, self.study, self.sections, self.floor)
-
-    @cached_property
-    def _judged(self) -> _Judged:
-        """All verdicts: each family of hypotheses is corrected over the whole study."""
-        return combined(
-            _Judged,
-            compared=compare(self.paired),
-            capacities=capacities(self.frame, self.objectives, self.floor),
-            latency_ratios=latency_ratios(self.frame, self.floor, primary=not self.objectives),
-        ).judged()
+        return self._runs.floor
 
     @property
+    def caveats(self) -> list[str]:
+        """What every output begins with: those of the study, and verdicts that are withheld."""
+        return [*caveats(self.study), *self.floor.withheld]
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """Runs by block and cell, with the capacities that the study states an objective for."""
+        return with_capacities(self._runs, self.capacities)
+
+    @cached_property
+    def _runs(self) -> Blocks:
+        return blocks_of(self.frame, self.study)
+
+    @cached_property
+    def behind(self) -> Floats:
+        """1 for each run whose server fell behind, else 0; shape (runs,)."""
+        return fell_behind(self.frame).astype(np.float64)
+
+    @cached_property
+    def ratios(self) -> Ratios:
+        """Every ratio that has a verdict; each family is corrected over the whole study."""
+        return ratios(self.blocks)
+
+    @cached_property
     def judged(self) -> list[Compared]:
-        """Every ratio that has a verdict, section by section: gains and comparisons."""
-        return self._judged.compared
+        """The cells of each section with their ratios: gains and comparisons."""
+        return compare(self.sections, self.blocks, self.ratios)
 
     @property
     def compared(self) -> list[Compared]:
@@ -111,36 +115,24 @@ class StudyResults:
         return [each for each in self.judged if each.compares]
 
     @cached_property
-    def gains(self) -> dict[tuple[Key, int], RatioVerdict]:
-        """Throughput of N workers over one, with its verdict, by curve and N."""
-        return {
-            (gain.key, gain.workers): gain.throughput for each in self.judged for gain in each.gains
-        }
-
-    @cached_property
     def attributions(self) -> list[Attribution]:
         """Where the time goes at each N above 1, cell by cell; empty without readings of it."""
-        return attributions(self.paired)
+        return attributions(each for each in self.judged if not each.is_across_loops)
 
     @property
     def objectives(self) -> list[Objective]:
         """The latency objectives that the study states."""
         return [parse_objective(text) for text in self.study.study.get("slo") or ()]
 
-    @property
-    def capacities(self) -> Capacities:
-        """Capacity at each objective that the study states; empty without any."""
-        return self._judged.capacities
-
-    @property
-    def latency_ratios(self) -> list[LatencyRatio]:
-        """P99 of threads over that of processes at each rate of an open loop."""
-        return self._judged.latency_ratios
+    @cached_property
+    def capacities(self) -> list[Capacity]:
+        """Capacity at each objective that the study states; none without any."""
+        return capacities(self._runs, self.objectives)
 
     @cached_property
-    def courses(self) -> dict[tuple[Key, int], Course]:
-        """The run with the longest P99 of each cell in an open loop, over time, by key and N."""
-        return courses(self.frame, self.path) if self.path is not None else {}
+    def courses(self) -> dict[Cell, Course]:
+        """The run with the longest P99 of each cell in an open loop, over time."""
+        return courses(self.blocks, self.path) if self.path is not None else {}
 
     @property
     def is_of_remedies(self) -> bool:
@@ -153,14 +145,7 @@ class StudyResults:
         if "application" not in self.study.study or self.is_of_remedies:
             return None
         frame = of_one_server(self.frame)
-        of = self if frame is self.frame else StudyResults(frame, self.study)
-
-        def latencies(column: str) -> list[LatencyRatio]:
-            if column == P99:
-                return of.latency_ratios
-            return latency_ratios(frame, of.floor, primary=False, column=column).judged()
-
-        return app_answer(of.judged, latencies, of.capacities, frame, self.study)
+        return app_answer(self if frame is self.frame else StudyResults(frame, self.study))
 
     @cached_property
     def outcomes(self) -> list[ControlOutcome]:

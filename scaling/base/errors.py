@@ -6,9 +6,13 @@ print `str(error)` and exit with `error.exit_code`.
 
 from __future__ import annotations
 
+import errno
 from typing import ClassVar
 
-INTERRUPTED = 128 + 2  # the exit code of what SIGINT (Ctrl-C) ends, as shells have it
+# The exit codes of what SIGINT (Ctrl-C) and SIGPIPE (its reader is gone) end, as shells have them.
+INTERRUPTED, BROKEN_PIPE = 128 + 2, 128 + 13
+# What a disk refuses because it is full or fails, wherever on it one writes.
+OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 class ScalingError(Exception):

@@ -1,6 +1,7 @@
 """The names of models, sizings and questions, in the order in which they are listed."""
 
 from collections.abc import Mapping
+from typing import Literal, get_args
 
 MODELS = ("threads", "processes", "forked", "interpreters")
 PROCESSES = ("processes", "forked")  # a process for each worker: what threads are compared with
@@ -25,3 +26,7 @@ SIZINGS: Mapping[str, str] = {
 # of a study that names none.
 QUESTIONS = ("gain", "headline", "over processes", "version", "setting", "loop", "runtime")
 PRIMARY_QUESTIONS = ("gain", "over processes")
+
+# Numbers of workers that a machine decides (`scaling.machine.topology.worker_counts`).
+CountWord = Literal["1..cores", "cores", "cpus", "2x-cpus"]
+COUNT_WORDS: tuple[CountWord, ...] = get_args(CountWord)

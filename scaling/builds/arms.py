@@ -13,8 +13,8 @@ import msgspec
 from scaling.base.errors import UsageError
 from scaling.base.formats import listed
 from scaling.base.suggest import unknown
+from scaling.builds import installed
 from scaling.builds.interpreters.builds import Build, parse_build
-from scaling.builds.preloaded import library_path
 from scaling.builds.runtimes.known import RUNTIMES, Runtime
 from scaling.builds.settings import SETTINGS
 from scaling.builds.settings.setting import Place, Setting, Value
@@ -133,7 +133,7 @@ class Arm:
         }
         for setting in self._every_setting:
             kept.update(setting.environment)
-            if setting.preload and (path := library_path(setting.preload)):
+            if setting.preload and (path := installed.library(setting.preload)):
                 kept[PRELOAD] = str(path)
         return kept
 

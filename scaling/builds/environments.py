@@ -35,7 +35,7 @@ A package without a wheel is left out: the plan refuses what needs it, by name.
 # what is measured must not depend on the local compiler.
 PINNED = ("--require-hashes", "--no-build")
 
-Uv = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
+Uv = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 class NoWheelError(ScalingError):
@@ -81,9 +81,7 @@ def ensure(
     def fill(temporary: Path) -> Path:
         say(f"making the environment {group!r} for CPython {interpreter.build} (once)")
         folder = temporary / "environment"
-        python = _python(folder)
-        base = ["venv", "--no-project", "--relocatable", "--python", str(interpreter.executable)]
-        _must(uv([*base, str(folder)]), f"a virtual environment of {interpreter.executable}")
+        python = make_empty(interpreter, folder, uv)
         install = ["pip", "install", "--python", str(python), "--compile-bytecode"]
         left_out = _install_pins(uv, install, pins, interpreter.build, temporary)
         for reason in left_out.values():
@@ -91,18 +89,19 @@ def ensure(
         left_out |= _too_new_for(interpreter, pins.read_text(encoding="utf-8"))
         if extra or files:
             _install_own(uv, install, extra, files, interpreter.build, say)
-        listed = _must(uv(["pip", "list", "--python", str(python), "--format=json"]), "the list")
+        listing = uv(["pip", "list", "--python", str(python), "--format=json"])
+        listed = uv_tool.must(listing, "the list")
         packages = {entry["name"]: entry["version"] for entry in json.loads(listed)}
         document = {"packages": packages, "left_out": left_out}
         (folder / "environment.json").write_text(json.dumps(document), encoding="utf-8")
         return folder
 
     def whole(folder: Path) -> bool:  # its interpreter may have been removed
-        return _python(folder).exists()
+        return python_of(folder).exists()
 
     cache.make_whole(destination, fill, say=say, whole=whole)
     document = json.loads((destination / "environment.json").read_text(encoding="utf-8"))
-    return ChildEnvironment(_python(destination), key, document["packages"], document["left_out"])
+    return ChildEnvironment(python_of(destination), key, document["packages"], document["left_out"])
 
 
 def existing(python: Path) -> ChildEnvironment:
@@ -147,9 +146,9 @@ def _install_pins(
     together = uv([*install, *PINNED, "-r", str(pins)])
     if together.returncode == 0:
         return {}
-    missing = _without_wheel(together)
+    missing = uv_tool.without_wheel(together)
     if not missing:
-        _must(together, f"the packages of {pins.stem!r}")
+        uv_tool.must(together, f"the packages of {pins.stem!r}")
     if pins.stem not in OF_CHILDREN:
         raise NoWheelError(f"{missing} has no wheel for CPython {build}")
     # uv names one package at a time, so each is tried alone. Dependencies can be ignored, since the
@@ -161,15 +160,15 @@ def _install_pins(
         answer = uv([*install, *PINNED, "--no-deps", "--dry-run", "-r", str(alone)])
         if answer.returncode == 0:
             kept.append(requirement)
-        elif _without_wheel(answer):
+        elif uv_tool.without_wheel(answer):
             left_out[name] = f"no wheel of {name} for {build}"
         else:
-            _must(answer, name)
+            uv_tool.must(answer, name)
     if not left_out:  # each alone can be installed: why all together cannot is unknown
-        _must(together, f"the packages of {pins.stem!r}")
+        uv_tool.must(together, f"the packages of {pins.stem!r}")
     if kept:
         alone.write_text("".join(kept), encoding="utf-8")
-        _must(uv([*install, *PINNED, "--no-deps", "-r", str(alone)]), "the packages")
+        uv_tool.must(uv([*install, *PINNED, "--no-deps", "-r", str(alone)]), "the packages")
     return left_out
 
 
@@ -186,7 +185,7 @@ def _install_own(
     answer = uv([*install, "--no-build", *wanted])
     if answer.returncode == 0:
         return
-    missing = _without_wheel(answer)
+    missing = uv_tool.without_wheel(answer)
     if missing:
         say(f"  {missing} has no wheel for CPython {build}: it is built from its source")
     built = uv([*install, *wanted])
@@ -194,10 +193,10 @@ def _install_own(
         return
     names = " ".join([*files, *extra])
     if missing is None:
-        _must(built, names, UsageError)
+        uv_tool.must(built, names, UsageError)
     raise UsageError(
         f"{names}: {missing} has no wheel for CPython {build} and cannot be built here. "
-        f"Ask for a version that has one, or leave it out; {_reason(built)}"
+        f"Ask for a version that has one, or leave it out; {uv_tool.reason(built)}"
     )
 
 
@@ -213,44 +212,17 @@ def _too_new_for(interpreter: Interpreter, text: str) -> dict[str, str]:
     found = {}
     for name, requirement in _requirements(text):
         marker = Requirement(requirement.partition("\\")[0]).marker
-        if marker and not marker.evaluate(_version(interpreter.version)):
+        if marker and not marker.evaluate(marker_variables(interpreter.version)):
             newest = f"3.{NEWEST_MINOR}.0"
-            if marker.evaluate(_version(newest)):
+            if marker.evaluate(marker_variables(newest)):
                 found[name] = f"{name} needs a newer Python than {interpreter.build}"
     return found
 
 
-def _version(version: str) -> dict[str, str]:
+def marker_variables(version: str) -> dict[str, str]:
     """What a marker may ask of a Python `version`, such as `3.14.7`."""
     minor = ".".join(version.split(".")[:2])
     return {"python_version": minor, "python_full_version": version.rstrip("+")}
-
-
-def _without_wheel(answer: subprocess.CompletedProcess[str]) -> str | None:
-    """The package for which uv found no wheel, if that is why it failed."""
-    for message in (
-        r"([\w.-]+)(==\S+)? has no (usable )?wheels?\b",
-        r"Wheels are required for `([^`]+)`",
-    ):
-        if named := re.search(message, answer.stderr):
-            return named[1]
-    return None
-
-
-def _must(
-    answer: subprocess.CompletedProcess[str], what: str, error: type[ScalingError] = ScalingError
-) -> str:
-    """The output of a uv command, or `error` with uv's own reason, no address in it."""
-    if answer.returncode == 0:
-        return answer.stdout
-    raise error(f"{what} cannot be installed: {_reason(answer)}")
-
-
-def _reason(answer: subprocess.CompletedProcess[str]) -> str:
-    """Why a uv command failed, in its own words, with no address in it."""
-    lines = [line.strip() for line in answer.stderr.splitlines() if "Using Python" not in line]
-    reason = re.sub(r"`?\w+://[^\s`)]+`?", "(address)", " ".join(filter(None, lines)))
-    return reason or "uv gives no reason"
 
 
 def _key(
@@ -284,5 +256,17 @@ def _stamped(requirement: str) -> str:
     return f"{path.resolve()} {newest}"
 
 
-def _python(folder: Path) -> Path:
+def make_empty(interpreter: Interpreter, folder: Path, uv: Uv = uv_tool.run) -> Path:
+    """Make a virtual environment with nothing in it; return its interpreter.
+
+    Raises:
+        ScalingError: uv cannot make it.
+    """
+    base = ["venv", "--no-project", "--relocatable", "--python", str(interpreter.executable)]
+    uv_tool.must(uv([*base, str(folder)]), f"a virtual environment of {interpreter.executable}")
+    return python_of(folder)
+
+
+def python_of(folder: Path) -> Path:
+    """The interpreter of a virtual environment."""
     return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")

@@ -1,4 +1,4 @@
-"""How uv is called: where its binary is, and which package index it uses.
+"""How uv is called and understood: where its binary is, which package index it uses, its errors.
 
 uv does not read pip's configuration. On a machine whose pip is set to a mirror, `pip install` works
 and uv would not. So pip's settings (index, certificates) are passed to uv, unless uv has its own.
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import configparser
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -44,19 +46,65 @@ def binary() -> str:
     return found
 
 
-def run(arguments: Sequence[str], **variables: str) -> subprocess.CompletedProcess[str]:
+def run(
+    arguments: Sequence[str], *, limit_s: float | None = None, **variables: str
+) -> subprocess.CompletedProcess[str]:
     """Run uv with `arguments`; `variables` are added to its environment.
 
-    The caller checks the exit code. Nothing is printed.
+    After `limit_s` it is ended with all that it started, and has failed. The caller checks the exit
+    code. Nothing is printed.
     """
-    return subprocess.run(
-        [binary(), *arguments],
+    command = [binary(), *arguments]
+    with subprocess.Popen(
+        command,
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
         env={**environment(), **variables},
-    )
+        start_new_session=limit_s is not None,
+    ) as process:
+        try:
+            output, errors = process.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            output, errors = process.communicate()
+            errors += f"\nit took more than {limit_s:.0f} s"
+        except BaseException:
+            process.kill() if limit_s is None else os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
+
+
+def must(
+    answer: subprocess.CompletedProcess[str], what: str, error: type[ScalingError] = ScalingError
+) -> str:
+    """The output of a command that should succeed.
+
+    Raises:
+        ScalingError: it failed (or `error`), with uv's own reason and no address in it.
+    """
+    if answer.returncode == 0:
+        return answer.stdout
+    raise error(f"{what} cannot be installed: {reason(answer)}")
+
+
+def reason(answer: subprocess.CompletedProcess[str]) -> str:
+    """Why a command failed, in uv's own words, with no address in it."""
+    lines = [line.strip() for line in answer.stderr.splitlines() if "Using Python" not in line]
+    text = re.sub(r"`?\w+://[^\s`)]+`?", "(address)", " ".join(filter(None, lines)))
+    return text or "uv gives no reason"
+
+
+def without_wheel(answer: subprocess.CompletedProcess[str]) -> str | None:
+    """The package for which uv found no wheel, if that is why it failed."""
+    for message in (
+        r"([\w.-]+)(==\S+)? has no (usable )?wheels?\b",
+        r"Wheels are required for `([^`]+)`",
+    ):
+        if named := re.search(message, answer.stderr):
+            return named[1]
+    return None
 
 
 def environment() -> dict[str, str]:

@@ -4,15 +4,27 @@ To add a command, write its file, with a function of the same name, and add it t
 """
 
 import importlib
+import os
+import shlex
 import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import NoReturn
 
-from scaling.base.errors import INTERRUPTED, ScalingError
+from scaling.base.errors import (
+    BROKEN_PIPE,
+    INTERRUPTED,
+    OF_THE_DISK,
+    ScalingError,
+    UsageError,
+)
 from scaling.cli.encoding import print_in_any_encoding
 
 # In the order in which `scaling --help` lists them: before a study, during, after, and around it.
 COMMANDS = (
     "doctor",
     "interpreters",
+    "ready",
     "study",
     "plan",
     "run",
@@ -33,26 +45,74 @@ COMMANDS = (
 
 __all__ = ["COMMANDS", "main"]
 
+
+def fail(message: str, exit_code: int) -> NoReturn:
+    """Print why it does not work, and exit."""
+    with suppress(OSError):  # standard error is closed, or on a full disk
+        print(f"scaling: {message}", file=sys.stderr)
+    raise SystemExit(exit_code) from None
+
+
+def fail_without(error: ModuleNotFoundError) -> NoReturn:
+    """Say which package is not installed, and how to install all that are needed."""
+    package, _, _ = (error.name or "").partition(".")
+    if package in ("", "scaling"):
+        raise error  # not the user's mistake
+    source = Path(__file__).parents[2]
+    what = shlex.quote(str(source)) if (source / "pyproject.toml").is_file() else package
+    python = shlex.quote(sys.executable)
+    fail(f"{package} is not installed: {python} -m pip install {what}", UsageError.exit_code)
+
+
+def fail_at(error: OSError) -> NoReturn:
+    """Say what the system refused; a reader of the output that has read enough is told nothing."""
+    with suppress(OSError, ValueError, AttributeError):  # what is still to be printed is lost
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        raise SystemExit(BROKEN_PIPE) from None
+    place = error.filename or ("standard output" if error.errno in OF_THE_DISK else "")
+    why = error.strerror or str(error)
+    fail(f"{place}: {why}" if place else why, UsageError.exit_code)
+
+
 try:
     for name in COMMANDS:
         importlib.import_module(f"scaling.cli.{name}")
 except KeyboardInterrupt:  # Ctrl-C while it starts
     raise SystemExit(INTERRUPTED) from None
+except ModuleNotFoundError as missing:
+    fail_without(missing)
 
 
 def main() -> None:
     """Run the command line; errors are printed in a line or two, and end with their exit code."""
+    try:
+        try:
+            raise SystemExit(_run(sys.argv[1:] or ["--help"]))
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except SystemExit as ended:  # rich and Typer end with 1, as a failed check does
+        if isinstance(ended.__context__, BrokenPipeError):
+            fail_at(ended.__context__)
+        raise
+    except ScalingError as error:
+        fail(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        raise SystemExit(INTERRUPTED) from None
+    except ModuleNotFoundError as missing:
+        fail_without(missing)
+    except OSError as error:
+        fail_at(error)
+
+
+def _run(arguments: list[str]) -> int:
+    """Run a command; return its exit code."""
     from scaling.cli import program
 
     print_in_any_encoding()
-    arguments = sys.argv[1:] or ["--help"]
     try:
-        raise SystemExit(program.app(arguments, prog_name="scaling", standalone_mode=False) or 0)
-    except ScalingError as error:
-        fail(str(error), error.exit_code)
-    except BrokenPipeError:  # the output went to `head`, which has read enough
-        sys.stderr.close()
-        raise SystemExit(1) from None
+        return program.app(arguments, prog_name="scaling", standalone_mode=False) or 0
     except Exception as error:
         # Typer's own errors (an unknown command or option) have no public class in common.
         if not hasattr(error, "format_message"):
@@ -60,10 +120,4 @@ def main() -> None:
         command = getattr(getattr(error, "ctx", None), "command_path", "scaling")
         message = error.format_message()
         stop = "" if message.endswith((".", "?")) else "."
-        fail(f"{message}{stop} For help: {command} --help", 2)
-
-
-def fail(message: str, exit_code: int) -> None:
-    """Print why it does not work, and exit."""
-    print(f"scaling: {message}", file=sys.stderr)
-    raise SystemExit(exit_code) from None
+        fail(f"{message}{stop} For help: {command} --help", UsageError.exit_code)

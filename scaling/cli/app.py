@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
     from scaling.journal.app_check import AppCheck
 
 YOURS, LOAD, SHOWN = "The application", "How it is loaded", "What is shown"
-EFFORT = ("workers", "slo", "preset", "blocks", "window_s", "precision", "max_blocks", "seed")
+EFFORT = (
+    *("workers", "slo", "preset", "blocks", "window_s", "precision", "max_blocks", "seed"),
+    "alternate",
+)
 
 # Variables of these names are the study's own.
 RESERVED = "SCALING_"
@@ -84,7 +88,8 @@ def app(
             "--requests",
             metavar="FILE",
             text='Requests, one JSON object a line: {"method": "POST", "path": "/a", "json": {}}. '
-            "Other keys: headers, body, status, weight. By default GET / alone.",
+            "Other keys: headers, body, status, weight. Or a browser's .har file, or openapi: "
+            "the GET paths of its own schema. By default GET / alone.",
             group=LOAD,
         ),
     ] = None,
@@ -174,6 +179,7 @@ def app(
     from scaling.cli.app_steps import AppSteps
     from scaling.report.deploy.write import require_new, write_program
     from scaling.report.output import finish
+    from scaling.run.openapi import NAME
     from scaling.run.prepare import ChildNeeds
     from scaling.run.requests_file import read_requests_file
     from scaling.study.application import AppAsked
@@ -186,7 +192,9 @@ def app(
     bytes_ = bytes_in(memory, "--memory") if memory else None
     soak_s = _soak(soak) if soak else None
     variables = _variables(env or ())
-    sent, sent_note = read_requests_file(requests) if requests else ([], None)
+    errors = new_console(stderr=True)
+    file = None if requests == Path(NAME) else requests
+    sent, sent_note = read_requests_file(file, partial(say, errors)) if file else ([], None)
     pythons = _pythons(python_gil, python_ft)
     asked = AppAsked(
         application=application,
@@ -207,23 +215,27 @@ def app(
     )
     if pythons:
         asked = replace(asked, builds=(pythons[0].build, pythons[1].build))
-    errors = new_console(stderr=True)
-    steps = AppSteps(
-        asked=asked,
-        needs=ChildNeeds(
-            paths=[str(folder(path))],
-            requirements=tuple(with_ or ()),
-            requirement_files=tuple(str(_file(each)) for each in with_requirements or ()),
-            pythons=_by_build(pythons, python_gil, python_ft),
-            variables=variables,
-        ),
-        flags=flags,
-        requests=sent,
-        console=errors if json else new_console(),
-        errors=errors,
-        soak_s=soak_s,
-        memory_bytes=bytes_,
-    ).known()
+    steps = (
+        AppSteps(
+            asked=asked,
+            needs=ChildNeeds(
+                paths=[str(folder(path))],
+                requirements=tuple(with_ or ()),
+                requirement_files=tuple(str(_file(each)) for each in with_requirements or ()),
+                pythons=_by_build(pythons, python_gil, python_ft),
+                variables=variables,
+            ),
+            flags=flags,
+            requests=sent,
+            schema=requests == Path(NAME),
+            console=errors if json else new_console(),
+            errors=errors,
+            soak_s=soak_s,
+            memory_bytes=bytes_,
+        )
+        .known()
+        .with_schema()
+    )
     if write and steps.interface:  # else it cannot be loaded, which is reported below
         write_program(write, steps.interface)
     if check:

@@ -7,19 +7,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from rich.console import Console
 
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.base.console import say
 from scaling.base.formats import duration, listed, plural
+from scaling.cli.ready import say_what_blocks
 from scaling.journal.app_check import AppCheck, write_check
 from scaling.journal.faults import write_faults
 from scaling.journal.soak import write_soak
 from scaling.report.deploy.write import PROGRAMS
 from scaling.report.terminal.app_findings import finding_lines
 from scaling.run.app_faults import FAULT_S, FAULTS, measure_faults
-from scaling.run.application_trial import check_of, interface_of, try_application
+from scaling.run.application_trial import (
+    check_of,
+    interface_of,
+    requests_of_schema,
+    try_application,
+)
 from scaling.run.deployed import deployed
 from scaling.run.measure import Prepared, generators_of, measure, prepared
 from scaling.run.prepare import ChildNeeds
@@ -38,9 +45,9 @@ WITH_GIL = ("processes", "forked")  # models, as they are deployed
 class AppSteps:
     """The options of `scaling app`, and where progress and errors are printed.
 
-    `flags` are those of a study, `requests` a user's own; `interface` is what the application was
-    found to be, once it is known. `soak_s` is how long memory is watched under load, which ends at
-    `memory_bytes`.
+    `flags` are those of a study, `requests` a user's own; with `schema` they are those of the
+    application's own. `interface` is what the application was found to be, once it is known.
+    `soak_s` is how long memory is watched under load, which ends at `memory_bytes`.
     """
 
     asked: AppAsked
@@ -50,6 +57,7 @@ class AppSteps:
     console: Console
     errors: Console
     interface: str = ""
+    schema: bool = False
     soak_s: float | None = None
     memory_bytes: float | None = None
 
@@ -58,6 +66,11 @@ class AppSteps:
         and of a `full` study which servers are installed.
         """
         application_study(self.asked)  # what cannot be asked is refused before anything is made
+        names, files = self.needs.requirements, self.needs.requirement_files
+        if (names or files) and not self.needs.pythons:
+            say_what_blocks(
+                names, [Path(each) for each in files], self.asked.builds[1], self.errors
+            )
         if self.asked.interface == WSGI:
             return replace(self, interface=WSGI)
         with replace(self, asked=replace(self.asked, threads_only=True)).ready() as ready:
@@ -68,6 +81,15 @@ class AppSteps:
         deployed = DEPLOYED if self.asked.full and interface == "asgi" else ()
         servers = tuple(each for each in deployed if each in packages)
         return replace(self, interface=interface, asked=replace(self.asked, servers=servers))
+
+    def with_schema(self) -> "AppSteps":
+        """The same with the requests of the application's own schema, if that is asked for."""
+        if not self.schema:
+            return self
+        with replace(self, asked=replace(self.asked, threads_only=True)).ready() as ready:
+            requests, sent = requests_of_schema(ready, self._note)
+        note = msgspec.structs.replace(self.asked.note, requests=sent)
+        return replace(self, requests=requests, asked=replace(self.asked, note=note))
 
     def check(self) -> AppCheck:
         """Only check that it is safe on several loops, or in several threads if it is of WSGI.

@@ -19,9 +19,7 @@ def compare(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR", help="Folder for tables and plots (beside the journal, if it is one)."
-        ),
+        typer.Option(metavar="DIR", help="Also write the words and tables to this folder."),
     ] = None,
 ) -> None:
     """Compare the arms, models and loops of a study, or several studies with the first.

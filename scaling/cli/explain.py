@@ -20,6 +20,9 @@ def explain(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON: every term of every cell.")
     ] = False,
+    details: Annotated[
+        bool, typer.Option("--details", help="Also explain more workers than there are CPUs.")
+    ] = False,
     profile: Annotated[
         bool,
         typer.Option(
@@ -79,4 +82,4 @@ def explain(
         made = profile_cell(results, cell, count, paths=path or (), requirements=with_ or ())
         show_profile(results, made, console, json_to=json_to)
     else:
-        explain(results, console, json_to=json_to)
+        explain(results, console, json_to=json_to, details=details)

@@ -26,8 +26,8 @@ def export(
         Path | None,
         typer.Option(
             metavar="PATH",
-            help="File, or the folder for it. Without it: beside the journal; the last three "
-            "formats go to standard output.",
+            help="File, or the folder for it. Without it, text goes to standard output; parquet "
+            "and hdr need it.",
         ),
     ] = None,
 ) -> None:

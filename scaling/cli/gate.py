@@ -67,6 +67,17 @@ def gate(
     strict: Annotated[
         bool, typer.Option("--strict", help="Also fail if a check is inconclusive.")
     ] = False,
+    allow_void: Annotated[
+        bool,
+        typer.Option("--allow-void", help="Do not fail where the controls of a study fail."),
+    ] = False,
+    details: Annotated[
+        bool,
+        typer.Option(
+            "--details",
+            help="Also list what is inconclusive since OLD, and how many blocks would decide it.",
+        ),
+    ] = False,
     summary: Annotated[
         Path | None,
         typer.Option(
@@ -76,7 +87,8 @@ def gate(
 ) -> None:
     """Check bounds on a study, and show what changed since an earlier one.
 
-    Exit code 1 if intervals prove that a bound is broken.
+    Exit code 1 if intervals prove that a bound is broken, or if a study is void, so that nothing
+    can be checked.
     """
     from scaling.analysis.gate.request import Limits, filter_of, share
     from scaling.report.gate_output import gate
@@ -88,6 +100,15 @@ def gate(
     )
     named = {"workload": workload, "loop": loop, "arm": arm, "model": model, "sizing": sizing}
     wanted = filter_of(named, at)
-    code = gate(results, limits, wanted, new_console(), strict=strict, summary=summary)
+    code = gate(
+        results,
+        limits,
+        wanted,
+        new_console(),
+        strict=strict,
+        allow_void=allow_void,
+        details=details,
+        summary=summary,
+    )
     if code:
         raise SystemExit(code)

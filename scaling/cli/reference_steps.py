@@ -22,11 +22,12 @@ from rich.console import Console
 
 from scaling.base.console import new_console, say
 from scaling.base.errors import ScalingError, UsageError
-from scaling.base.files import text_in, whole
+from scaling.base.files import text_in
 from scaling.base.formats import duration, listed, now
 from scaling.builds import interpreters
 from scaling.journal.file import FILE_NAME as JOURNAL
 from scaling.journal.identity import MACHINE_KEYS
+from scaling.journal.protected_write import try_writing, write_file
 from scaling.journal.record import Machine
 from scaling.machine.identity import describe_machine
 from scaling.machine.label import label
@@ -36,6 +37,7 @@ from scaling.report.publish.folder import publish
 from scaling.study.reference import ReferenceStudy
 
 STATE = "reference.json"
+AGAIN = "scaling reference"
 PUBLISHED, FAILED, MOVED = "published", "failed", "another machine"
 
 type Facts = dict[str, str | float | None]
@@ -102,6 +104,8 @@ class ReferenceSteps:
     _began: float = field(init=False, default=0.0)
 
     def __post_init__(self) -> None:
+        if self.label is not None and not re.fullmatch(r"\w[\w.-]*", self.label):
+            raise UsageError(f"--label {self.label}: expected a name for a folder: epyc-2-cores")
         self._began = self.clock()
 
     @cached_property
@@ -138,8 +142,11 @@ class ReferenceSteps:
         """Measure and publish all that is to be done.
 
         Raises:
+            UsageError: the folder to measure in cannot be written.
             ScalingError: a study failed; the others were measured.
         """
+        folder = self.output / self.name
+        try_writing(folder, lambda: folder.mkdir(parents=True, exist_ok=True), AGAIN)
         failed = []
         for study in self._chosen():
             if not self._fits(study):
@@ -235,10 +242,9 @@ class ReferenceSteps:
         return decoded(file, State, "Remove it to start again") if file.is_file() else None
 
     def _write_state(self) -> None:
+        text = msgspec.json.format(msgspec.json.encode(self.state), indent=2)
         file = self.output / self.name / STATE
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with whole(file) as unfinished:
-            unfinished.write_bytes(msgspec.json.format(msgspec.json.encode(self.state), indent=2))
+        write_file(file, lambda unfinished: unfinished.write_bytes(text), AGAIN)
 
 
 def decoded[Kind: msgspec.Struct](file: Path, kind: type[Kind], advice: str) -> Kind:

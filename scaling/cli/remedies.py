@@ -1,5 +1,7 @@
 """`scaling remedies`: what is said to help, measured."""
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -62,10 +64,12 @@ def remedies(
         raise UsageError("--study: remedies makes a study of its own; use --workload or --app")
     if requests is not None and application is None:
         raise UsageError("--requests: they are sent to an application: --app shop.main:app")
+    if application is not None and not asked.path:
+        asked = replace(asked, path=(Path(),))  # where `scaling app` looks for it, too
     errors = new_console(stderr=True)
     steps = RemedySteps(
         asked=asked,
-        requests=read_requests_file(requests) if requests else None,
+        requests=read_requests_file(requests, partial(say, errors)) if requests else None,
         entry=entry_of(asked.options.workload_names, application, factory=factory),
         only=values_in(remedy, "--remedy") if remedy else tuple(REMEDIES),
         output=output,

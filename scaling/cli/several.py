@@ -28,6 +28,8 @@ def run_on_several(
     """
     if hosts is not None and cluster is not None:
         raise UsageError("--hosts and --cluster: give one of them")
+    if hosts == "":
+        raise UsageError("--hosts: expected hosts that ssh knows, such as one,user@two")
     labels = _labelled(hosts or "")
     study = _request(asked, "0" * 32, "check").asked  # a mistake in it is found here
     from scaling.report.machines_output import finish_several

@@ -73,9 +73,7 @@ def _parameters() -> Iterator[inspect.Parameter]:
     yield _parameter("workload", Annotated[texts, workload])
     for option in OPTIONS.values():
         if option.flag:
-            yield _declared(option, option.flag)
-        if option.flag and option.formerly:
-            yield _declared(option, f"--{option.formerly}", hidden=True)
+            yield _declared(option)
     yield _parameter("set", Annotated[texts, set_])
     for name, flag, kind, metavar, about in (
         ("path", "--path", list[Path] | None, "DIR", PATH),
@@ -86,18 +84,17 @@ def _parameters() -> Iterator[inspect.Parameter]:
         yield _parameter(name, Annotated[kind, shown], default=False if kind is bool else None)
 
 
-def _declared(option: Option, flag: str, *, hidden: bool = False) -> inspect.Parameter:
-    name, kind = flag.removeprefix("--"), option.kind
+def _declared(option: Option) -> inspect.Parameter:
+    flag, kind = option.flag, option.kind
     switch = not kind.metavar
     shown = typer.Option(
-        f"{flag}/--no-{name}" if switch else flag,
+        f"{flag}/--no-{flag.removeprefix('--')}" if switch else flag,
         help=option.help,
         metavar=kind.metavar or None,
-        hidden=hidden,
         rich_help_panel=option.group,
     )
     of: Any = bool if switch else list[str] if kind.several else str
-    return _parameter(name.replace("-", "_"), Annotated[of | None, shown])
+    return _parameter(option.parameter, Annotated[of | None, shown])
 
 
 def _parameter(name: str, annotation: Any, default: object = None) -> inspect.Parameter:
@@ -129,7 +126,7 @@ def takes_flags(*keys: str) -> Callable[[Callable[..., None]], Callable[..., Non
 
     It gets a dict of what was given, as `scaling.study.options.Options` takes it.
     """
-    shared = [_declared(OPTIONS[key], OPTIONS[key].flag) for key in keys]
+    shared = [_declared(OPTIONS[key]) for key in keys]
     return lambda command: _with_options(command, shared, dict, after=True)
 
 

@@ -13,6 +13,8 @@ type Kind = Literal[
     "middleware-built-twice",
     "one-loop-only",
     "one-thread-for-all",
+    "context-inherited",
+    "built-lazily",
     "mixed-up",
     "gil-enabled",
     "signals-in-thread",

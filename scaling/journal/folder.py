@@ -29,7 +29,8 @@ def choose(
     """Open the journal in `output`, or in `output`-2, -3, … if that holds something else.
 
     A journal is resumed if it is of the same study on the same machine with the same builds and
-    pins, and not complete. A new one gets `head` as its first line, as `begin` completes it.
+    pins, in the same order of runs, and not complete. A new one gets `head` as its first line, as
+    `begin` completes it.
 
     Raises:
         UsageError: a folder that cannot be written, a journal of a newer schema, or one that is
@@ -77,6 +78,8 @@ def _reason_against(
         return (
             f"it differs in {'; '.join(identity_of(head).differences(identity_of(journal.head)))}"
         )
+    if journal.head.order != head.order:
+        return "its runs are in the order of another version"
     if is_complete(journal):
         return "that study is complete"
     return None

@@ -105,7 +105,7 @@ def identity_of(line: StudyLine) -> Identity:
 
 
 def _build(arm: ArmRecord) -> dict[str, Any]:
-    """The arm without `expected`: it follows from the settings, and older journals lack it."""
+    """The arm without `expected`, which follows from the settings."""
     fields: dict[str, Any] = msgspec.to_builtins(arm)
     del fields["expected"]
     return fields

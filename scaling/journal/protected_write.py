@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from scaling.base.errors import ScalingError, UsageError
+from scaling.base.errors import OF_THE_DISK, ScalingError, UsageError
 from scaling.base.files import refusal, whole
 from scaling.journal.reading import NAMES, UNREADABLE
 from scaling.journal.record import decode_head
@@ -37,12 +37,14 @@ def try_writing[T](path: Path, write: Callable[[], T], again: str) -> T:
     """Write something; the message names `path` and the command that writes it `again`.
 
     Raises:
-        ScalingError: the system refuses.
+        UsageError: that place cannot be written.
+        ScalingError: it could, but the disk is full or fails.
     """
     try:
         return write()
     except OSError as error:
-        raise ScalingError(
+        kind = ScalingError if error.errno in OF_THE_DISK else UsageError
+        raise kind(
             f"{path} cannot be written ({refusal(error)}). The journal "
             f"is not affected; `{again}` writes the file again"
         ) from None
@@ -54,8 +56,8 @@ def write_file(file: Path, write: Callable[[Path], object], again: str) -> None:
     `write` gets the path to write to; `again` is as in `try_writing`.
 
     Raises:
-        UsageError: the file is a journal.
-        ScalingError: it cannot be written.
+        UsageError: the file is a journal, or cannot be written there.
+        ScalingError: the disk is full or fails.
     """
 
     def written() -> None:

@@ -70,7 +70,7 @@ def _lines_in(
     path: Path, lines: Iterator[tuple[int, bytes]], note: Callable[[str], None]
 ) -> Iterator[Line]:
     _, first = next(lines, (1, b""))
-    if not first.strip():
+    if not first.strip() and not any(raw.strip() for _, raw in lines):
         raise UsageError(f"{path}: the journal is empty; start the study again in another folder")
     if is_torn_head(first) and not any(raw.strip(b"\0") for _, raw in lines):
         raise UsageError(
@@ -109,14 +109,16 @@ def _study_line(path: Path, raw: bytes) -> StudyLine:
     try:
         head = decode_head(raw)
     except UNREADABLE:
+        beside = journal_in(path.parent)
+        name = f"name its folder, {path.parent}" if beside else "name the folder that a run wrote"
         raise UsageError(
-            f"{path}: not a journal of scaling, its first line does not describe a study; "
-            f"give the folder that a run wrote, or its {NAMES[0]}"
+            f"{path}: not a study folder, and not a journal of scaling: its first line does not "
+            f"describe a study; {name}"
         ) from None
     if head.schema is not None and head.schema > SCHEMA:
         raise UsageError(
             f"{path} was written by a newer scaling (journal schema {head.schema}, this one reads "
-            f"{SCHEMA}): upgrade with: pip install --upgrade asyncio-scaling"
+            f"{SCHEMA}): upgrade scaling"
         )
     try:
         line = decode_line(raw)

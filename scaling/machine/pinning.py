@@ -39,9 +39,9 @@ def cpu_order(topology: Topology) -> tuple[int, ...]:
     return tuple(sorted(places, key=places.__getitem__))
 
 
-def pinning(order: tuple[int, ...], workers: int) -> list[list[int]]:
+def pinning(order: tuple[int, ...], workers: int) -> tuple[tuple[int, ...], ...]:
     """One CPU per worker, in that order, starting over when it is used up."""
-    return [[order[index % len(order)]] for index in range(workers)]
+    return tuple((order[index % len(order)],) for index in range(workers))
 
 
 class Apart(NamedTuple):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 
+from scaling.base.vocabulary import CountWord
 from scaling.journal.record import Region
 from scaling.machine.cgroup import cpu_quota
 
@@ -71,16 +72,28 @@ class Topology:
         return "smt" if workers <= self.usable_logical else "oversubscribed"
 
 
-def default_worker_counts(topology: Topology) -> tuple[int, ...]:
-    """Worker counts that show a machine's curve.
+def worker_counts(topology: Topology) -> dict[CountWord, tuple[int, ...]]:
+    """What the words for worker counts mean on a machine.
 
-    Powers of two up to the physical cores, all of those, all siblings, and twice that: 1, 2, 4 on
-    2 cores; 1, 2, 4, 6, 12, 24 on 6 cores with SMT.
+    `1..cores` are the powers of two up to the physical cores, and all of those.
     """
     cores = max(1, int(topology.usable_cores))
     powers = {2**power for power in range(cores.bit_length())}
     logical = topology.usable_cpus
-    return tuple(sorted(powers | {cores, logical, 2 * logical}))
+    return {
+        "1..cores": tuple(sorted(powers | {cores})),
+        "cores": (cores,),
+        "cpus": (logical,),
+        "2x-cpus": (2 * logical,),
+    }
+
+
+def default_worker_counts(topology: Topology) -> tuple[int, ...]:
+    """Worker counts that show a machine's curve, of every word.
+
+    1, 2, 4 on 2 cores; 1, 2, 4, 6, 12, 24 on 6 cores with SMT.
+    """
+    return tuple(sorted({n for counts in worker_counts(topology).values() for n in counts}))
 
 
 def read_topology(root: Path = Path("/"), *, affinity: Collection[int] | None = None) -> Topology:

@@ -100,8 +100,8 @@ def figures_note(judged: Sequence[JudgedClaim]) -> str:
         return ""
     return (
         f"In brackets the {spread}. A claim is decided only where that is clear of the rule's "
-        "bounds by more than the noise (by which A/A pairs of the study differ, 2 % at least), and "
-        f"where this is significant after {CORRECTIONS[FAMILY].name} correction over the tests of "
+        "bounds, or of 1 by more than the margin of its study where the rule has none, and where "
+        f"this is significant after {CORRECTIONS[FAMILY].name} correction over the tests of "
         "all claims (5 %)."
     )
 

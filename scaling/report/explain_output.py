@@ -7,6 +7,7 @@ from rich.console import Console
 from scaling.analysis.results import StudyResults
 from scaling.base.console import say
 from scaling.base.errors import UsageError
+from scaling.base.formats import plural
 from scaling.journal.profile import Profile, read_profiles
 from scaling.report.export.explained import explained_json
 from scaling.report.output import read
@@ -16,8 +17,12 @@ from scaling.report.terminal.waterfall import Waterfalls
 from scaling.study.caveats import caveats
 
 
-def explain(results: Path, console: Console, *, json_to: Console | None = None) -> None:
+def explain(
+    results: Path, console: Console, *, json_to: Console | None = None, details: bool = False
+) -> None:
     """Print what each cell of the study in `results` loses against N = 1, as JSON to `json_to`.
+
+    Cells with more workers than CPUs are printed with `details` only; JSON has them always.
 
     Raises:
         UsageError: there is no journal that could be read, or nothing in it can be explained.
@@ -29,11 +34,16 @@ def explain(results: Path, console: Console, *, json_to: Console | None = None) 
         return
     for warning in filter(None, (study.soundness.warning, *caveats(study.study))):
         say(console, warning)
-    console.print(Waterfalls(study.attributions))
+    every = sorted(study.attributions, key=lambda each: each.runs.section.is_control)
+    within = [each for each in every if not each.is_oversubscribed]
+    shown = every if details or not within else within
+    console.print(Waterfalls(shown))
     console.print(LEGEND, style="dim")
     for profile in read_profiles(study.path.parent) if study.path else ():
         console.print()
         console.print(ProfileView(profile))
+    if left := len(every) - len(shown):
+        say(console, f"{plural(left, 'cell')} with more workers than CPUs left out: see --details")
 
 
 def show_profile(
@@ -68,7 +78,7 @@ def _require_readings(study: StudyResults) -> None:
         )
     if not study.attributions:
         raise UsageError(
-            "explain: this journal has no readings of where the time goes: an earlier version "
-            "wrote it, or the system has no /proc/…/schedstat. Measure the study again, on Linux"
+            "explain: this journal has no readings of where the time goes: they come from "
+            "/proc/…/schedstat. Measure the study again, on Linux"
         )
     raise UsageError(f"explain: {study.attributions[0].name}: {study.attributions[0].why}")

@@ -13,6 +13,7 @@ from scaling.analysis.lookup.extent import MINUTE_S
 from scaling.analysis.statistics.decision_forecast import POWER
 from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.analysis.statistics.verdict import Word
+from scaling.analysis.statistics.wording import MOST_BLOCKS
 from scaling.base import formats
 from scaling.report.tables.fitting import width_of
 from scaling.report.tables.pipes import pipe_table, unbroken
@@ -23,16 +24,17 @@ STYLES: dict[Word, str] = {
     "same": "dim",
     "inconclusive": "yellow",
 }
-HEADINGS = ("", "OLD → RESULTS", "ratio", "verdict", "to decide")
+HEADINGS = ("", "OLD → RESULTS", "ratio", "verdict", "to decide")  # the last of what is not decided
 FIGURES = (1, 2)  # the places of columns that are aligned right
-MOST_BLOCKS = 1_000  # beyond, nobody waits for a verdict
+VERDICT = 3  # the place of the verdict
 
 
-def changes_sentence(found: Sequence[Change]) -> str:
-    """`Since OLD, of 6 figures: 1 worse, 4 same, 1 inconclusive.`."""
+def changes_sentence(found: Sequence[Change], shown: Sequence[Change]) -> str:
+    """`Since OLD, of 6 figures: 1 worse, 4 same, 1 inconclusive.`, and where all are `shown`."""
     counts = Counter(each.ratio.verdict.word for each in found)
     parts = [f"{counts[word]} {word}" for word in STYLES if counts[word]]
-    return f"Since OLD, of {formats.plural(len(found), 'figure')}: {', '.join(parts)}."
+    where = " --details lists all of them." if len(shown) < len(found) else ""
+    return f"Since OLD, of {formats.plural(len(found), 'figure')}: {', '.join(parts)}.{where}"
 
 
 def changes_notes(found: Sequence[Change]) -> list[str]:
@@ -43,10 +45,10 @@ def changes_notes(found: Sequence[Change]) -> list[str]:
     if margins:
         ends = dict.fromkeys(f"±{formats.percent(margin)}" for margin in (margins[0], margins[-1]))
         lines.append(
-            f"better, worse: proven to differ by more than the noise ({' to '.join(ends)}); "
+            f"better, worse: proven to differ by more than {' to '.join(ends)}; "
             "same: proven to differ by less."
         )
-    if any(math.isfinite(each.blocks) for each in found):
+    if any(math.isfinite(each.ratio.verdict.blocks or math.inf) for each in found):
         lines.append(
             f"To decide: with about so many blocks in each study a verdict has a chance of "
             f"{formats.percent(POWER)}, if ratio and scatter stay as they are; minutes are those "
@@ -57,9 +59,11 @@ def changes_notes(found: Sequence[Change]) -> list[str]:
 
 def changes_lines(found: Sequence[Change], block_s: float) -> Iterator[Text | Table]:
     """A line for each figure under the name of its cell; `block_s` is what a block takes, s."""
-    rows = [_row(each, block_s) for each in found]
-    widths = [width_of(map(str, column)) for column in zip(HEADINGS, *rows, strict=True)]
-    yield _table(widths, [[Text(heading, "bold") for heading in HEADINGS]])
+    headings, rows = _body(found, block_s)
+    if not rows:
+        return
+    widths = [width_of(map(str, column)) for column in zip(headings, *rows, strict=True)]
+    yield _table(widths, [[Text(heading, "bold") for heading in headings]])
     for name, group in groupby(zip(found, rows, strict=True), key=lambda each: each[0].of.cell):
         yield Text(name)
         yield _table(widths, [_styled(change, row) for change, row in group])
@@ -69,9 +73,20 @@ def changes_markdown(found: Sequence[Change], block_s: float) -> str:
     """The same as a Markdown table; empty without a figure."""
     if not found:
         return ""
-    rows = [[each.of.cell, *_row(each, block_s)] for each in found]
-    figures = {1 + place for place in FIGURES}
-    return pipe_table(["cell", *HEADINGS], [[*map(unbroken, row)] for row in rows], figures)
+    headings, rows = _body(found, block_s)
+    named = [
+        [unbroken(text) for text in (each.of.cell, *row)]
+        for each, row in zip(found, rows, strict=True)
+    ]
+    return pipe_table(["cell", *headings], named, {1 + place for place in FIGURES})
+
+
+def _body(found: Sequence[Change], block_s: float) -> tuple[Sequence[str], list[list[str]]]:
+    """The headings and a row for each figure; `to decide` only where there is something to."""
+    rows = [_row(each, block_s) for each in found]
+    if any(row[-1] for row in rows):
+        return HEADINGS, rows
+    return HEADINGS[:-1], [row[:-1] for row in rows]
 
 
 def _table(widths: Sequence[int], rows: list[list[Text]]) -> Table:
@@ -103,18 +118,19 @@ def _row(change: Change, block_s: float) -> list[str]:
 
 
 def _styled(change: Change, row: list[str]) -> list[Text]:
-    *figures, word, to_decide = map(Text, row)
-    word.stylize(STYLES[change.ratio.verdict.word])
-    to_decide.stylize("dim")
-    return [*figures, word, to_decide]
+    cells = [*map(Text, row)]
+    cells[VERDICT].stylize(STYLES[change.ratio.verdict.word])
+    for to_decide in cells[VERDICT + 1 :]:
+        to_decide.stylize("dim")
+    return cells
 
 
 def _to_decide(change: Change, block_s: float) -> str:
     """`40 blocks, 12 min`; or why no number of blocks is known."""
-    verdict, blocks = change.ratio.verdict, change.blocks
+    verdict, blocks = change.ratio.verdict, change.ratio.verdict.blocks
     if verdict.is_decided:
         return ""
-    if not math.isfinite(blocks):
+    if blocks is None or not math.isfinite(blocks):
         return verdict.why
     if blocks > MOST_BLOCKS:
         return f"over {MOST_BLOCKS:,} blocks"

@@ -3,10 +3,11 @@ baseline, and returns the exit code.
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
 from scaling.analysis.comparison.between_studies import across
 from scaling.analysis.controls import soundness
@@ -16,23 +17,33 @@ from scaling.analysis.gate.cells import CheckedCell, cells, compared, every, mat
 from scaling.analysis.gate.changes import Change, changes, figures
 from scaling.analysis.gate.checks import limits_held
 from scaling.analysis.gate.request import Filter, Limits
-from scaling.analysis.lookup.extent import MINUTE_S, extent
+from scaling.analysis.lookup.extent import MINUTE_S, extent, incomplete
 from scaling.analysis.statistics.noise import noise_floor
+from scaling.analysis.statistics.verdict import wider
 from scaling.analysis.table.load import Journal
-from scaling.base.console import say
 from scaling.base.errors import UsageError
+from scaling.base.formats import plural
 from scaling.report.gate_changes_view import (
     changes_lines,
     changes_markdown,
     changes_notes,
     changes_sentence,
 )
-from scaling.report.gate_view import family, markdown, sentence, spread_note, summary_text, table
+from scaling.report.gate_view import (
+    family,
+    markdown,
+    sentence,
+    spread_note,
+    summary_text,
+    table,
+    void_sentence,
+)
 from scaling.report.output import read
 from scaling.study.caveats import caveats
 
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
 PASS, FAIL = 0, 1
+FEW = 3  # cells that are named and not counted
 
 
 def gate(
@@ -42,13 +53,17 @@ def gate(
     console: Console,
     *,
     strict: bool = False,
+    allow_void: bool = False,
+    details: bool = False,
     summary: Path | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> int:
     """Print the checks of a study, and what changed since a baseline; return the exit code.
 
-    1 if a check is proven to fail, or with `strict` if any is inconclusive; else 0. What changed
-    without a bound informs only. A Markdown summary is added to the end of `summary`, by default of
+    1 if a check is proven to fail, or with `strict` if any is inconclusive, or if a study is void,
+    so that nothing can be checked, unless `allow_void`; else 0. What changed without a bound
+    informs only: what is better, worse and the same is listed, the rest counted, with `details`
+    listed, too. A Markdown summary is added to the end of `summary`, by default of
     the file that GitHub Actions names.
 
     Raises:
@@ -63,38 +78,44 @@ def gate(
     here = sections(new.frame, new.study)
     before = sections(old.frame, old.study) if old else []
     now = cells(here, wanted) if limits.has_bound else []
-    found = limits_held(now, limits, every(before), void)
+    floors = [noise_floor(each.frame, each.study) for each in studies.values()]
+    doubt = wider(floor.margin("throughput") for floor in floors).doubt
+    found = limits_held(now, limits, every(before), void or doubt)
     words = {check.word for check in found}
     passes = "fails" not in words and not (strict and "inconclusive" in words)
     outcome = sentence(found, passes=passes, strict=strict)
+    if void and not allow_void:
+        passes, outcome = False, void_sentence(void, sound.values())
     notes = [note for note in (spread_note(found), family(found)) if note]
-    for which, each in studies.items():
-        doubts = (sound[which].text, *caveats(each.study))
+    for (which, each), floor in zip(studies.items(), floors, strict=True):
+        doubts = (sound[which].text, *floor.withheld, *caveats(each.study))
         notes += [f"{which}: {doubt}" for doubt in doubts if doubt]
     if found:
         console.print(table(found))
-    changed: list[Change] = []
+    shown: list[Change] = []
     block_s = max(map(_block_s, studies.values()))
     if old:
         both = pairs(compared(here, wanted), every(before))
         ours, theirs = (new.frame, new.study), (old.frame, old.study)
-        floors = [noise_floor(*study) for study in (ours, theirs)]
         at_objectives = capacity_figures(ours, theirs, wanted, floors)
         changed = changes([*figures(both, floors), *at_objectives], void)
-        for part in changes_lines(changed, block_s):
+        shown = [each for each in changed if details or each.ratio.verdict.is_decided]
+        for part in changes_lines(shown, block_s):
             console.print(part)
-        notes += [*changes_notes(changed), *_differences(old, new)]
-        notes += _alone(
-            matching(here, wanted), every(before), "Not in OLD, and not compared with it"
-        )
-        notes += _alone(matching(before, wanted), every(here), "Only in OLD, and not checked")
+        notes += [*changes_notes(shown), *_differences(old, new)]
+        for some, others, what in (
+            (matching(here, wanted), every(before), "Not in OLD, and not compared with it"),
+            (matching(before, wanted), every(here), "Only in OLD, and not checked"),
+        ):
+            notes += _alone(some, others, what, named=details)
         for which, cells_of in zip(studies, zip(*both, strict=True), strict=True):
             notes += _invalid(cells_of, which)
-        notes.append(changes_sentence(changed))
+        notes.append(changes_sentence(changed, shown))
+    notes += _missing(studies)
     for line in [*notes, outcome]:
-        say(console, line)
+        console.print(Text(line))
     if file := summary or environment.get(JOB_SUMMARY):
-        tables = [markdown(found), changes_markdown(changed, block_s)]
+        tables = [markdown(found), changes_markdown(shown, block_s)]
         _append(Path(file), summary_text(outcome, tables, notes))
     return PASS if passes else FAIL
 
@@ -118,17 +139,27 @@ def _differences(old: Journal, new: Journal) -> list[str]:
     return changed
 
 
-def _alone(some: Sequence[CheckedCell], others: Sequence[CheckedCell], what: str) -> list[str]:
-    """Those of the cells that the other study does not have."""
-    known = {cell.identity for cell in others}
-    alone = [cell.name for cell in some if cell.identity not in known]
-    return [f"{what}: {'; '.join(alone)}."] if alone else []
+def _alone(
+    some: Sequence[CheckedCell], others: Sequence[CheckedCell], what: str, *, named: bool
+) -> list[str]:
+    """Those of the cells that the other study does not have; of many how many, unless `named`."""
+    known = {cell.cell for cell in others}
+    alone = [cell.name for cell in some if cell.cell not in known]
+    names = "; ".join(alone) if named or len(alone) <= FEW else plural(len(alone), "cell")
+    return [f"{what}: {names}."] if alone else []
 
 
 def _invalid(some: Iterable[CheckedCell], which: str) -> list[str]:
     """Those of the cells that have no valid run."""
     without = [cell.name for cell in some if not cell.point.throughput.n]
     return [f"No valid run in {which}: {'; '.join(without)}."] if without else []
+
+
+def _missing(studies: Mapping[str, Journal]) -> Iterator[str]:
+    """What is missing in a study that is not complete."""
+    for which, each in studies.items():
+        if lacks := incomplete(each.frame, each.study, each.notes):
+            yield f"{which}: {lacks}."
 
 
 def _append(file: Path, text: str) -> None:

@@ -1,11 +1,12 @@
 """What the gate found, for a terminal and for the summary of a CI job."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich.table import Table
 from rich.text import Text
 
+from scaling.analysis.controls import Soundness
 from scaling.analysis.gate.checks import BoundCheck, Word
 from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.base import formats
@@ -31,6 +32,12 @@ def sentence(found: Sequence[BoundCheck], *, passes: bool, strict: bool) -> str:
         holds = counts["holds"]
         result = f"{holds} {among} {'holds' if holds == 1 else 'hold'}"
     return f"gate: {'passes' if passes else 'FAILS'}: {result}."
+
+
+def void_sentence(void: str, studies: Iterable[Soundness]) -> str:
+    """The outcome where a study is `void`: where its controls fail, which have the reasons."""
+    reasons = "; ".join(why for each in studies if each.status == "void" for why in each.reasons)
+    return f"gate: FAILS: nothing could be checked: {void} ({reasons}). --allow-void lets it pass."
 
 
 def spread_note(found: Sequence[BoundCheck]) -> str:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from scaling.analysis.lookup.extent import incomplete
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base import formats
@@ -26,8 +27,21 @@ def finish(
 
     Raises:
         UsageError: there is no journal that could be read.
-        ScalingError: something cannot be written, or no run of the study is valid.
+        ScalingError: something cannot be written, or no run of a workload is valid.
     """
+    results = answered(folder, console, memory_bytes=memory_bytes, json_to=json_to)
+    if without := without_figure(results):
+        raise ScalingError(f"{without}; the reasons are in {folder / TABLES}")
+
+
+def answered(
+    folder: Path,
+    console: Console,
+    *,
+    memory_bytes: float | None = None,
+    json_to: Console | None = None,
+) -> StudyResults:
+    """Do the same whether there are figures or not; return the results. Raises as `finish` does."""
     from scaling.report.export.application import application_json
     from scaling.report.page.write import FILE_NAME, write_page
     from scaling.report.terminal.answer import print_answer
@@ -44,28 +58,22 @@ def finish(
         print_app_answer(results, folder, page, console, memory_bytes)
     else:
         say(json_to, application_json(results))
-    if not journal.frame["valid"].any():
-        raise ScalingError(
-            f"none of the {formats.plural(len(journal.frame), 'run')} is valid, so there is no "
-            f"figure; the reasons are in {folder / TABLES}"
-        )
+    return results
 
 
-def print_tables(journal: Journal, folder: Path, console: Console) -> None:
-    """Print all tables of a study, its comparison included; write tables and plots to `folder`.
-
-    Raises:
-        ScalingError: something cannot be written.
-    """
-    from scaling.report.tables.comparison import chapters
-    from scaling.report.tables.comparison_view import Comparison
-    from scaling.report.tables.results_view import Results
-
-    results = StudyResults.of(journal)
-    console.print(Results(results))
-    if found := chapters(results, alone=False):
-        console.print(Comparison(found))
-    _say_written(journal, folder, write_derived(results, folder), console)
+def without_figure(results: StudyResults) -> str:
+    """That no run of a workload is valid, and why the first is not; empty where each has one."""
+    frame = results.frame
+    valid = set(frame.loc[frame["valid"], "workload"])
+    none = [name for name in frame["workload"].unique() if name not in valid]
+    if not none:
+        return ""
+    first = next(each for each in results.run_issues if each.cell.startswith(none[0]))
+    why = f"({first.reasons}: {first.detail})"
+    if not valid:
+        runs = formats.plural(len(frame), "run")
+        return f"none of the {runs} is valid, so there is no figure {why}"
+    return f"no run of {formats.listed(none)} is valid, so there is no figure of it {why}"
 
 
 def write_again(results: Path, output: Path | None, console: Console) -> None:
@@ -81,11 +89,24 @@ def write_again(results: Path, output: Path | None, console: Console) -> None:
 
 
 def read(results: Path, console: Console) -> Journal:
-    """The journal; prints what was skipped in it. Raises `UsageError` as `read_journal` does."""
+    """The journal; prints what was skipped in it, and whether it is incomplete.
+
+    Raises `UsageError` as `read_journal` does.
+    """
     journal = read_journal(results)
     for note in journal.notes:
         say(console, note)
+    say_incomplete(journal, console)
     return journal
+
+
+def say_incomplete(journal: Journal, console: Console) -> None:
+    """Print what of the study is missing; nothing where all is there.
+
+    Every output begins with it, and those in which it would scroll away end with it, too.
+    """
+    if text := incomplete(journal.frame, journal.study, journal.notes):
+        say(console, f"{text} in {journal.path}")
 
 
 def _say_written(journal: Journal, folder: Path, files: list[Path], console: Console) -> None:

@@ -28,16 +28,10 @@ type Row = dict[tuple[str, int], Factor]
 
 def print_remedies(found: Found, console: Console) -> None:
     """Print each remedy alone, the best together, what was not measured, the lines to paste."""
-    for several in (found.alone, found.together):
-        if several is None:
-            continue
-        for title, table in tables(several):
-            say(console, title)
-            console.print(table)
-        for line in notes(several):
-            say(console, line)
+    for several in filter(None, (found.alone, found.together)):
+        print_factors(several, console)
     for line in left_out_lines(found.left_out):
-        say(console, line)
+        console.print(Text(line))
     if not found.best:
         say(console, "No remedy is proven to help: there is nothing to paste.")
         return
@@ -46,17 +40,27 @@ def print_remedies(found: Found, console: Console) -> None:
         say(console, line)
 
 
+def print_factors(found: Remedies, console: Console) -> None:
+    """Print what each remedy brings, and what the figures are."""
+    for title, table in tables(found):
+        console.print(Text(title))
+        console.print(table)
+    for line in notes(found):
+        console.print(Text(line))
+
+
 def tables(found: Remedies) -> Iterator[tuple[str, Table]]:
     """A table for each workload, arm and model: a row for each remedy, the best first."""
 
     def subject(each: Factor) -> tuple[str, str, str]:
-        return each.subject, each.over.arm, each.over.model
+        return each.subject, each.ratio.over.arm, each.ratio.over.model
 
     for (title, arm, model), group in groupby(sorted(found.factors, key=subject), key=subject):
         rows: dict[str, Row] = {}
         for each in group:
-            rows.setdefault(each.of.arm, {})[each.figure, each.of.workers] = each
-        over = f"{title}: {model} on {arm} with a remedy, over the same without"
+            of = each.ratio.of
+            rows.setdefault(of.arm, {})[each.ratio.figure, of.workers] = each
+        over = f"{title}: {model} on {arm}, with a remedy over without"
         yield over, _table(rows, found.headline_n)
 
 
@@ -103,15 +107,15 @@ def notes(found: Remedies) -> Iterator[str]:
         f"N = {found.headline_n}. Throughput at N = {found.headline_n} is one family (Holm); all "
         f"other ratios are exploratory. ? means inconclusive."
     )
-    if any(each.figure == "latency_p99_s" for each in found.factors):
+    if any(each.ratio.measure == "latency_p99_s" for each in found.factors):
         yield "P99 is at half of the peak of the arm without a remedy, in an open loop."
     for arm, fault in found.unmeasured.items():
         yield f"{arm}: no run is valid: {fault}"
     for each in found.suspicious:
         yield (
             f"IN DOUBT: {'+'.join(each.added)} is a control that must not help, and is faster at N "
-            f"= {each.of.workers} ({each.ratio} times). Do not trust the other figures: run more "
-            f"blocks on a quieter machine"
+            f"= {each.ratio.of.workers} ({each.ratio} times). Do not trust the other figures: run "
+            f"more blocks on a quieter machine"
         )
 
 

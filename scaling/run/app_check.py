@@ -1,16 +1,21 @@
 """Is an application safe on N loops? Its answers at N = 1 against those of N loops in threads."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from scaling.analysis.safety.exceptions import fatal
-from scaling.analysis.safety.findings import Seen, judge
+import msgspec
+
+from scaling.analysis.safety.answers import Answer
+from scaling.analysis.safety.exceptions import fatal, stuck
+from scaling.analysis.safety.findings import OF_SHARED_STATE, Seen, judge, relabelled
 from scaling.base.errors import ScalingError
 from scaling.base.formats import listed, plural
-from scaling.journal.app_check import AppCheck
+from scaling.journal.app_check import AppCheck, Kind
 from scaling.journal.record import GilStates, ParameterValue, Record
 from scaling.run.app_checker import Checker
 from scaling.run.child import Child, run_child
+from scaling.run.secrets import hide, secrets_in
 
 WORKLOAD = "workers.workloads.parts.watched:WatchedApp"
 THREADS = (2, 4)  # N to compare with N = 1
@@ -20,10 +25,17 @@ LIMIT_S = 60.0  # for a run that hangs
 AUTO = "auto"  # what finds out whether an application has a lifespan
 NOTED = "noted "  # a fact with this before the kind of fault
 FIRST_ERROR = 400
+FIRSTS = 5  # fresh processes, in each of which every request comes first to all loops at once
+# Threads of a free-threaded build begin with a copy of the context that starts them, unless this
+# is set. At N = 1 it is: then no thread of a pool has the context of an earlier request.
+ALONE_IN_IT = {"PYTHON_THREAD_INHERIT_CONTEXT": "0"}
 # Nothing is measured: all is sent before the window.
 SHORTEST = {"warmup_s": 0.0, "window_s": 0.05, "ticks": 2}
 # What the host says of a worker whose process is gone (workers/host/channel.py).
 ENDED = "ended without reporting why"
+# What an application says that does not get ready (workers/workloads/parts/servers/readiness.py).
+HUNG = "timed-out"
+NOT_READY = "is --health the right path?"
 
 
 class AppCheckError(ScalingError):
@@ -46,7 +58,10 @@ def check_application(
     `child` is that of the arm whose threads are to be checked (`3.14t`), its environment variables
     made as for a run. `parameters` are those of the workload `app`: application, factory,
     interface, lifespan, health. `requests` are objects of the JSON Lines file. `say` gets a line
-    before it begins. It takes less than 20 s for an application that answers.
+    before it begins.
+
+    Then every request comes first to all loops, in fresh processes. What shared state does to
+    answers is tried again in threads that inherit no context.
 
     Raises:
         AppCheckError: the application does not work at N = 1; the message has its last lines.
@@ -55,33 +70,98 @@ def check_application(
     if say:
         say(f"checking {plural(len(requests), 'request')} at N = {listed([1, *workers])}")
 
-    def run(model: str, count: int, together_s: float) -> Seen:
-        cell = {"workload": WORKLOAD, "parameters": on_loops, "loop": loop, **SHORTEST}
-        return _run(child, {**cell, "model": model, "workers": count}, requests, together_s)
+    def run(model: str, count: int, together_s: float | None, *, inherit: bool = True) -> Seen:
+        asked = {**on_loops, "untouched": together_s is None}
+        cell = {"workload": WORKLOAD, "parameters": asked, "loop": loop, **SHORTEST}
+        variables = {**child.environment, **({} if inherit else ALONE_IN_IT)}
+        started = replace(child, environment=variables)
+        return _run(started, {**cell, "model": model, "workers": count}, requests, together_s)
 
     # In a process of its own: what an application may do in the main thread belongs to N = 1.
     alone = []
     if on_loops.get("lifespan", AUTO) == AUTO:
         # With `auto`, a lifespan that fails on several loops would pass for none.
         on_loops["lifespan"] = "on"
-        first = run("processes", 1, ALONE_S)
-        if first.outcome == "measured" or _unanswered(first):
+        first = run("processes", 1, ALONE_S, inherit=False)
+        ended = first.outcome in ("measured", HUNG) or _unanswered(first)
+        if ended or NOT_READY in first.failure:
             alone.append(first)
             _must_work(first, requests)
         else:
             on_loops["lifespan"] = AUTO
     while len(alone) < ALONE:
-        alone.append(run("processes", 1, ALONE_S))
+        alone.append(run("processes", 1, ALONE_S, inherit=False))
         _must_work(alone[-1], requests)
+    names = [_name(each) for each in requests]
     several = [run("threads", count, TOGETHER_S) for count in workers]
-    return judge([_name(each) for each in requests], alone, several)
+    fresh = FIRSTS if several and not any(map(_unanswered, several)) else 0
+    at_first = [run("threads", max(workers), None) for _ in range(fresh)]
+    found = judge(names, alone, several, at_first)
+
+    def kinds(*, inherit: bool) -> set[Kind]:
+        seen = [run("threads", count, TOGETHER_S, inherit=inherit) for count in workers]
+        return {each.kind for each in judge(names, alone, seen).findings}
+
+    return _without(secrets_in(requests), _with_inherited(found, several, kinds))
+
+
+def _with_inherited(
+    found: AppCheck, several: Sequence[Seen], kinds: Callable[..., set[Kind]]
+) -> AppCheck:
+    """The result, in which those kinds are `context-inherited` that go away when threads begin with
+    an empty context, and come back when they inherit one.
+    """
+    suspects = {each.kind for each in found.findings} & set(OF_SHARED_STATE)
+    free = any(each.started is False for run in several for each in run.gil)
+    for inherit in (False, True, False) if free else ():
+        if suspects:
+            there = kinds(inherit=inherit)
+            suspects = suspects & there if inherit else suspects - there
+    findings = [
+        relabelled(each, "context-inherited") if free and each.kind in suspects else each
+        for each in found.findings
+    ]
+    return msgspec.structs.replace(found, findings=findings)
+
+
+def answers_of(
+    child: Child,
+    parameters: Mapping[str, ParameterValue],
+    requests: Sequence[Mapping[str, Any]],
+    *,
+    loop: str = "asyncio",
+) -> list[Answer]:
+    """What the application answers on one loop, whatever the status: the first answer to each.
+
+    Raises:
+        AppCheckError: it does not start.
+    """
+    cell = {"workload": WORKLOAD, "parameters": {**parameters, "server": "loops"}, "loop": loop}
+    seen = _run(child, {**cell, **SHORTEST, "model": "processes", "workers": 1}, requests, 0.0)
+    _must_start(seen)
+    return [each[0] for each in seen.answers if each]
+
+
+def _without(secrets: Collection[str], found: AppCheck) -> AppCheck:
+    """The result without cookies and tokens of the requests."""
+    findings = [
+        msgspec.structs.replace(
+            each, request=hide(each.request, secrets), message=hide(each.message, secrets)
+        )
+        for each in found.findings
+    ]
+    return msgspec.structs.replace(found, findings=findings)
 
 
 def _run(
-    child: Child, cell: Mapping[str, Any], requests: Sequence[Mapping[str, Any]], together_s: float
+    child: Child,
+    cell: Mapping[str, Any],
+    requests: Sequence[Mapping[str, Any]],
+    together_s: float | None,
 ) -> Seen:
     checker = Checker(requests, together_s)
-    ending = run_child(child, cell, limit_s=LIMIT_S, generator=checker)
+    secrets = secrets_in(requests)
+    ending = run_child(child, cell, limit_s=LIMIT_S, generator=checker, secrets=secrets)
     record = ending.record
     ended_by_us = checker.given_up and ending.outcome == "failed"
     failure = record.failure if record and not ended_by_us else None
@@ -111,29 +191,39 @@ def _gil(record: Record) -> Iterator[GilStates]:
 
 
 def _must_work(seen: Seen, requests: Sequence[Mapping[str, Any]]) -> None:
-    if crash := fatal(seen.text):
-        raise AppCheckError(f"the application crashes on one loop: {crash}")
-    if found := _unanswered(seen):
+    """Raise `AppCheckError` unless the application starts and answers as it should."""
+    secrets = secrets_in(requests)
+    if not fatal(seen.text) and (found := _unanswered(seen)):
         place, failure = found
         raise AppCheckError(
-            f"{_name(requests[place])} on one loop: {failure}\n"
+            f"{hide(_name(requests[place]), secrets)} on one loop: {failure}\n"
             "It must answer on one loop before several can be checked."
         )
-    if ENDED in seen.failure:
-        raise AppCheckError("the application ends its process on one loop, without a message")
-    if seen.outcome != "measured":
-        lines = [line.strip() for line in seen.text.strip().splitlines()]
-        reason = seen.failure or (lines[-1] if lines else seen.outcome)
-        raise AppCheckError(f"the application does not start on one loop: {reason}")
+    _must_start(seen)
     for request, answers in zip(requests, seen.answers, strict=True):
         for answer in answers:
             right = request.get("status")
             if answer.status != right if right else answer.status >= FIRST_ERROR:
                 words = next(iter(seen.exceptions()), answer.body[:200].decode(errors="replace"))
+                what = f"{_name(request)} is answered with status {answer.status} on one loop: "
                 raise AppCheckError(
-                    f"{_name(request)} is answered with status {answer.status} on one loop: "
-                    f"{words}\nName the requests with --requests, and the right `status` of each."
+                    f"{hide(what + words, secrets)}\n"
+                    "Name the requests with --requests, and the right `status` of each."
                 )
+
+
+def _must_start(seen: Seen) -> None:
+    """Raise `AppCheckError` if the application does not start, or does not live on."""
+    if crash := fatal(seen.text):
+        raise AppCheckError(f"the application crashes on one loop: {crash}")
+    if ENDED in seen.failure:
+        raise AppCheckError("the application ends its process on one loop, without a message")
+    if seen.outcome == HUNG:
+        raise AppCheckError(f"the application hangs on one loop{stuck(seen.text)}")
+    if seen.outcome != "measured":
+        lines = [line.strip() for line in seen.text.strip().splitlines()]
+        reason = seen.failure or (lines[-1] if lines else seen.outcome)
+        raise AppCheckError(f"the application does not start on one loop: {reason}")
 
 
 def _unanswered(seen: Seen) -> tuple[int, str] | None:

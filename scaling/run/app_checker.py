@@ -1,8 +1,11 @@
 """Sends each request of a set to all workers, one by one, then at once, and keeps the answers.
 
+Or at once from the beginning, so that all workers get their first requests at one instant.
+
 It takes the place of the load generator: all is done before the window, while the child waits.
 """
 
+import contextlib
 import http.client
 import random
 import time
@@ -20,6 +23,7 @@ ALONE_S = 2.0  # limit for passes after the first
 CONNECTIONS = 4  # to each worker, and at least as many for all as the next says
 AT_LEAST = 8
 ANSWER_S = 4.0  # limit for answers to requests sent at once; after a missing one it gives up
+ACCEPTED_S = 0.05  # by then the workers have accepted their connections
 SHORTEST_S = 0.05  # for an answer that is there when the deadline has passed
 KEPT = 2_000  # different answers of a request,
 KEPT_BYTES = 64 * 2**20  # and bytes of all
@@ -28,8 +32,8 @@ KEPT_BYTES = 64 * 2**20  # and bytes of all
 class Checker:
     """The client of one run. `given_up`: a request had no answer."""
 
-    def __init__(self, requests: Sequence[Mapping[str, Any]], together_s: float) -> None:
-        """`together_s` is how long requests are sent at once."""
+    def __init__(self, requests: Sequence[Mapping[str, Any]], together_s: float | None) -> None:
+        """`together_s` is how long requests are sent at once; None: each once, to all workers."""
         self._requests = requests
         self._together_s = together_s
         self.given_up = False
@@ -55,8 +59,11 @@ class Checker:
         each = max(CONNECTIONS, AT_LEAST // len(urls))
         connections = [_connection(url) for url in urls for _ in range(each)]
         try:
-            self._one_by_one(connections[::each])
-            self._at_once(connections)
+            if self._together_s is None:
+                self._first(connections[::each])
+            else:
+                self._one_by_one(connections[::each])
+                self._at_once(connections, self._together_s)
         finally:
             for connection in connections:
                 connection.close()
@@ -65,6 +72,12 @@ class Checker:
 
     def begin(self, instants_ns: Sequence[int]) -> None:
         """Nothing is sent in the window."""
+
+    def resume(self) -> None:
+        """Nothing is sent in a slice."""
+
+    def pause(self) -> None:
+        """Nothing is in flight after one."""
 
     def cpu_s(self) -> float:
         """It is a part of the driver, which is not measured."""
@@ -93,18 +106,33 @@ class Checker:
                 self._keep(place, self._answer(connection, place, time.monotonic() + ANSWER_S))
             until = until or time.monotonic() + ALONE_S
 
-    def _at_once(self, connections: Sequence[http.client.HTTPConnection]) -> None:
+    def _at_once(
+        self, connections: Sequence[http.client.HTTPConnection], together_s: float
+    ) -> None:
         """A request on every connection, then all their answers, again and again."""
         choices = random.Random(1)
-        until = time.monotonic() + self._together_s
+        until = time.monotonic() + together_s
         while not self._over(until):
             places = choices.choices(range(len(self._requests)), k=len(connections))
-            pairs = list(zip(connections, places, strict=True))
-            for connection, place in pairs:
-                self._try_to_send(connection, place)
-            deadline = time.monotonic() + ANSWER_S
-            for connection, place in pairs:
-                self._keep(place, self._answer(connection, place, deadline))
+            self._exchange(list(zip(connections, places, strict=True)))
+
+    def _first(self, connections: Sequence[http.client.HTTPConnection]) -> None:
+        """One request after the other, each to all workers at one instant."""
+        for connection in connections:
+            with contextlib.suppress(OSError):  # sending says so
+                connection.connect()
+        time.sleep(ACCEPTED_S)
+        for place in range(len(self._requests)):
+            if not self._over(None):
+                self._exchange([(connection, place) for connection in connections])
+
+    def _exchange(self, pairs: Sequence[tuple[http.client.HTTPConnection, int]]) -> None:
+        """Send a request on each connection, then read the answers."""
+        for connection, place in pairs:
+            self._try_to_send(connection, place)
+        deadline = time.monotonic() + ANSWER_S
+        for connection, place in pairs:
+            self._keep(place, self._answer(connection, place, deadline))
 
     def _over(self, until: float | None) -> bool:
         late = until is not None and time.monotonic() > until

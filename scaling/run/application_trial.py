@@ -9,21 +9,27 @@ import json
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 
+from scaling.analysis.safety.exceptions import stuck
 from scaling.analysis.validity.finding import error_samples
 from scaling.base.errors import UsageError
 from scaling.base.formats import percent
 from scaling.builds.arms import parse_arm
 from scaling.builds.cache import Say
+from scaling.builds.ready.replacements import instead_of_module
 from scaling.journal.app_check import AppCheck
 from scaling.journal.record import Cell, GilStates, RunLine
-from scaling.run.app_check import check_application
+from scaling.run.app_check import answers_of, check_application
 from scaling.run.child import Child
 from scaling.run.execute import Executor
 from scaling.run.measure import Prepared, generators_of, services_of
+from scaling.run.openapi import PLACES, requests_in_schema, schema_in
+from scaling.run.requests_file import sendable
 from scaling.run.wording import figure_of
+from scaling.study.application_note import Sent
 from scaling.study.load import CLOSED, RATE
 from scaling.study.plan.order import PlannedRun
 
@@ -46,16 +52,7 @@ print(found.interface)
 FIND_OUT_S = 60.0
 REFUSED = "application refused: "
 
-# What to do about packages that are known to turn the GIL on, by the module that does.
-REMEDIES = {
-    "psycopg2": "use psycopg 3 in pure Python, or asyncpg",
-    "orjson": "use msgspec, or the json of the standard library",
-    "lxml": "use html.parser or selectolax",
-    "_brotli": "leave brotli out (aiohttp imports it where it is installed)",
-    "hdrh": "count in a histogram in Python",
-    "duckdb": "use sqlite3",
-}
-OTHERWISE = "look for a version of that package that supports this build, or leave it out"
+HUNG = "hung, or the loop is blocked"  # what the host says of such a worker
 
 
 def try_application(ready: Prepared) -> None:
@@ -113,15 +110,29 @@ def check_of(ready: Prepared, say: Say) -> AppCheck:
     Raises:
         AppCheckError: it does not work on one loop.
     """
+    child, cell = _in_threads(ready)
+    requests = ready.requests or [{"path": "/"}]
+    return check_application(child, cell.parameters, requests, loop=cell.loop, say=say)
+
+
+def requests_of_schema(ready: Prepared, say: Say) -> tuple[list[dict[str, Any]], Sent]:
+    """The requests that the application's own schema gives; `say` gets what is left out.
+
+    Raises:
+        AppCheckError: it does not start.
+        UsageError: it has no schema, or no request can be made of it.
+    """
+    child, cell = _in_threads(ready)
+    places = [{"path": each} for each in PLACES]
+    answers = answers_of(child, cell.parameters, places, loop=cell.loop)
+    return sendable(*requests_in_schema(schema_in([each.body for each in answers])), say)
+
+
+def _in_threads(ready: Prepared) -> tuple[Child, Cell]:
+    """How the application's loops in threads are started, and one of their cells."""
     cell = next(each for each in ready.plan.cells if each.model == "threads")
     arm = ready.arms[cell.arm]
-    return check_application(
-        Child(arm.program, arm.environment, arm.arguments),
-        cell.parameters,
-        ready.requests or [{"path": "/"}],
-        loop=cell.loop,
-        say=say,
-    )
+    return Child(arm.program, arm.environment, arm.arguments), cell
 
 
 def trial_cells(cells: Sequence[Cell]) -> Iterator[Cell]:
@@ -171,12 +182,16 @@ def _gil_turned_on(line: RunLine) -> str:
     if not (parse_arm(line.cell.arm).without_gil and gil.seen and gil.seen[-1]):
         return ""
     name = gil.enabled_by or "an import"
-    remedy = REMEDIES.get(name.partition(".")[0], OTHERWISE)
-    return f"importing {name} turns the GIL on, so that threads take turns: {remedy}"
+    instead = instead_of_module(name)
+    return f"importing {name} turns the GIL on, so that threads take turns: {instead}"
 
 
 def _with_last_words(what: str, line: RunLine) -> str:
-    """With the last line of the application's own output, where there is one."""
+    """With the last line of the application's own output, where there is one; of a run that hung,
+    with the line of its code.
+    """
+    if HUNG in what or line.outcome == "timed-out":
+        return f"{what}{stuck(line.stderr)}"
     lines = [text.strip() for text in line.stderr.splitlines() if text.strip()]
     last = lines[-1] if lines else ""
     return f"{what}\nits last words: {last}" if last and last not in what else what

@@ -10,7 +10,9 @@ from scaling.base.errors import ScalingError
 from scaling.base.formats import duration, number, plural
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Calibration, Cell, RunLine
+from scaling.run.progress import Display
 from scaling.run.session import Execute, InterruptedStudyError
+from scaling.run.time_left import Left
 from scaling.run.wording import figure_of, run_in_words
 from scaling.study.plan.cells import Plan
 from scaling.study.plan.order import PlannedRun
@@ -18,11 +20,11 @@ from scaling.study.rates import CALIBRATION_WINDOW_S, Needed, calibration_runs, 
 
 
 def calibrate(
-    plan: Plan, executor: Callable[[Plan], Execute], note: Callable[[str], None]
+    plan: Plan, executor: Callable[[Plan], Execute], display: Display
 ) -> list[Calibration]:
     """Measure the peaks that the plan's rates are made from; nothing where all are numbers.
 
-    `executor` makes what runs the cells of a plan. `note` gets a line before and after each.
+    `executor` makes what runs the cells of a plan.
 
     Raises:
         ScalingError: no run of a baseline was measured.
@@ -34,17 +36,29 @@ def calibrate(
     made = []
     for needed in plan.calibrations:
         cells = calibration_runs([needed])
-        takes_s = sum(inside_s + plan.overhead_s(cell) for cell in cells)
-        note(f"calibrating {_name(needed, plan)}: {plural(len(cells), 'run')}, {duration(takes_s)}")
+        operation = plan.workloads[needed.workload].operation
+        left_s = sum(inside_s + plan.overhead_s(cell) for cell in cells)
+        display.note(
+            f"calibrating {_name(needed, plan)}: {plural(len(cells), 'run')}, {duration(left_s)}"
+        )
+        lines = []
+        display.begin(len(cells), 0, what="calibration runs")
         try:
-            lines = [execute(PlannedRun(place, 0, cell), 1)[0] for place, cell in enumerate(cells)]
+            for place, cell in enumerate(cells):
+                words = run_in_words(cell)
+                display.running(words, Left(left_s))
+                lines.append(execute(PlannedRun(place, 0, cell), 1)[0])
+                left_s -= inside_s + plan.overhead_s(cell)
+                display.finished(words, figure_of(lines[-1], operation), Left(left_s))
         except KeyboardInterrupt:
             raise InterruptedStudyError(
                 "interrupted while the rates were calibrated: nothing is measured yet. "
                 "The same command starts again"
             ) from None
+        finally:
+            display.end()
         made.append(_calibration(needed, lines, plan))
-        note(_in_words(made[-1], plan.workloads[needed.workload].operation))
+        display.note(_in_words(made[-1], operation))
     return made
 
 

@@ -6,10 +6,10 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import msgspec
 
@@ -29,17 +29,20 @@ from scaling.machine.pinning import cpus_of
 from scaling.run.load import Client, LoadError
 from scaling.run.path_redaction import without_address, without_paths
 from scaling.run.probe import Probe
-from scaling.run.process_tree import RUN, ask_for_stacks, end_tree, ended_within
+from scaling.run.process_tree import RUN, ask_for_stacks, end_tree, ended_within, mark_of_driver
+from scaling.run.secrets import hide, hide_in_record
 from scaling.run.waits import RATE_PER_S, WaitSampler
 from scaling.study.services import POSTGRES
 
 # Beyond warm-up and window: starting many workers, stopping loops that compete for the GIL. The
 # child's own limits per phase are shorter, so that it can report itself which phase hangs.
 LIMIT_S = 200.0
+LEAST_WAIT_S = 0.05
 STDERR_KEPT = 20_000  # bytes, from the end, where tracebacks are
 GARBAGE_KEPT = 2_000  # bytes, from the beginning, which shows what it is
 
 type Watch = Callable[[str, Mapping[str, Any]], None]  # gets a phase, and its facts
+type Clock = Callable[[], float]  # s
 type Front = Callable[[Sequence[str]], list[str]]
 
 
@@ -50,6 +53,22 @@ class Child:
     program: str
     environment: Mapping[str, str]
     arguments: tuple[str, ...] = ("-m", "workers")
+
+
+class Turn(Protocol):
+    """A run's place among others with which it takes turns; for the run itself."""
+
+    def started(self, process: subprocess.Popen[bytes], run: str, beside_cpu_s: Clock) -> None:
+        """Its child is there; all its processes have `run` as their variable `RUN`.
+
+        `beside_cpu_s` is the CPU time so far of what works for it and is none of them.
+        """
+
+    def next(self, facts: Mapping[str, Any]) -> dict[str, Any]:
+        """Be stopped until it has another turn; what to do then, nothing after the last one."""
+
+    def own_s(self) -> float:
+        """Seconds that it has not been stopped so far."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +99,8 @@ def run_child(
     waits_per_s: float = RATE_PER_S,
     watch: Watch | None = None,
     front: Front | None = None,
+    secrets: Collection[str] = (),
+    turn: Turn | None = None,
 ) -> Ending:
     """Run one cell in a fresh process tree; never raises for what the child does.
 
@@ -89,42 +110,57 @@ def run_child(
     `generator` is that of a served workload. With `cpus`, the whole tree runs on these.
     `waits_per_s` is how often its threads are sampled; 0: not at all. `watch` is called first at
     each phase of the child, which waits for it. `front` starts what is in front of the servers: it
-    takes their URLs and returns those that the load is sent to.
+    takes their URLs and returns those that the load is sent to. `secrets` are hidden in what the
+    child says. With `turn` the run takes turns with others; limit and elapsed time count its own
+    time alone.
     """
     if limit_s is None:
         limit_s = cell["warmup_s"] + cell["window_s"] + LIMIT_S
     started = time.monotonic()
-    run = f"{os.getpid()}-{time.monotonic_ns()}"
+    own_s: Clock = turn.own_s if turn else lambda: time.monotonic() - started
+    run = f"{mark_of_driver()}{time.monotonic_ns()}"
     load = _LoadOfRun(generator, front, apart=cpus is not None)
     sampler = WaitSampler(waits_per_s)
+
+    def beside_cpu_s() -> float:
+        return services_cpu_s() + load.cpu_s()
 
     def on_phase(phase: str, facts: Mapping[str, Any]) -> dict[str, Any]:
         if watch:
             watch(phase, facts)
         sampler.on_phase(phase, facts)
-        return load.on_phase(phase, facts)
+        reply = load.on_phase(phase, facts)
+        if phase == "turn" and turn:
+            reply = turn.next(facts)
+            sampler.resume()
+        return reply
 
     try:
         folders = _folders(child)
         ours, theirs = socket.socketpair()
         with ours, theirs, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            probe = Probe(ours, lambda: services_cpu_s() + load.cpu_s(), on_phase)
+            probe = Probe(ours, beside_cpu_s, on_phase)
             load.start()
             process = _start(child, run, theirs, out, err, cpus)
+            if turn:
+                turn.started(process, run, beside_cpu_s)
             document = msgspec.json.encode({**cell, "observer_fd": theirs.fileno()})
             theirs.close()
             probe.start()
             try:
-                timed_out = not _feed_and_wait(process, document, limit_s)
+                timed_out = not _feed_and_wait(process, document, limit_s, own_s)
             finally:
                 end_tree(process, probe.processes, run)
                 load.kill()  # the probe may be waiting for it
                 probe.join()
                 sampler.end()
-            elapsed_s = time.monotonic() - started
+            elapsed_s = own_s()
             printed, errors = _tail(out, None), _tail(err, STDERR_KEPT)
             for url in _addresses(child, cell):
                 printed, errors = without_address(printed, url), without_address(errors, url)
+            if secrets:
+                printed = hide_in_record(printed, secrets)
+                errors = hide(errors.decode(errors="replace"), secrets).encode()
     except OSError as error:  # out of descriptors, disk or processes; no such interpreter
         reason = f"the child cannot be run: {error.strerror or error}"
         return Ending("crashed", time.monotonic() - started, stderr=reason)
@@ -184,6 +220,10 @@ class _LoadOfRun:
             self._generator.connect(urls, facts["requests"])
         elif phase == "load":
             self._generator.begin(facts["instants_ns"])
+        elif phase == "turn":
+            self._generator.pause()
+        elif phase == "resume":
+            self._generator.resume()
         elif phase == "closed":
             result = self._generator.result()
             found = cpus_of(facts["pids"]) if self._apart else None
@@ -229,13 +269,16 @@ def _start(
     return process
 
 
-def _feed_and_wait(process: subprocess.Popen[bytes], document: bytes, limit_s: float) -> bool:
+def _feed_and_wait(
+    process: subprocess.Popen[bytes], document: bytes, limit_s: float, own_s: Clock
+) -> bool:
     """Send the cell and wait; False if the child took too long, and was asked where it hangs."""
     if process.stdin:
         with contextlib.suppress(BrokenPipeError), process.stdin as stdin:
             stdin.write(document)
-    if ended_within(process, limit_s):
-        return True
+    while (left_s := limit_s - own_s()) > 0:  # again where it was stopped in between
+        if ended_within(process, max(left_s, LEAST_WAIT_S)):
+            return True
     ask_for_stacks(process)
     return False
 

@@ -1,17 +1,23 @@
 """From a planned run to a line of the journal."""
 
 import os
+import random
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
+
+import msgspec
 
 from scaling.base.formats import now
 from scaling.builds.arms import Arm
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.record import Cell, RunLine, ServiceUse
 from scaling.machine.pinning import Apart, apart
-from scaling.run.child import Child, Ending, Watch, run_child
+from scaling.run.alternation import in_turn
+from scaling.run.child import Child, Ending, Turn, Watch, run_child
 from scaling.run.load import Generator, GeneratorProgram
 from scaling.run.path_redaction import without_own_paths
+from scaling.run.secrets import secrets_in
 from scaling.run.service_process import ServiceError
 from scaling.run.services import Services
 from scaling.study.load import load_asked, overload_asked
@@ -44,9 +50,31 @@ class Executor:
         self._services = services
         self._generators = generators
         self._watch = watch
+        self._secrets = secrets_in(generators.requests) if generators else frozenset()
 
-    def __call__(self, run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
-        """Do one run; return its line and the record as the child printed it."""
+    def together(
+        self, attempts: Sequence[tuple[PlannedRun, int]]
+    ) -> list[tuple[RunLine, bytes | None]]:
+        """Do runs in turn, all alive at the same time; return what `__call__` does of each.
+
+        What disturbed one of them disturbed all, and they are no disturbance to each other.
+        """
+        first, attempt = attempts[0]
+        seed = f"{self._plan.study.seed}:{first.block}:{first.position}:{attempt}"
+        jobs = [partial(self, *each) for each in attempts]
+        try:
+            done, seen = in_turn(jobs, self._plan.study.window_s, random.Random(seed))
+        except OSError:  # no process can be started to watch over them: each run says how it is
+            return [self(*each) for each in attempts]
+        return [(msgspec.structs.replace(line, disturbance=seen), raw) for line, raw in done]
+
+    def __call__(
+        self, run: PlannedRun, attempt: int, turn: Turn | None = None
+    ) -> tuple[RunLine, bytes | None]:
+        """Do one run; return its line and the record as the child printed it.
+
+        With `turn` it takes turns with others.
+        """
         cell = run.cell
         arm, workload = self._arms[cell.arm], self._plan.workloads[cell.workload]
         names = beside(workload.services, cell.parameters)
@@ -54,7 +82,7 @@ class Executor:
         at = now()
         use: dict[str, ServiceUse] = {}
         try:
-            ending, use = self._run(run, arm, names, places)
+            ending, use = self._run(run, arm, names, places, turn)
         except ServiceError as error:  # the study goes on: other cells may not need it
             ending = Ending("crashed", 0.0, stderr=without_own_paths(str(error)))
         if ending.outcome == "timed-out":  # perhaps because a service hangs
@@ -81,7 +109,12 @@ class Executor:
         return line, ending.raw_record
 
     def _run(
-        self, run: PlannedRun, arm: PreparedArm, names: Sequence[str], places: Apart | None
+        self,
+        run: PlannedRun,
+        arm: PreparedArm,
+        names: Sequence[str],
+        places: Apart | None,
+        turn: Turn | None,
     ) -> tuple[Ending, dict[str, ServiceUse]]:
         """Run the cell in a child, beside the services of these names; what they used.
 
@@ -106,13 +139,16 @@ class Executor:
                 {
                     **self._plan.document(cell, services=usage.urls, ticks=self._ticks(cell)),
                     **self._listening(),
+                    **({"alternating": True} if turn else {}),
                 },
                 limit_s=self._plan.study.limit_s if workload.finite else None,
                 services_cpu_s=usage.cpu_s,
-                generator=self._generator(run, places),
+                generator=self._generator(run, places, in_slices=turn is not None),
                 cpus=places.workers if places else None,
                 watch=watch,
                 front=usage.front,
+                secrets=self._secrets,
+                turn=turn,
             )
         return ending, usage.use()
 
@@ -134,7 +170,9 @@ class Executor:
             return None
         return apart(generators.topology, cell.workers, generators.processes)
 
-    def _generator(self, run: PlannedRun, places: Apart | None) -> Generator | None:
+    def _generator(
+        self, run: PlannedRun, places: Apart | None, *, in_slices: bool
+    ) -> Generator | None:
         """The load of a served cell: all cells of a block have the same arrivals at a rate."""
         cell = run.cell
         if self._generators is None or not self._plan.workloads[cell.workload].served:
@@ -145,7 +183,8 @@ class Executor:
             seed=self._seed(run),
             warmup_s=self._plan.study.warmup_s,
         )
-        return Generator(self._generators, asked, places.generator if places else None)
+        cpus = places.generator if places else None
+        return Generator(self._generators, asked, cpus, in_slices=in_slices)
 
     def _seed(self, run: PlannedRun) -> int:
         return hash_seed(self._plan.study.seed, run.block)

@@ -8,11 +8,12 @@ shows as well whether two processes share it, whatever runs beside them.
 import mmap
 import os
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
+from typing import NamedTuple
 
 ENTRY_BYTES = 8  # of /proc/PID/pagemap, per page
 HIGHEST = ENTRY_BYTES - 1 if sys.byteorder == "little" else 0
@@ -31,25 +32,38 @@ class Mapping:
     pages: int
 
 
-def file_bytes(pids: Iterable[int]) -> int | None:
+class FileBytes(NamedTuple):
+    """Bytes that some processes map: all of them, and those that only one of the processes maps."""
+
+    together: int
+    of_one: int
+
+
+def file_bytes(pids: Iterable[int]) -> FileBytes | None:
     """Bytes of files and shared memory that these processes map and that are in memory.
 
-    A page that several of them map counts once. A private copy (data, relocations) is no longer the
-    file's, and not counted. None if it cannot be read (not Linux, a process is gone), or if a
-    process maps more than `MOST_BYTES` of files.
+    A page that several of them map counts once, whoever else maps it. A private copy (data,
+    relocations) is no longer the file's, and not counted. None if it cannot be read (not Linux, a
+    process is gone), or if a process maps more than `MOST_BYTES` of files.
     """
-    resident: defaultdict[tuple[bytes, bytes], set[int]] = defaultdict(set)
+    resident: defaultdict[tuple[bytes, bytes], Counter[int]] = defaultdict(Counter)
     try:
         for pid in pids:
             mappings = list(_mappings(pid))
             if sum(each.pages for each in mappings) * mmap.PAGESIZE > MOST_BYTES:
                 return None
             with Path(f"/proc/{pid}/pagemap").open("rb", buffering=0) as pagemap:
+                own: defaultdict[tuple[bytes, bytes], set[int]] = defaultdict(set)
                 for each in mappings:
-                    resident[each.file].update(_resident(pagemap.fileno(), each))
+                    own[each.file].update(_resident(pagemap.fileno(), each))
+            for file, pages in own.items():
+                resident[file].update(pages)
     except OSError:
         return None
-    return mmap.PAGESIZE * sum(map(len, resident.values()))
+    return FileBytes(
+        together=mmap.PAGESIZE * sum(map(len, resident.values())),
+        of_one=mmap.PAGESIZE * sum(list(each.values()).count(1) for each in resident.values()),
+    )
 
 
 def _mappings(pid: int) -> Iterator[Mapping]:

@@ -117,7 +117,21 @@ class Client(Protocol):
         """
 
     def begin(self, instants_ns: Sequence[int]) -> None:
-        """The instants of the window have been fixed (monotonic ns)."""
+        """The instants of the window, or of its next slice, have been fixed (monotonic ns)."""
+
+    def resume(self) -> None:
+        """Send again, before a slice of the window; its instants are fixed then.
+
+        Raises:
+            LoadError: it ended, or does not send.
+        """
+
+    def pause(self) -> None:
+        """Wait until all that was sent in the slice is answered; nothing if there was none.
+
+        Raises:
+            LoadError: it ended, or does not come to an end.
+        """
 
     def cpu_s(self) -> float:
         """CPU seconds that it has used so far."""
@@ -140,9 +154,19 @@ class Generator:
     """The load generator of one run. Only `kill` may be called from another thread."""
 
     def __init__(
-        self, program: GeneratorProgram, asked: LoadAsked, cpus: Sequence[int] | None = None
+        self,
+        program: GeneratorProgram,
+        asked: LoadAsked,
+        cpus: Sequence[int] | None = None,
+        *,
+        in_slices: bool = False,
     ) -> None:
-        """`cpus` are for the generator alone; None leaves it to the kernel."""
+        """`cpus` are for the generator alone; None leaves it to the kernel.
+
+        `in_slices`: it pauses between slices of the window; for a closed loop on this machine.
+        """
+        self._in_slices = in_slices
+        self._is_sending = False
         self._program = program
         self._asked = asked
         self._cpus = cpus
@@ -187,15 +211,48 @@ class Generator:
         self._send({"urls": list(urls), "requests": list(self._program.requests or requests)})
         self._line(CONNECT_S)
         self._cpus_found = cpus_of(each.pid for each in self._tree())
+        if self._in_slices:
+            self.resume()
+            begins_ns = time.monotonic_ns()
+            ends_ns = begins_ns + max(1, round(self._asked.warmup_s * 1e9))
+            self._begin([begins_ns, ends_ns], counts=False)
+            self.pause()
 
     def begin(self, instants_ns: Sequence[int]) -> None:
-        """Have it send from its warm-up before the first instant until the last."""
+        """Have it send from its warm-up before the first instant until the last, or in a slice."""
         self._closes_ns = instants_ns[-1]
-        if self._program.elsewhere:  # where another clock runs
+        if self._in_slices:
+            self._begin(instants_ns, counts=True)
+        elif self._program.elsewhere:  # where another clock runs
             now_ns = time.monotonic_ns()
             self._send({"in_ns": [each - now_ns for each in instants_ns]})
         else:
             self._send({"instants_ns": list(instants_ns)})
+
+    def resume(self) -> None:
+        """Have it send, and wait until it does.
+
+        Raises:
+            LoadError: it ended, or hangs.
+        """
+        self._send({"resume": True})
+        self._line(END_S)
+        self._is_sending = True
+
+    def _begin(self, instants_ns: Sequence[int], *, counts: bool) -> None:
+        self._closes_ns = instants_ns[-1]
+        self._send({"instants_ns": list(instants_ns), "counts": counts})
+
+    def pause(self) -> None:
+        """Wait until it says that all is answered.
+
+        Raises:
+            LoadError: it ended, or hangs.
+        """
+        if self._is_sending:
+            self._is_sending = False
+            left_s = (self._closes_ns - time.monotonic_ns()) / 1e9
+            self._line(max(left_s, 0.0) + END_S)
 
     def cpu_s(self) -> float:
         """CPU seconds that its processes have used so far; the last reading once they are gone."""
@@ -211,6 +268,8 @@ class Generator:
         Raises:
             LoadError: it ended without a result, or hangs.
         """
+        if self._in_slices:
+            self._send({})
         left_s = (self._closes_ns - time.monotonic_ns()) / 1e9
         try:
             summary = msgspec.json.decode(self._line(max(left_s, 0.0) + END_S), type=_Summary)
@@ -289,6 +348,7 @@ class Generator:
         if asked.overload:
             parts = asked.overload.factor, asked.overload.after_s, asked.overload.lasts_s
             options += ["--overload", *map(str, parts)]
+        options += ["--slices"] * self._in_slices
         options += ["--remote"] * (self._program.elsewhere is not None)
         return [*options, *["--no-keepalive"] * (not asked.keep_alive), *SWITCHES]
 

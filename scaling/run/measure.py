@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import psutil
 
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.rows import busy_judge_of, judge_of
@@ -26,6 +27,7 @@ from scaling.journal.record import CeilingLine, RunLine, StudyLine
 from scaling.machine.identity import describe_machine
 from scaling.machine.open_files import open_files_limit
 from scaling.machine.topology import Topology, read_topology
+from scaling.run import stopping
 from scaling.run.calibrate import calibrate
 from scaling.run.ceilings import measure_ceilings
 from scaling.run.execute import Executor, child_environment
@@ -46,6 +48,7 @@ from scaling.study.pin_group import group_for
 from scaling.study.plan.cells import Plan, make_plan
 
 RESULTS = Path("results")
+MOST_MEMORY = 0.5  # of what is available, for runs that are alive at once
 
 type Reach = Callable[[str, str], Elsewhere]  # with the build and the group of pins of a generator
 
@@ -99,7 +102,14 @@ def prepared(
         arms = prepare(study.arms, wanted, str(path), own, say)
         topology = read_topology()
         descriptions = {name: arm.description for name, arm in arms.items()}
-        plan = make_plan(study, descriptions, topology, open_files=open_files_limit())
+        plan = make_plan(
+            study,
+            descriptions,
+            topology,
+            open_files=open_files_limit(),
+            memory_bytes=MOST_MEMORY * psutil.virtual_memory().available,
+            alone=None if stopping.IS_POSSIBLE else stopping.WHY_NOT,
+        )
         plan.require_cells()
         source = workers_source_hash(own_code=wanted.paths)
         ready = Prepared(plan, arms, topology, pins_sha256(wanted.group), source)
@@ -131,16 +141,19 @@ def measure(ready: Prepared, output: Path | None, display: Display, *, again: bo
             rates = journal.head.calibrations if journal.head else ()
             return again and is_complete(asked.at_rates(rates), journal.runs, judge, rule)
 
+        def begin(head: StudyLine) -> StudyLine:
+            made = calibrate(asked, executor, display)
+            runs = len(asked.at_rates(made).every_cell)
+            return msgspec.structs.replace(head, calibrations=made, runs_per_block=runs)
+
         chosen = choose(
             output or RESULTS / asked.study.name,
             first,
             is_done,
-            lambda head: msgspec.structs.replace(
-                head, calibrations=calibrate(asked, executor, display.note)
-            ),
+            begin,
         )
         begun = chosen.journal.head or first
-        plan = asked.at_rates(begun.calibrations).in_order_of(begun)
+        plan = asked.at_rates(begun.calibrations)
         folder = chosen.journal.path.parent
         with chosen.journal as journal:
             for note in chosen.notes:
@@ -150,7 +163,7 @@ def measure(ready: Prepared, output: Path | None, display: Display, *, again: bo
             extra = ExtraTime(busy_judge_of(first), quiet_on(watched_cpus(machine)))
             measure_ceilings(plan, journal, services, display.note)
             execute = executor(plan, journal.ceilings)
-            drive(plan, journal, execute, judge, display, rule, extra)
+            drive(plan, journal, execute, judge, display, rule, extra, execute.together)
     return folder
 
 

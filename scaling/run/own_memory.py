@@ -8,6 +8,7 @@ import psutil
 
 from scaling.run.file_pages import file_bytes
 
+HAS_ROLLUP = Path("/proc/self/smaps_rollup").exists()  # Linux 4.14 or newer
 IN_KB = re.compile(r"^(\w+):\s+(\d+) kB$", re.MULTILINE)
 
 
@@ -16,15 +17,23 @@ def full_memory(processes: Iterable[psutil.Process]) -> dict[str, int | None]:
 
     The sum of RSS counts a shared page once per process; PSS counts it once. PSS is `file_bytes`
     plus the kernel's PSS of anonymous memory, which only forks of one another share: it lacks what
-    a fork shares with a process that has left the run. The peak is `VmHWM` of each process
+    a fork shares with a process that has left the run. USS is what only one of the processes has,
+    whoever else on the machine has the same files. The peak is `VmHWM` of each process
     (`ru_maxrss` would inherit the driver's own peak over exec).
+
+    RSS, USS and the anonymous part of PSS are from one walk over a process's pages, so that no
+    allocation in between can put PSS above RSS. (`/proc/PID/statm` is no such walk: the kernel's
+    counters behind it are approximate.)
     """
     processes = list(processes)
     totals: dict[str, int | None] = dict.fromkeys(("rss", "pss", "uss", "peak"), 0)
-    totals["pss"] = file_bytes(process.pid for process in processes)
+    files = file_bytes(process.pid for process in processes) if HAS_ROLLUP else None
+    totals["pss"] = files.together if files else None
+    if files:
+        totals["uss"] = files.of_one
     for process in processes:
         try:
-            readings = _of_one(process)
+            readings = _of_one(process, with_files=files is None)
         except psutil.Error:
             return dict.fromkeys(totals)
         for name, value in readings.items():
@@ -38,15 +47,18 @@ def peak_bytes(pid: int) -> int | None:
     return _bytes_in(pid, "status").get("VmHWM")
 
 
-def _of_one(process: psutil.Process) -> dict[str, int | None]:
-    """The same of one process, but PSS without files."""
+def _of_one(process: psutil.Process, *, with_files: bool) -> dict[str, int | None]:
+    """The same of one process, but PSS without files, and USS `with_files` only if asked."""
     rollup = _bytes_in(process.pid, "smaps_rollup")  # walks all pages: read only once
-    information = process.memory_info() if rollup else process.memory_full_info()
-    private = [value for name, value in rollup.items() if name.startswith("Private_")]
+    if not rollup:  # another system; a process that is gone raises
+        information = process.memory_full_info()
+        uss = getattr(information, "uss", None)
+        return {"rss": information.rss, "pss": None, "uss": uss, "peak": peak_bytes(process.pid)}
+    kinds = ("Private_Dirty", "Private_Clean", "Private_Hugetlb")[: None if with_files else 1]
     return {
-        "rss": information.rss,
+        "rss": rollup.get("Rss"),
         "pss": rollup.get("Pss_Anon"),
-        "uss": sum(private) if private else getattr(information, "uss", None),
+        "uss": sum(rollup.get(name, 0) for name in kinds),
         "peak": peak_bytes(process.pid),
     }
 

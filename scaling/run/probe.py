@@ -78,10 +78,10 @@ class Probe:
         self._socket.close()
 
     def memory(self, opened_ns: int | None, closed_ns: int | None) -> Memory:
-        """Bytes: before traffic; median RSS in the window; PSS, USS, peak at its end.
+        """Bytes: before traffic; RSS, PSS, USS and peak at the window's end; median RSS in it.
 
-        A window without a sample has the reading at its end instead; so has one whose
-        workload has started processes since its imports.
+        There is no median where no sample was in the window, or the workload has started
+        processes since its imports.
         """
         inside = [
             sample.rss_bytes
@@ -90,10 +90,11 @@ class Probe:
         ]
         return Memory(
             baseline_rss_bytes=self._baseline_bytes,
-            rss_bytes=round(statistics.median(inside)) if inside else self._full.get("rss"),
+            rss_bytes=self._full.get("rss"),
             pss_bytes=self._full.get("pss"),
             uss_bytes=self._full.get("uss"),
             peak_bytes=self._peak_bytes(),
+            window_rss_bytes=round(statistics.median(inside)) if inside else None,
             samples=len(inside),
         )
 
@@ -140,6 +141,8 @@ class Probe:
         return {}
 
     def _phase(self, phase: str, pids: list[int]) -> None:
+        if phase == "turn":  # slices are shorter than the time between samples
+            self._sample()
         if phase not in READ_AT:
             return
         family = with_descendants(pids)

@@ -15,6 +15,11 @@ RUN = "SCALING_RUN"  # the variable that all processes of one run inherit, whoev
 LAST_WORDS_S = 1.0  # for stacks to be written, and for killed processes to be gone
 
 
+def mark_of_driver() -> str:
+    """What the marks of all runs of this process begin with, and those of no other process do."""
+    return f"{os.getpid()}-{psutil.Process().create_time()}-"
+
+
 def ended_within(process: subprocess.Popen[bytes], limit_s: float) -> bool:
     """Wait for a process to end; False if it takes longer.
 

@@ -15,15 +15,20 @@ from scaling.base.console import say
 from scaling.base.formats import plural
 from scaling.run.time_left import Left
 
+RUNS = "runs"
+
 
 class Display(Protocol):
     """What the session reports while it works."""
 
-    def begin(self, total: int, done: int) -> None:
-        """A study of `total` runs starts, of which `done` are measured already."""
+    def begin(self, total: int, done: int, again: int = 0, what: str = RUNS) -> None:
+        """Of `total` runs `done` are measured already; `again` of all are made once more.
 
-    def more(self, runs: int) -> None:
-        """So many runs are added."""
+        `what` they are called: `calibration runs` come before those of the study.
+        """
+
+    def more(self, runs: int, again: int = 0) -> None:
+        """So many runs are added, `again` of them made once more; negative if they are left out."""
 
     def running(self, run: str, left: Left) -> None:
         """A run starts; `left` is how long the study will still take."""
@@ -57,18 +62,21 @@ class PlainLines:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._total = self._done = 0
+        self._total = self._done = self._again = 0
+        self._what = RUNS
         self._run = ""
         self._issues: Counter[str] = Counter()
         self._first: dict[str, str] = {}
 
-    def begin(self, total: int, done: int) -> None:
+    def begin(self, total: int, done: int, again: int = 0, what: str = RUNS) -> None:
         """Note how many runs there are."""
-        self._total, self._done = total, done
+        self._total, self._done, self._again, self._what = total, done, again, what
+        self._run = ""
 
-    def more(self, runs: int) -> None:
+    def more(self, runs: int, again: int = 0) -> None:
         """Count them."""
         self._total += runs
+        self._again += again
 
     def running(self, run: str, left: Left) -> None:
         """Nothing: the line comes when the block is done."""
@@ -80,18 +88,18 @@ class PlainLines:
 
     def invalid(self, reason: str, *, again: bool) -> None:
         """Count the reason for the line of the block, and one more run to come."""
-        self._total += again
+        self.more(again, again)
         self._count(invalid_in_words(reason, again=again))
 
     def busy(self, reason: str, *, again: bool) -> None:
         """Count it for the line of the block, and one more run to come."""
-        self._total += again
+        self.more(again, again)
         self._count(busy_in_words(reason, again=again))
 
     def block_done(self, block: int, text: str) -> None:
         """Print how far the study is."""
         if is_shown(block):
-            self._print(f"[{self._done}/{self._total}] {text}")
+            self._print(f"{self._count_of_runs} {text}")
             self._print_issues()
 
     def note(self, text: str) -> None:
@@ -101,8 +109,12 @@ class PlainLines:
     def end(self) -> None:
         """Print how many runs were made, and the last one."""
         last = f", the last one {self._run}" if self._run else ""
-        self._print(f"[{self._done}/{self._total}] runs measured{last}")
+        self._print(f"{self._count_of_runs} {self._what} measured{last}")
         self._print_issues()
+
+    @property
+    def _count_of_runs(self) -> str:
+        return f"[{self._done}/{self._total}{again_in_words(self._again)}]"
 
     def _count(self, issue: str) -> None:
         """One more of its kind; what stands in brackets differs between runs of one kind."""
@@ -139,10 +151,13 @@ class LiveLine:
         self._console = console
         self._figure = ""
         self._aside = ""
-        self._total = 0
+        self._total = self._again = 0
         self._progress = Progress(
             BarColumn(bar_width=10, table_column=Column(min_width=10)),
-            TextColumn("{task.completed}/{task.total}", table_column=Column(min_width=7)),
+            TextColumn(
+                "{task.fields[before]}{task.completed}/{task.total}{task.fields[again]}",
+                table_column=Column(min_width=7, no_wrap=True),
+            ),
             TextColumn("{task.description}", table_column=ONE_LINE, markup=False),
             console=console,
             auto_refresh=False,  # a refreshing thread would run inside the windows
@@ -150,17 +165,24 @@ class LiveLine:
         )
         self._task: TaskID | None = None
 
-    def begin(self, total: int, done: int) -> None:
-        """Draw the empty bar."""
-        self._total = total
-        self._task = self._progress.add_task("", total=total, completed=done)
+    def begin(self, total: int, done: int, again: int = 0, what: str = RUNS) -> None:
+        """Draw the bar, in place of an earlier one."""
+        if self._task is not None:
+            self._progress.remove_task(self._task)
+        self._total, self._again, self._figure = total, again, ""
+        before = "" if what == RUNS else f"{what} "
+        self._task = self._progress.add_task(
+            "", total=total, completed=done, before=before, again=again_in_words(again)
+        )
         self._progress.start()
 
-    def more(self, runs: int) -> None:
+    def more(self, runs: int, again: int = 0) -> None:
         """Make the bar longer."""
         self._total += runs
+        self._again += again
         if self._task is not None:
-            self._progress.update(self._task, total=self._total)
+            text = again_in_words(self._again)
+            self._progress.update(self._task, total=self._total, again=text)
 
     def running(self, run: str, left: Left) -> None:
         """Show what runs now beside the last figure; after a block, its line."""
@@ -177,14 +199,12 @@ class LiveLine:
     def invalid(self, reason: str, *, again: bool) -> None:
         """Show the reason as the last figure; the bar gets longer by a run to come."""
         self._figure = f" · last: {invalid_in_words(reason, again=again)}"
-        if again:
-            self.more(1)
+        self.more(again, again)
         self._progress.refresh()
 
     def busy(self, reason: str, *, again: bool) -> None:
         """Show it in the place of the run, while the machine is waited for."""
-        if again:
-            self.more(1)
+        self.more(again, again)
         self._show(busy_in_words(reason, again=again))
 
     def block_done(self, block: int, text: str) -> None:
@@ -206,6 +226,11 @@ class LiveLine:
         if self._task is not None:
             self._progress.update(self._task, description=text)
         self._progress.refresh()
+
+
+def again_in_words(runs: int) -> str:
+    """`, 2 of them again`: what a count of runs has in it besides those of the plan."""
+    return f", {runs:,} of them again" if runs else ""
 
 
 def invalid_in_words(reason: str, *, again: bool) -> str:

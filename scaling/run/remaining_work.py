@@ -51,7 +51,8 @@ class Measured:
 class Row:
     """Runs of one workload, arm, loop and model: done and valid, to do, to be run again, lost.
 
-    `lost` are runs that were invalid, were run again, and are invalid still.
+    `lost` are runs that were invalid, were run again, and are invalid still; and those that were
+    not made, since every other run of the workload failed.
     """
 
     name: tuple[str, ...]
@@ -125,7 +126,8 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
             used.add(key)
     blocks = replay.blocks(plan)
     planned = plan.runs_of(blocks)
-    attempts = replay.remaining(planned)
+    batches = replay.remaining(plan.together(planned))
+    attempts = [attempt for batch in batches for attempt in batch]
     for attempt in attempts:
         time.expect(attempt.run.cell)
     open_runs = {(each.run.block, cell_key(each.run.cell)): each.attempt > 1 for each in attempts}
@@ -190,7 +192,10 @@ def lines(work: Work) -> Iterator[str]:
         causes = "; ".join(f"{reason} ({count}×)" for reason, count in work.reasons.most_common())
         yield f"{plural(again, 'invalid run')} to run again: {causes}"
     if lost := work.total("lost"):
-        yield f"{plural(lost, 'run')} still invalid after a second attempt; excluded"
+        yield (
+            f"{plural(lost, 'run')} excluded: still invalid after a second attempt, or of a "
+            "workload whose every run failed"
+        )
     if to_do or again:
         yield f"to do: {plural(to_do + again, 'run')}, {work.left}"
     else:

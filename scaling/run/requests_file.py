@@ -1,4 +1,4 @@
-"""A user's requests: a file of JSON Lines, read by the load generator's own rules.
+"""A user's requests, by the load generator's own rules: a file of JSON Lines, or of a browser.
 
 The generator sends them under load; where one client is enough, `send` does.
 """
@@ -8,12 +8,14 @@ import http.client
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds.child_path import workers_path
+from scaling.run.har import SUFFIX, requests_in_har
+from scaling.run.secrets import hide, secrets_in
 from scaling.study.application_note import Sent
 
 # The rules are the generator's, which runs outside of this process: it reads the file.
@@ -27,17 +29,61 @@ except BadInputError as error:
     sys.exit(str(error))
 """
 
+CHECK = """
+import json, sys
+from workers.services.load.requests_list import request_from
+from workers.services.load.target import BadInputError
+found, refused = [], []
+for document in json.load(sys.stdin):
+    try:
+        found.append(request_from(document, document["path"]).document())
+    except BadInputError as error:
+        refused.append(str(error))
+print(json.dumps([found, refused]))
+"""
 
-def read_requests_file(file: Path) -> tuple[list[dict[str, Any]], Sent]:
+
+def read_requests_file(
+    file: Path, say: Callable[[str], None] = lambda _: None
+) -> tuple[list[dict[str, Any]], Sent]:
     """The requests of a file, and what the study's first line says of them.
+
+    It has a request a line, or is a HAR file; `say` gets what of that is not sent.
 
     Raises:
         UsageError: the file cannot be read, or a line is no request; it names file and line.
     """
+    if file.suffix == SUFFIX:
+        return sendable(*requests_in_har(file), say)
+    requests = json.loads(_by_the_generators_rules(READ, str(file)))
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    return requests, Sent(count=len(requests), sha256=digest)
+
+
+def sendable(
+    documents: Sequence[Mapping[str, Any]], notes: Iterable[str], say: Callable[[str], None]
+) -> tuple[list[dict[str, Any]], Sent]:
+    """Those of these requests that the generator can send; `say` gets `notes`, and the others.
+
+    Raises:
+        UsageError: it can send none of them.
+    """
+    text = json.dumps(documents)
+    requests, refused = json.loads(_by_the_generators_rules(CHECK, given=text))
+    secrets = secrets_in(documents)
+    for line in (*notes, *(f"left out: {each}" for each in refused)):
+        say(hide(line, secrets))
+    if not requests:
+        raise UsageError("--requests: none of them can be sent")
+    return requests, Sent(count=len(requests), sha256=hashlib.sha256(text.encode()).hexdigest())
+
+
+def _by_the_generators_rules(program: str, *arguments: str, given: str = "") -> str:
+    """What a program prints that imports the generator."""
     with workers_path() as path:
         answer = subprocess.run(
-            [sys.executable, "-c", READ, str(file)],
-            stdin=subprocess.DEVNULL,
+            [sys.executable, "-c", program, *arguments],
+            input=given,
             capture_output=True,
             text=True,
             env={"PYTHONPATH": str(path), "PYTHONSAFEPATH": "1"},
@@ -46,11 +92,9 @@ def read_requests_file(file: Path) -> tuple[list[dict[str, Any]], Sent]:
     if answer.returncode:
         words = answer.stderr.strip().rpartition("\n")[2]
         if "Traceback" in answer.stderr:
-            raise ScalingError(f"--requests {file} cannot be checked: {words}")
+            raise ScalingError(f"--requests {' '.join(arguments)} cannot be checked: {words}")
         raise UsageError(f"--requests {words}")
-    content = file.read_bytes()
-    requests = json.loads(answer.stdout)
-    return requests, Sent(count=len(requests), sha256=hashlib.sha256(content).hexdigest())
+    return answer.stdout
 
 
 def send(connection: http.client.HTTPConnection, request: Mapping[str, Any]) -> None:

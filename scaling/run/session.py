@@ -3,15 +3,18 @@
 A run that is written down is kept nowhere else: memory does not grow with the runs of a study.
 
 An invalid run stays in the journal and is made once more when all others are done. One that other
-load disturbed is made once more at once (`scaling.run.extra_time`).
+load disturbed is made once more at once (`scaling.run.extra_time`). A workload whose every run has
+failed in two blocks is given up.
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple, Self
 
+from scaling.analysis.lookup.extent import FAILING_BLOCKS, MEASURED
 from scaling.analysis.statistics.precision_forecast import PairScatter
 from scaling.base.errors import INTERRUPTED, ScalingError
+from scaling.base.formats import plural
 from scaling.journal.file import JournalFile
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine
@@ -28,7 +31,10 @@ from scaling.study.plan.order import PlannedRun
 # stays so however often it is tried, and costs the study its time.
 RETRIES = 1
 
-type Execute = Callable[[PlannedRun, int], tuple[RunLine, bytes | None]]
+type Done = tuple[RunLine, bytes | None]
+type Execute = Callable[[PlannedRun, int], Done]
+type Together = Callable[[Sequence["Attempt"]], Sequence[Done]]
+type Batch = tuple["Attempt", ...]  # runs that are made together: a group's, or one
 type Judge = Callable[[RunLine], str | None]  # why a run is invalid; None where it is not
 type Key = tuple[int, str]  # block and cell
 
@@ -53,6 +59,9 @@ class Replay:
         self._attempts: Counter[Key] = Counter()
         self._to_repeat: dict[Key, bool] = {}
         self._blocks = 0
+        self.made_again = 0
+        self._runs: Counter[str] = Counter()  # by workload
+        self._failed: Counter[str] = Counter()
 
     @classmethod
     def of(cls, measured: Iterable[RunLine], judge: Judge) -> Self:
@@ -68,24 +77,44 @@ class Replay:
         self._attempts[key] += 1
         self._to_repeat[key] = self._attempts[key] <= RETRIES and reason is not None
         self._blocks = max(self._blocks, line.block + 1)
+        self.made_again += line.attempt > 1
+        self._runs[line.cell.workload] += 1
+        self._failed[line.cell.workload] += reason is not None and line.outcome != MEASURED
+
+    def gives_up(self, batch: Batch) -> bool:
+        """Whether it is not to be made, since every run of its workload has failed so far: in
+        two blocks, or of a shorter study twice.
+        """
+        workload, block = batch[0].run.cell.workload, batch[0].run.block
+        failed = self._failed[workload]
+        is_late = block >= FAILING_BLOCKS or all(attempt > 1 for _, attempt in batch)
+        return is_late and failed > 1 and failed == self._runs[workload]
 
     def blocks(self, plan: Plan) -> int:
         """How many blocks the study has so far: those planned, and what was added to them."""
         return max(self._blocks, plan.study.blocks)
 
-    def remaining(self, runs: Iterable[PlannedRun]) -> list[Attempt]:
+    def remaining(self, together: Iterable[Sequence[PlannedRun]]) -> list[Batch]:
+        """What is to be made of these runs yet: what is `missing`, without what is given up."""
+        return [each for each in self.missing(together) if not self.gives_up(each)]
+
+    def missing(self, together: Iterable[Sequence[PlannedRun]]) -> list[Batch]:
         """What the journal does not hold yet of these runs, in the order in which it is to be done.
 
         First what was never measured, in the order of the runs; then what was, with an invalid
-        latest attempt, as long as it has not been tried again `RETRIES` times.
+        latest attempt, as long as it has not been tried again `RETRIES` times. Runs of a group are
+        made together or not at all.
         """
         first, again = [], []
-        for run in runs:
-            key = _key(run.block, run.cell)
-            if key not in self._to_repeat:
-                first.append(Attempt(run, 1))
-            elif self._to_repeat[key]:
-                again.append(Attempt(run, self._attempts[key] + 1))
+        for runs in together:
+            keys = [_key(run.block, run.cell) for run in runs]
+            batch = tuple(
+                Attempt(run, self._attempts[key] + 1) for run, key in zip(runs, keys, strict=True)
+            )
+            if not all(key in self._to_repeat for key in keys):
+                first.append(batch)
+            elif any(self._to_repeat[key] for key in keys):
+                again.append(batch)
         return first + again
 
 
@@ -95,7 +124,7 @@ def is_complete(
     """Whether a journal holds all of a study, the blocks that its rule adds included."""
     replay = Replay.of(measured, judge)
     blocks = replay.blocks(plan)
-    if replay.remaining(plan.runs_of(blocks)):
+    if replay.remaining(plan.together(plan.runs_of(blocks))):
         return False
     return rule is None or rule(measured, blocks).enough
 
@@ -108,22 +137,24 @@ def drive(
     display: Display,
     rule: Rule | None = None,
     extra: ExtraTime | None = None,
+    together: Together | None = None,
 ) -> None:
     """Do what remains of the plan, then block after block until the rule has enough.
 
-    With `extra` time, runs that other load disturbed are made again at once.
+    With `extra` time, runs that other load disturbed are made again at once. A plan with groups
+    needs `together`, which does the runs of a group.
 
     Raises:
         InterruptedStudyError: the user stopped it; the run under way is not in the journal.
     """
-    work, replay = _Work(plan, journal, execute, judge, display, extra), Replay()
+    work = _Work(plan, journal, execute, together, judge, display, extra)
     for line in journal.runs:  # each is read from the journal and judged once
-        reason = judge(line)
-        replay.add(line, reason)
-        work.learn(line, reason)
-    blocks = replay.blocks(plan)
-    work.add(replay.remaining(plan.runs_of(blocks)))
-    display.begin(len(journal.runs) + len(work.to_do), len(journal.runs))
+        work.learn(line, judge(line))
+    blocks = work.replay.blocks(plan)
+    # Of a workload that is given up now, a run that is left may yet succeed.
+    work.add(work.replay.missing(plan.together(plan.runs_of(blocks))))
+    done = len(journal.runs)
+    display.begin(done + work.runs_to_do, done, work.replay.made_again + _again_in(work.to_do))
     work.grant_extra_time()
     try:
         work.do_all()
@@ -133,16 +164,16 @@ def drive(
                 display.note(standing.text)
                 break
             display.block_done(blocks - 1, standing.text)
-            more = [Attempt(run, 1) for run in plan.block(blocks)]
-            display.more(len(more))
-            work.add(more)
+            runs = plan.block(blocks)
+            display.more(len(runs))
+            work.add(tuple(Attempt(run, 1) for run in each) for each in plan.together(runs))
             work.grant_extra_time()
             blocks += 1
             work.do_all()
     except KeyboardInterrupt:
         measured = len(journal.runs)
         raise InterruptedStudyError(
-            f"interrupted: {journal.path} has {measured} of {measured + len(work.to_do)} runs. "
+            f"interrupted: {journal.path} has {measured} of {measured + work.runs_to_do} runs. "
             f"The same command goes on from there"
         ) from None
     finally:
@@ -150,21 +181,24 @@ def drive(
 
 
 class _Work:
-    """The runs that are to be done, one after the other, with the account of their time."""
+    """The runs that are to be done, batch after batch, with the account of their time."""
 
     def __init__(
         self,
         plan: Plan,
         journal: JournalFile,
         execute: Execute,
+        together: Together | None,
         judge: Judge,
         display: Display,
         extra: ExtraTime | None,
     ) -> None:
-        self.to_do: deque[Attempt] = deque()
+        self.to_do: deque[Batch] = deque()
+        self.replay = Replay()
         self._plan = plan
         self._journal = journal
         self._execute = execute
+        self._together = together
         self._judge = judge
         self._display = display
         self._extra = extra
@@ -172,71 +206,125 @@ class _Work:
         self._time = TimeLeft(plan.inside_s, EXPECTED_OVERHEAD_S)
         self._scatter = PairScatter(plan.every_cell)
         self._valid_though_busy: set[Key] = set()
+        self._given_up: set[str] = set()
 
     def grant_extra_time(self) -> None:
         """Grant extra time for all runs to do; call it before the first of them is done."""
         if self._extra is not None:
             self._extra.grant(self._time.left.seconds)
 
-    def add(self, attempts: Iterable[Attempt]) -> None:
+    @property
+    def runs_to_do(self) -> int:
+        """How many runs are to be done."""
+        return sum(map(len, self.to_do))
+
+    def add(self, batches: Iterable[Batch]) -> None:
         """Do these after all others."""
-        for attempt in attempts:
-            self.to_do.append(attempt)
-            self._time.expect(attempt.run.cell)
+        for batch in batches:
+            self.to_do.append(batch)
+            self._expect(batch)
+
+    def _expect(self, batch: Batch) -> None:
+        for run, _ in batch:
+            self._time.expect(run.cell)
 
     def learn(self, line: RunLine, reason: str | None) -> None:
         """Learn from a measured run what it took and how it scatters; `reason`: it is invalid."""
+        self.replay.add(line, reason)
         self._time.learn(line)
         self._scatter.add(line, is_valid=reason is None)
 
     def do_all(self) -> None:
         """Do all runs, and those again that have to be."""
         while self.to_do:
-            attempt = self.to_do[0]
-            self._do(attempt)
-            if self._another_comes_after(attempt.run.block):
-                self._show_block(attempt.run.block)
+            batch = self.to_do[0]
+            if self.replay.gives_up(batch):
+                self._give_up(batch[0].run.cell.workload)
+                continue
+            self._do(batch)
+            block = batch[0].run.block
+            if self._another_comes_after(block):
+                self._show_block(block)
 
-    def _do(self, attempt: Attempt) -> None:
-        run, number = attempt
-        words = run_in_words(run.cell)
-        self._display.running(words, self._time.left)
-        line, record = self._execute(run, number)
-        self._journal.append(line, record)
+    def _give_up(self, workload: str) -> None:
+        """Leave out what is still to do of a workload that always fails."""
+        every, self.to_do = self.to_do, deque()
+        for batch in every:
+            if batch[0].run.cell.workload == workload and self.replay.gives_up(batch):
+                for run, _ in batch:
+                    self._time.done(run.cell)
+            else:
+                self.to_do.append(batch)
+        dropped = sum(map(len, every)) - self.runs_to_do
+        self._display.more(-dropped, _again_in(self.to_do) - _again_in(every))
+        if workload not in self._given_up:  # it is again for each block that is added
+            self._given_up.add(workload)
+            runs = plural(dropped, "more run")
+            self._display.note(f"{workload}: every run failed; {runs} of it will not be made")
+
+    def _do(self, batch: Batch) -> None:
+        words = [run_in_words(run.cell) for run, _ in batch]
+        more = f" in turn with {len(batch) - 1} more" if len(batch) > 1 else ""
+        self._display.running(f"{words[0]}{more}", self._time.left)
+        done = self._done(batch)
+        for line, record in done:
+            self._journal.append(line, record)
         self.to_do.popleft()
-        self._time.done(run.cell)
-        reason = self._judge(line)
-        self.learn(line, reason)
-        figure = figure_of(line, self._plan.workloads[run.cell.workload].operation)
-        self._display.finished(words, figure, self._time.left)
-        if not self._made_again_at_once(attempt, line, reason) and reason is not None:
-            self._make_again_at_the_end(attempt, reason)
+        reasons = []
+        for (run, _), (line, _), word in zip(batch, done, words, strict=True):
+            self._time.done(run.cell)
+            reasons.append(self._judge(line))
+            self.learn(line, reasons[-1])
+            figure = figure_of(line, self._plan.workloads[run.cell.workload].operation)
+            self._display.finished(word, figure, self._time.left)
+        lines = [line for line, _ in done]
+        if not self._made_again_at_once(batch, lines, reasons) and any(reasons):
+            self._make_again_at_the_end(batch, reasons)
 
-    def _make_again_at_the_end(self, attempt: Attempt, reason: str) -> None:
-        """Have an invalid run made again when all others are done, if it was the first attempt."""
-        run, number = attempt
-        again = number <= RETRIES
+    def _done(self, batch: Batch) -> Sequence[Done]:
+        if len(batch) > 1 and self._together is not None:
+            return self._together(batch)
+        return [self._execute(*attempt) for attempt in batch]
+
+    def _make_again_at_the_end(self, batch: Batch, reasons: Sequence[str | None]) -> None:
+        """Have runs made again when all others are done, if it was the first attempt.
+
+        One of them is invalid, or several are; a group is made again as a whole.
+        """
+        again = _may_be_made_again(batch)
         if again:
-            self.add([Attempt(run, number + 1)])
-        if _key(run.block, run.cell) not in self._valid_though_busy:
-            self._display.invalid(reason, again=again)
+            self.add([_again(batch)])
+        to_count = len(batch) if again else 0
+        for (run, _), reason in zip(batch, reasons, strict=True):
+            if reason is not None and _key(run.block, run.cell) not in self._valid_though_busy:
+                self._display.invalid(reason, again=again)
+                to_count -= again
+        if to_count > 0 and len(batch) > 1:
+            self._display.more(to_count, to_count)
 
-    def _made_again_at_once(self, attempt: Attempt, line: RunLine, reason: str | None) -> bool:
-        """Whether other load disturbed the run, and there is time to make it again next."""
-        run, number = attempt
-        why = self._extra.busy(line) if self._extra is not None else None
-        if self._extra is None or why is None:
+    def _made_again_at_once(
+        self, batch: Batch, lines: Sequence[RunLine], reasons: Sequence[str | None]
+    ) -> bool:
+        """Whether other load disturbed the runs, and there is time to make them again next."""
+        if self._extra is None:
             return False
-        again = number <= RETRIES and self._extra.allows(line.elapsed_s or 0.0)
+        why = next(filter(None, map(self._extra.busy, lines)), None)
+        if why is None:
+            return False
+        took_s = sum(line.elapsed_s or 0.0 for line in lines)
+        again = _may_be_made_again(batch) and self._extra.allows(took_s)
         if again or not self._was_busy:
             self._display.busy(why, again=again)
         self._was_busy = not again  # reported once, not for every run on a machine that stays busy
         if again:
-            if reason is None:
-                self._valid_though_busy.add(_key(run.block, run.cell))
-            self._extra.wait(run.cell.workers)
-            self.to_do.appendleft(Attempt(run, number + 1))
-            self._time.expect(run.cell)
+            for (run, _), reason in zip(batch, reasons, strict=True):
+                if reason is None:
+                    self._valid_though_busy.add(_key(run.block, run.cell))
+            if len(batch) > 1:
+                self._display.more(len(batch) - 1, len(batch) - 1)
+            self._extra.wait(batch[0].run.cell.workers)
+            self.to_do.appendleft(_again(batch))
+            self._expect(batch)
         return again
 
     def _another_comes_after(self, block: int) -> bool:
@@ -245,7 +333,10 @@ class _Work:
         It is not while a disturbed run of this block is to be made again at once, nor when invalid
         runs of all blocks are, at the end.
         """
-        return bool(self.to_do) and self.to_do[0].attempt == 1 and self.to_do[0].run.block != block
+        if not self.to_do:
+            return False
+        run, attempt = self.to_do[0][0]
+        return attempt == 1 and run.block != block
 
     def _show_block(self, block: int) -> None:
         planned = self._plan.study.blocks
@@ -253,6 +344,19 @@ class _Work:
             known = self._scatter
             text = block_in_words(block + 1, planned, self._time.left, known.value, known.figure)
             self._display.block_done(block, text)
+
+
+def _may_be_made_again(batch: Batch) -> bool:
+    return all(attempt <= RETRIES for _, attempt in batch)
+
+
+def _again_in(batches: Iterable[Batch]) -> int:
+    """How many runs of these are made once more."""
+    return sum(attempt > 1 for batch in batches for _, attempt in batch)
+
+
+def _again(batch: Batch) -> Batch:
+    return tuple(Attempt(run, attempt + 1) for run, attempt in batch)
 
 
 def _key(block: int, cell: Cell) -> Key:

@@ -15,13 +15,13 @@ import time
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from scaling.journal.record import Record, Waits
+from scaling.journal.record import Record, Waits, WorkerRecord
 
 # Rounds. Each is late or early by up to half, so as not to be in step with ticks. A round of two
 # threads takes about 0.1 ms of CPU time, most of it for waking up, and costs a loop about as much.
@@ -78,18 +78,33 @@ class WaitSampler:
         self._ended = False
         self._threads: list[_SampledThread] = []
         self._sampling: threading.Thread | None = None
-        self._took_s = self._cost_s = 0.0
+        self._active = threading.Event()
+        self._active.set()
+        self._resumed_s = self._took_s = self._cost_s = 0.0
 
     def on_phase(self, phase: str, facts: Mapping[str, Any]) -> None:
         """Begin when all workers are ready, end when the last one is measured."""
         if phase == "ready" and self._rate_per_s > 0:
             self._begin(facts["threads"])
+        elif phase == "turn":
+            self._pause()
         elif phase == "closed":
             self._ended = True
+
+    def resume(self) -> None:
+        """Go on after the phase `turn`, at which it pauses: the run has its turn again."""
+        self._resumed_s = time.monotonic()
+        self._active.set()
+
+    def _pause(self) -> None:
+        if self._active.is_set():
+            self._active.clear()
+            self._took_s += time.monotonic() - self._resumed_s
 
     def end(self) -> None:
         """Take no more samples; harmless when there are none to take."""
         self._ended = True
+        self._active.set()
         if self._sampling:
             self._sampling.join()
 
@@ -97,8 +112,7 @@ class WaitSampler:
         """The samples inside each worker's own window; None without a window, or without any."""
         if record is None or not self._took_s or len(record.workers) != len(self._threads):
             return None
-        ticks = [worker.ticks.time_ns for worker in record.workers]
-        if not all(ticks):
+        if not all(worker.ticks.time_ns for worker in record.workers):
             return None
         taken = sum(len(each.times_ns) for each in self._threads)
         return Waits(
@@ -107,8 +121,8 @@ class WaitSampler:
             took_s=round(self._took_s, 3),
             cost_s=round(self._cost_s, 6),
             calls=[
-                each.counts(times_ns[0], times_ns[-1])
-                for each, times_ns in zip(self._threads, ticks, strict=True)
+                each.counts(_counted(worker))
+                for each, worker in zip(self._threads, record.workers, strict=True)
             ],
         )
 
@@ -122,17 +136,20 @@ class WaitSampler:
                 self._sampling = sampling
 
     def _sample(self) -> None:
-        began_s = time.monotonic()
+        self._resumed_s = time.monotonic()
         first = 0
         count = len(self._threads)
         while not self._ended:
+            self._active.wait()
             time.sleep(random.uniform(0.5, 1.5) / self._rate_per_s)  # an event costs twice as much
+            if not self._active.is_set():
+                continue
             for place in range(first, first + min(count, THREADS_A_ROUND)):
                 self._threads[place % count].sample()
             first = (first + THREADS_A_ROUND) % count if count > THREADS_A_ROUND else 0
         for each in self._threads:
             each.close()
-        self._took_s = time.monotonic() - began_s
+        self._took_s += time.monotonic() - self._resumed_s
         self._cost_s = time.thread_time()
 
 
@@ -161,16 +178,26 @@ class _SampledThread:
             self.times_ns.append(time.monotonic_ns())
             self._calls.append(self._name(text.split(maxsplit=1)[0].decode()))
 
-    def counts(self, from_ns: int, until_ns: int) -> dict[str, int]:
-        """The samples between two instants (monotonic ns) by name."""
-        first, after = bisect_left(self.times_ns, from_ns), bisect_right(self.times_ns, until_ns)
-        return dict(Counter(islice(self._calls, first, after)))
+    def counts(self, spans_ns: Iterable[tuple[int, int]]) -> dict[str, int]:
+        """The samples inside these stretches of time (monotonic ns) by name."""
+        found: Counter[str] = Counter()
+        for from_ns, until_ns in spans_ns:
+            first = bisect_left(self.times_ns, from_ns)
+            found.update(islice(self._calls, first, bisect_right(self.times_ns, until_ns)))
+        return dict(found)
 
     def close(self) -> None:
         """Close the file; harmless when it is closed."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
+
+
+def _counted(worker: WorkerRecord) -> Iterable[tuple[int, int]]:
+    """The true time that counts, monotonic ns: the window, or each of its slices."""
+    if worker.slices is None:
+        return [(worker.ticks.time_ns[0], worker.ticks.time_ns[-1])]
+    return zip(worker.slices.opened_ns, worker.slices.closed_ns, strict=True)
 
 
 def _path(source: Source, pid: int, thread: int) -> str:

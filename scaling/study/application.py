@@ -80,6 +80,8 @@ def application_study(asked: AppAsked) -> StudyFile:
             raise unknown(flag, value, known, where=f"--{flag}")
     if asked.health and not asked.health.startswith("/"):
         raise UsageError(f"--health {asked.health}: expected a path, as in /ready")
+    if asked.connections is not None and asked.connections < 1:
+        raise UsageError(f"--connections: expected 1 or more, got {asked.connections}")
     if asked.command and PORT not in asked.command:
         raise UsageError(
             f"--command {asked.command!r} has no {PORT}: write {PORT} where the port to listen on "

@@ -85,7 +85,7 @@ def _holds(entry: WorkloadEntry, name: str, arms: Collection[str]) -> bool:
         and set(arms) <= set(entry.arms or ())
         and MODEL in (entry.models or ())
         and SIZING in (entry.sizing or ())
-        and set(COUNTS) <= set(entry.workers or ())
+        and set(COUNTS) <= set(entry.counts)
     )
 
 

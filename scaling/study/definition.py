@@ -9,17 +9,20 @@ from typing import Annotated, Any, get_type_hints
 
 import msgspec
 
-from scaling.base.vocabulary import MODELS, PRIMARY_QUESTIONS, QUESTIONS, SIZINGS
+from scaling.base.vocabulary import MODELS, PRIMARY_QUESTIONS, QUESTIONS, SIZINGS, CountWord
 from scaling.study import kinds
 from scaling.study.application_note import ApplicationNote
 from scaling.study.kinds import Kind
 from scaling.study.parameters import Override
-from scaling.study.presets import PRESETS
+from scaling.study.presets import MARGIN, PRESETS
 from scaling.study.rates import GRID_RATES, RATES_MOST
 
 # With `precision`, no more blocks than this: about two hours of the default study on two cores. The
 # interval narrows with the root of their number, so halving that of 10 blocks takes all 40.
 MAX_BLOCKS = 40
+
+# Two cells that differ by more than a tenth are not the same for anybody.
+LEAST_MARGIN, MOST_MARGIN = 0.001, 0.1
 
 WHAT, EFFORT = "What is measured", "How long, and how precisely"  # headings of `--help`
 
@@ -30,8 +33,7 @@ _PRESETS = ", ".join(f"{name} ({preset.blocks} blocks)" for name, preset in PRES
 class Option:
     """The declaration of an option. `key` and `default` are those of the field that has it.
 
-    `flag` is the one on the command line; an option without one is for study files alone.
-    `formerly` is an older name of the key and the flag, which is still read. An option
+    `flag` is the one on the command line; an option without one is for study files alone. An option
     `per_workload` can also stand in a `[[workloads]]` table, for that workload.
     """
 
@@ -39,7 +41,6 @@ class Option:
     help: str
     flag: str = ""
     group: str = WHAT
-    formerly: str = ""
     per_workload: bool = False
     key: str = ""
     default: Any = None
@@ -62,8 +63,13 @@ class WorkloadEntry(msgspec.Struct, frozen=True, kw_only=True):
     arms: tuple[str, ...] | None = None
     loops: tuple[str, ...] | None = None
     models: tuple[str, ...] | None = None
-    workers: tuple[int, ...] | None = None
+    workers: tuple[int | CountWord, ...] | None = None
     sizing: tuple[str, ...] | None = None
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """The numbers of workers of a settled entry, which has no words left."""
+        return tuple(each for each in self.workers or () if isinstance(each, int))
 
 
 class Study(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,10 +98,11 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = ("asyncio",)
     workers: Annotated[
-        tuple[int, ...] | None,
+        tuple[int | CountWord, ...] | None,
         Option(
             kinds.COUNTS,
-            "Numbers of workers: 1,2,4. By default 1, 2, 4, … and the numbers of cores and CPUs.",
+            "Numbers of workers: 1,2,4. Words stand for what the machine has: 1..cores (1, 2, 4, … "
+            "and all cores), cores, cpus, 2x-cpus. By default all of these.",
             flag="--workers",
             per_workload=True,
         ),
@@ -165,7 +172,15 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
             kinds.SWITCH,
             "Run some cells of each workload twice in every block, to measure the noise.",
             flag="--aa-pairs",
-            formerly="twins",
+        ),
+    ] = True
+    alternate: Annotated[
+        bool,
+        Option(
+            kinds.SWITCH,
+            "Measure cells whose ratio is asked for in turn, in short slices of their windows.",
+            flag="--alternate",
+            group=EFFORT,
         ),
     ] = True
     pin: Annotated[
@@ -232,6 +247,15 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
             group=EFFORT,
         ),
     ] = None
+    margin: Annotated[
+        float,
+        Option(
+            kinds.share_between(LEAST_MARGIN, MOST_MARGIN),
+            f"The smallest difference worth a word: verdicts use it ({100 * MARGIN:g}%).",
+            flag="--margin",
+            group=EFFORT,
+        ),
+    ] = MARGIN
     max_blocks: Annotated[
         int,
         Option(
@@ -261,10 +285,14 @@ class Study(msgspec.Struct, frozen=True, kw_only=True):
         """The study as the journal keeps it: plain values, without what is gone once settled."""
         document: dict[str, Any] = msgspec.to_builtins(self)
         del document["source"], document["overrides"]
-        # Journals from before are the same study.
+        # Left out where they are not used: the study is the same without them.
         for later in ("primary", "application", "load_elsewhere"):
             if document[later] is None:
                 del document[later]
+        if document["margin"] == MARGIN:
+            del document["margin"]
+        if not document["alternate"]:
+            del document["alternate"]
         return document
 
 

@@ -47,11 +47,6 @@ def _table(name: str, options: Iterable[Option], *fields: tuple[Any, ...]) -> ty
             about["default"] = list(default) if isinstance(default, tuple) else default
         meta = Meta(description=option.help, extra_json_schema=about)
         keys.append((option.key, Annotated[option.kind.type, meta] | UnsetType, UNSET))
-        if option.formerly:
-            old = Meta(
-                description=f"Older name of {option.key}.", extra_json_schema={"deprecated": True}
-            )
-            keys.append((option.formerly, Annotated[option.kind.type, old] | UnsetType, UNSET))
     return msgspec.defstruct(
         name, [*fields, *keys], frozen=True, kw_only=True, forbid_unknown_fields=True
     )
@@ -196,19 +191,12 @@ def _entry(table: object, where: str) -> WorkloadEntry:
 
 
 def _values(table: object, shape: type[msgspec.Struct], where: str) -> dict[str, Any]:
-    """What a table says, by key: checked, and under today's names."""
+    """What a table says, by key: checked."""
     given = {
         key: value
         for key, value in msgspec.structs.asdict(converted(table, shape, where)).items()
         if value is not UNSET and key not in TABLES
     }
-    for key, option in OPTIONS.items():
-        if option.formerly in given:
-            if key in given:
-                raise UsageError(
-                    f"{where}: {option.formerly} is an older name of {key}: give one of them"
-                )
-            given[key] = given.pop(option.formerly)
     for key in given.keys() & OPTIONS.keys():
         if key == "name" and shape is ENTRY:  # a workload's, which may be `package.module:Name`
             continue

@@ -15,6 +15,7 @@ import msgspec
 from scaling.base.errors import UsageError
 from scaling.base.suggest import unknown
 from scaling.base.typed import share, values_in
+from scaling.base.vocabulary import COUNT_WORDS
 from scaling.study.objective import PATTERN, parse_objective
 
 MOST = 1_000_000  # workers or blocks: more is a slip of the keyboard
@@ -86,8 +87,23 @@ def _positive(value: int, where: str) -> int:
     return value
 
 
-def _counts(values: Sequence[int], where: str) -> tuple[int, ...]:
-    return tuple(sorted(_positive(value, where) for value in _several(values, where)))
+def _counts(values: Sequence[int | str], where: str) -> tuple[int | str, ...]:
+    """Numbers, ascending, and after them words."""
+    given = _several(values, where)
+    words = [each for each in given if isinstance(each, str)]
+    for each in words:
+        if each not in COUNT_WORDS:
+            known = ", ".join(COUNT_WORDS)
+            raise UsageError(f"{where}: expected whole numbers or {known}, got {each!r}")
+    return *sorted(_positive(each, where) for each in given if isinstance(each, int)), *words
+
+
+def _count_or_word(text: str, flag: str) -> int | str:
+    del flag  # the check knows the words
+    try:
+        return int(text)
+    except ValueError:
+        return text
 
 
 def _seconds(value: float, where: str) -> float:
@@ -114,6 +130,19 @@ def _fraction(value: float | str, where: str) -> float:
     if not 0 < number < 1:
         raise UsageError(f"{where}: expected a share between 0 and 1, such as 2%, got {value!r}")
     return number
+
+
+def share_between(least: float, most: float) -> Kind:
+    """A share with limits."""
+
+    def check(value: float | str, where: str) -> float:
+        number = share(value)
+        if not least <= number <= most:
+            ends = f"{100 * least:g}% to {100 * most:g}%"
+            raise UsageError(f"{where}: expected a share of {ends}, got {value!r}")
+        return number
+
+    return Kind(type=_SHARE, check=check, metavar="SHARE")
 
 
 def _factor(value: float | str, where: str) -> float:
@@ -174,9 +203,9 @@ _SHARE = _schema(float, exclusiveMinimum=0) | _schema(str, pattern=_PER_CENT)
 
 NAMES = Kind(type=_list_of(str), check=_several, metavar="NAME,…", several=True)
 COUNTS = Kind(
-    type=_list_of(_schema(int, minimum=1, maximum=MOST)),
+    type=_list_of(_schema(int, minimum=1, maximum=MOST) | _schema(str, enum=list(COUNT_WORDS))),
     check=_counts,
-    from_text=_whole_number,
+    from_text=_count_or_word,
     metavar="N,…",
     several=True,
 )

@@ -7,10 +7,8 @@ from typing import Any
 from scaling.base.typed import values_in
 from scaling.study.definition import OPTIONS
 
-# The key of each flag, by its Python name; older names, too.
-KEYS = {option.parameter: key for key, option in OPTIONS.items() if option.flag} | {
-    option.formerly: key for key, option in OPTIONS.items() if option.formerly
-}
+# The key of each flag, by its Python name.
+KEYS = {option.parameter: key for key, option in OPTIONS.items() if option.flag}
 
 
 @dataclass(init=False)

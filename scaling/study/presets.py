@@ -41,6 +41,10 @@ class Preset(NamedTuple):
 # 1 - 2/2^5 = 93.75 % of studies.
 FEWEST_FOR_INTERVAL = 6
 
+# The smallest difference worth a word, unless a study says otherwise: code layout and the order of
+# runs alone make as much. Mozilla's Perfherder has 2 %, criterion.rs 1 %.
+MARGIN = 0.02
+
 # `smoke` has to be done in five minutes on two cores (study/builtin/scale.toml), and eight blocks
 # give intervals that are narrower by a quarter than six. Longer windows than the best one cost
 # little precision, and show in `rigorous` what grows or drifts during a run.

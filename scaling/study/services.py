@@ -6,13 +6,11 @@ many open files a run needs, what the journal keeps. To add one, write its packa
 """
 
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from scaling.builds import installed
 from scaling.journal.record import ParameterValue
-
-SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")  # where servers are; not on every user's PATH
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,7 @@ class Service:
     @property
     def found_program(self) -> str | None:
         """Where the program is; None without one."""
-        path = os.pathsep.join([os.environ.get("PATH", os.defpath), *SBIN])
-        return shutil.which(self.program, path=path) if self.program else None
+        return installed.program(self.program) if self.program else None
 
     def missing(self, packages: Mapping[str, str]) -> str | None:
         """Why it cannot be had with these packages; None if it can."""

@@ -10,6 +10,7 @@ import msgspec
 
 from scaling.base.errors import UsageError
 from scaling.base.suggest import unknown
+from scaling.base.vocabulary import CountWord
 from scaling.journal.record import Description, WorkloadFacts
 from scaling.study.definition import ENTRY_LISTS, Study, WorkloadEntry
 from scaling.study.parameters import combined
@@ -17,20 +18,30 @@ from scaling.study.scaled import scaled
 
 
 def settle(
-    study: Study, descriptions: Mapping[str, Description], worker_counts: tuple[int, ...]
+    study: Study,
+    descriptions: Mapping[str, Description],
+    worker_counts: Mapping[CountWord, tuple[int, ...]],
 ) -> Study:
     """Fill in what only the child environments and the machine know.
 
-    `descriptions` has one `--describe` document per arm, by the arm's name; `worker_counts` are
-    used if the study leaves them to the topology. Every entry of the result has all its lists, and
-    every parameter a list of the values it takes.
+    `descriptions` has one `--describe` document per arm, by the arm's name; `worker_counts` says
+    what the words for numbers of workers mean, of which a study without any has them all. Every
+    entry of the result has all its lists, and every parameter a list of the values it takes.
 
     Raises:
         UsageError: a name that no arm knows, or a parameter that does not fit.
     """
     loops = _union(description.loops for description in descriptions.values())
-    study = msgspec.structs.replace(study, workers=study.workers or worker_counts)
-    entries = tuple(_settled(entry, study, descriptions) for entry in study.workloads)
+    of_study = _numbers(study.workers or tuple(worker_counts), worker_counts)
+    study = msgspec.structs.replace(study, workers=of_study)
+    entries = tuple(
+        _settled(
+            msgspec.structs.replace(entry, workers=_numbers(entry.workers or (), worker_counts)),
+            study,
+            descriptions,
+        )
+        for entry in study.workloads
+    )
     names = [entry.name for entry in entries]
     for override in study.overrides:
         if override.workload not in names:
@@ -40,6 +51,15 @@ def settle(
             if loop not in loops:
                 raise unknown("loop", loop, loops)
     return msgspec.structs.replace(study, workloads=entries, overrides=(), source="")
+
+
+def _numbers(
+    asked: Iterable[int | CountWord], meant: Mapping[CountWord, tuple[int, ...]]
+) -> tuple[int, ...]:
+    """Numbers of workers, ascending, those that words stand for among them."""
+    return tuple(
+        sorted({n for each in asked for n in ([each] if isinstance(each, int) else meant[each])})
+    )
 
 
 def _settled(

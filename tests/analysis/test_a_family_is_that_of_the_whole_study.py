@@ -3,10 +3,11 @@
 import pytest
 
 from scaling import capacity
-from scaling.analysis.comparison.compare import compare
+from scaling.analysis.ratios import ratios
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.latency_ratios import latency_ratios
 from scaling.analysis.statistics.families import corrected
+from scaling.analysis.statistics.verdict import hypothesis
+from scaling.study.questions import P99, at_rate
 from tests.support.served import Served, studied
 
 THREADS, PROCESSES = ("3.14t", "threads"), ("3.14", "processes")
@@ -26,29 +27,15 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
 
 
 def test_p99_is_corrected_with_the_ratios_of_throughput(results: StudyResults) -> None:
-    of_latency = latency_ratios(results.frame, results.floor)
-    tested = [*compare(results.paired).hypotheses, *of_latency.hypotheses]
-    primary = [each for each in tested if each.family == "primary"]
-    expected = corrected([each.p_differs for each in primary], [each.family for each in primary])
-    closed = [
-        each.value.verdict.p_differs
-        for compared in results.judged
-        for each in compared.all_ratios
-        if each.verdict.family == "primary"
-    ]
-    (p99,) = [
-        each.ratio.verdict.p_differs
-        for each in results.latency_ratios
-        if each.ratio.verdict.family == "primary"
-    ]
-    assert len(closed) == 2
-    assert sorted([*closed, p99]) == pytest.approx(sorted(expected))
-    (alone,) = [
-        each.ratio.verdict.p_differs
-        for each in of_latency.judged()
-        if each.ratio.verdict.family == "primary"
-    ]
-    assert p99 >= alone
+    primary = [each for each in results.ratios if each.verdict.family == "primary"]
+    tested = [hypothesis(each.blocks, each.verdict.margin) for each in primary]
+    expected = corrected([each.p_differs for each in tested], ["primary"] * len(tested))
+    assert [each.verdict.p_differs for each in primary] == pytest.approx(expected)
+    (p99,) = [each for each in primary if each.measure == P99]
+    assert len(primary) == 3
+    asked = [each for each in at_rate(results.blocks) if each.measure == P99]
+    (alone,) = [each for each in ratios(results.blocks, asked) if each.of == p99.of]
+    assert p99.verdict.p_differs >= alone.verdict.p_differs
 
 
 def test_objectives_named_afterwards_are_exploratory(results: StudyResults) -> None:

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from scaling.analysis.lookup.bounds import SHORTEST_S, has_no_most, may_be_one, shortest_s
+from scaling.analysis.ratios import SENT_LATE
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.bounds import SENT_LATE
 from scaling.analysis.statistics.verdict import Verdict
 from scaling.analysis.validity import served as validity
 from scaling.journal.record import Latency, RunLine
@@ -17,6 +17,7 @@ from scaling.report.tables.questions.capacity import capacity_grids
 from scaling.report.tables.rated import rated
 from scaling.report.terminal.answer import left_out
 from scaling.study.objective import parse_objective
+from scaling.study.questions import OVER_PROCESSES, P99
 from tests.support.fabricate import with_
 from tests.support.served import Served, studied
 
@@ -74,10 +75,11 @@ def test_a_verdict_needs_more_than_the_generators_lateness(tmp_path: Path) -> No
         made = replace(LATE, speeds={THREADS: 1_000.0, PROCESSES: speed}, blocks=10, window_s=20.0)
         for slip_s, expected in ((20e-6, "slower"), (0.25e-3, word)):
             at = tmp_path / f"{speed}-{slip_s}"
-            (found,) = StudyResults.of(studied(at, replace(made, slip_s=slip_s))).latency_ratios
-            assert found.ratio.verdict.word == expected
+            study = studied(at, replace(made, slip_s=slip_s))
+            (found,) = StudyResults.of(study).ratios.where(OVER_PROCESSES, P99)
+            assert found.verdict.word == expected
             if expected == "inconclusive":
-                assert found.ratio.verdict.why == why
+                assert found.verdict.why == why
 
 
 def test_without_a_latency_from_the_send_there_is_no_lower_bound() -> None:
@@ -139,17 +141,18 @@ def test_a_capacity_is_a_lower_bound_then(
     made = studied(tmp_path, asked)
     stated = with_(made.study, study={**made.study.study, "slo": [SLO.text]})
     results = StudyResults(made.frame, stated)
-    (ratio,) = results.capacities.ratios
-    for one, of in ((ratio.of, THREADS), (ratio.over, PROCESSES)):
+    (ratio,) = results.ratios.where(measure="capacity at p99<20ms")
+    known = {each.cell: each for each in results.capacities}
+    for one, of in ((known[ratio.of], THREADS), (known[ratio.over], PROCESSES)):
         from_due = asked.capacity_per_s(of, 1, SLO.limit_s)
         from_send = asked.capacity_per_s(of, 1, SLO.limit_s / 0.9)
         assert one.estimate.point == pytest.approx(from_due, rel=0.05)
         assert one.most.point == pytest.approx(from_send if slip_s == 1e-3 else from_due, rel=0.05)
         assert ("up to" in one.text) == (slip_s == 1e-3)
-    assert ratio.ratio.verdict.word == word
+    assert ratio.verdict.word == word
     if why:
-        assert ratio.ratio.verdict.why == why
+        assert ratio.verdict.why == why
     (about,) = rated(results)
-    (grid,) = capacity_grids(about, results.capacities)
+    (grid,) = capacity_grids(about, results.ratios)
     assert ("up to" in grid.headings) == (slip_s == 1e-3)
     assert {len(row) for row in grid.rows} == {len(grid.headings)}

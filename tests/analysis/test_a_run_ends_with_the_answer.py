@@ -1,9 +1,10 @@
 """The end of `scaling run`: at most 24 lines of 80 columns, whatever was measured."""
 
 import io
+import re
 import shlex
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from rich.console import Console
 
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
-from scaling.journal.record import RunLine
+from scaling.journal.record import Line, RunLine
 from scaling.report.output import finish
 from scaling.report.terminal.answer import LINES, WIDTH, print_answer, wrapped
 from scaling.run.progress import PlainLines
@@ -92,7 +93,7 @@ def test_its_commands_can_be_pasted_whatever_the_folder(tmp_path: Path) -> None:
         for line in printed(results, folder=Path(folder))
         if line.startswith(("tables:", "next:"))
     ]
-    assert ["scaling", "show", folder] in map(shlex.split, commands)
+    assert ["scaling", "show", folder, "--details"] in map(shlex.split, commands)
     assert ["scaling", "claims", folder] in map(shlex.split, commands)
 
 
@@ -114,10 +115,10 @@ def test_it_has_ratios_memory_controls_noise_and_a_curve(tmp_path: Path) -> None
     )
     text = "\n".join(printed(studied(tmp_path, made)))
     for expected in (
-        "N threads over one, 3.14t (ratio of throughput, 95 % interval)",
-        "N threads over N processes on 3.14",
-        "faster",
-        "MiB (RSS) per extra thread: echo · asyncio ",
+        "Throughput of N threads on 3.14t (ratio, 95 % interval)",
+        "over one",
+        "over N processes on 3.14",
+        "Over one: faster in all cases. MiB (PSS) per extra thread and per extra process.",
         "Controls missing",
         "Noise of equal cells (A/A pairs): ±",
         "echo, asyncio · 3.14t · threads: round trips/s at each N",
@@ -126,7 +127,90 @@ def test_it_has_ratios_memory_controls_noise_and_a_curve(tmp_path: Path) -> None
         assert expected in text
 
 
-def test_disturbed_runs_are_counted_and_wide_intervals_named(tmp_path: Path) -> None:
+def without_gain(run: RunLine) -> RunLine:
+    """N workers do the work of one."""
+    assert run.record is not None
+    workers = [
+        with_(each, ticks__operations=[n // run.cell.workers for n in each.ticks.operations])
+        for each in run.record.workers
+    ]
+    return with_(run, record__workers=workers)
+
+
+def first_command(
+    folder: Path, change: Callable[[RunLine], RunLine] = lambda run: run
+) -> list[str]:
+    """The answer of a study like `nox -s scale-3.14t`: threads and processes on one build."""
+    made = Made(
+        name="scale-3.14t",
+        variants={
+            "compute": [{}],
+            "shared": [{"sharing": "attribute-write"}],
+            **{name: [{}] for name in ("echo", "stream", "scrape")},
+        },
+        models=("threads", "processes"),
+        loops=("asyncio", "uvloop"),
+        workers=(1, 2, 4),
+        blocks=7,
+        aa_pairs=True,
+    )
+
+    def as_asked(run: RunLine) -> RunLine:
+        return change(without_gain(run) if run.cell.workload == "shared" else run)
+
+    def is_asked(line: Line) -> bool:
+        if not isinstance(line, RunLine):
+            return True
+        of = line.cell
+        if of.workload in ("compute", "shared"):
+            return (of.loop, of.model) == ("asyncio", "threads") and of.workers < 4
+        return of.workers < 4 or (of.workload, of.loop, of.model) == ("echo", "asyncio", "threads")
+
+    lines = [line for line in journal(made, as_asked) if is_asked(line)]
+    return printed(StudyResults.of(read_journal(write(lines, folder / "journal.jsonl"))))
+
+
+def test_the_first_command_answers_threads_or_processes(tmp_path: Path) -> None:
+    """A line for each workload and loop: gain, threads over processes, memory of both."""
+    lines = first_command(tmp_path)
+    assert fits(lines), "\n".join(lines)
+    ratio = r"\d\.\d+ \(\d\.\d+–\d\.\d+\)"
+    for workload, loop in product(("echo", "stream", "scrape"), ("asyncio", "uvloop")):
+        whole = rf"{workload} · {loop} +{ratio} +{ratio} +[a-z ]+ +1\.\d+ +1\d\.\d"
+        assert sum(bool(re.fullmatch(whole, line)) for line in lines) == 1, (workload, loop)
+    place = lines.index("N = 4, more workers than CPUs")
+    assert lines[place + 1].startswith("echo · asyncio ")
+    assert not lines[place + 2].startswith(("echo", "stream", "scrape"))
+
+
+@pytest.mark.parametrize("trouble", ["none", "void", "disturbed", "invalid"])
+def test_nothing_that_the_first_command_says_is_cut_off(trouble: str, tmp_path: Path) -> None:
+    def change(run: RunLine) -> RunLine:
+        if trouble == "void" and run.cell.workload == "compute":
+            return without_gain(run)
+        if trouble == "disturbed" and run.block == 3:
+            return with_(run, disturbance__steal_fraction=0.5)
+        if trouble == "invalid" and run.block == 3:
+            return with_(run, disturbance__throttled_s=0.5, disturbance__steal_fraction=0.5)
+        return run
+
+    lines = first_command(tmp_path, change)
+    assert fits(lines), "\n".join(lines)
+    assert ("Controls hold." in lines) == (trouble != "void")
+    assert any(line.startswith("VOID") for line in lines) == (trouble == "void")
+    assert not [line for line in lines if line.endswith("…")], "\n".join(lines)
+
+
+def test_without_processes_a_line_has_the_verdict_and_the_interval_of_memory(
+    tmp_path: Path,
+) -> None:
+    lines = printed(studied(tmp_path, Made(workers=(1, 2), blocks=8)))
+    assert re.fullmatch(r"N = 2 +over one +MiB \(PSS\) per extra thread", lines[2])
+    ratio = r"\d\.\d+ \(\d\.\d+–\d\.\d+\)"
+    assert re.fullmatch(rf"echo · asyncio  {ratio}  faster.* {ratio}", lines[3])
+
+
+def test_disturbed_runs_are_counted_and_states_named(tmp_path: Path) -> None:
     def disturbed(run: RunLine) -> RunLine:
         if run.cell.workers != 2 or run.block % 2 or run.record is None:
             return run
@@ -140,7 +224,7 @@ def test_disturbed_runs_are_counted_and_wide_intervals_named(tmp_path: Path) -> 
     made = [disturbed(line) if isinstance(line, RunLine) else line for line in lines]
     results = StudyResults.of(read_journal(write(made, tmp_path / "journal.jsonl")))
     text = " ".join(" ".join(printed(results)).split())
-    assert "inconclusive: wide interval" in text
+    assert "inconclusive, two states" in text
     assert "Disturbed by other load, used: 4 of 16 runs." in text
 
 
@@ -169,7 +253,7 @@ def test_it_fits_every_terminal(width: int, tmp_path: Path) -> None:
 def test_it_is_readable_in_other_encodings(encoding: str, tmp_path: Path) -> None:
     lines = printed(studied(tmp_path, Made(workers=(1, 2))), encoding=encoding)
     assert fits(lines)
-    assert any("inconclusive: needs 6 blocks" in line for line in lines)
+    assert any("inconclusive, too few blocks" in line for line in lines)
 
 
 def test_no_color_and_a_pipe_have_no_escape_codes(

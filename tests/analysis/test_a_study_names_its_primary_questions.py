@@ -38,9 +38,8 @@ def results(folder: Path, **study: Any) -> StudyResults:
 def primary(found: StudyResults) -> set[tuple[str, str, int]]:
     """Question, measure and N of the ratios in the primary family."""
     return {
-        (ratio.question, ratio.measure, ratio.of.workers)
-        for each in found.judged
-        for ratio in each.all_ratios
+        (ratio.question, ratio.figure, ratio.of.workers)
+        for ratio in found.ratios
         if ratio.verdict.family == "primary"
     }
 
@@ -70,7 +69,7 @@ def test_several_are_one_family(tmp_path: Path) -> None:
     few, many = (results(tmp_path, primary=names) for names in (["gain"], [*QUESTIONS]))
     assert primary(few) < primary(many)
     alone, among = (
-        [gain.throughput.verdict.p_differs for each in headlines(found) for gain in each.gains]
+        [gain.verdict.p_differs for each in headlines(found) for gain in each.gains]
         for found in (few, many)
     )
     assert alone != among

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from scaling.journal.identity import cell_key
-from scaling.journal.record import Cell, RunLine, decode_line, encode_line
+from scaling.journal.record import Cell
 from scaling.machine.topology import Topology
 from scaling.run.session import Replay, drive
 from scaling.run.wording import run_in_words
@@ -51,7 +51,7 @@ def plan(text: str = STUDY, topology: Topology = TWO_CORES, **options: object) -
 
 def test_each_chosen_workload_has_a_duplicate_and_added_controls_have_none() -> None:
     made = plan()
-    assert [twin.workload for twin in made.repeats] == ["echo", "echo", "scrape"]
+    assert [twin.workload for twin in made.repeats] == ["echo", "echo", "echo", "scrape"]
     assert len(made.cells) > made.asked  # there are controls
 
 
@@ -72,7 +72,10 @@ def loaded(rates: list[object], servers: list[str], workers: list[int]) -> list[
         for model in ("processes", "threads")
         for n in workers
     ]
-    twins = repeats_of(cells)
+    every = repeats_of(cells)
+    (strongest,) = (twin for twin in every if twin.model == "processes")
+    assert strongest.workers == max(workers)
+    twins = [twin for twin in every if twin != strongest]
     assert {(twin.model, twin.workers) for twin in twins} == {("threads", max(workers))}
     return [(twin.parameters["server"], twin.parameters["rate_per_s"]) for twin in twins]
 
@@ -93,7 +96,8 @@ def test_a_closed_and_an_open_loop_have_a_duplicate_each_and_that_at_the_middle_
 
 
 def test_it_repeats_the_first_of_everything_at_the_largest_n_with_a_core_each() -> None:
-    echo, other, scrape = plan().repeats
+    echo, processes, other, scrape = plan().repeats
+    assert (processes.workload, processes.model, processes.workers) == ("echo", "processes", 2)
     assert other.parameters["payload_bytes"] == 1024
     assert (echo.sizing, echo.parameters["payload_bytes"]) == ("strong", 256)
     assert (echo.loop, echo.model, echo.workers, echo.region) == ("asyncio", "threads", 2, "cores")
@@ -113,7 +117,7 @@ def test_a_duplicate_differs_from_its_cell_only_in_the_label() -> None:
     for made in (plan(), plan(topology=known, pin=True)):
         for twin in made.repeats:
             assert replace(twin, twin=False) in made.cells[: made.asked]
-    assert made.repeats[0].pinning == [[0], [1]]
+    assert made.repeats[0].pinning == ((0,), (1,))
 
 
 def test_duplicates_are_in_every_block_at_places_of_their_own() -> None:
@@ -149,32 +153,24 @@ def test_a_duplicate_has_its_own_key_so_a_study_resumes_the_right_one(tmp_path: 
         twins = [line for line in journal.runs if line.cell.twin]
         assert len(twins) == 3 * len(made.repeats)
         others = [line for line in journal.runs if line != twins[4]]
-        left = Replay.of(others, believes).remaining(made.runs)
-    assert [(attempt.run.block, attempt.run.cell) for attempt in left] == [
+        left = Replay.of(others, believes).remaining(made.together(made.runs))
+    assert [(attempt.run.block, attempt.run.cell) for (attempt,) in left] == [
         (twins[4].block, twins[4].cell)
     ]
 
 
-def test_a_journal_from_before_there_were_aa_pairs_is_read() -> None:
-    cell = Cell(workload="echo", loop="asyncio", arm="3.14t", model="threads", workers=2)
-    line = RunLine(cell=cell, outcome="crashed", block=0, position=0)
-    fields = json.loads(encode_line(line))
-    del fields["cell"]["twin"]
-    assert decode_line(json.dumps(fields)) == line
-
-
 @pytest.mark.parametrize(
     "without",
-    [plan(aa_pairs=False), plan(f"aa_pairs = false\n{STUDY}"), plan(twins=False)],
-    ids=["flag", "file", "older-flag"],
+    [plan(aa_pairs=False), plan(f"aa_pairs = false\n{STUDY}")],
+    ids=["flag", "file"],
 )
 def test_they_can_be_left_out_and_the_plan_says_so(without: Plan) -> None:
     line = (
-        "3 cells are run twice in every block (A/A pairs) to measure the noise; "
+        "4 cells are run twice in every block (A/A pairs) to measure the noise; "
         "--no-aa-pairs leaves them out"
     )
     assert aa_pairs_line(plan()) == line
-    assert aa_pairs_line(plan(f"twins = false\n{STUDY}", twins=True)) == line
+    assert aa_pairs_line(plan(f"aa_pairs = false\n{STUDY}", aa_pairs=True)) == line
     assert aa_pairs_line(dataclasses.replace(plan(), repeats=plan().repeats[:1])) == (
         "1 cell is run twice in every block (A/A pairs) to measure the noise; "
         "--no-aa-pairs leaves it out"

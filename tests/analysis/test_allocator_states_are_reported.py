@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
 from scaling.journal.record import RunLine
@@ -12,6 +11,7 @@ from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_rows import comparison_rows
 from scaling.report.tables.comparison_view import comparison_markdown
 from scaling.report.tables.export import markdown, summary
+from tests.support.comparisons import place
 from tests.support.fabricate import Made, studied, with_
 
 MADE = Made(arms=("3.14", "3.14t"), models=("interpreters", "processes"), workers=(1, 2))
@@ -54,8 +54,8 @@ def test_a_speed_up_across_states_says_so(study: Journal, tmp_path: Path) -> Non
 
 def test_a_ratio_of_two_ways_across_states_says_so(study: Journal, tmp_path: Path) -> None:
     (compared,) = StudyResults(study.frame, study.study).compared
-    pair = (Configuration("3.14", "interpreters", 2), Configuration("3.14", "processes", 2))
-    assert compared.across_states == [pair]
+    pairs = [(place(of), place(over)) for of, over in compared.across_states]
+    assert pairs == [(("3.14", "interpreters", 2), ("3.14", "processes", 2))]
     text = comparison_markdown(chapters(StudyResults.of(study)))
     assert "2 interpreters on 3.14 (keeping) over 2 processes on 3.14 (mapping)" in text
     alike = studied(tmp_path, MADE, name="alike.jsonl")

@@ -171,3 +171,16 @@ def test_every_kind_has_a_remedy_and_is_explained() -> None:
     for kind in KINDS:
         assert BY_KIND[kind].remedy
         assert f"`{kind}`" in text
+
+
+def test_what_only_goes_wrong_at_the_first_requests_is_built_lazily() -> None:
+    sound = Seen(workers=1, answers=[[answer({"title": "tea"})]])
+    error = Answer(status=500, body=b"")
+    broken = Seen(workers=4, answers=[[error]], samples=["KeyError: 'title'"])
+    several = Seen(workers=4, answers=sound.answers)
+    (found,) = judge(["GET /"], [sound], [several], [broken, broken]).findings
+    assert (found.kind, found.remedy) == ("built-lazily", BY_KIND["built-lazily"].remedy)
+    assert found.message == "4 loops in threads: KeyError: 'title'"
+    other = Seen(workers=4, answers=[[answer({"title": "milk"})]])
+    (always,) = judge(["GET /"], [sound], [other], [broken]).findings
+    assert always.kind == "differs"

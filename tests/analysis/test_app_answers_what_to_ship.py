@@ -1,15 +1,19 @@
 """`scaling app` says what to ship for each aim, and why threads and processes differ."""
 
+import io
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import AppAnswer
+from scaling.base import formats
 from scaling.base.console import new_console
 from scaling.cli import main
 from scaling.journal.app_check import AppCheck, Finding, write_check
@@ -17,9 +21,12 @@ from scaling.journal.record import Calibration, Cell
 from scaling.report.export.application import application_json
 from scaling.report.output import finish
 from scaling.report.page.render import page
-from scaling.report.terminal.app_answer import print_app_answer
+from scaling.report.tables.application import application_grids
+from scaling.report.tables.findings import times
+from scaling.report.terminal.app_answer import AppLines, figure_lines, print_app_answer
 from tests.support.applications import application_study, results_of
 from tests.support.fabricate import with_
+from tests.support.html_outline import Outline
 
 FASTER = {("3.14t", "threads"): 1_600.0}
 
@@ -40,7 +47,7 @@ def test_threads_are_shipped_where_they_are_faster(faster: Path) -> None:
     found = {each.aim: each for each in answer(faster).shipped}
     throughput = found["throughput"]
     assert throughput.ratio.verdict.word == "faster"
-    assert throughput.configuration == throughput.of
+    assert throughput.cell == throughput.ratio.of
     assert throughput.ratio.point == pytest.approx(1.6, rel=0.03)
     assert found["latency"].measure == "P99 at 400/s"
 
@@ -49,23 +56,23 @@ def test_processes_are_shipped_where_nothing_is_gained(tmp_path: Path) -> None:
     path = application_study(tmp_path, noise=0.001, blocks=8)
     (throughput,) = (each for each in answer(path).shipped if each.aim == "throughput")
     assert throughput.ratio.verdict.word == "same"
-    assert throughput.configuration == throughput.over
+    assert throughput.cell == throughput.ratio.over
 
 
 def test_nothing_is_shipped_on_too_few_blocks(tmp_path: Path) -> None:
     path = application_study(tmp_path, speeds=FASTER, blocks=2)
     found = answer(path).shipped
     assert {each.ratio.verdict.word for each in found} == {"inconclusive"}
-    assert [each.configuration for each in found] == [None] * len(found)
+    assert [each.cell for each in found] == [None] * len(found)
     document = json.loads(application_json(results_of(path)))
     assert document["ship"]["throughput"]["configuration"] is None
 
 
 def test_the_two_factors_multiply_out_in_every_block(faster: Path) -> None:
     found = answer(faster).factors
-    assert [each.measure for each in found] == ["throughput", "cpu_s_per_op"]
+    assert [each.whole.figure for each in found] == ["throughput", "cpu_s_per_op"]
     for each in found:
-        whole, build, sharing = each.blocks
+        whole, build, sharing = each.whole.blocks, each.build.blocks, each.sharing.blocks
         assert len(whole) == 6
         np.testing.assert_allclose(build * sharing, whole, rtol=1e-12)
     assert found[0].build.point == pytest.approx(1.6, rel=0.03)
@@ -98,6 +105,22 @@ def test_a_percentile_with_enough_requests_replaces_p99(tmp_path: Path) -> None:
     assert all(math.isnan(each.p99_ms.point) for each in answer(path).figures)
 
 
+@pytest.mark.slow
+def test_p99_is_named_only_where_a_run_has_it(tmp_path: Path, faster: Path) -> None:
+    """Too few requests for P99, in another one for any percentile."""
+    few = application_study(tmp_path / "few", speeds=FASTER, window_s=2.0)
+    none = application_study(tmp_path / "none", speeds=FASTER, rates=(0.0,))
+    for path, known in ((faster, "P50, P99 in ms at 400/s; "), (few, "P50 in ms"), (none, "MiB")):
+        results = results_of(path)
+        found = results.application
+        assert found
+        title, headings, *_ = figure_lines(found, 80, 20)
+        assert title.startswith(f"At the peak; {known}")
+        (grid,) = (g for g in application_grids(results) if g.title == "Every configuration")
+        for name in ("P50", "P99"):
+            assert (name in title) == (name in headings) == (f"{name} ms" in grid.headings)
+
+
 def test_threads_of_wsgi_are_compared_with_processes_of_the_same_server(tmp_path: Path) -> None:
     path = application_study(
         tmp_path,
@@ -106,13 +129,13 @@ def test_threads_of_wsgi_are_compared_with_processes_of_the_same_server(tmp_path
         servers={"threads": "gunicorn-gthread", "processes": "gunicorn"},
     )
     (throughput,) = (each for each in answer(path).shipped if each.aim == "throughput")
-    assert (throughput.of.arm, throughput.of.model) == ("3.14t", "threads")
-    assert (throughput.over.arm, throughput.over.model) == ("3.14", "processes")
+    assert (throughput.ratio.of.arm, throughput.ratio.of.model) == ("3.14t", "threads")
+    assert (throughput.ratio.over.arm, throughput.ratio.over.model) == ("3.14", "processes")
     assert throughput.ratio.verdict.word == "faster"
 
 
 def test_workers_that_fit_are_counted_from_one_and_the_slope(faster: Path) -> None:
-    each = next(each for each in answer(faster).at_n if each.configuration.model == "threads")
+    each = next(each for each in answer(faster).at_n if each.cell.model == "threads")
     each = replace(each, extra_mib=replace(each.extra_mib, point=10.0, low=8.0, high=12.5))
     assert each.fitting((each.first_mib + 100) * 2**20) == (9, 13)
     assert each.fitting((each.first_mib - 1) * 2**20) == (0, 0)
@@ -164,6 +187,7 @@ def test_what_the_check_found_is_corrected_first(
     write_check(tmp_path, AppCheck(ok=False, findings=[crash]))
     print_app_answer(results, tmp_path, tmp_path / "report.html", new_console(), None)
     lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "Check: 1 finding on several loops (crashed)."  # before any figure
     assert "correct what the check found" in " ".join(lines[-2:])
     assert len(lines) <= 24
 
@@ -177,12 +201,84 @@ def test_the_page_has_the_answer_in_full(faster: Path) -> None:
     for said in (
         "What to ship, N = 2",
         "P99 at 400/s",
-        "what the build costs one loop",
-        "what sharing one process costs at N = 2",
+        "the build, one loop",
+        "sharing one process, N = 2",
         "MiB per extra worker",
         "All have loop asyncio and server loops. Latencies are at 400/s",
     ):
         assert said in text
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("unrendered")
+def test_the_page_states_each_ratio_in_one_table(faster: Path) -> None:
+    results = results_of(faster)
+    tables = Outline(page(results)).all("table")
+    assert results.application
+    for each in results.application.shipped:
+        ratio = re.compile(f"{times(each.ratio)} ?{each.ratio.bounds}")
+        named = [table.all("caption")[0].words for table in tables if ratio.search(table.words)]
+        # The two factors multiply to the ratio of throughput, which stands beside them.
+        factors = ["Why threads and processes differ"] if each.aim == "throughput" else []
+        assert named == ["What to ship, N = 2", *factors]
+
+
+def printed(results: StudyResults, memory_bytes: float | None = None) -> list[str]:
+    out = io.StringIO()
+    Console(file=out, width=80, highlight=False).print(AppLines(results, memory_bytes))
+    return out.getvalue().splitlines()
+
+
+def test_figures_of_threads_and_of_the_best_processes_stand_side_by_side(faster: Path) -> None:
+    results = results_of(faster)
+    lines = printed(results)
+    found = results.application
+    assert found
+    at_n = {(each.cell.arm, each.cell.model): each for each in found.at_n}
+    columns = {"throughput": "throughput_per_s", "latency": "p99_ms"}
+    for each in found.shipped:
+        ours, theirs = (formats.number(value.point) for value in each.figures)
+        if column := columns.get(each.aim):
+            places = [(of.arm, of.model) for of in (each.ratio.of, each.ratio.over)]
+            points = [getattr(at_n[place], column).point for place in places]
+            assert [value.point for value in each.figures] == points
+        unit = {"throughput": "requests/s", "memory": "MiB", "latency": "P99 ms"}[each.aim]
+        pattern = rf"  {unit}.* +{ours} +{theirs}  {times(each.ratio)} \("
+        assert [line for line in lines if re.match(pattern, line)], pattern
+    assert re.match(r" +threads +processes  ratio, 95 % interval +to ship$", lines[1])
+    assert "3.14t threads compared with the best processes: " in " ".join(lines)
+
+
+def test_how_many_workers_fit_is_printed_when_asked(faster: Path) -> None:
+    results = results_of(faster)
+    assert results.study.machine.memory_bytes
+    assert "Workers in" not in "\n".join(printed(results))
+    assert "Workers in 2.00 GiB" in "\n".join(printed(results, 2 * 2.0**30))
+
+
+def test_nothing_warns_of_controls_that_app_does_not_run(faster: Path) -> None:
+    results = results_of(faster)
+    assert results.soundness.status == "left out"
+    assert results.soundness.text == results.soundness.warning == ""
+    asked = {**results.study.study}
+    del asked["application"]
+    other = StudyResults(results.frame, with_(results.study, study=asked))
+    assert other.soundness.text.startswith("Controls left out")
+
+
+def test_reasons_are_in_plain_words(tmp_path: Path) -> None:
+    path = application_study(tmp_path, blocks=6)
+    results = results_of(path)
+    frame = results.frame.copy()
+    odd = frame.index[:2]
+    frame["valid"] = ~frame.index.isin(odd)
+    frame["validity"] = np.where(frame["valid"], "valid", "invalid")
+    frame["reasons"] = [("mixed-allocator-state",) if at in odd else () for at in frame.index]
+    frame["details"] = [("far",) if at in odd else () for at in frame.index]
+    text = " ".join(printed(StudyResults(frame, results.study)))
+    assert "Left out, invalid: 2 of " in text
+    assert "malloc in another state than in most runs" in text
+    assert "mixed-allocator-state" not in text
 
 
 def test_json_has_every_configuration_with_bounds(faster: Path) -> None:

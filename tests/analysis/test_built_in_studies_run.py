@@ -33,7 +33,7 @@ SCALE = 0.0005
 NOTE = scaled_to({"scale": SCALE})
 SMALL = [
     *("--workers", "2", "--blocks", "1", "--seconds", "0.3", "--scale", str(SCALE)),
-    *("--no-controls", "--no-twins"),
+    *("--no-controls", "--no-aa-pairs"),
 ]
 
 BUILDS = ("3.14", "3.14t")
@@ -112,8 +112,20 @@ FEW = (
     "sync-or-async",
     "task-overhead",
 )
+NEEDS = {
+    "gateway": ("servers",),
+    "stack-2020": ("nginx", "pgbouncer"),
+    "stack-fair": ("servers",),
+    "task-overhead": ("go", "node"),
+}
 ALL = [
-    pytest.param(study, marks=() if study in FEW else pytest.mark.thorough)
+    pytest.param(
+        study,
+        marks=[
+            pytest.mark.needs(*NEEDS.get(study, ())),
+            *([] if study in FEW else [pytest.mark.thorough]),
+        ],
+    )
     for study in built_in_studies()
 ]
 

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import scaling
+from scaling.analysis.ratios import Ratios
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.capacity import Capacities, Capacity, capacities
+from scaling.analysis.served.capacity import Capacity
+from scaling.analysis.served.capacity_table import over_processes
 from scaling.analysis.served.crossing import crossing
 from scaling.base import formats
 from scaling.base.errors import UsageError
@@ -16,6 +18,8 @@ from scaling.journal.record import RunLine
 from scaling.report.quotes.capacities import capacity as quoted
 from scaling.report.quotes.source import parse
 from scaling.study.objective import parse_objective
+from scaling.study.questions import CAPACITY
+from tests.support.comparisons import place
 from tests.support.fabricate import with_
 from tests.support.served import Served, studied
 
@@ -37,19 +41,30 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
 
 
 @pytest.fixture(scope="module")
-def found(results: StudyResults) -> Capacities:
-    return capacities(results.frame, [SLO], results.floor).judged()
+def found(results: StudyResults) -> StudyResults:
+    return at_objective(results)
 
 
-def of(found: Capacities, configuration: tuple[str, str], workers: int) -> Capacity:
-    (one,) = (each for each in found.every if each.configuration[:3] == (*configuration, workers))
+def at_objective(results: StudyResults, *objectives: str) -> StudyResults:
+    """The same study, with objectives."""
+    texts = list(objectives) or [SLO.text]
+    stated = with_(results.study, study={**results.study.study, "slo": texts})
+    return StudyResults(results.frame, stated)
+
+
+def ratios(found: StudyResults) -> Ratios:
+    return found.ratios.where(measure=CAPACITY.format(SLO.text))
+
+
+def of(found: StudyResults, configuration: tuple[str, str], workers: int) -> Capacity:
+    (one,) = (each for each in found.capacities if place(each.cell) == (*configuration, workers))
     return one
 
 
 @pytest.mark.parametrize("configuration", STUDY.configurations)
 @pytest.mark.parametrize("workers", STUDY.workers)
 def test_it_is_that_of_the_queue(
-    found: Capacities, configuration: tuple[str, str], workers: int
+    found: StudyResults, configuration: tuple[str, str], workers: int
 ) -> None:
     true = STUDY.capacity_per_s(configuration, workers, SLO.limit_s)
     one = of(found, configuration, workers)
@@ -59,39 +74,39 @@ def test_it_is_that_of_the_queue(
     assert one.per_core.point == pytest.approx(one.estimate.point / workers)
 
 
-def test_memory_is_that_of_the_runs(results: StudyResults, found: Capacities) -> None:
+def test_memory_is_that_of_the_runs(results: StudyResults, found: StudyResults) -> None:
     one = of(found, FREE, 2)
     gib = results.frame.query("arm == '3.14t' and workers == 2")["pss_bytes"].median() / 2**30
     assert one.per_gib.point == pytest.approx(one.estimate.point / gib, rel=0.02)
 
 
-def test_threads_are_compared_with_the_strongest_processes(found: Capacities) -> None:
-    ratio = found.over(of(found, FREE, 2), "over processes")
+def test_threads_are_compared_with_the_strongest_processes(found: StudyResults) -> None:
+    ratio = over_processes(of(found, FREE, 2), found.ratios)
     assert ratio is not None
-    assert ratio.over is of(found, MIMALLOC, 2)
+    assert ratio.over == of(found, MIMALLOC, 2).cell
     true = [STUDY.capacity_per_s(each, 2, SLO.limit_s) for each in (FREE, MIMALLOC)]
-    assert ratio.ratio.point == pytest.approx(true[0] / true[1], rel=0.05)
-    assert ratio.ratio.verdict.word == "slower"
-    primary = [each for each in found.ratios if each.ratio.verdict.family == "primary"]
+    assert ratio.point == pytest.approx(true[0] / true[1], rel=0.05)
+    assert ratio.verdict.word == "slower"
+    primary = [each for each in found.ratios if each.verdict.family == "primary"]
     assert primary == [ratio]
 
 
-def test_two_workers_have_the_capacity_of_two(found: Capacities) -> None:
-    gain = found.over(of(found, FREE, 2), "gain")
-    assert gain is not None
-    assert gain.ratio.point == pytest.approx(2, rel=0.05)
-    assert gain.ratio.verdict.word == "faster"
+def test_two_workers_have_the_capacity_of_two(found: StudyResults) -> None:
+    cell = of(found, FREE, 2).cell
+    (gain,) = ratios(found).where("gain", keep=lambda each: each.of == cell)
+    assert gain.point == pytest.approx(2, rel=0.05)
+    assert gain.verdict.word == "faster"
 
 
 def test_outside_the_rates_it_is_a_bound(tmp_path: Path) -> None:
     fast = replace(STUDY, speeds={FREE: 5_000.0, USUAL: 250.0}, workers=(1,))
     results = StudyResults.of(studied(tmp_path, replace(fast, configurations=[FREE, USUAL])))
-    found = capacities(results.frame, [SLO], results.floor).judged()
+    found = at_objective(results)
     assert of(found, FREE, 1).text == "≥ 2,330/s"
     assert of(found, USUAL, 1).text == "< 200/s"
-    ratio = found.over(of(found, FREE, 1), "over processes")
+    ratio = over_processes(of(found, FREE, 1), found.ratios)
     assert ratio is not None
-    assert ratio.ratio.verdict.word == "faster"  # even so
+    assert ratio.verdict.word == "faster"  # even so
 
 
 def test_a_ratio_of_bounds_to_the_same_side_is_not_known(tmp_path: Path) -> None:
@@ -99,9 +114,7 @@ def test_a_ratio_of_bounds_to_the_same_side_is_not_known(tmp_path: Path) -> None
         STUDY, configurations=[FREE, USUAL], speeds={FREE: 5_000.0, USUAL: 9_000.0}, workers=(1,)
     )
     results = StudyResults.of(studied(tmp_path, both))
-    (ratio,) = capacities(results.frame, [SLO], results.floor).judged().ratios
-    assert ratio.ratio.n == 0
-    assert ratio.ratio.verdict.word == "inconclusive"
+    assert not ratios(at_objective(results))
 
 
 def test_a_bound_proves_nothing_about_the_other_side(tmp_path: Path) -> None:
@@ -115,8 +128,8 @@ def test_a_bound_proves_nothing_about_the_other_side(tmp_path: Path) -> None:
         noise=0.02,
     )
     results = StudyResults.of(studied(tmp_path, close))
-    (ratio,) = capacities(results.frame, [SLO], results.floor).judged().ratios
-    assert ratio.ratio.verdict.word == "inconclusive"
+    (ratio,) = ratios(at_objective(results))
+    assert ratio.verdict.word == "inconclusive"
 
 
 def test_errors_end_the_capacity(tmp_path: Path) -> None:
@@ -127,7 +140,7 @@ def test_errors_end_the_capacity(tmp_path: Path) -> None:
 
     one = replace(STUDY, configurations=[FREE], workers=(1,))
     results = StudyResults.of(studied(tmp_path, one, fails))
-    (found,) = capacities(results.frame, [SLO], results.floor).judged().every
+    (found,) = at_objective(results).capacities
     assert found.estimate.point == GRID[2]
 
 
@@ -158,20 +171,19 @@ def test_the_front_gives_a_table(results: StudyResults) -> None:
 
 
 def test_several_objectives_are_several_rows(results: StudyResults) -> None:
-    stated = with_(results.study, study={**results.study.study, "slo": ["p99<20ms", "p50<5ms"]})
-    table = scaling.capacity(StudyResults(results.frame, stated))
+    table = scaling.capacity(at_objective(results, "p99<20ms", "p50<5ms"))
     assert set(table["slo"]) == {"p99<20ms", "p50<5ms"}
     families = table.query("workers == 2 and arm == '3.14t'")["family"]
     assert families.tolist() == ["primary", "primary"]
 
 
-def test_results_have_those_of_the_studys_own_objectives(results: StudyResults) -> None:
-    stated = with_(results.study, study={**results.study.study, "slo": ["p99<20ms"]})
-    found = StudyResults(results.frame, stated).capacities
-    assert [each.text for each in found.every] == [
-        each.text for each in capacities(results.frame, [SLO], results.floor).judged().every
-    ]
-    assert results.capacities.every == []
+def test_results_have_those_of_the_studys_own_objectives(
+    results: StudyResults, found: StudyResults
+) -> None:
+    table = scaling.capacity(results, "p99<20ms")  # the study itself states none
+    assert table["capacity_per_s"].tolist() == [each.estimate.point for each in found.capacities]
+    assert set(table["family"]) == {"exploratory", ""}
+    assert results.capacities == []
 
 
 def test_a_study_without_objective_or_rate_says_so(results: StudyResults, tmp_path: Path) -> None:
@@ -186,20 +198,20 @@ THREADS = "workload=serve arm=3.14t workers=2"
 OVER = "over.arm=3.14+mimalloc over.model=processes"
 
 
-def test_a_text_can_quote_it_and_its_ratios(found: Capacities) -> None:
+def test_a_text_can_quote_it_and_its_ratios(found: StudyResults) -> None:
     one = of(found, FREE, 2)
-    ratio = found.over(one, "over processes")
+    ratio = over_processes(one, found.ratios)
     assert ratio
     for source, value in {
         f"capacity {THREADS}": one.estimate,
         f"capacity_per_core {THREADS}": one.per_core,
         f"capacity_per_gib {THREADS}": one.per_gib,
-        f"capacity {THREADS} {OVER}": ratio.ratio,
+        f"capacity {THREADS} {OVER}": ratio,
     }.items():
         text = f"{formats.number(value.point)} ({value.bounds})"
         assert quoted(parse(f"served: {source}"), found) == text
     verdict = quoted(parse(f"served: capacity {THREADS} {OVER} as=verdict"), found)
-    assert verdict == ratio.ratio.verdict.word
+    assert verdict == ratio.verdict.word
 
 
 @pytest.mark.parametrize(
@@ -215,14 +227,14 @@ def test_a_text_can_quote_it_and_its_ratios(found: Capacities) -> None:
         ("capacity workload=serve arm=3.14t", "2 capacities with workload=serve arm=3.14t"),
     ],
 )
-def test_what_cannot_be_quoted_is_said(source: str, told: str, found: Capacities) -> None:
+def test_what_cannot_be_quoted_is_said(source: str, told: str, found: StudyResults) -> None:
     with pytest.raises(UsageError, match=told):
         quoted(parse(f"served: {source}"), found)
 
 
 def test_a_bound_is_not_quoted_as_a_figure(tmp_path: Path) -> None:
     low = StudyResults.of(studied(tmp_path, replace(STUDY, rates=GRID[:2], blocks=6)))
-    known = capacities(low.frame, [SLO], low.floor).judged()
+    known = at_objective(low)
     for source in (f"capacity {THREADS}", f"capacity {THREADS} over.workers=1"):
         with pytest.raises(UsageError, match=r"only a bound \(≥"):
             quoted(parse(f"served: {source}"), known)
@@ -230,4 +242,4 @@ def test_a_bound_is_not_quoted_as_a_figure(tmp_path: Path) -> None:
 
 def test_a_study_without_objectives_has_none_to_quote(results: StudyResults) -> None:
     with pytest.raises(UsageError, match="states no objective"):
-        quoted(parse(f"served: capacity {THREADS}"), results.capacities)
+        quoted(parse(f"served: capacity {THREADS}"), results)

@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from scaling.builds import installed
 from scaling.builds.arms import parse_arm
+from scaling.builds.installed import program
 from scaling.builds.prepared_arm import PreparedArm
 from scaling.journal.record import (
     Description,
@@ -32,6 +34,7 @@ from scaling.study.plan.cells import make_plan
 from scaling.study.plan.refusals import refusal
 from scaling.study.services import POSTGRES, beside, in_front
 from tests.support.descriptions import description
+from tests.support.fake_builds import script
 from tests.support.served import Served, studied
 
 NONE: dict[str, ParameterValue] = {"pooler": "none", "proxy": "none"}
@@ -55,11 +58,10 @@ def refused(parameters: dict[str, ParameterValue], packages: dict[str, str]) -> 
     return refusal(here, parameters, **place)
 
 
+@pytest.mark.usefixtures("machine_with_nothing")
 def test_what_is_not_there_is_refused_with_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("scaling.study.services.SBIN", ())
-    monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv(POSTGRES, raising=False)
     assert refused(NONE, WITH_POSTGRES) is None
     proxied = refused({"proxy": "nginx"}, WITH_POSTGRES)
@@ -69,6 +71,17 @@ def test_what_is_not_there_is_refused_with_what_to_install(
     assert f"name an installed server with {POSTGRES}=URL" in (refused(NONE, {}) or "")
     monkeypatch.setenv(POSTGRES, "postgresql://127.0.0.1/mine")
     assert refused(NONE, {}) is None
+
+
+@pytest.mark.parametrize("folder", ["PATH", "SBIN"])
+def test_a_program_is_found_where_users_and_where_servers_have_it(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script(tmp_path / "nginx", "true")
+    monkeypatch.setenv("PATH", str(tmp_path if folder == "PATH" else tmp_path / "empty"))
+    monkeypatch.setattr(installed, "SBIN", (str(tmp_path),) if folder == "SBIN" else ())
+    assert program("nginx") == str(tmp_path / "nginx")
+    assert program("pgbouncer") is None
 
 
 class Broken(Services):

@@ -22,7 +22,6 @@ from tests.support.verdicts import verdicts
 
 COMPUTE = {"echo": [{"payload_bytes": 1024}], "compute": [{"iterations": 1000}]}
 LOOPS = ("asyncio", "uvloop")  # 1 and 1.35 times as fast
-BEYOND = "by more than the noise of 2 %"
 
 
 @pytest.fixture(scope="module")
@@ -34,15 +33,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Journal:
 @pytest.mark.parametrize(
     ("rule", "word", "reason"),
     [
-        ("at_least = 1.5", "holds", f"is above 1.50 {BEYOND}"),
-        ("at_least = 2.0", "does not hold", f"is below 2.00 {BEYOND}"),
+        ("at_least = 1.5", "holds", "is above 1.50"),
+        ("at_least = 2.0", "does not hold", "is below 2.00"),
         ("at_least = 1.8", "inconclusive", "has 1.80 inside"),
-        ("at_most = 2.0", "holds", f"is below 2.00 {BEYOND}"),
-        ("at_most = 1.5", "does not hold", f"is above 1.50 {BEYOND}"),
+        ("at_most = 2.0", "holds", "is below 2.00"),
+        ("at_most = 1.5", "does not hold", "is above 1.50"),
         ("at_most = 1.8", "inconclusive", "has 1.80 inside"),
-        ("between = [1.6, 2]", "holds", f"is between 1.60 and 2.00, clear of both {BEYOND}"),
-        ("between = [1.9, 2.1]", "does not hold", f"is below 1.90 {BEYOND}"),
-        ("between = [1.2, 1.6]", "does not hold", f"is above 1.60 {BEYOND}"),
+        ("between = [1.6, 2]", "holds", "is between 1.60 and 2.00"),
+        ("between = [1.9, 2.1]", "does not hold", "is below 1.90"),
+        ("between = [1.2, 1.6]", "does not hold", "is above 1.60"),
         ("between = [1.8, 2.1]", "inconclusive", "has 1.80 inside"),
         ("between = [1.5, 1.8]", "inconclusive", "has 1.80 inside"),
     ],
@@ -58,7 +57,7 @@ def test_bounds(made: Journal, rule: str, word: str, reason: str) -> None:
 
 def test_a_bound_is_reported_in_a_unit_that_can_be_read(made: Journal) -> None:
     found = judged(made, claim("at_least = 420e-9", measure="s_per_op"))
-    assert found.reason == f"its whole interval is above 420 ns {BEYOND}"
+    assert found.reason == "its whole interval is above 420 ns"
 
 
 @pytest.mark.parametrize(
@@ -106,55 +105,43 @@ def test_what_may_or_may_not_be_the_same_is_inconclusive(tmp_path: Path) -> None
     assert found.reason == "its interval is not clear of 1 by 2 %"
 
 
-def test_where_the_margin_is_too_wide_it_is_the_reason() -> None:
-    ratios = np.array([0.99, 1.01] * 4)
-    question = hypothesis(ratios, 0.33)
-    (verdict,) = verdicts([ratios], [0.33])
-    part = ClaimTest(question.value, question, "same", least=0.99, most=1.01)
-    assert part.outcome(verdict) == 0
-    assert part.why(verdict, 1) == "a noise of ±33 % is too wide to call anything the same"
-
-
 def test_the_margin_is_the_studys_own(tmp_path: Path) -> None:
-    """With A/A pairs that differ by 10 %, a difference of 5 % decides nothing."""
+    """A difference of 5 % is one, unless the study says that it is none."""
     speeds = {("3.14t", "threads", 2): 1.0, ("3.14", "threads", 2): 1.05}
     asked: dict[str, Any] = {"speeds": speeds, "arms": ("3.14", "3.14t"), "workers": (2,)}
     rule = "same = true\nover = { arm = '3.14t' }"
     told = claim(rule, cell=CELL.replace("3.14t", "3.14"), measure="throughput_per_s")
-    calm = study(tmp_path / "calm", **asked)
-    assert judged(calm, told).word == "does not hold"
-    noisy = study(tmp_path / "noisy", aa_pairs=True, noise=0.03, **asked)
-    found = judged(noisy, told)
-    assert found.ours[0].margin > 0.02
-    assert found.word != "does not hold"
+    assert judged(study(tmp_path / "usual", **asked), told).word == "does not hold"
+    assert judged(study(tmp_path / "noisy", aa_pairs=True, noise=0.01, **asked), told).word == (
+        "does not hold"
+    ), "whatever its noise is"
+    found = judged(study(tmp_path / "wide", margin=0.1, **asked), told)
+    assert (found.word, found.ours[0].margin.share) == ("holds", 0.1)
 
 
-def against_a_bound(value: float, noise: float, needed: Needed) -> tuple[int, str]:
+def against_a_bound(value: float, needed: Needed) -> tuple[int, str]:
     """Outcome and reason for a figure of about `value` that needs to be above or below 1.2."""
-    quotients = value * np.array([0.99, 1.01] * 4) / 1.2
-    (verdict,) = verdicts([quotients], [noise])
-    question = hypothesis(quotients, noise)
+    quotients = value * np.linspace(0.99, 1.01, 8) / 1.2
+    (verdict,) = verdicts([quotients], [0.0])
+    question = hypothesis(quotients, 0.0)
     point = question.value.point
     part = ClaimTest(question.value, question, needed, least=point, most=point, bound="1.20")
     return part.outcome(verdict), part.why(verdict, 1)
 
 
 @pytest.mark.parametrize(
-    ("value", "noise", "outcome", "reason"),
+    ("value", "outcome", "reason"),
     [
-        (1.31, 0.05, 1, "its whole interval is above 1.20 by more than the noise of 5 %"),
-        (1.31, 0.32, 0, "its interval is not clear of 1.20 by 32 %"),
-        (1.09, 0.05, -1, "its whole interval is below 1.20 by more than the noise of 5 %"),
-        (1.09, 0.32, 0, "its interval is not clear of 1.20 by 32 %"),
-        (1.23, 0.05, 0, "its whole interval is within 5 % of 1.20"),
-        (1.2, 0.32, 0, "its interval has 1.20 inside"),
+        (1.31, 1, "its whole interval is above 1.20"),
+        (1.22, 1, "its whole interval is above 1.20"),
+        (1.09, -1, "its whole interval is below 1.20"),
+        (1.2, 0, "its interval has 1.20 inside"),
     ],
 )
-def test_a_bound_is_passed_by_more_than_the_noise(
-    value: float, noise: float, outcome: int, reason: str
-) -> None:
-    assert against_a_bound(value, noise, "above") == (outcome, reason)
-    assert against_a_bound(value, noise, "below") == (-outcome, reason)
+def test_a_bound_is_passed_by_the_whole_interval(value: float, outcome: int, reason: str) -> None:
+    """What it may be missed by is in the bound; noise is in the interval, and counts once."""
+    assert against_a_bound(value, "above") == (outcome, reason)
+    assert against_a_bound(value, "below") == (-outcome, reason)
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_a_claim_names_every_cell_that_it_needs() -> None:
 
 def test_a_list_of_ones_own_is_read(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
-    file.write_text(SOURCE + claim(RULE))
+    file.write_text(SOURCE + claim(RULE), encoding="utf-8")
     assert [each.name for each in read_claims(file).claims] == ["twice"]
 
 

@@ -47,7 +47,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results")
     study(folder / "machine" / "made")
     study(folder / "machine" / "older", blocks=6)
-    (folder / "mine.toml").write_text(LIST)
+    (folder / "mine.toml").write_text(LIST, encoding="utf-8")
     return folder
 
 

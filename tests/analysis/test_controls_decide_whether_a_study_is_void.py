@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from scaling.analysis.blocks import blocks_of
 from scaling.analysis.comparison.between_studies import across
-from scaling.analysis.comparison.paired import paired
 from scaling.analysis.controls import Soundness, soundness
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, load, read_journal
@@ -158,7 +158,7 @@ def test_what_is_missing_is_listed_with_what_is_undecided(tmp_path: Path) -> Non
 def test_several_studies_are_not_judged_as_one(tmp_path: Path) -> None:
     read = study(tmp_path, GOOD)
     frame = load([tmp_path, tmp_path])
-    for judge in (soundness, paired, lambda *of: StudyResults(*of).compared):
+    for judge in (soundness, blocks_of, lambda *of: StudyResults(*of).compared):
         with pytest.raises(UsageError, match="the runs of 2 studies"):
             judge(frame, read.study)
 
@@ -276,7 +276,7 @@ def controls(plan: Plan) -> list[tuple[str, str, str, str, int]]:
 def test_a_study_without_controls_gets_them_on_every_arm() -> None:
     asked = Options(workload=("echo",), loop=("uvloop",), arm=("3.14,3.14t",), workers=("4",))
     plan = planned(asked)
-    assert plan.asked == 2
+    assert plan.asked == 4  # threads and processes
     assert controls(plan) == [
         (workload, arm, "asyncio", "threads", n)
         for workload in ("compute", "shared")

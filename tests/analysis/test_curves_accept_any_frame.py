@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scaling.analysis.comparison.paired import paired
+from scaling.analysis.blocks import blocks_of
 from scaling.analysis.curves.summarise import curves
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import median
@@ -72,13 +72,13 @@ def test_every_point_is_the_median_of_its_runs(picked: list[tuple[int, float, bo
 def test_whatever_there_is_can_be_compared(picked: list[tuple[int, float, bool]]) -> None:
     frame, line = frame_of(picked), study().study
     floor = noise_floor(frame, line)
-    assert floor.margin("echo") >= 0.02
-    for runs in paired(frame, line):
-        assert all(values.shape[1] == len(runs.columns) for values in runs.values.values())
+    assert floor.margin().share == 0.02
+    found = blocks_of(frame, line)
+    assert found.rows.shape == (len(found.blocks), len(found.cells))
     for compared in StudyResults(frame, line).compared:
         for ratio in compared.ratios:
-            assert ratio.verdict.word == "inconclusive" or ratio.value.coverage is not None
-            assert ratio.value.n <= MADE.blocks
+            assert ratio.verdict.word == "inconclusive" or ratio.coverage is not None
+            assert ratio.n <= MADE.blocks
 
 
 @pytest.mark.parametrize("workers", [[1, 2, 4], [4, 1, 2], [2, 4]])
@@ -89,9 +89,9 @@ def test_slopes_are_those_of_a_straight_line(workers: list[int]) -> None:
     frame = pd.concat([frame[frame["workers"] == n] for n in workers])
     lost = (frame["block"] == 1) & (frame["workers"] == 4)
     lost |= (frame["block"] == 2) & (frame["workers"] != 2)
-    frame = frame[~lost]
+    frame = frame[~lost].assign(region="cores")
     slopes = [
-        np.polyfit(runs["workers"], runs["rss_bytes"] / 2**20, 1)[0]
+        np.polyfit(runs["workers"], runs["pss_bytes"] / 2**20, 1)[0]
         for _, runs in frame.groupby("block")
         if len(runs) > 1
     ]
@@ -101,3 +101,15 @@ def test_slopes_are_those_of_a_straight_line(workers: list[int]) -> None:
     assert (curve.slope.low, curve.slope.high) == pytest.approx(
         (median(slopes, "").low, median(slopes, "").high)
     )
+
+
+def test_a_slope_leaves_out_more_workers_than_cpus_unless_there_is_one_n_besides() -> None:
+    frame = study().frame
+    frame = frame[~frame["twin"] & (frame["arm"] == "3.14t") & (frame["model"] == "threads")]
+    beyond = frame["region"] == "oversubscribed"
+    assert set(frame.loc[beyond, "workers"]) == {4}
+    (with_4,), (without,) = curves(frame), curves(frame[~beyond])
+    assert (with_4.slope.point, with_4.slope.n) == (without.slope.point, without.slope.n)
+    (one_and_4,) = curves(frame[frame["workers"] != 2])
+    assert one_and_4.slope.n
+    assert one_and_4.slope.point != with_4.slope.point

@@ -56,6 +56,7 @@ def study(
             "valid": True,
             "at": pd.Timestamp("2026-11-20", tz="UTC") + pd.to_timedelta(hours, unit="h"),
             "throughput_per_s": np.exp(logs),
+            "offered_per_s": np.nan,
         }
     )
 

@@ -1,6 +1,7 @@
 """`scaling explain` prints a waterfall for each cell that misses its ideal, or what to measure."""
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,59 @@ def test_a_waterfall_ends_where_the_time_ends(large: StudyResults, width: int) -
         before = next(line for line in reversed(steps) if "█" in line)
         assert last.lstrip().startswith(f"N = {each.workers} ")
         assert len(before.rstrip()) == pytest.approx(len(last.rstrip()), abs=1)
+
+
+def explained_text(results: StudyResults, *, details: bool = False) -> str:
+    assert results.path
+    out = io.StringIO()
+    explain(results.path.parent, Console(file=out, width=80, highlight=False), details=details)
+    return out.getvalue()
+
+
+@pytest.fixture
+def read_again(monkeypatch: pytest.MonkeyPatch) -> Callable[[StudyResults], None]:
+    """Readings are made up after the journal is written, so that it is not read again."""
+
+    def read(results: StudyResults) -> None:
+        monkeypatch.setattr("scaling.report.explain_output.read", lambda *_: results)
+
+    return read
+
+
+def test_all_sentences_come_before_the_first_waterfall(
+    large: StudyResults, read_again: Callable[[StudyResults], None]
+) -> None:
+    read_again(large)
+    lines = explained_text(large).splitlines()
+    assert lines[:2] == ["controls missing", large.attributions[0].name]
+    assert max(map(len, lines)) <= 80
+    last = max(place for place, line in enumerate(lines) if "the work of one" in line)
+    assert last < min(place for place, line in enumerate(lines) if "ideal, as N = 1" in line)
+
+
+def test_more_workers_than_cpus_are_explained_when_asked(
+    tmp_path: Path, read_again: Callable[[StudyResults], None]
+) -> None:
+    made = Made(workers=(1, 2, 8), cores=2, logical=2, blocks=6, ticks=2)
+    results = explained(tmp_path, made, growing)
+    read_again(results)
+    within, every = explained_text(results), explained_text(results, details=True)
+    assert "N = 2" in within
+    assert "N = 8" not in within
+    assert "1 cell with more workers than CPUs left out: see --details" in within
+    assert "N = 8" in every
+    assert "left out" not in every
+
+
+def test_below_six_blocks_it_says_so_and_gives_no_interval(
+    tmp_path: Path, read_again: Callable[[StudyResults], None]
+) -> None:
+    results = explained(tmp_path, Made(workers=(1, 2), blocks=2, ticks=2, cores=2), growing)
+    read_again(results)
+    text = " ".join(explained_text(results).split())
+    assert "an interval needs 6 blocks, it has 2." in text
+    assert "95 % interval" not in text
+    assert "range of 2 runs" in text
 
 
 @pytest.mark.slow

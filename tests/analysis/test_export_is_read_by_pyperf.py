@@ -9,10 +9,10 @@ import pytest
 
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base.errors import ScalingError
-from scaling.journal.record import ArmRecord, ProcessFacts, RunLine
+from scaling.journal.record import ProcessFacts, RunLine
 from scaling.report.export.pyperf_suite import suite, write_suite
 from tests.support.children import PATIENCE_S
-from tests.support.fabricate import Made, journal, with_, write
+from tests.support.fabricate import Made, journal, runtime, with_, write
 
 pytestmark = pytest.mark.slow
 
@@ -122,7 +122,7 @@ def test_another_runtime_is_no_python(tmp_path: Path) -> None:
         return with_(run, record__process=ProcessFacts())
 
     head, *runs = journal(Made(arms=("node",), loops=("own",), workers=(1,)), without_python)
-    study = with_(head, arms={"node": ArmRecord(build="node", runtime="Node 22.1")})
+    study = with_(head, arms={"node": runtime("node", "Node 22.1")})
     found = read_journal(write([study, *runs], tmp_path / "j.jsonl"))
     (benchmark,) = benchmarks(found).values()
     assert benchmark["metadata"]["runtime"] == "Node 22.1"

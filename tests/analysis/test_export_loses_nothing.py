@@ -38,7 +38,7 @@ def study(tmp_path: Path) -> Journal:
 
 
 def exported(study: Journal, to: str) -> Path:
-    file = export(study.path, to, None, Console(quiet=True))
+    file = export(study.path, to, study.path.parent, Console(quiet=True))
     assert file
     return file
 

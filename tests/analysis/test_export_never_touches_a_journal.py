@@ -148,8 +148,25 @@ def test_a_pipe_is_written_to(results: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_writes_beside_the_journal(results: Path, command: Command) -> None:
-    done = command("export", "study", "--to", "csv")
+@pytest.mark.parametrize("to", FORMATS)
+def test_without_a_file_text_is_printed_and_nothing_written(
+    to: str, results: Path, command: Command
+) -> None:
+    done = command("export", "study", "--to", to)
+    assert [each.name for each in results.iterdir()] == ["journal.jsonl"]
+    if FORMATS[to].is_text:
+        assert (done.returncode, done.stderr) == (0, "")
+        file = export(results, to, results.parent / "there", QUIET)
+        assert file
+        assert done.stdout == file.read_text(encoding="utf-8").rstrip("\n") + "\n"
+    else:
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"Name a file: --output {FORMATS[to].file_name}" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_folder_gets_the_file_by_the_name_of_its_format(results: Path, command: Command) -> None:
+    done = command("export", "study", "--to", "csv", "--output", "study")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "written: study/runs.csv\n"
     assert (results / "runs.csv").is_file()
@@ -163,7 +180,7 @@ def test_the_command_writes_beside_the_journal(results: Path, command: Command) 
         (["study", "--to", "parqet"], 2, "Did you mean 'parquet'?"),
         (["nowhere", "--to", "csv"], 2, "nowhere"),
         (["study", "--to", "csv", "--output", "study/journal.jsonl"], 2, "is a journal"),
-        (["study", "--to", "csv", "--output", "study/journal.jsonl/runs.csv"], 1, "cannot be"),
+        (["study", "--to", "csv", "--output", "study/journal.jsonl/runs.csv"], 2, "cannot be"),
     ],
 )
 def test_errors_take_a_line_and_have_a_code(

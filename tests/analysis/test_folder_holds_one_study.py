@@ -12,6 +12,7 @@ from scaling.journal.file import FILE_NAME, JournalFile
 from scaling.journal.folder import Chosen, choose
 from scaling.journal.identity import identity_of
 from scaling.journal.record import Line, RunLine, StudyLine, encode_line
+from scaling.study.plan.order import ORDER
 from tests.support.fabricate import Made, journal, study_line
 
 MADE = Made(workers=(1, 2), blocks=2)
@@ -97,6 +98,15 @@ def test_another_study_gets_the_next_folder_and_the_reason_is_printed(
     assert "study-2" in note
     assert (tmp_path / "study" / FILE_NAME).read_bytes() == before
     assert found.journal.path.read_bytes() == encode_line(line)
+
+
+def test_a_study_in_another_order_of_runs_is_left_as_it_is(
+    tmp_path: Path, chosen: Callable[[StudyLine], Chosen]
+) -> None:
+    measured(tmp_path / "study", head(order=ORDER + 1), RUNS[:1])
+    found = chosen(head(order=ORDER))
+    assert (found.journal.path.parent, found.resumed) == (tmp_path / "study-2", False)
+    assert "its runs are in the order of another version" in found.notes[0]
 
 
 def test_complete_study_is_left_as_it_is(

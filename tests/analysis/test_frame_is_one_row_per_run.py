@@ -10,7 +10,7 @@ import scaling
 from scaling.analysis.table.columns import COLUMNS, columns_markdown
 from scaling.analysis.table.labels import labels, short_labels, slug
 from scaling.analysis.table.load import read_journal
-from scaling.journal.record import CeilingLine, RunLine
+from scaling.journal.record import CeilingLine, Parameters, RunLine
 from tests.support.fabricate import Made, journal, with_, write
 
 MADE = Made(loops=("asyncio", "uvloop"), workers=(1, 2), blocks=2)
@@ -126,7 +126,9 @@ def test_a_label_has_the_parameters_that_vary_and_no_others(tmp_path: Path) -> N
 
 
 def test_labels_of_different_parameters_differ() -> None:
-    found = short_labels([("a", '{"x":true}'), ("a", '{"x":1}'), ("a", "{}")], simulated=False)
+    found = short_labels(
+        [("a", Parameters.of(each)) for each in ({"x": True}, {"x": 1}, {})], simulated=False
+    )
     assert sorted(found.values()) == ["a", "a · x=1", "a · x=true"]
 
 

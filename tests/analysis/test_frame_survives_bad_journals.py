@@ -72,6 +72,7 @@ def test_a_newer_schema_is_refused_even_if_its_study_line_looks_different(tmp_pa
         (LINES[0] + LINES[1][:100], "holds no run yet"),
         (LINES[0][:100], "its only line was cut off, so nothing was measured"),
         (b"a,b\n1,2\n", "not a journal of scaling"),
+        (b"\n<!doctype html>\n", "not a study folder"),
         (LINES[1], "the study line is missing"),
         (b'{"kind":"study","schema":1}\n', "the first line cannot be read"),
         (LINES[0] + LINES[1] + LINES[0], "a second study begins at line 3"),
@@ -91,6 +92,13 @@ def test_what_is_not_there_is_refused_with_what_to_do(tmp_path: Path) -> None:
         scaling.load(tmp_path)
     with pytest.raises(UsageError, match="no journal was named"):
         scaling.load([])
+
+
+def test_a_page_beside_a_journal_names_its_folder(tmp_path: Path) -> None:
+    written(tmp_path, *LINES)
+    (tmp_path / "report.html").write_text("\n<!doctype html>\n")
+    with pytest.raises(UsageError, match=f"report.html: not a study folder.*{tmp_path}$"):
+        scaling.load(tmp_path / "report.html")
 
 
 def test_a_gzipped_journal_may_be_cut_short(tmp_path: Path) -> None:

@@ -1,5 +1,8 @@
-"""`scaling gate` exits with 1 only where an interval proves that a bound is not met."""
+"""`scaling gate` exits with 1 only where an interval proves that a bound is not met, or where the
+controls fail, so that nothing can be checked.
+"""
 
+import re
 from io import StringIO
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
 from scaling.report.gate_output import gate
 from scaling.study.scaled import scaled_to
+from tests.support.children import ROOT
 from tests.support.cli import Command
 from tests.support.fabricate import Made, Variants, journal, with_, write
 
@@ -29,11 +33,34 @@ def study(folder: Path, factor: float = 1.0, **made: object) -> Path:
     return folder
 
 
+def void(folder: Path, **made: object) -> Path:
+    """A study whose `compute` does not scale on two cores, as it must."""
+    variants: Variants = {"compute": [{}], "echo": [{"payload_bytes": 1024}]}
+    speeds = {("3.14t", "threads", n): 1.0 for n in (1, 2)}
+    folder.mkdir(parents=True)
+    asked = {"variants": variants, "speeds": speeds, "blocks": 8, "workers": (1, 2), **made}
+    write(journal(Made(**asked)), folder / "journal.jsonl")  # type: ignore[arg-type]
+    return folder
+
+
 def told(
-    results: Path, limits: Limits, wanted: Filter | None = None, *, strict: bool = False
+    results: Path,
+    limits: Limits,
+    wanted: Filter | None = None,
+    *,
+    strict: bool = False,
+    allow_void: bool = False,
 ) -> tuple[int, str]:
     console = Console(width=200, file=StringIO(), record=True)
-    code = gate(results, limits, wanted or Filter(), console, strict=strict, environment={})
+    code = gate(
+        results,
+        limits,
+        wanted or Filter(),
+        console,
+        strict=strict,
+        allow_void=allow_void,
+        environment={},
+    )
     return code, console.export_text()
 
 
@@ -130,23 +157,44 @@ def test_false_alarms_are_rare(tmp_path: Path) -> None:
     assert fails / 400 < 0.045  # 2.5 % and four standard errors
 
 
-def test_a_void_study_proves_nothing(tmp_path: Path) -> None:
+def test_a_void_study_fails_since_nothing_could_be_checked(tmp_path: Path) -> None:
     """Compute must scale on two cores; where it does not, no figure of the study is valid."""
-    variants: Variants = {"compute": [{}], "echo": [{"payload_bytes": 1024}]}
-    speeds = {("3.14t", "threads", n): 1.0 for n in (1, 2)}
-    folder = tmp_path / "void"
-    folder.mkdir()
-    made = Made(variants=variants, speeds=speeds, blocks=8, workers=(1, 2))
-    write(journal(made), folder / "journal.jsonl")
+    folder = void(tmp_path / "void")
     code, text = told(folder, Limits(min_efficiency=0.9))
+    assert code == 1
+    assert "gate: FAILS: nothing could be checked: RESULTS is void (compute · asyncio" in text
+    limits = Limits(max_regression=0.05, against=folder)
+    new = study(tmp_path / "new", 1.0, seed=2)
+    for each in (limits, Limits(against=folder)):
+        code, text = told(new, each)
+        assert code == 1
+        assert "nothing could be checked: OLD is void" in text
+    assert "compute ·" not in text.split("VOID")[0]  # a control is checked where it is named only
+
+
+def test_whoever_allows_a_void_study_gets_no_proof_from_it(tmp_path: Path) -> None:
+    folder = void(tmp_path / "void")
+    code, text = told(folder, Limits(min_efficiency=0.9), allow_void=True)
     assert code == 0
     assert "RESULTS is void" in text
+    assert "none is proven to fail" in text
+    assert told(folder, Limits(min_efficiency=0.9), strict=True, allow_void=True)[0] == 1
     limits = Limits(max_regression=0.05, against=folder)
-    code, text = told(study(tmp_path / "new", 0.5, seed=2), limits)
+    code, text = told(study(tmp_path / "new", 0.5, seed=2), limits, allow_void=True)
     assert code == 0
     assert "OLD is void" in text
-    assert "compute ·" not in text.split("VOID")[0]  # a control is checked where it is named only
-    assert told(folder, Limits(min_efficiency=0.9), strict=True)[0] == 1
+
+
+def test_the_workflow_of_the_readme_fails_on_a_void_study(tmp_path: Path, command: Command) -> None:
+    workflow = (ROOT / "results" / "README.md").read_text(encoding="utf-8")
+    (asked,) = re.findall(r"- run: >\n((?: +\S.*\n)*? +scaling gate(?:.*\n)+?)```", workflow)
+    _, *arguments = asked.split()
+    for seed, name in enumerate(("before", "now")):
+        void(tmp_path / "results" / name, loops=("uvloop",), seed=seed)
+    failed = command(*arguments)
+    assert failed.returncode == 1
+    assert "nothing could be checked: RESULTS is void" in failed.stdout
+    assert command(*arguments, "--allow-void").returncode == 0
 
 
 def test_cells_that_old_does_not_have_are_named(tmp_path: Path, results: Path) -> None:
@@ -213,6 +261,18 @@ def test_bad_usage_is_an_error(
 ) -> None:
     with pytest.raises(UsageError, match=message):
         told(results, Limits(**limits), filter_of(said, at))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"), [("80", "0.8"), ("5", "0.05"), ("1.8", ""), ("200%", ""), ("900", "")]
+)
+def test_a_share_without_its_percent_sign_is_suggested(text: str, meant: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        share(text, "--min-efficiency")
+    suggestion = f" Did you mean {meant}?" if meant else ""
+    assert str(caught.value) == (
+        f"gate: --min-efficiency: expected a share such as 0.8 or 5%, got '{text}'.{suggestion}"
+    )
 
 
 @pytest.mark.parametrize("text", ["5", "-1%", "most", "nan"])

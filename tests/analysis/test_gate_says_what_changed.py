@@ -1,4 +1,7 @@
-"""`scaling gate --against OLD` shows what is better, worse or inconclusive, and what decides it."""
+"""`scaling gate --against OLD` lists what is better, worse and the same, and counts the rest.
+
+With `--details` it lists what is inconclusive, too, and what decides it.
+"""
 
 import itertools
 import math
@@ -11,7 +14,11 @@ import pytest
 from rich.console import Console
 
 from scaling.analysis.gate.request import Filter, Limits, filter_of
-from scaling.analysis.statistics.decision_forecast import POWER, blocks_to_decide
+from scaling.analysis.statistics.decision_forecast import (
+    OF_HODGES_LEHMANN,
+    POWER,
+    blocks_to_decide,
+)
 from scaling.analysis.statistics.verdict import judge, unpaired_hypothesis
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
@@ -65,7 +72,7 @@ def test_each_figure_has_a_verdict(old: Path, tmp_path: Path) -> None:
     assert verdicts(text) == {
         "round trips/s": ["worse"] * 2,
         "CPU µs/op": ["worse"] * 2,
-        "RSS MiB": ["same"] * 2,
+        "PSS MiB": ["same"] * 2,
     }
     assert "Since OLD, of 6 figures: 4 worse, 2 same." in text
 
@@ -85,7 +92,7 @@ def test_a_bound_fails_as_before(old: Path, tmp_path: Path) -> None:
 def test_what_is_inconclusive_says_how_long_a_run_decides_it(tmp_path: Path) -> None:
     noisy = {"noise": 0.03, "aa_pairs": True}
     old = study(tmp_path / "old", **noisy)
-    _, text = compared(study(tmp_path / "new", 0.9, seed=2, **noisy), old)
+    _, text = compared(study(tmp_path / "new", 0.96, seed=2, **noisy), old, details=True)
     undecided = [line for line in text.splitlines() if "inconclusive  " in line]
     assert undecided
     for line in undecided:
@@ -93,6 +100,32 @@ def test_what_is_inconclusive_says_how_long_a_run_decides_it(tmp_path: Path) -> 
         assert blocks, line
         assert int(blocks[1].replace(",", "")) > 8
     assert "a verdict has a chance of 80 %" in text
+
+
+def test_what_is_inconclusive_is_counted(tmp_path: Path) -> None:
+    noisy = {"noise": 0.03, "aa_pairs": True}
+    old, new = study(tmp_path / "old", **noisy), study(tmp_path / "new", 0.97, seed=2, **noisy)
+    summary = tmp_path / "summary.md"
+    _, text = compared(new, old, width=80, summary=summary)
+    _, whole = compared(new, old, width=80, details=True)
+    listed, all_of_them = (
+        [word for words in verdicts(shown).values() for word in words] for shown in (text, whole)
+    )
+    assert "same" in listed
+    assert "inconclusive" in all_of_them
+    assert listed == [word for word in all_of_them if word != "inconclusive"]
+    count = all_of_them.count("inconclusive")
+    assert f"{count} inconclusive. --details lists all of them." in " ".join(text.split())
+    assert "--details" not in whole
+    assert "to decide" not in text.lower()
+    assert "| inconclusive" not in summary.read_text(encoding="utf-8")
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_many_cells_of_one_study_alone_are_counted(old: Path, tmp_path: Path) -> None:
+    new = study(tmp_path / "new", seed=2, workers=(1, 2, 3, 4, 5, 6))
+    assert "Not in OLD, and not compared with it: 4 cells." in compared(new, old)[1]
+    assert f"{CELL}6." in " ".join(compared(new, old, details=True)[1].split())
 
 
 @pytest.mark.parametrize(
@@ -105,7 +138,8 @@ def test_so_many_blocks_decide_it_as_often_as_forecast(
     """The rule of all verdicts, on made runs whose scatter is known."""
     rng = np.random.default_rng(17)
     long, base = (np.exp(rng.normal(m, scatter, 100_000)) for m in (math.log(ratio), 0.0))
-    blocks = int(blocks_to_decide(long, base, ratio, margin))
+    of_both = math.hypot(*(float(np.std(np.log(each))) for each in (long, base)))
+    blocks = int(blocks_to_decide(of_both, ratio, margin, e=OF_HODGES_LEHMANN))
     decided = 0
     for _ in range(300):
         ours, theirs = (np.exp(rng.normal(m, scatter, blocks)) for m in (math.log(ratio), 0.0))
@@ -115,19 +149,18 @@ def test_so_many_blocks_decide_it_as_often_as_forecast(
 
 
 def test_no_number_of_blocks_decides_a_ratio_at_the_margin() -> None:
-    runs = np.array([1.0, 1.1, 0.9])
-    assert blocks_to_decide(runs, runs, 1.02, 0.02) > 1e6
-    assert blocks_to_decide(runs, runs, 1.0, 0.2) == math.inf, "too wide to call it the same"
-    assert math.isnan(blocks_to_decide(runs[:1], runs, 0.5, 0.02))
+    assert blocks_to_decide(0.1, 1.02, 0.02) > 1e6
+    assert blocks_to_decide(0.1, 1.0, 0.0) == math.inf
+    assert math.isnan(blocks_to_decide(math.nan, 0.5, 0.02))
     for ratio, margin in itertools.product((1.1, 1.5, 30.0), (0.02, 0.3, 2.0)):
-        needed = blocks_to_decide(runs, runs, ratio, margin)
-        assert needed == pytest.approx(blocks_to_decide(runs, runs, 1 / ratio, margin))
-        assert math.isfinite(needed) == (ratio > 1 + margin)
+        needed = blocks_to_decide(0.1, ratio, margin)
+        assert needed == pytest.approx(blocks_to_decide(0.1, 1 / ratio, margin))
+        assert math.isfinite(needed)
 
 
 def test_below_six_blocks_the_forecast_is_six_or_more(tmp_path: Path) -> None:
     old, new = (study(tmp_path / f"{seed}", blocks=3, seed=seed) for seed in (1, 2))
-    _, text = compared(new, old)
+    _, text = compared(new, old, details=True)
     blocks = re.findall(r"inconclusive +(\d+) blocks", text)
     assert blocks
     assert min(map(int, blocks)) >= 6
@@ -140,7 +173,7 @@ def test_a_void_study_changes_nothing(tmp_path: Path) -> None:
     void.mkdir()
     made = Made(variants=variants, speeds=speeds, blocks=8, workers=(1, 2))  # type: ignore[arg-type]
     write(journal(made), void / "journal.jsonl")
-    _, text = compared(study(tmp_path / "new", 0.5), void)
+    _, text = compared(study(tmp_path / "new", 0.5), void, details=True)
     assert {word for words in verdicts(text).values() for word in words} == {"inconclusive"}
     assert "OLD is void" in text
 
@@ -157,7 +190,7 @@ def test_what_crashes_now_is_named(old: Path, tmp_path: Path) -> None:
 
 def test_the_cells_can_be_chosen(old: Path, tmp_path: Path) -> None:
     new = study(tmp_path / "new", seed=2)
-    _, text = compared(new, old, filter_of({}, ["2"]))
+    _, text = compared(new, old, filter_of({}, ["2"]), details=True)
     assert f"{CELL}2" in text
     assert f"{CELL}1" not in text
     with pytest.raises(UsageError, match="--loop uvloop: not in this study, which has asyncio"):
@@ -169,14 +202,15 @@ def test_the_summary_has_the_same_table(old: Path, tmp_path: Path) -> None:
     compared(study(tmp_path / "new", 0.8, seed=2), old, summary=summary)
     written = summary.read_text(encoding="utf-8")
     rows = [line for line in written.splitlines() if line.startswith(f"| {CELL}")]
-    assert [row.split(" | ")[4] for row in rows] == ["worse", "worse", "same"] * 2
+    assert [row.strip(" |").split(" | ")[4] for row in rows] == ["worse", "worse", "same"] * 2
     assert "4 worse, 2 same" in written
 
 
 def test_every_figure_fits_80_columns(tmp_path: Path) -> None:
     noisy = {"noise": 0.03, "aa_pairs": True}
     old = study(tmp_path / "old", **noisy)
-    _, text = compared(study(tmp_path / "new", 0.9, seed=2, **noisy), old, width=80)
+    new = study(tmp_path / "new", 0.96, seed=2, **noisy)
+    _, text = compared(new, old, width=80, details=True)
     shown = [line for line in text.splitlines() if " → " in line]
     assert len(shown) == 7  # the heading and six figures
     assert all(len(line) <= 80 for line in shown)
@@ -192,13 +226,13 @@ def test_an_application_is_compared_at_its_peak_and_at_its_rates(tmp_path: Path)
     assert found["requests/s"] == ["better", "better"]
     assert found["CPU µs/op"] == ["better"] * 4
     assert found["P99 ms"] == ["better", "better"]
-    assert found["RSS MiB"] == ["same"] * 4
+    assert found["PSS MiB"] == ["same"] * 4
 
 
 def test_a_study_of_a_schedule_alone_is_compared(tmp_path: Path) -> None:
     """Its throughput cannot be checked, but its latency has a verdict."""
     old, new = (application_study(tmp_path / f"{n}", seed=n, rates=(400.0,)) for n in (1, 2))
-    code, text = compared(new, old)
+    code, text = compared(new, old, details=True)
     assert code == 0
     assert "requests/s" not in verdicts(text)
     assert "P99 ms" in verdicts(text)
@@ -234,7 +268,7 @@ def test_a_capacity_beyond_the_rates_proves_nothing(tmp_path: Path) -> None:
     rates = (200.0, 400.0)
     old = at_objective(tmp_path / "old", 1_000.0, rates)
     new = at_objective(tmp_path / "new", 1_300.0, rates, seed=2)
-    _, text = compared(new, old)
+    _, text = compared(new, old, details=True)
     (line,) = (line for line in text.splitlines() if "capacity/s" in line)
     assert "≥ 400 → ≥ 400" in line
     assert "inconclusive  a capacity lies outside the rates" in line
@@ -243,6 +277,6 @@ def test_a_capacity_beyond_the_rates_proves_nothing(tmp_path: Path) -> None:
 def test_p99_of_a_server_that_fell_behind_is_a_bound_and_proves_nothing(tmp_path: Path) -> None:
     old = at_objective(tmp_path / "old", 1_000.0, (1_600.0,))
     new = at_objective(tmp_path / "new", 1_300.0, (1_600.0,), seed=2)
-    _, text = compared(new, old)
+    _, text = compared(new, old, details=True)
     (line,) = (line for line in text.splitlines() if "P99 ms" in line)
     assert re.search(r"≥ [\d,]+ → ≥ [\d,]+ +– +inconclusive +a server fell behind", line)

@@ -16,13 +16,9 @@ def checked(folder: Path, lines: list[Line]) -> set[Whose]:
     """The model and N of every headline gain, after a look at all who use them."""
     found = read_journal(write(lines, folder / "journal.jsonl"))
     results = StudyResults.of(found)
-    gains = [gain for each in results.judged for gain in each.gains]
-    first = {(gain.of.model, gain.workers) for each in headlines(results) for gain in each.gains}
-    assert first == {
-        (gain.of.model, gain.workers)
-        for gain in gains
-        if gain.throughput.verdict.family == "primary"
-    }
+    gains = results.ratios.where("gain", keep=lambda each: each.verdict.family == "primary")
+    first = {(gain.of.model, gain.of.workers) for each in headlines(results) for gain in each.gains}
+    assert first == {(gain.of.model, gain.of.workers) for gain in gains}
     names = headline_precision(found.frame, found.study)
     for model, n in first:
         assert any(name.endswith(f" {model}, N = {n} over 1") for name in names)

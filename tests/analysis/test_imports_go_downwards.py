@@ -56,7 +56,7 @@ PLANTED = {
     INSIDE: (
         ("scaling/analysis/validity", "import scaling.analysis.table.stacks"),
         ("scaling/analysis/statistics", "import scaling.analysis.curves.summarise"),
-        ("scaling/analysis/laws", "import scaling.analysis.lookup.figure"),
+        ("scaling/analysis/laws", "import scaling.analysis.controls"),
     ),
     FRONT: (("scaling/cli", "from scaling import load"),),
     JSON_ONLY: (

@@ -48,7 +48,7 @@ def doubts(*invalid: tuple[Key, int]) -> Callable[[RunLine], str | None]:
 def line_of(attempt: Attempt) -> RunLine:
     run = attempt.run
     return RunLine(
-        cell=run.cell, outcome="crashed", block=run.block, position=0, attempt=attempt.attempt
+        cell=run.cell, outcome="measured", block=run.block, position=0, attempt=attempt.attempt
     )
 
 
@@ -67,7 +67,7 @@ def test_a_run_that_is_never_valid_is_given_up(plan: Plan, tmp_path: Path) -> No
     hopeless = doubts(*[(key(plan.runs[0]), attempt) for attempt in range(1, 9)])
     with opened(tmp_path / "journal.jsonl") as journal:
         drive(plan, journal, runs, hopeless, told)
-        assert Replay.of(journal.runs, hopeless).remaining(plan.runs) == []
+        assert Replay.of(journal.runs, hopeless).remaining(plan.together(plan.runs)) == []
     assert runs.attempts.count(2) == RETRIES == 1
     assert told.invalids == [("throttled", True), ("throttled", False)]
 
@@ -82,8 +82,8 @@ def test_wherever_a_study_stops_it_goes_on_as_if_it_had_not(data: st.DataObject)
 
     def on_from(done: list[RunLine]) -> list[RunLine]:
         done = list(done)
-        while to_do := Replay.of(done, judge).remaining(runs):
-            done.append(line_of(to_do[0]))
+        while to_do := Replay.of(done, judge).remaining([(run,) for run in runs]):
+            done.append(line_of(to_do[0][0]))
         return done
 
     whole = on_from([])
@@ -141,9 +141,23 @@ def test_progress_says_what_is_run_again_and_counts_it(plan: Plan, tmp_path: Pat
         drive(plan, journal, Pretended(), doubts((key(plan.runs[1]), 1)), shown)
     lines = printed.getvalue().splitlines()
     count = len(plan.runs)
-    assert lines[0].startswith(f"[{count // 2}/{count + 1}] block 1 of 2 done")
+    again = f"{count + 1}, 1 of them again]"
+    assert lines[0].startswith(f"[{count // 2}/{again} block 1 of 2 done")
     assert lines[1] == "  1 run invalid, to be run again at the end: throttled"
-    assert lines[2].startswith(f"[{count + 1}/{count + 1}] runs measured")
+    assert lines[2].startswith(f"[{count + 1}/{again} runs measured")
+
+
+def test_progress_of_a_resumed_study_counts_what_was_run_again_before(
+    plan: Plan, tmp_path: Path
+) -> None:
+    path, doubting = tmp_path / "journal.jsonl", doubts(*[((key(run)), 1) for run in plan.runs[:2]])
+    count = len(plan.runs)
+    with opened(path) as journal, pytest.raises(InterruptedStudyError):
+        drive(plan, journal, Pretended(stop_at=count + 1), doubting, Told())
+    printed = io.StringIO()
+    with opened(path) as journal:
+        drive(plan, journal, Pretended(), doubting, PlainLines(Console(file=printed, width=200)))
+    assert f"[{count + 2}/{count + 2}, 2 of them again] runs measured" in printed.getvalue()
 
 
 def test_the_live_line_gets_longer_by_a_run(plan: Plan, tmp_path: Path) -> None:
@@ -152,7 +166,7 @@ def test_the_live_line_gets_longer_by_a_run(plan: Plan, tmp_path: Path) -> None:
     with opened(tmp_path / "journal.jsonl") as journal:
         drive(plan, journal, Pretended(), doubts((key(plan.runs[1]), 1)), LiveLine(console))
     count = len(plan.runs) + 1
-    assert f"{count}/{count}" in printed.getvalue()
+    assert f"{count}/{count}, 1 of them again" in printed.getvalue()
     assert "to be run again at the end: throttled" in printed.getvalue()
 
 

@@ -31,7 +31,7 @@ from scaling.journal.record import (
     WorkloadNote,
     decode_line,
 )
-from tests.support.fabricate import Made, arm, journal, with_, write
+from tests.support.fabricate import MIB, Made, arm, journal, with_, write
 
 type Change = Callable[[RunLine], RunLine]
 
@@ -344,6 +344,12 @@ FAULTS: list[tuple[str, str, Change, str]] = [
     ),
     ("tasks-left", "suspect", leaves(pending_tasks=3), "6 task(s) still ran after"),
     ("tasks-left", "suspect", leaves(hung=True), "2 worker(s) never ended"),
+    (
+        "memory-impossible",
+        "suspect",
+        lambda run: with_(run, memory__rss_bytes=90 * MIB, memory__pss_bytes=96 * MIB),
+        "PSS is 96.0 MiB, more than RSS with 90.0: they are not of the same moment",
+    ),
     ("garbled", "invalid", no_ticks, "do not fit together"),
     ("failed", "invalid", gives_up, "setup: OSError: no such host"),
     (
@@ -450,6 +456,17 @@ def test_several_faults_are_all_listed_the_gravest_first(tmp_path: Path) -> None
     assert row["validity"] == "invalid"
 
 
+@pytest.mark.parametrize(
+    "rss_mib", [96, 95.5, None]
+)  # the counters behind RSS, in older journals, lag by some pages
+def test_memory_of_one_moment_has_no_fault(tmp_path: Path, rss_mib: float | None) -> None:
+    rss_bytes = None if rss_mib is None else round(rss_mib * MIB)
+    (row,) = judged(
+        tmp_path, lambda run: with_(run, memory__rss_bytes=rss_bytes, memory__pss_bytes=96 * MIB)
+    )
+    assert row["reasons"] == ()
+
+
 def test_others_may_work_on_cores_that_the_workers_do_not_need(tmp_path: Path) -> None:
     def busy(run: RunLine) -> RunLine:
         return with_(run, disturbance__other_cpu_fraction=0.4)
@@ -539,7 +556,7 @@ def test_a_worker_with_another_share_of_the_work_makes_a_run_invalid(tmp_path: P
 def test_a_process_that_hashes_as_its_block_is_no_fault(
     tmp_path: Path, seed: str | None, block: int
 ) -> None:
-    """Older journals and other runtimes report no seed."""
+    """Other runtimes report no seed."""
 
     def change(run: RunLine) -> RunLine:
         return with_(run, block=block, record__process__hash_seed=seed)
@@ -651,9 +668,11 @@ def test_a_process_of_another_build_is_not_the_arms(
     assert other_build(process, None) is None
 
 
-def test_a_run_of_an_unknown_arm_is_invalid(tmp_path: Path) -> None:
-    rows = judged(tmp_path, same, Made(arms=("3.14t+jit",), workers=(1,), blocks=1))
-    assert [row["reasons"] for row in rows] == [("settings-lost",)]
+def test_a_run_of_an_arm_that_the_study_does_not_have_is_invalid(tmp_path: Path) -> None:
+    head, *runs = journal(Made(workers=(1,), blocks=1))
+    frame = scaling.load(write([with_(head, arms={}), *runs], tmp_path / "journal.jsonl"))
+    assert frame["reasons"].tolist() == [("settings-lost",)]
+    assert frame["details"].tolist() == [("the arm 3.14t is not one of the study",)]
 
 
 @pytest.mark.parametrize("odd_blocks", [(2,), (0, 1), (3, 4, 5)])

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from scaling.analysis.comparison.ladder import Ladder, ladders
-from scaling.analysis.comparison.paired import Paired, paired
-from scaling.analysis.table.load import read_journal
 from scaling.journal.record import RunLine
-from tests.support.fabricate import Made, journal, with_, write
+from tests.support.comparisons import compared_in
+from tests.support.fabricate import Made, with_
 
 RUNGS = ("3.14", "3.14+mimalloc", "3.14t+gil", "3.14t")
 FACTORS = {"allocator": 2.1, "build": 0.9, "GIL": 1.9}
@@ -19,15 +18,8 @@ SPEEDS = {
 KNOWN = Made(arms=RUNGS, workers=(1, 2), noise=0, tick_noise=0, speeds=SPEEDS)
 
 
-def runs_of(tmp_path: Path, made: Made, change: object = None) -> Paired:
-    lines = journal(made, change)  # type: ignore[arg-type]
-    study = read_journal(write(lines, tmp_path / "journal.jsonl"))
-    (runs,) = paired(study.frame, study.study)
-    return runs
-
-
 def factors(ladder: Ladder) -> dict[str, float]:
-    return {step.name: step.factor.point for step in ladder.steps}
+    return {step.name: step.point for step in ladder.steps}
 
 
 def crashed(run: RunLine) -> RunLine:
@@ -35,7 +27,7 @@ def crashed(run: RunLine) -> RunLine:
 
 
 def test_known_factors_are_found_again(tmp_path: Path) -> None:
-    one, two = ladders(runs_of(tmp_path, KNOWN)).judged()
+    one, two = ladders(compared_in(tmp_path, KNOWN))
     assert (one.workers, two.workers) == (1, 2)
     for ladder in (one, two):
         assert factors(ladder) == pytest.approx(FACTORS, rel=1e-3)
@@ -43,18 +35,17 @@ def test_known_factors_are_found_again(tmp_path: Path) -> None:
         assert ladder.product == pytest.approx(ladder.headline.point, rel=1e-3)
         assert ladder.multiplies_out
         assert ladder.missing == []
-        assert [configuration.arm for configuration in ladder.configurations] == list(RUNGS)
+        assert [each.arm for each in ladder.cells] == list(RUNGS)
 
 
 @pytest.mark.parametrize("blocks", [3, 8])
 def test_factors_multiply_exactly_in_each_block(tmp_path: Path, blocks: int) -> None:
-    runs = runs_of(tmp_path, Made(arms=RUNGS, workers=(2,), blocks=blocks, noise=0.1))
-    (ladder,) = ladders(runs).judged()
-    headline = runs.ratios(ladder.top, ladder.bottom, "throughput")
-    for block, whole in enumerate(headline):
+    made = Made(arms=RUNGS, workers=(2,), blocks=blocks, noise=0.1)
+    (ladder,) = ladders(compared_in(tmp_path, made))
+    for block, whole in enumerate(ladder.headline.blocks):
         product = 1.0
         for step in ladder.steps:
-            product *= step.values[block]
+            product *= step.blocks[block]
         assert product == pytest.approx(whole, rel=1e-12)
     assert (ladder.headline.coverage is not None) == (blocks >= 6)
 
@@ -72,7 +63,7 @@ def test_factors_multiply_exactly_in_each_block(tmp_path: Path, blocks: int) -> 
 def test_a_rung_that_is_missing_joins_its_steps(
     tmp_path: Path, arms: tuple[str, ...], names: list[str], missing: list[str]
 ) -> None:
-    ladder, _ = ladders(runs_of(tmp_path, Made(arms=arms, workers=(1, 2)))).judged()
+    ladder, _ = ladders(compared_in(tmp_path, Made(arms=arms, workers=(1, 2))))
     assert [step.name for step in ladder.steps] == names
     assert ladder.missing == missing
     assert ladder.top.arm == "3.14t"
@@ -82,7 +73,7 @@ def test_a_rung_whose_runs_are_invalid_is_not_stepped_on(tmp_path: Path) -> None
     def change(run: RunLine) -> RunLine:
         return crashed(run) if run.cell.arm == "3.14t+gil" else run
 
-    (ladder,) = ladders(runs_of(tmp_path, Made(arms=RUNGS, workers=(2,)), change)).judged()
+    (ladder,) = ladders(compared_in(tmp_path, Made(arms=RUNGS, workers=(2,)), change))
     assert [step.name for step in ladder.steps] == ["allocator", "build and GIL"]
 
 
@@ -91,7 +82,7 @@ def test_a_rung_that_mostly_failed_takes_no_block_from_the_others(tmp_path: Path
         return crashed(run) if run.cell.arm == "3.14+mimalloc" and run.block else run
 
     made = Made(arms=RUNGS, workers=(2,), blocks=8)
-    (ladder,) = ladders(runs_of(tmp_path, made, change)).judged()
+    (ladder,) = ladders(compared_in(tmp_path, made, change))
     assert ladder.missing == ["3.14+mimalloc"]
     assert ladder.headline.n == 8
 
@@ -108,9 +99,9 @@ def test_an_invalid_run_takes_its_block_out_of_all_factors(tmp_path: Path) -> No
         ]
         return with_(run, record__workers=workers, disturbance__throttled_s=0.5)
 
-    one, two = ladders(runs_of(tmp_path, KNOWN, change)).judged()
+    one, two = ladders(compared_in(tmp_path, KNOWN, change))
     for ladder in (one, two):
-        assert {step.factor.n for step in ladder.steps} == {ladder.headline.n} == {2}
+        assert {step.n for step in ladder.steps} == {ladder.headline.n} == {2}
         assert factors(ladder) == pytest.approx(FACTORS, rel=1e-3)
 
 
@@ -128,7 +119,7 @@ def test_medians_that_do_not_multiply_out_are_called_so(tmp_path: Path) -> None:
         ]
         return with_(run, record__workers=workers)
 
-    for ladder in ladders(runs_of(tmp_path, KNOWN, change)).judged():
+    for ladder in ladders(compared_in(tmp_path, KNOWN, change)):
         assert ladder.headline.point == pytest.approx(LEVELS[-1], rel=1e-3)
         assert factors(ladder) == pytest.approx(FACTORS | {"allocator": 0.7}, rel=1e-3)
         assert not ladder.multiplies_out
@@ -136,7 +127,7 @@ def test_medians_that_do_not_multiply_out_are_called_so(tmp_path: Path) -> None:
 
 def test_every_version_has_its_own_ladder(tmp_path: Path) -> None:
     arms = ("3.13", "3.13t", "3.14", "3.14t", "3.15", "3.14+nogc")
-    found = ladders(runs_of(tmp_path, Made(arms=arms, workers=(2,)))).judged()
+    found = ladders(compared_in(tmp_path, Made(arms=arms, workers=(2,))))
     assert [(ladder.bottom.arm, ladder.top.arm) for ladder in found] == [
         ("3.13", "3.13t"),
         ("3.14", "3.14t"),

@@ -5,16 +5,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from scaling.analysis.comparison.between_studies import across
+from scaling.analysis.lookup.figure import figure
+from scaling.analysis.ratios import Ratio, Ratios
+from scaling.analysis.ratios import ratios as ratios_of
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.latency_ratios import LatencyRatio, latency_ratios
 from scaling.analysis.table.load import read_journal
+from scaling.base.errors import UsageError
 from scaling.base.formats import percents
 from scaling.journal.record import RunLine
 from scaling.report.plots.load_caption import noise_text
+from scaling.report.quotes.lookup import Lookup
 from scaling.report.tables.margins import spread_text
 from scaling.report.tables.rated import rated
+from scaling.study.questions import OVER_PROCESSES, P99, every_ratio
 from tests.support.fabricate import with_, write
 from tests.support.served import Served, journal, studied
 
@@ -32,30 +37,40 @@ MADE = Served(
 PERCENTILES = ("latency_p50_s", "latency_p90_s", "latency_p95_s", "latency_p99_s")
 
 
-def ratios(folder: Path, made: Served) -> dict[tuple[float, int], LatencyRatio]:
-    found = StudyResults.of(studied(folder, made)).latency_ratios
+def p99s(results: StudyResults) -> Ratios:
+    return results.ratios.where(OVER_PROCESSES, P99)
+
+
+def rate_of(ratio: Ratio) -> float:
+    rate = ratio.of.parameters["rate_per_s"]
+    assert isinstance(rate, float)
+    return rate
+
+
+def ratios(folder: Path, made: Served) -> dict[tuple[float, int], Ratio]:
+    found = p99s(StudyResults.of(studied(folder, made)))
     assert all((each.of.arm, each.of.model) == THREADS for each in found)
-    return {(each.rate_per_s, each.of.workers): each for each in found}
+    return {(rate_of(each), each.of.workers): each for each in found}
 
 
 def test_the_strongest_processes_are_the_baseline(tmp_path: Path) -> None:
     found = ratios(tmp_path, MADE)[400.0, 1]
     assert (found.over.arm, found.over.model, found.over.workers) == (*PROCESSES, 1)
     expected = (1_500 - 400) / (1_000 - 400)  # latencies of M/M/1 queues
-    np.testing.assert_allclose(found.ratio.point, expected, rtol=0.1)
-    assert found.ratio.verdict.word == "slower"  # a longer latency
+    np.testing.assert_allclose(found.point, expected, rtol=0.1)
+    assert found.verdict.word == "slower"  # a longer latency
 
 
 def test_a_shorter_latency_is_faster(tmp_path: Path) -> None:
     swapped = {THREADS: 1_500.0, PROCESSES: 1_000.0, FORKED: 1_000.0}
     found = ratios(tmp_path, replace(MADE, speeds=swapped))[400.0, 1]
-    assert found.ratio.point < 1
-    assert found.ratio.verdict.word == "faster"
+    assert found.point < 1
+    assert found.verdict.word == "faster"
 
 
 def test_one_ratio_is_primary(tmp_path: Path) -> None:
     found = ratios(tmp_path, MADE)
-    primary = [at for at, each in found.items() if each.ratio.verdict.family == "primary"]
+    primary = [at for at, each in found.items() if each.verdict.family == "primary"]
     assert primary == [(800.0, 2)]
 
 
@@ -63,19 +78,40 @@ def test_capacities_are_primary_where_there_are_objectives(tmp_path: Path) -> No
     head, *runs = journal(MADE)
     head = with_(head, study={"slo": ["p99<20ms"]})
     results = StudyResults.of(read_journal(write([head, *runs], tmp_path / "journal.jsonl")))
-    families = {each.ratio.verdict.family for each in results.latency_ratios}
+    families = {each.verdict.family for each in p99s(results)}
     assert families == {"exploratory"}
-    assert any(each.ratio.verdict.family == "primary" for each in results.capacities.ratios)
+    assert any(each.verdict.family == "primary" for each in results.ratios)
 
 
 def test_a_lower_bound_proves_only_what_is_beyond_it(tmp_path: Path) -> None:
     made = replace(MADE, workers=(1,), rates=(1200.0, 1600.0))
     found = ratios(tmp_path / "threads", made)
-    assert found[1200.0, 1].ratio.verdict.word == "slower"  # threads alone fell behind
+    assert found[1200.0, 1].verdict.word == "slower"  # threads alone fell behind
     assert (1600.0, 1) not in found  # all of them did
     odd = {THREADS: 1_290.0, PROCESSES: 1_000.0, FORKED: 1_000.0}
     noisy = ratios(tmp_path / "both", replace(made, speeds=odd, noise=0.0))
-    assert noisy[1200.0, 1].ratio.verdict.word == "faster"  # processes alone did
+    assert noisy[1200.0, 1].verdict.word == "faster"  # processes alone did
+
+
+@pytest.mark.parametrize("measure", ["latency_p99_s", "latency_p50_s"])
+def test_two_lower_bounds_have_no_ratio_that_a_text_could_quote(
+    tmp_path: Path, measure: str
+) -> None:
+    made = replace(MADE, workers=(1,), rates=(1200.0, 1600.0))
+    study = studied(tmp_path / "study", made)
+
+    def cell(rate: float) -> dict[str, object]:
+        parameters = {"rate_per_s": rate}
+        return {"workload": "serve", "arm": "3.14t", "workers": 1, "parameters": parameters}
+
+    over = {"arm": "3.14", "model": "processes"}
+    assert figure(study, measure, cell(1200.0), over).estimate.n == made.blocks  # threads alone
+    assert figure(study, measure, cell(1600.0), over).estimate.n == 0
+    assert figure(study, measure, cell(1600.0)).estimate.n == made.blocks  # a bound itself is one
+    source = f"study: {measure} workload=serve parameters.rate_per_s=1600 arm=3.14t workers=1 "
+    source += "over.arm=3.14 over.model=processes"
+    with pytest.raises(UsageError, match="it is a ratio of two lower bounds"):
+        Lookup(tmp_path).figure(source)
 
 
 def test_what_a_server_declines_makes_its_p99_a_lower_bound(tmp_path: Path) -> None:
@@ -89,8 +125,8 @@ def test_what_a_server_declines_makes_its_p99_a_lower_bound(tmp_path: Path) -> N
 
     def word(name: str, fraction: float) -> str:
         journal = studied(tmp_path / name, quick, declines(fraction))
-        (found,) = StudyResults.of(journal).latency_ratios
-        return found.ratio.verdict.word
+        (found,) = p99s(StudyResults.of(journal))
+        return found.verdict.word
 
     quick = replace(MADE, speeds={THREADS: 1_500.0, PROCESSES: 1_000.0}, workers=(1,))
     quick = replace(quick, configurations=(THREADS, PROCESSES), rates=(400.0,))
@@ -100,36 +136,26 @@ def test_what_a_server_declines_makes_its_p99_a_lower_bound(tmp_path: Path) -> N
 
 def test_few_blocks_give_no_verdict(tmp_path: Path) -> None:
     found = ratios(tmp_path, replace(MADE, blocks=2))
-    assert {each.ratio.verdict.word for each in found.values()} == {"inconclusive"}
+    assert {each.verdict.word for each in found.values()} == {"inconclusive"}
 
 
-def test_aa_pairs_give_the_margin(tmp_path: Path) -> None:
-    results = StudyResults.of(studied(tmp_path, replace(MADE, aa_pairs=True)))
-    floor = results.floor.of("serve", "latency_p99_s")
-    assert 0 < floor < 1
-    margins = {each.ratio.verdict.margin for each in results.latency_ratios}
-    assert margins == {max(floor, 0.02)}
-
-
-def test_each_rate_has_the_margin_of_its_own_noise(tmp_path: Path) -> None:
+def test_each_rate_has_the_noise_of_its_own_pair(tmp_path: Path) -> None:
     four = (*MADE.configurations, ("3.14+mimalloc", "processes"))
     journal = studied(tmp_path, replace(MADE, configurations=four, aa_pairs=True))
     results = StudyResults.of(journal)
-    floors = {
-        float(pair.parameters["rate_per_s"]): max(0.02, pair.floor("latency_p99_s"))
-        for pair in results.floor.pairs
-    }
+    floors: dict[float, float] = {}
+    for pair in results.floor.pairs:
+        rate = float(str(pair.parameters["rate_per_s"]))
+        floors[rate] = max(0.02, pair.floor("latency_p99_s"), floors.get(rate, 0.0))
     assert len(floors) == len(set(floors.values())) == len(MADE.rates)
-    margins = {(each.rate_per_s, each.ratio.verdict.margin) for each in results.latency_ratios}
-    assert margins == set(floors.items())
-    for runs in results.paired:
-        assert runs.section.rate_per_s is not None
-        assert runs.margin("latency_p99_s") == floors[runs.section.rate_per_s]
-    between = across(*[(journal.frame, journal.study)] * 2).changes
-    assert {each.ratio.verdict.margin for each in between} == set(floors.values())
-    assert f"±{percents(floors.values())} (serve, P99)" in spread_text(results)
+    assert {each.verdict.margin for each in p99s(results)} == {0.02}
+    for cell in results.blocks.cells:
+        noise = results.floor.of(cell.workload, "latency_p99_s", cell.parameters)
+        assert max(0.02, noise) == floors[float(str(cell.parameters["rate_per_s"]))]
+    every = [pair.floor("latency_p99_s") for pair in results.floor.pairs]
+    assert f"±{percents(every)} (serve, P99)" in spread_text(results)
     (captioned, *_) = rated(results)
-    assert f"±{percents(floors.values())} in P99" in noise_text(captioned.section, results.floor)
+    assert f"±{percents(every)} in P99" in noise_text(captioned.section, results.floor)
 
 
 def test_a_latency_that_is_a_lower_bound_is_no_noise(tmp_path: Path) -> None:
@@ -139,10 +165,15 @@ def test_a_latency_that_is_a_lower_bound_is_no_noise(tmp_path: Path) -> None:
     assert pair.ratios["latency_p99_s"].n == 0
 
 
-def test_each_percentile_has_the_margin_of_its_own_noise(tmp_path: Path) -> None:
+def test_each_percentile_has_its_own_noise_and_all_one_margin(tmp_path: Path) -> None:
     results = StudyResults.of(studied(tmp_path, replace(MADE, aa_pairs=True)))
     floors = {column: results.floor.of("serve", column) for column in PERCENTILES}
     assert len(set(floors.values())) == len(PERCENTILES)
-    for column, floor in floors.items():
-        found = latency_ratios(results.frame, results.floor, column=column).judged()
-        assert {each.ratio.verdict.margin for each in found} == {max(floor, 0.02)}
+    for column in floors:
+        asked = [
+            replace(each, measure=column)
+            for each in every_ratio(results.blocks)
+            if each.measure == P99
+        ]
+        found = ratios_of(results.blocks, asked)
+        assert {each.verdict.margin for each in found} == {0.02}

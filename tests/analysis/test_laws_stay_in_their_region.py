@@ -17,11 +17,12 @@ from scaling.analysis.laws import fit_amdahl, karp_flatt
 from scaling.analysis.laws.regions import NO_REGION, TOO_FEW, RegionLaw, region_laws
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
-from scaling.report.output import print_tables
+from scaling.report.files import write_tables
 from scaling.report.plots import throughput
 from scaling.report.plots.draw import subjects
 from scaling.report.plots.style import RC
 from scaling.report.tables.laws_view import law_lines, law_rows
+from scaling.report.tables.results_view import Results
 from tests.support.fabricate import Made, journal, studied, with_, write
 
 WIDE = (1, 2, 3, 4, 6, 8, 12)
@@ -93,7 +94,9 @@ def test_one_n_is_not_spoken_of(tmp_path: Path) -> None:
 def test_tables_and_rows_agree(tmp_path: Path) -> None:
     found = made(tmp_path)
     console = Console(width=80, record=True, file=StringIO())
-    print_tables(found, tmp_path, console)
+    results = StudyResults.of(found)
+    console.print(Results(results))
+    write_tables(results, tmp_path)
     shown = " ".join(console.export_text().split())
     written = (tmp_path / "tables.md").read_text()
     (law, _) = laws_of(found)

@@ -10,9 +10,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from scaling.analysis.comparison.contrast import MEASURES
-from scaling.analysis.comparison.loops import loops
-from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.ratios import direction_of, ratios
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import median
 from scaling.cli.program import app
@@ -21,7 +19,8 @@ from scaling.report.output import finish
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_rows import comparison_rows
 from scaling.report.tables.comparison_view import Comparison
-from tests.support.comparisons import across_loops, chapter
+from scaling.study.questions import THROUGHPUT, loops
+from tests.support.comparisons import across_loops, chapter, place
 from tests.support.fabricate import LOOP_FACTORS, Made, studied, with_
 from tests.support.verdicts import verdicts
 
@@ -38,19 +37,19 @@ ARMS = Made(
 
 
 def test_every_arm_model_and_n_is_compared_with_the_same_on_asyncio(tmp_path: Path) -> None:
-    found = across_loops(studied(tmp_path, ARMS))
-    pairs = {(each.of, each.over) for each in found.loops}
+    found = across_loops(studied(tmp_path, ARMS)).ratios.where("loop", THROUGHPUT)
+    pairs = {(place(each.of), each.of.loop, place(each.over), each.over.loop) for each in found}
     assert pairs == {
-        (Configuration(arm, model, n, loop), Configuration(arm, model, n, "asyncio"))
+        ((arm, model, n), loop, (arm, model, n), "asyncio")
         for arm in ARMS.arms
         for model in ARMS.models
         for n in ARMS.workers
         for loop in ("trio", "uvloop")
     }
-    assert len(found.loops) == len(pairs)
-    for each in found.loops:
+    assert len(found) == len(pairs)
+    for each in found:
         faster = each.of.loop == "uvloop"
-        assert each.throughput.point == pytest.approx(FACTOR if faster else 1.0, rel=0.03)
+        assert each.point == pytest.approx(FACTOR if faster else 1.0, rel=0.03)
 
 
 def test_ratios_are_taken_inside_blocks(tmp_path: Path) -> None:
@@ -69,23 +68,24 @@ def test_ratios_are_taken_inside_blocks(tmp_path: Path) -> None:
     valid = frame[frame["valid"] & ~frame["twin"] & (frame["workers"] == 2)]
     table = valid.pivot_table(index="block", columns="loop", values="throughput_per_s")
     expected = median(table["uvloop"] / table["asyncio"], "×")
-    (two,) = [each.throughput for each in found.loops if each.of.workers == 2]
+    loops = found.ratios.where("loop", THROUGHPUT)
+    (two,) = [each for each in loops if each.of.workers == 2]
     assert two.n == expected.n == 6
     figures = (two.point, two.low, two.high)
     assert figures == pytest.approx((expected.point, expected.low, expected.high))
 
 
 def test_verdicts_are_one_family(tmp_path: Path) -> None:
-    runs = across_loops(studied(tmp_path, ARMS)).runs
-    found = loops(runs).judged()
-    asked = [(each, measure, direction) for each in found for measure, direction in MEASURES]
+    results = StudyResults.of(studied(tmp_path, ARMS))
+    asked = loops(results.blocks)
+    found = ratios(results.blocks, asked)
     expected = verdicts(
-        [runs.ratios(each.of, each.over, measure) for each, measure, _ in asked],
-        [runs.margin(measure) for _, measure, _ in asked],
-        [direction for _, _, direction in asked],
+        [each.blocks for each in found],
+        [each.verdict.margin for each in found],
+        [direction_of(each.measure) for each in found],
         "exploratory",
     )
-    told = [value.verdict for each in found for value in (each.throughput, each.cpu_s_per_op)]
+    told = [each.verdict for each in found]
     assert told == expected
     assert {each.word for each in told} >= {"faster", "less"}
 
@@ -103,11 +103,12 @@ def test_a_study_of_one_arm_has_this_chapter_alone(tmp_path: Path) -> None:
 
 def test_the_answer_is_at_the_largest_n_with_a_core_each(tmp_path: Path) -> None:
     answer = chapter(studied(tmp_path, ONE_ARM), TITLE).grids[0]
-    assert [(row[0], str(row[3])) for row in answer.rows] == [
-        ("2 threads on 3.14t with uvloop over asyncio", "faster (exploratory)"),
-        ("… CPU time per operation", "less (exploratory)"),
-    ]
-    margin = re.compile(r"Verdicts use a margin of ±[\d.]+ % in throughput and ±[\d.]+ % in CPU")
+    (faster, faster_by), (less, less_by) = [(row[0], str(row[3])) for row in answer.rows]
+    assert faster == "2 threads on 3.14t with uvloop over asyncio"
+    assert re.fullmatch(r"faster, by 3\d to 3\d % \(exploratory\)", faster_by)
+    assert less == "… CPU time per operation"
+    assert re.fullmatch(r"less, by 2\d(?: to 2\d)? % \(exploratory\)", less_by)
+    margin = re.compile(r"Verdicts use a margin of ±2 %")
     assert margin.search(answer.note)
 
 
@@ -122,7 +123,9 @@ def test_each_loop_has_its_row(tmp_path: Path) -> None:
 def test_too_few_blocks_are_no_verdict(tmp_path: Path) -> None:
     few = Made(arms=ARMS.arms, loops=("asyncio", "uvloop"), workers=(1,))
     answer = chapter(studied(tmp_path, few), TITLE).grids[0]
-    assert {str(row[3]) for row in answer.rows} == {"inconclusive: needs 6 blocks, has 3"}
+    said = [str(row[3]) for row in answer.rows]
+    assert all(each.startswith("inconclusive, too few blocks: leaning ") for each in said)
+    assert all(each.endswith("; 3 of 6 blocks") for each in said)
 
 
 def test_another_library_is_labelled_as_another_program(tmp_path: Path) -> None:
@@ -179,9 +182,9 @@ def test_a_loop_that_never_ran_well_is_left_out(tmp_path: Path) -> None:
         return with_(run, outcome="crashed", record=None, exit_code=1) if bad else run
 
     made = Made(loops=("asyncio", "trio", "uvloop"), workers=(1, 2))
-    loops = across_loops(studied(tmp_path, made, change)).loops
+    loops = across_loops(studied(tmp_path, made, change)).ratios.where("loop")
     assert {each.of.loop for each in loops} == {"uvloop"}
-    assert not any(np.isnan(each.throughput.point) for each in loops)
+    assert not any(np.isnan(each.point) for each in loops)
 
 
 @pytest.mark.usefixtures("undrawn")

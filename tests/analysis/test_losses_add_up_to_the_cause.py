@@ -90,16 +90,16 @@ def test_the_sentence_names_what_comes_after_the_largest(two: Journal) -> None:
     assert "blocked in futex (100 %)" in words
 
 
-def test_a_loss_within_the_noise_has_no_cause(two: Journal) -> None:
+def test_a_loss_within_the_margin_has_no_cause(two: Journal) -> None:
     found = cell(of(two, lost(user=60.0)))
     assert not found.misses
     assert found.largest is None
-    assert "nothing is lost beyond the noise" in sentences(found)[0]
+    assert "nothing is lost beyond the margin of ±2 %" in sentences(found)[0]
 
 
 def test_noise_that_hides_losses_is_named(two: Journal) -> None:
     first = sentences(cell(of(two, lost(user=60.0), noise=0.3)))[0]
-    assert "% is too large: use a quieter machine" in first
+    assert "inconclusive, by a margin of ±2 %. More blocks may decide it" in first
     assert "nothing is lost" not in first
 
 
@@ -162,7 +162,7 @@ def test_one_block_has_figures_and_no_verdict(tmp_path: Path) -> None:
     assert found.whole is not None
     assert found.whole.loss.bounds == ""
     assert found.largest is None
-    assert "an interval needs 2 blocks" in sentences(found)[0]
+    assert "an interval needs 6 blocks, it has 1" in sentences(found)[0]
     document = json.loads(explained_json(_study(tmp_path / "again", blocks=1)))
     assert document["cells"][0]["terms_ns"]["user"]["loss"]["low"] is None
 

@@ -27,6 +27,15 @@ def test_means_add_up_and_geometric_means_multiply() -> None:
     assert product.low < product.point < product.high
 
 
+@pytest.mark.parametrize("blocks", [2, 5, 6])
+def test_below_six_blocks_there_is_a_range(blocks: int) -> None:
+    """Student's interval of two values that differ by a third reaches from 0.09 to 7.5."""
+    logarithms = np.log(np.geomspace(0.7, 1.0, blocks))[:, np.newaxis]
+    (found,) = geometric_means(logarithms)
+    assert (found.coverage is None) == (blocks < 6)
+    assert ((found.low, found.high) == pytest.approx((0.7, 1.0))) == (blocks < 6)
+
+
 def test_one_value_has_no_interval_and_equal_ones_none_to_show() -> None:
     (single,) = means(np.array([[3.0]]), "s")
     assert (single.point, single.bounds, single.coverage) == (3.0, "", None)

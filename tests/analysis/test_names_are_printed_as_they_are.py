@@ -68,10 +68,12 @@ def printed(
     ("command", "shown"),
     [
         (("show", "{}"), NAMES),
+        (("show", "{}", "--details"), NAMES),
         (("compare", "{}", "--output", "{}/:clown:"), (*NAMES, ":clown:")),
         (("plot", "{}"), (":ghost:[b]",)),
         (("report", "{}", "--output", "{}/:clown:.html"), (":clown:.html",)),
         (("export", "{}", "--to", "csv", "--output", "{}/:clown:.csv"), (":clown:.csv",)),
+        (("export", "{}", "--to", "csv"), NAMES),
         (("export", "{}", "--to", ":smile:"), (":smile:",)),
         (("claims", "{}"), ()),
         (("claims", "{}", "--claims", ":clown:.toml"), (":clown:.toml",)),
@@ -108,7 +110,7 @@ def test_every_command_prints_names_as_they_are(
 def test_failures_are_printed_as_the_child_said_them(
     results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = printed(["show", str(results)], monkeypatch, capsys)
+    text = printed(["show", str(results), "--details"], monkeypatch, capsys)
     assert ":bomb:" in text
     assert ":boom:[/]" in text
 

@@ -1,4 +1,4 @@
-"""The noise floor comes from A/A pairs, which are in no other figure; no margin is below it."""
+"""The noise floor comes from A/A pairs, which are in no other figure; no margin depends on it."""
 
 import math
 from collections.abc import Callable
@@ -10,20 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scaling.analysis.blocks import blocks_of
 from scaling.analysis.comparison.between_studies import across
-from scaling.analysis.comparison.paired import paired
 from scaling.analysis.curves.sections import run_issues
 from scaling.analysis.curves.summarise import curves
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import median
 from scaling.analysis.statistics.noise import NO_PAIRS, AAPair, NoiseFloor, noise_floor
+from scaling.analysis.statistics.verdict import Margin, hypothesis, judge
 from scaling.analysis.table.column import Noise
-from scaling.analysis.table.groups import Key
+from scaling.analysis.table.groups import curve_cell
 from scaling.analysis.table.load import Journal, load, read_journal
 from scaling.base.errors import UsageError
-from scaling.journal.record import RunLine
+from scaling.journal.record import Parameters, RunLine
 from scaling.report.tables.export import summary
 from scaling.study.plan.aa_pairs import repeats_of
+from scaling.study.questions import CPU, MEMORY, THROUGHPUT
 from tests.support.fabricate import Made, Variants, cells_of, journal, with_, write
 
 MEASURES: tuple[Noise, ...] = ("throughput", "cpu_s_per_op", "PSS", "RSS")
@@ -61,7 +63,8 @@ def test_it_is_the_distance_of_aa_pairs_whichever_is_the_faster(
     found = floor_of(studied(tmp_path / "j.jsonl", made, apart(factor)))
     assert found.of("echo") == pytest.approx(0.05, rel=0.01)
     assert found.of("echo", "cpu_s_per_op") == pytest.approx(0.05, rel=0.01)
-    assert found.margin("echo") == found.of("echo") == found.of("echo", "speedup")
+    assert found.margin().share == 0.02
+    assert found.of("echo") == found.of("echo", "speedup")
     (pair,) = found.pairs
     assert pair.ratios["throughput"].point == pytest.approx(factor, rel=0.001)
     assert (pair.workers, pair.key.workload) == (2, "echo")
@@ -79,11 +82,14 @@ def test_it_reaches_as_far_as_the_interval_or_with_few_blocks_the_range(tmp_path
         assert floor_of(study).of("echo") == pytest.approx(max(ratio.high, 1 / ratio.low) - 1)
 
 
-def test_no_margin_is_below_2_percent(tmp_path: Path) -> None:
+def test_the_margin_is_the_studys_whatever_the_noise(tmp_path: Path) -> None:
     quiet = floor_of(studied(tmp_path / "j.jsonl", Made(aa_pairs=True, noise=0, tick_noise=0)))
     assert quiet.of("echo") < 0.001
-    assert quiet.margin("echo") == 0.02
-    assert NO_PAIRS.margin("echo") == 0.02
+    noisy = floor_of(studied(tmp_path / "j.jsonl", Made(aa_pairs=True, noise=0.1)))
+    assert noisy.of("echo") > 0.03
+    assert quiet.margin() == noisy.margin() == NO_PAIRS.margin() == Margin(0.02)
+    made = Made(aa_pairs=True, margin=0.05)
+    assert floor_of(studied(tmp_path / "j.jsonl", made)).margin() == Margin(0.05)
     assert math.isnan(NO_PAIRS.of("echo"))
 
 
@@ -103,19 +109,21 @@ def test_a_workload_without_aa_pairs_has_the_largest_floor_of_the_study(tmp_path
 def aa_pair(
     parameters: str, spread: float, p99_spread: float, workload: str = "serve", blocks: int = 8
 ) -> AAPair:
-    key = Key("s", workload, parameters, "weak", "uvloop", "3.14t", "threads")
-    ratios = {name: median(np.full(blocks, 1 + spread), "×") for name in MEASURES}
-    return AAPair(key, 2, ratios | {"latency_p99_s": median(np.full(blocks, 1 + p99_spread), "×")})
+    key = curve_cell(workload, parameters, "weak", "uvloop", "3.14t", "threads")
+    spreads = dict.fromkeys(MEASURES, spread) | {"latency_p99_s": p99_spread}
+    asked = [hypothesis(np.full(blocks, 1 + each), 0.02) for each in spreads.values()]
+    return AAPair(key, 2, dict(zip(spreads, judge(asked), strict=True)))
 
 
-def test_a_ratio_is_judged_by_the_pairs_most_like_it() -> None:
+def test_a_ratio_stands_beside_the_pairs_most_like_it() -> None:
     closed = aa_pair('{"server": "asgi", "rate_per_s": 0}', 0.03, math.nan)
     low = aa_pair('{"server": "asgi", "rate_per_s": 500.0}', 0.001, 1.6)
     high = aa_pair('{"server": "asgi", "rate_per_s": 9000}', 0.002, 0.3)
     found = NoiseFloor((aa_pair("{}", 0.5, 2.0, "mix"), closed, low, high))
 
     def of(measure: str, parameters: str) -> float:
-        return round(found.of("serve", measure, parameters), 3)
+        wanted = Parameters.read(parameters) if parameters else None
+        return round(found.of("serve", measure, wanted), 3)
 
     assert of("throughput", '{"rate_per_s": 0, "server": "asgi"}') == 0.03
     assert of("latency_p99_s", '{"server": "asgi", "rate_per_s": 500}') == 1.6
@@ -125,8 +133,7 @@ def test_a_ratio_is_judged_by_the_pairs_most_like_it() -> None:
     assert of("throughput", '{"server": "tcp", "rate_per_s": 700}') == 0.002
     assert of("throughput", '{"server": "tcp"}') == 0.03
     assert of("throughput", "") == 0.03
-    assert round(found.of("echo", "latency_p99_s", "{}"), 3) == 2.0
-    assert found.margin("serve", "throughput", '{"server": "asgi", "rate_per_s": 9000}') == 0.02
+    assert round(found.of("echo", "latency_p99_s", {}), 3) == 2.0
 
 
 def test_a_pair_of_few_blocks_can_only_raise_the_floor() -> None:
@@ -134,7 +141,8 @@ def test_a_pair_of_few_blocks_can_only_raise_the_floor() -> None:
 
     def floor(*pairs: AAPair) -> float:
         found = {
-            NoiseFloor(some).of("serve", "latency_p99_s", asked) for some in permutations(pairs)
+            NoiseFloor(some).of("serve", "latency_p99_s", Parameters.read(asked))
+            for some in permutations(pairs)
         }
         (one,) = found
         return one
@@ -167,12 +175,12 @@ def test_invalid_runs_are_in_no_figure(tmp_path: Path) -> None:
 
 def test_memory_has_a_floor_of_its_own(tmp_path: Path) -> None:
     def change(run: RunLine) -> RunLine:
-        more = round((run.memory.rss_bytes or 0) * 1.07)
-        return with_(run, memory__rss_bytes=more) if run.cell.twin else run
+        more = round((run.memory.pss_bytes or 0) * 1.07)
+        return with_(run, memory__pss_bytes=more) if run.cell.twin else run
 
     found = floor_of(studied(tmp_path / "j.jsonl", Made(aa_pairs=True, noise=0), change))
-    assert found.of("echo", "RSS") == found.of("echo", "memory") == pytest.approx(0.07, abs=0.02)
-    assert found.of("echo", "PSS") < 0.03
+    assert found.of("echo", "PSS") == found.of("echo", "memory") == pytest.approx(0.07, abs=0.02)
+    assert found.of("echo", "RSS") < 0.03
     assert found.of("echo") < 0.03
     with pytest.raises(ValueError, match="no noise is known of 'lag'"):
         found.of("echo", "lag")
@@ -182,8 +190,6 @@ def test_memory_has_a_floor_of_its_own(tmp_path: Path) -> None:
     ("arms", "models", "arm", "model"),
     [
         (("3.14", "3.14t+gil", "3.14t"), ("threads",), "3.14t", "threads"),
-        (("3.14", "3.14t"), ("processes", "threads"), "3.14t", "threads"),
-        (("3.14", "3.14+mimalloc"), ("threads", "processes"), "3.14", "threads"),
         (("3.14t",), ("processes",), "3.14t", "processes"),
     ],
 )
@@ -192,6 +198,25 @@ def test_a_pair_is_of_threads_without_the_gil_where_there_are_any(
 ) -> None:
     (twin,) = repeats_of(cells_of(Made(arms=arms, models=models)))
     assert (twin.arm, twin.model, twin.workers, twin.twin) == (arm, model, 2, True)
+
+
+@pytest.mark.parametrize(
+    ("arms", "models", "threads", "arm", "model"),
+    [
+        (("3.14", "3.14t"), ("processes", "threads"), "3.14t", "3.14", "processes"),
+        (("3.14", "3.14+mimalloc"), ("threads", "forked"), "3.14", "3.14+mimalloc", "forked"),
+        (("3.14t", "3.14t+gil"), ("threads", "forked", "processes"), "3.14t", "3.14t+gil",
+         "processes"),
+        (("3.14t",), ("threads", "processes"), "3.14t", "3.14t", "processes"),
+    ],
+)  # fmt: skip
+def test_the_strongest_processes_have_a_pair_too(
+    arms: tuple[str, ...], models: tuple[str, ...], threads: str, arm: str, model: str
+) -> None:
+    """Those that threads are compared with, as far as that is known before they are measured."""
+    ours, theirs = repeats_of(cells_of(Made(arms=arms, models=models)))
+    assert (ours.arm, ours.model, ours.workers) == (threads, "threads", 2)
+    assert (theirs.arm, theirs.model, theirs.workers, theirs.twin) == (arm, model, 2, True)
 
 
 def test_aa_pairs_are_in_no_other_figure(tmp_path: Path) -> None:
@@ -204,15 +229,16 @@ def test_aa_pairs_are_in_no_other_figure(tmp_path: Path) -> None:
 
     made = Made(arms=("3.14", "3.14t"), models=("threads", "processes"), aa_pairs=True)
     study = studied(tmp_path / "j.jsonl", made, change)
-    assert study.frame["twin"].sum() == made.blocks
+    assert study.frame["twin"].sum() == 2 * made.blocks
     without = study.frame[~study.frame["twin"]]
     assert repr(curves(study.frame)) == repr(curves(without))
     assert summary(StudyResults.of(study)).equals(summary(StudyResults(without, study.study)))
-    for whole, bare in zip(
-        paired(study.frame, study.study), paired(without, study.study), strict=True
-    ):
-        for measure, values in whole.values.items():
-            np.testing.assert_array_equal(values, bare.values[measure])
+    whole, bare = blocks_of(study.frame, study.study), blocks_of(without, study.study)
+    assert whole.cells == bare.cells
+    for cell in whole.cells:
+        for measure in (THROUGHPUT, CPU, MEMORY):
+            values, alone = whole.series(cell, measure).values, bare.series(cell, measure).values
+            np.testing.assert_array_equal(values, alone)
 
 
 def test_an_invalid_duplicate_is_listed_as_one(tmp_path: Path) -> None:
@@ -226,19 +252,28 @@ def test_an_invalid_duplicate_is_listed_as_one(tmp_path: Path) -> None:
 
 
 def test_verdicts_use_it(tmp_path: Path) -> None:
-    """4 % faster is faster, unless A/A pairs differ by 8 %; if by 15 %, all is inconclusive."""
+    """4 % faster is faster, unless equal cells are proven to differ: then nothing is."""
     made = Made(aa_pairs=True, blocks=8, noise=0.002, tick_noise=0)
     then = studied(tmp_path / "then.jsonl", made)
-    words = {}
-    for name, spread in (("quiet", 1.0), ("noisy", 1.08), ("useless", 1.15)):
+    words, withheld = {}, [""]
+    for name, spread in (("quiet", 1.0), ("odd", 1.08)):
 
         def change(run: RunLine, spread: float = spread) -> RunLine:
             return slowed(run, 1.04 * (spread if run.cell.twin else 1))
 
         now = studied(tmp_path / f"{name}.jsonl", made, change)
         found = across((then.frame, then.study), (now.frame, now.study))
-        words[name] = {each.ratio.verdict.word for each in found.changes}
-    assert words == {"quiet": {"faster"}, "noisy": {"same"}, "useless": {"inconclusive"}}
+        words[name] = {each.ratio.verdict.text.partition(":")[0] for each in found.changes}
+        (memory,) = {each.memory.verdict.word for each in found.changes}
+        assert memory == "same", "that equal cells do not differ in"
+        withheld = StudyResults.of(now).caveats
+    assert words == {
+        "quiet": {"faster, by 4 %"}, "odd": {"inconclusive, A/A pair differs"}
+    }  # fmt: skip
+    assert withheld[0].startswith(
+        "No verdicts on throughput: equal cells (echo · asyncio · 3.14t · threads, N = 2) differ, "
+        "faster, by 8 %"
+    )
 
 
 def test_two_studies_have_no_common_floor(tmp_path: Path) -> None:
@@ -254,14 +289,14 @@ RATIO = st.floats(0.5, 2) | st.sampled_from([math.nan, math.inf, 1.0])
 @given(st.lists(st.lists(RATIO, max_size=9), max_size=3))
 def test_any_aa_pairs_have_a_floor_or_none(ratios: list[list[float]]) -> None:
     """None, one, several pairs; no block, one, few, all alike, NaN."""
-    key = Key("made", "echo", "{}", "weak", "asyncio", "3.14t", "threads")
-    estimates = [median(each, "×") for each in ratios]
+    key = curve_cell("echo", "{}", "weak", "asyncio", "3.14t", "threads")
+    estimates = judge([hypothesis(np.array(each, np.float64), 0.02) for each in ratios])
     pairs = tuple(AAPair(key, 2, dict.fromkeys(MEASURES, each)) for each in estimates)
     found = NoiseFloor(pairs)
     known = [max(each.high, 1 / each.low) - 1 for each in estimates if each.n]
     if known:
         assert found.of("echo") == max(known) >= 0
-        assert found.margin("echo") == max(0.02, *known)
     else:
         assert math.isnan(found.of("echo"))
-        assert found.margin("echo") == 0.02
+    assert bool(found.margin().doubt) == any(each.verdict.side for each in estimates)
+    assert found.margin().share == 0.02

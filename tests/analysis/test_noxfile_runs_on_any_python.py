@@ -4,7 +4,9 @@ import ast
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import nox
 import nox.registry
@@ -269,6 +271,27 @@ def test_one_build_that_fails_stops_no_other_and_is_reported(build: str) -> None
     with pytest.raises(SystemExit, match=f"{failed}$"):
         noxfile.run_tests(session, ["3.14", "3.14t"])  # type: ignore[arg-type]
     assert len(session.commands) == 4
+
+
+@pytest.mark.usefixtures("both_builds")
+@pytest.mark.parametrize("failing", ["", "python3.14t"])
+def test_what_was_skipped_is_printed_after_the_last_run(
+    failing: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Skipping(Session):
+        def run(self, *command: str, **options: Any) -> None:
+            super().run(*command, **options)
+            if "pytest" in command:
+                Path(options["env"][noxfile.SKIPPED]).write_text("nginx\n")
+            else:  # after what it took
+                assert capsys.readouterr().out.startswith("took ")
+
+    session = Skipping(failing=failing)
+    with pytest.raises(SystemExit) if failing else nullcontext():
+        noxfile.run_tests(session, ["3.14", "3.14t"])  # type: ignore[arg-type]
+    *runs, last = session.commands
+    assert len(runs) == 4
+    assert last.startswith("python3.14 -m tests.support.programs ")
 
 
 def test_what_measures_is_found_wherever_it_is() -> None:

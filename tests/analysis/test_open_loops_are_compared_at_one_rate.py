@@ -1,6 +1,5 @@
 """In an open loop throughput is the schedule's: P99, CPU time and memory are compared instead."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,12 +8,14 @@ import pandas as pd
 import pytest
 
 from scaling.analysis.comparison.compare import Compared
-from scaling.analysis.comparison.rate_ratios import RateRatio
 from scaling.analysis.precision import headline_precision
+from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.drift import drift
-from scaling.journal.record import RunLine
+from scaling.journal.record import Cell, RunLine
 from scaling.report.tables.comparison_rows import comparison_rows
+from scaling.study.questions import OVER_PROCESSES, P99
+from tests.support.comparisons import place
 from tests.support.fabricate import with_
 from tests.support.served import Served, studied
 
@@ -36,33 +37,28 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> StudyResults:
 
 
 def at_rate(results: StudyResults, rate: float) -> Compared:
-    (found,) = (each for each in results.judged if each.runs.section.rate_per_s == rate)
+    (found,) = (each for each in results.judged if each.section.rate_per_s == rate)
     return found
 
 
-def over_processes(compared: Compared, workers: int) -> RateRatio:
-    (found,) = (
-        each
-        for each in compared.at_rate
-        if each.question == "over processes" and each.of.workers == workers
-    )
-    return found
+def over_processes(compared: Compared, workers: int) -> dict[str, Ratio]:
+    found = compared.ratios.where(OVER_PROCESSES, keep=lambda each: each.of.workers == workers)
+    return {each.figure: each for each in found}
 
 
-def primary(results: StudyResults) -> list[tuple[float | None, str, Sequence[object]]]:
+def primary(results: StudyResults) -> list[tuple[float | None, str, Cell]]:
     return [
-        (each.runs.section.rate_per_s, ratio.measure, ratio.of)
+        (each.section.rate_per_s, ratio.measure, ratio.of)
         for each in results.judged
-        for ratio in each.all_ratios
+        for ratio in each.ratios
         if ratio.verdict.family == "primary"
     ]
 
 
 def test_throughput_has_no_verdict(results: StudyResults) -> None:
-    measures = {ratio.measure for each in results.judged for ratio in each.all_ratios}
+    measures = {ratio.figure for each in results.judged for ratio in each.ratios}
     assert measures == {"latency_p99_s", "cpu_s_per_op", "memory"}
-    assert all(not each.gains and not each.ladders for each in results.judged)
-    assert results.gains == {}
+    assert {each.question for each in results.ratios} == {"over processes", "step"}
 
 
 def test_a_rate_has_no_speed_up(results: StudyResults) -> None:
@@ -72,26 +68,32 @@ def test_a_rate_has_no_speed_up(results: StudyResults) -> None:
     assert all(point.throughput.n and not point.speedup.n for point in points)
 
 
-def test_threads_are_compared_with_the_soonest_processes(results: StudyResults) -> None:
+def test_each_figure_is_over_the_processes_that_are_best_at_it(tmp_path: Path) -> None:
+    """Those on 3.14+mimalloc answer soonest with the least CPU time, those on 3.14 take the least
+    memory.
+    """
+
+    def change(run: RunLine) -> RunLine:
+        more = 2 if (run.cell.arm, run.cell.model) == MIMALLOC else 1
+        return with_(run, memory__pss_bytes=more * (run.memory.pss_bytes or 0))
+
+    results = StudyResults.of(studied(tmp_path, replace(STUDY, rates=(600.0,)), change))
     found = over_processes(at_rate(results, 600.0), 2)
-    assert found.over[:2] == MIMALLOC
-    assert found.cpu_s_per_op.point == pytest.approx(1.2, rel=0.05)
-    assert found.cpu_s_per_op.verdict.word == "more"
-    assert found.memory_kind == "PSS"
-    assert found.latency_p99_s is None  # `scaling.analysis.served.latency_ratios` has it
+    assert place(found["cpu_s_per_op"].over)[:2] == MIMALLOC
+    assert found["cpu_s_per_op"].point == pytest.approx(1.2, rel=0.05)
+    assert found["cpu_s_per_op"].verdict.word == "more"
+    assert place(found["memory"].over)[:2] == USUAL
+    assert found["memory"].memory_kind == "PSS"
+    assert place(found[P99].over)[:2] == MIMALLOC
 
 
 def test_a_step_of_the_ladder_has_its_latency(results: StudyResults) -> None:
     """Two M/M/1 queues at 300/s each: P99 is ln 100 / (μ - 300)."""
-    (step,) = (
-        each
-        for each in at_rate(results, 600.0).at_rate
-        if each.question == "step" and each.of.workers == 2
-    )
-    assert (step.of[:2], step.over[:2]) == (MIMALLOC, USUAL)
-    assert step.latency_p99_s is not None
-    assert step.latency_p99_s.point == pytest.approx((700 - 300) / (1_200 - 300), rel=0.05)
-    assert step.latency_p99_s.verdict.word == "faster"
+    steps = at_rate(results, 600.0).ratios.where("step", P99)
+    (step,) = steps.where(keep=lambda each: each.of.workers == 2)
+    assert (place(step.of)[:2], place(step.over)[:2]) == (MIMALLOC, USUAL)
+    assert step.point == pytest.approx((700 - 300) / (1_200 - 300), rel=0.05)
+    assert step.verdict.word == "faster"
 
 
 def test_forked_processes_are_processes(tmp_path: Path) -> None:
@@ -103,46 +105,42 @@ def test_forked_processes_are_processes(tmp_path: Path) -> None:
         blocks=3,
     )
     (found,) = StudyResults.of(studied(tmp_path, forked)).judged
-    assert over_processes(found, 2).over[:2] == FORKED
+    assert {place(each.over)[:2] for each in over_processes(found, 2).values()} == {FORKED}
 
 
-def test_all_figures_are_over_the_same_processes(tmp_path: Path) -> None:
-    """Also where all fell behind in some of the blocks, and the weakest kept the best of theirs."""
+def test_those_that_fell_behind_less_are_the_best_at_p99(tmp_path: Path) -> None:
+    """All fell behind in some of the blocks, and the weakest kept the best of theirs."""
     speeds = {FREE: 1_500.0, USUAL: 1_000.0, MIMALLOC: 920.0}
     made = replace(STUDY, speeds=speeds, workers=(1,), rates=(900.0,), noise=0.08)
     found = StudyResults.of(studied(tmp_path, replace(made, window_s=4.0, aa_pairs=False)))
     behind = found.frame[["saturated" in reasons for reasons in found.frame["reasons"]]]
     assert set(behind["arm"]) == {USUAL[0], MIMALLOC[0]}
     (compared,) = found.judged
-    (p99,) = found.latency_ratios
-    assert over_processes(compared, 1).over == p99.over
-    assert p99.over[:2] == USUAL
+    assert place(over_processes(compared, 1)[P99].over)[:2] == USUAL
 
 
 def test_the_middle_rate_is_the_primary_hypothesis(results: StudyResults) -> None:
     """Of four rates the second; at the headline N."""
-    assert primary(results) == []
-    found = [each for each in results.latency_ratios if each.ratio.verdict.family == "primary"]
-    assert [(each.rate_per_s, each.of.workers) for each in found] == [(400.0, 2)]
+    ((rate, measure, of),) = primary(results)
+    assert (rate, measure, place(of)) == (400.0, P99, (*FREE, 2))
 
 
 def test_with_an_objective_capacity_is_the_primary_one(results: StudyResults) -> None:
-    stated = with_(results.study, study={**results.study.study, "slo": ["p99<20ms"]})
+    stated = with_(results.study, study={**results.study.study, "slo": ["p99<6ms"]})
     with_slo = StudyResults(results.frame, stated)
-    assert {each.ratio.verdict.family for each in with_slo.latency_ratios} == {"exploratory"}
-    families = [each.ratio.verdict.family for each in with_slo.capacities.ratios]
-    assert families.count("primary") == 1
+    primary = [each for each in with_slo.ratios if each.verdict.family == "primary"]
+    assert [each.measure for each in primary] == ["capacity at p99<6ms"]
 
 
 def test_a_closed_loop_is_compared_as_usual(tmp_path: Path) -> None:
     closed = StudyResults.of(studied(tmp_path, replace(STUDY, rates=(0.0,), window_s=4.0)))
     (found,) = closed.judged
-    assert found.runs.section.rate_per_s is None
-    assert found.at_rate == []
-    headline = [each for each in found.baseline_ratios if each.workers == 2]
+    assert found.section.rate_per_s is None
+    assert not found.ratios.where(measure=P99)
+    headline = [each for each in found.over_processes if each.of.workers == 2]
     assert headline[0].throughput.verdict.family == "primary"
     assert headline[0].throughput.point == pytest.approx(1_000 / 1_200, rel=0.05)
-    assert all(point.speedup.n for curve in found.runs.curves for point in curve.points)
+    assert all(point.speedup.n for curve in found.curves for point in curve.points)
 
 
 def test_rows_for_other_programs_have_them(results: StudyResults) -> None:
@@ -163,9 +161,8 @@ def test_rows_for_other_programs_have_them(results: StudyResults) -> None:
 
 def test_noise_of_latency_is_that_of_pairs(results: StudyResults) -> None:
     """The same cell twice: P99 of some 10,000 requests scatters by a few per cent."""
-    step = next(each for each in at_rate(results, 400.0).at_rate if each.latency_p99_s)
-    assert step.latency_p99_s
-    assert step.latency_p99_s.verdict.margin == results.floor.margin("serve", "latency_p99_s")
+    step = at_rate(results, 400.0).ratios.where("step", P99)[0]
+    assert step.verdict.margin == results.floor.margin("latency_p99_s").share
 
 
 def test_blocks_are_added_for_the_primary_ratio_alone(results: StudyResults) -> None:
@@ -177,9 +174,9 @@ def test_with_an_objective_blocks_are_added_for_capacity(results: StudyResults) 
     stated = with_(results.study, study={**results.study.study, "slo": ["p99<6ms"]})
     found = headline_precision(results.frame, stated)
     (primary,) = [
-        each.ratio
-        for each in StudyResults(results.frame, stated).capacities.ratios
-        if each.ratio.verdict.family == "primary"
+        each
+        for each in StudyResults(results.frame, stated).ratios
+        if each.verdict.family == "primary"
     ]
     ((name, ratio),) = found.items()
     assert "capacity at p99<6ms of 3.14t threads over 3.14+mimalloc processes, N = 2" in name

@@ -60,8 +60,7 @@ def test_every_option_is_a_field_of_the_study_and_a_key_of_its_file() -> None:
     properties = SCHEMA["$defs"]["Study"]["properties"]
     for key, option in OPTIONS.items():
         assert properties[key]["description"] == option.help
-    older = {option.formerly for option in OPTIONS.values() if option.formerly}
-    assert properties.keys() - OPTIONS.keys() == {"workloads", "presets", *older}
+    assert properties.keys() - OPTIONS.keys() == {"workloads", "presets"}
 
 
 def test_an_option_of_one_workload_is_a_key_of_its_table() -> None:
@@ -133,7 +132,7 @@ def test_every_published_study_fits_the_schema(path: Path) -> None:
         "models = ['thread']",
         "sizing = ['week']",
         "name = '../elsewhere'",
-        "twins = 1",
+        "aa_pairs = 1",
         "[[workloads]]\nnmae = 'echo'",
         "[[workloads]]\nparameters = {}",
         "[[workloads]]\nname = 'echo'\nworkers = [0]",
@@ -175,7 +174,7 @@ def test_options_that_are_not_given_are_absent() -> None:
 def test_flags_arrive_under_the_names_of_the_options() -> None:
     asked, own = called(
         *("--workload", "echo", "--workload", "stream,scrape", "--set", "echo.api=streams"),
-        *("--seconds", "0.5", "--blocks", "4", "--no-controls", "--twins", "--precision", "2%"),
+        *("--seconds", "0.5", "--blocks", "4", "--no-controls", "--aa-pairs", "--precision", "2%"),
         *("--max-blocks", "12", "--scale", "0.01", "--limit", "7200", "--output", "there"),
     )
     assert asked.options == Options(

@@ -7,17 +7,16 @@ import matplotlib as mpl
 import pytest
 from msgspec.structs import replace
 
-from scaling.analysis.comparison.baseline import ceiling
-from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
-from scaling.journal.record import ArmRecord, ProcessFacts, RunLine, StudyLine
+from scaling.journal.record import ProcessFacts, RunLine, StudyLine
 from scaling.report.plots.draw import subjects
 from scaling.report.plots.registry import BY_NAME
 from scaling.report.plots.style import RC
 from scaling.report.tables.comparison_rows import comparison_rows
-from tests.support.comparisons import across_loops, chapter
-from tests.support.fabricate import Made, journal, write
+from scaling.study.questions import THROUGHPUT
+from tests.support.comparisons import across_loops, chapter, place
+from tests.support.fabricate import Made, journal, runtime, write
 
 TITLE = "Other runtimes over Python"
 SPEEDS = {"3.14": 1.0, "3.14t": 2.0, "go": 20.0, "node": 0.5}
@@ -54,7 +53,7 @@ def studied(
     (study, *runs), (others, *more) = parts
     assert isinstance(study, StudyLine)
     assert isinstance(others, StudyLine)
-    arms = study.arms | {name: ArmRecord(build=name, runtime=f"{name} 9") for name in others.arms}
+    arms = study.arms | {name: runtime(name, f"{name} 9") for name in others.arms}
     return read_journal(write([replace(study, arms=arms), *runs, *more], folder / "journal.jsonl"))
 
 
@@ -74,19 +73,17 @@ def test_it_is_as_many_threads_of_the_first_python_on_asyncio(
     tmp_path: Path, pythons: tuple[str, ...]
 ) -> None:
     study = studied(tmp_path, pythons, loops=("asyncio", "trio"), models=("processes", "threads"))
-    found = across_loops(study).runtimes
-    assert [(each.of, each.over) for each in found] == [
-        (
-            Configuration(runtime, "threads", n, "own"),
-            Configuration(pythons[0], "threads", n, "asyncio"),
-        )
+    found = across_loops(study).ratios.where("runtime", THROUGHPUT)
+    pairs = [(place(each.of), each.of.loop, place(each.over), each.over.loop) for each in found]
+    assert pairs == [
+        ((runtime, "threads", n), "own", (pythons[0], "threads", n), "asyncio")
         for runtime in ("go", "node")
         for n in (1, 2)
     ]
     for each in found:
         expected = SPEEDS[each.of.arm] / SPEEDS[pythons[0]]
-        assert each.throughput.point == pytest.approx(expected, rel=0.01)
-    words = [each.throughput.verdict.word for each in found]
+        assert each.point == pytest.approx(expected, rel=0.01)
+    words = [each.verdict.word for each in found]
     assert words == ["faster", "faster", "slower", "slower"]
 
 
@@ -94,14 +91,14 @@ def test_a_loop_that_only_a_later_python_ran_changes_nothing(tmp_path: Path) -> 
     study = studied(tmp_path, ("3.14", "3.14t"), loops=("asyncio", "anyio/asyncio"))
     frame = study.frame[(study.frame["arm"] != "3.14") | (study.frame["loop"] == "asyncio")]
     (found,) = [each for each in StudyResults(frame, study.study).compared if each.is_across_loops]
-    assert {each.over.arm for each in found.runtimes} == {"3.14"}
+    assert {each.over.arm for each in found.ratios.where("runtime")} == {"3.14"}
 
 
 def test_a_python_without_threads_on_asyncio_is_passed_over(tmp_path: Path) -> None:
     study = studied(tmp_path, ("3.14", "3.14t"))
     frame = study.frame[(study.frame["arm"] != "3.14") | (study.frame["workers"] == 9)]
     (found,) = [each for each in StudyResults(frame, study.study).compared if each.is_across_loops]
-    assert {each.over.arm for each in found.runtimes} == {"3.14t"}
+    assert {each.over.arm for each in found.ratios.where("runtime")} == {"3.14t"}
     without = study.frame[study.frame["loop"] == "own"]
     assert not [
         each for each in StudyResults(without, study.study).compared if each.is_across_loops
@@ -142,8 +139,8 @@ def test_they_are_among_the_ratios_of_the_study(tmp_path: Path) -> None:
 
 def test_a_runtime_is_no_loop_and_no_python_is_a_runtime(tmp_path: Path) -> None:
     found = across_loops(studied(tmp_path, ("3.14t",), loops=("asyncio", "uvloop")))
-    assert {each.of.loop for each in found.loops} == {"uvloop"}
-    assert {each.of.arm for each in found.runtimes} == {"go", "node"}
+    assert {each.of.loop for each in found.ratios.where("loop")} == {"uvloop"}
+    assert {each.of.arm for each in found.ratios.where("runtime")} == {"go", "node"}
 
 
 def test_it_is_drawn_beside_every_loop(tmp_path: Path) -> None:
@@ -173,13 +170,13 @@ def test_gos_processes_are_drawn_beside_every_loop_and_decide_nothing(tmp_path: 
         drawn = [(curve.key.arm, curve.key.model) for curve in subject.on(loop, "processes")]
         assert ("go", "processes") in drawn
     alone = [each for each in found.judged if not each.is_across_loops]
-    (go,) = [gain for each in alone for gain in each.gains if gain.of.arm == "go"]
-    assert go.throughput.point == pytest.approx(2, rel=0.01)
+    (go,) = [g for each in alone for g in each.ratios.where("gain") if g.of.arm == "go"]
+    assert go.point == pytest.approx(2, rel=0.01)
     assert not go.is_headline
     for each in alone:
-        assert all(base.theirs.arm == "3.14" for base in each.baseline_ratios)
-        assert "go" not in [best.arm for best in ceiling(each.runs)]
-    assert not across_loops(study).runtimes
+        assert all(base.throughput.over.arm == "3.14" for base in each.over_processes)
+        assert "go" not in [best.arm for best in each.ceiling]
+    assert not across_loops(study).ratios.where("runtime")
 
 
 def test_alone_it_has_a_panel_of_its_own(tmp_path: Path) -> None:

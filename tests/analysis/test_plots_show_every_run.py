@@ -134,17 +134,15 @@ def test_the_small_print_names_what_bends_a_curve(tmp_path: Path) -> None:
 def test_the_small_print_has_the_ceiling_of_a_service_that_was_used(tmp_path: Path) -> None:
     variants: Variants = {"echo": [{}], "scrape": [{"delay_ms": 0}]}
     study = studied(tmp_path, Made(variants=variants, blocks=1))
-    one = [CeilingLine(service="site", requests_per_s=14_231.0)]
-    two = [*one, CeilingLine(service="site", requests_per_s=9_004.0), CeilingLine(service="site")]
-    for ceilings, told in (
-        (one, "site ceiling 14,200 requests/s"),
-        (two, "site ceilings 14,200 and 9,000 requests/s (with which parameters is not recorded)"),
-    ):
-        echo, scrape = subjects(StudyResults(study.frame, study.study, ceilings)).values()
-        with mpl.rc_context(RC):
-            texts = [small_print(BY_NAME["memory"].draw(about)) for about in (echo, scrape)]
-        assert "ceiling" not in texts[0]
-        assert f"· {told}" in texts[1]
+    ceilings = [
+        CeilingLine(service="site", requests_per_s=14_231.0),
+        CeilingLine(service="site", mbytes_per_s=9.0),
+    ]
+    echo, scrape = subjects(StudyResults(study.frame, study.study, ceilings)).values()
+    with mpl.rc_context(RC):
+        texts = [small_print(BY_NAME["memory"].draw(about)) for about in (echo, scrape)]
+    assert "ceiling" not in texts[0]
+    assert texts[1].endswith("· site ceiling 14,200 requests/s")
 
 
 def test_a_ceiling_is_shown_where_its_parameters_are_and_with_them(tmp_path: Path) -> None:
@@ -206,11 +204,8 @@ def test_memory_has_its_slope_written_in(tmp_path: Path) -> None:
     assert told[1].startswith("3.14t threads: 1.")
     assert told[2].startswith("3.14t processes: 18.") or told[2].startswith("3.14t processes: 19.")
     assert all("(" in text for text in told[1:])
-    assert axes.get_ylabel() == "MiB (RSS; processes: PSS)"
-    rows = study.frame
-    threads = rows[rows["model"] == "threads"]["rss_bytes"] / 2**20
-    processes = rows[rows["model"] == "processes"]["pss_bytes"] / 2**20
-    expected = sorted([*threads, *processes])
+    assert axes.get_ylabel() == "PSS, MiB"
+    expected = np.sort(study.frame["pss_bytes"] / 2**20)
     np.testing.assert_allclose(sorted(y for _, y in runs_in(axes)), expected)
 
 

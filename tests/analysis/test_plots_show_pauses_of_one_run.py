@@ -55,15 +55,15 @@ def test_it_is_the_run_with_the_longest_tail(tmp_path: Path) -> None:
     results = results_of(tmp_path)
     frame = results.frame
     assert len(results.courses) == len(TWO)
-    for (key, n), course in results.courses.items():
-        own = frame[(frame["arm"] == key.arm) & (frame["workers"] == n)]
+    for cell, course in results.courses.items():
+        own = frame[(frame["arm"] == cell.arm) & (frame["workers"] == cell.workers)]
         p99s = own.set_index("block")["latency_p99_s"].to_dict()
         assert p99s[course.block] == course.p99_s == max(p99s.values())
 
 
 def test_spans_lag_and_latency_share_their_time(tmp_path: Path) -> None:
     results = results_of(tmp_path)
-    (course,) = [each for (key, _), each in results.courses.items() if key.model == "threads"]
+    (course,) = [each for cell, each in results.courses.items() if cell.model == "threads"]
     assert course.window_s == pytest.approx(4.0)
     assert course.collected == 16
     assert course.collections
@@ -103,7 +103,7 @@ def test_collections_beyond_the_listed_ones_count(tmp_path: Path) -> None:
         return counted(changed, 1_500) if run.cell.model == "threads" else changed
 
     results = StudyResults.of(studied(tmp_path, replace(MADE, blocks=1), many))
-    (course,) = [each for (key, _), each in results.courses.items() if key.model == "threads"]
+    (course,) = [each for cell, each in results.courses.items() if cell.model == "threads"]
     assert (course.collected, course.unlisted) == (1_500, 1_500 - 16)
     assert collected_text(course) == "1,500 collections, the first 16 drawn"
 
@@ -183,3 +183,19 @@ def test_an_overload_is_shaded_even_where_nothing_was_collected(tmp_path: Path) 
     assert {course.overload_s for course in results.courses.values()} == {(1.0, 3.0)}
     (sheet,) = [draw() for name, draw in drawings(results) if name.endswith("pauses")]
     assert any(part.get_gid() == "overload" for part in sheet.figure.findobj())
+
+
+@pytest.mark.parametrize("speeds", [{}, {("3.14t", "threads"): 300.0, ("3.14", "forked"): 300.0}])
+def test_threads_stand_beside_processes_also_where_nothing_can_be_compared(
+    speeds: dict[tuple[str, str], float], tmp_path: Path
+) -> None:
+    """Of many configurations the first three are drawn; a server that falls behind has no ratio."""
+    models = ("processes", "forked")
+    with_the_gil = ((arm, model) for arm in ("3.14", "3.14+mimalloc") for model in models)
+    configurations = (*with_the_gil, ("3.14", "threads"), ("3.14t", "threads"))
+    made = replace(MADE, configurations=configurations, blocks=1, speeds=speeds)
+    with mpl.rc_context(RC):
+        sheet = dict(drawings(results_of(tmp_path, made)))["serve-weak-pauses"]()
+    shown = [axes.get_title(loc="left").split(",")[0] for axes in sheet.panels[0]]
+    assert shown[0] == "3.14t threads"
+    assert {each.split()[1] for each in shown} == {"threads", *models}

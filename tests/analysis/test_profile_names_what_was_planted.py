@@ -49,7 +49,23 @@ class Theirs(Workload):
 """
 
 
-def test_a_planted_function_is_named_first(tmp_path: Path, command: Command, undrawn: None) -> None:
+@pytest.mark.needs("stacks")
+@pytest.mark.parametrize(
+    "has_perf",
+    [
+        pytest.param(True, marks=pytest.mark.needs("perf"), id="perf and stacks"),
+        pytest.param(False, marks=pytest.mark.thorough, id="stacks alone"),
+    ],
+)
+def test_a_planted_function_is_named_first(
+    has_perf: bool,
+    tmp_path: Path,
+    command: Command,
+    undrawn: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if not has_perf:
+        monkeypatch.setattr("scaling.run.profile.perf.EVENTS", {})  # it may sample none
     (tmp_path / "planted.py").write_text(PLANTED)
     workload = ["--workload", "planted:Theirs", "--path", ".", "--loop", "asyncio"]
     small = ["--workers", "1,2", "--seconds", "0.5", "--blocks", "1", "--no-controls"]

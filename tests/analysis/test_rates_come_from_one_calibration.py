@@ -1,14 +1,16 @@
 """Rates named "grid" or "50%" become numbers once, before the first run, and stay what they are."""
 
 import contextlib
+import io
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError, UsageError
@@ -28,9 +30,10 @@ from scaling.journal.record import (
 from scaling.machine.topology import Topology
 from scaling.run.calibrate import calibrate
 from scaling.run.measure import Prepared, measure
-from scaling.run.progress import Display, PlainLines
+from scaling.run.progress import Display, PlainLines, display
 from scaling.run.remaining_work import read_runs, work_in
-from scaling.run.session import InterruptedStudyError
+from scaling.run.session import Done, InterruptedStudyError
+from scaling.run.time_left import Left
 from scaling.study.combine import study_from
 from scaling.study.file import read_study
 from scaling.study.load import RATE_LEAST, RATE_MOST, load_asked
@@ -40,6 +43,7 @@ from scaling.study.plan.order import PlannedRun
 from scaling.study.plan.table import plan_table
 from scaling.study.plan.view import one_line, reservations
 from scaling.study.rates import GRID_RATES, ROUNDS, STEP, grid
+from tests.analysis.test_resume_is_replay import Told
 from tests.support.descriptions import description
 from workers.services.load import options as of_generator
 
@@ -90,7 +94,7 @@ class Pretended:
         self.measured: list[PlannedRun] = []
         self._factor, self._stop_at = factor, stop_at
 
-    def __call__(self, run: PlannedRun, attempt: int) -> tuple[RunLine, bytes | None]:
+    def __call__(self, run: PlannedRun, attempt: int) -> Done:
         cell = run.cell
         if len(self.calibrated) + len(self.measured) == self._stop_at:
             raise KeyboardInterrupt
@@ -113,6 +117,9 @@ class Pretended:
             memory=Memory(),
         )
         return line, None
+
+    def together(self, attempts: Sequence[tuple[PlannedRun, int]]) -> list[Done]:
+        return [self(*each) for each in attempts]
 
 
 @given(peak=st.floats(10, 1e6), points=st.integers(1, 12))
@@ -155,13 +162,13 @@ def test_numbers_and_closed_loops_need_none() -> None:
         made = planned(STUDY.replace('"grid"', rate))
         assert made.calibrations == []
         assert list(reservations(made)) == []
-        assert calibrate(made, Pretended, pytest.fail) == []
+        assert calibrate(made, Pretended, Told()) == []
 
 
 def test_the_peak_is_the_median_of_the_better_baseline_and_rates_are_one_for_all() -> None:
-    asked, notes = planned(), list[str]()
+    asked, told = planned(), Told()
     pretended = Pretended(asked)
-    (made,) = calibrate(asked, lambda _: pretended, notes.append)
+    (made,) = calibrate(asked, lambda _: pretended, told)
     tried = [(cell.arm, cell.model, cell.workers) for cell in pretended.calibrated]
     assert tried == [("3.14", "processes", 2), ("3.14+mimalloc", "processes", 2)] * ROUNDS
     assert made.baseline.arm == "3.14+mimalloc"
@@ -180,14 +187,30 @@ def test_the_peak_is_the_median_of_the_better_baseline_and_rates_are_one_for_all
     assert (len(configurations), plan.calibrations) == (18, [])
     assert plan.asked == len(plan.cells)
     assert all(isinstance(cell.parameters["rate_per_s"], float) for cell in plan.every_cell)
-    begins, ends = notes
+    begins, ends = told.notes
     assert begins == "calibrating serve: 6 runs, 16 s"
     assert "3.14+mimalloc · 2 processes: 5,210 requests/s (5,110–7,820); rates: " in ends
 
 
+@pytest.mark.parametrize("terminal", [False, True])
+def test_progress_says_that_it_counts_runs_of_a_calibration(terminal: bool) -> None:
+    printed = io.StringIO()
+    console = Console(file=printed, force_terminal=terminal, width=100)
+    asked, shown = planned(), display(console)
+    calibrate(asked, lambda _: Pretended(asked), shown)
+    shown.begin(40, 0)
+    shown.finished("serve", "1 requests/s", Left(1.0))
+    shown.end()
+    text = printed.getvalue()
+    found = "calibration runs 6/6" if terminal else "[6/6] calibration runs measured"
+    assert found in text
+    assert "1/40" in text.rpartition(found)[2]  # the study's own runs begin anew
+    assert "calibration runs" not in text.rpartition("1/40")[0].rpartition("rates: ")[2]
+
+
 def test_a_share_is_of_the_peak_and_mixes_with_numbers() -> None:
     asked = planned(STUDY.replace('"grid"', '["50%", 1000, " 12.5 % "]'))
-    plan = asked.at_rates(calibrate(asked, Pretended, lambda _: None))
+    plan = asked.at_rates(calibrate(asked, Pretended, Told()))
     rates = dict.fromkeys(cell.parameters["rate_per_s"] for cell in plan.cells)
     assert list(rates) == [2_600.0, 1_000.0, 651.0]
 
@@ -203,7 +226,7 @@ def test_each_server_has_its_own_and_what_is_compared_at_one_rate_shares_the_hea
             heaviest = {"garbage_per_request": 20, "accept": "port", "connections": 64}
             assert heaviest.items() <= cell.parameters.items()
             assert cell.parameters["rate_per_s"] == 0
-    made = calibrate(asked, Pretended, lambda _: None)
+    made = calibrate(asked, Pretended, Told())
     assert len(asked.at_rates(made).cells) == len(asked.cells) == 18 * 2 * 2 * 2 * 2
     first = asked.at_rates(made[:1]).calibrations
     assert [each.parameters["server"] for each in first] == ["asgi"]
@@ -233,7 +256,7 @@ def test_without_the_baseline_the_best_there_is_takes_its_place(
 def test_fewer_rates_are_spread_over_the_same_range() -> None:
     asked = planned(rates=4)
     (needed,) = asked.calibrations
-    plan = asked.at_rates(calibrate(asked, Pretended, lambda _: None))
+    plan = asked.at_rates(calibrate(asked, Pretended, Told()))
     rates = dict.fromkeys(cell.parameters["rate_per_s"] for cell in plan.cells)
     assert len(needed.names) == 4
     assert list(rates) == grid(5_210, 4)
@@ -245,7 +268,7 @@ def test_a_baseline_that_cannot_be_measured_says_what_to_do() -> None:
         return RunLine(cell=run.cell, outcome="crashed", block=0, position=0, signal=11), None
 
     with pytest.raises(ScalingError, match=r"signal 11\). Name the rates: --set serve.rate_per_s="):
-        calibrate(planned(), lambda _: crash, lambda _: None)
+        calibrate(planned(), lambda _: crash, Told())
 
 
 @pytest.mark.parametrize("rate", ["fast", "-5%", "0%", "%", "grid 3 of 8"])

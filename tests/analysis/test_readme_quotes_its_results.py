@@ -20,7 +20,10 @@ TEXTS = ("README.md", "results/README.md")
 PICTURE = re.compile(r"\]\((results/published/[^)\s]+/plots/[^)\s]+)\.svg\)")
 PICTURES = sorted(set(PICTURE.findall((ROOT / "README.md").read_text(encoding="utf-8"))))
 NAMES = re.compile(r'\bid="[^"]*"|href="#[^"]*"|url\(#[^)]*\)')  # made of digests of what they name
-BARE_VERDICT = re.compile(r"(?:--> |\()(?:faster|slower|same|less|more|inconclusive)(?=[\s|).,:])")
+BARE_VERDICT = re.compile(
+    r"(?:--> |\()(?:faster|slower|same|less|more|inconclusive)(?=[\s|).,:])"
+    r"(?!,[^|<]*<!-- [\w.-]+\.words -->)"
+)
 POINTS = 0.1  # a hundredth of a letter's height is no other drawing
 
 

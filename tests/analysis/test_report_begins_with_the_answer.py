@@ -7,6 +7,7 @@ from scaling.report.page.answer import answer_block
 from scaling.report.plots.verdicts import draw
 from scaling.report.tables.findings import times
 from scaling.report.tables.headline import headline_findings, headline_sentence, headlines
+from tests.support.comparisons import place
 from tests.support.fabricate import Made, studied
 
 ARMS = ("3.14", "3.14t")
@@ -25,12 +26,10 @@ def test_a_row_for_each_loop_has_what_the_tables_have(tmp_path: Path) -> None:
     gains, processes = grid.rows[:2], grid.rows[2:]
     for gain, process, found in zip(gains, processes, each_loop, strict=True):
         (own,) = [
-            each
-            for each in found.gains
-            if each.workers == 2 and each.key.arm == "3.14t" and each.key.model == "threads"
+            each for each in found.ratios.where("gain") if place(each.of) == ("3.14t", "threads", 2)
         ]  # the machine has as many cores
-        assert gain[1:3] == [times(own.throughput), own.throughput.bounds]
-        (ratio,) = [r for r in found.baseline_ratios if r.ours == own.of]
+        assert gain[1:3] == [times(own), own.bounds]
+        (ratio,) = [r for r in found.over_processes if r.of == own.of]
         assert process[1:3] == [times(ratio.throughput), ratio.throughput.bounds]
 
 
@@ -45,7 +44,7 @@ def test_without_processes_there_are_gains_alone(tmp_path: Path) -> None:
 def test_the_sentence_of_several_has_the_smallest_and_largest_ratio(tmp_path: Path) -> None:
     made = Made(arms=("3.14t",), loops=TWO, workers=(1, 2), blocks=6, noise=0.05)
     found = headlines(results_of(tmp_path, made))
-    low, high = sorted(times(gain.throughput) for each in found for gain in each.gains)
+    low, high = sorted(times(gain) for each in found for gain in each.gains)
     assert low < high
     assert headline_sentence(found) == (
         f"2 threads on 3.14t do {low} to {high} the work of 1 thread "

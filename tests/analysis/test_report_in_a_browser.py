@@ -13,11 +13,12 @@ from scaling.analysis.results import StudyResults
 from scaling.report.files import PLOTS, write_plots
 from scaling.report.page.render import page
 from scaling.report.publish.folder import PAGE
-from tests.support.chromium import MISSING, NAMES, Chromium, Page, chromium
+from tests.support.applications import application_study, results_of
+from tests.support.chromium import Chromium, Page, chromium
 from tests.support.fabricate import Made, studied
 from tests.support.time_terms import plus, with_terms
 
-PHONE, DESK = 390, 1280  # CSS pixels
+PHONE, LAPTOP, DESK = 390, 1200, 1280  # CSS pixels
 READABLE, VISIBLE = 4.5, 3.0  # contrast of writing and of drawings (WCAG 2.2, 1.4.3 and 1.4.11)
 
 # Contrast of two colours that the page's style sheet names, as WCAG defines it.
@@ -40,7 +41,13 @@ TOO_WIDE = """[...document.querySelectorAll('figure svg text')].map(text => {
     return [text.textContent, Math.max(sheet.left - own.left, own.right - sheet.right)];
 }).filter(([_, beyond]) => beyond > 1)"""
 
-pytestmark = pytest.mark.slow
+# Tables of which a part is out of sight, with all that can be opened open.
+CUT_OFF = """(document.querySelectorAll('details').forEach(each => each.open = true),
+    [...document.querySelectorAll('.wide:not(.paper)')]
+    .filter(each => each.scrollWidth > each.clientWidth + 1)
+    .map(each => each.querySelector('caption').textContent))"""
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("chromium")]
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +117,21 @@ def test_nothing_is_wider_than_the_screen(width: int, browser: Chromium, report:
     assert shown.value_of(smallest) >= 640  # a phone scrolls it: smaller, nobody could read it
 
 
+@pytest.mark.usefixtures("unrendered")
+def test_no_column_is_cut_off_on_a_laptop(browser: Chromium, report: Path, tmp_path: Path) -> None:
+    """Also not of an application at several rates, whose tables have most columns."""
+    rates = (0.0, 400.0, 800.0)
+    results = results_of(application_study(tmp_path, rates=rates, window_s=12.0))
+    wide = tmp_path / "wide.html"
+    wide.write_text(page(results), encoding="utf-8")
+    for file in (report, wide):
+        shown = Page(browser, file, LAPTOP)
+        assert shown.value_of(CUT_OFF) == []
+        assert shown.value_of("document.querySelectorAll('.wide:not(.paper)').length") > 10
+    assert "Every configuration, continued" in wide.read_text(encoding="utf-8")
+    assert len(Page(browser, wide, PHONE).value_of(CUT_OFF)) > 3, "what is cut off is found"
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_ink_contrasts_with_paper(scheme: str, browser: Chromium, report: Path) -> None:
     shown = Page(browser, report, DESK, scheme)
@@ -166,13 +188,3 @@ def test_it_can_be_listened_to(browser: Chromium, report: Path) -> None:
     pictures = [name for role, name in named if role == "image"]
     assert len(pictures) == len(set(pictures)) == 7
     assert "echo: throughput" in pictures
-
-
-@pytest.mark.slow
-def test_without_a_browser_the_error_names_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert "chromium" in NAMES
-    with pytest.raises(pytest.fail.Exception, match=MISSING), chromium(tmp_path):
-        pass

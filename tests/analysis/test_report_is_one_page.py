@@ -16,18 +16,20 @@ from rich.console import Console
 
 from scaling.analysis.curves.sections import sections
 from scaling.analysis.results import StudyResults
+from scaling.analysis.statistics.estimate import median
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base import formats
 from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.record import RunLine
 from scaling.report.page.again import study_file
+from scaling.report.page.parts import in_parts
 from scaling.report.page.render import page
 from scaling.report.page.write import report
 from scaling.report.plots.style import RC, ROLES, SPARE
 from scaling.report.tables.findings import times
+from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.study.combine import study_from
-from scaling.study.definition import OPTIONS
 from scaling.study.file import read_study
 from scaling.study.options import Options
 from tests.support.cli import Command
@@ -240,27 +242,75 @@ def test_the_answer_is_a_sentence_a_picture_and_a_table_of_verdicts() -> None:
     assert "compute" not in answer.words  # a control is judged, not answered
 
 
-def test_every_question_has_its_row() -> None:
+def rows_of(table: Element) -> list[str]:
+    return [row.words for row in table.all("tr")[1:]]
+
+
+def test_every_ratio_has_one_row_in_the_answer_or_in_the_table_of_its_question() -> None:
     study = made("eight-blocks")
-    (echo,) = [
-        each
-        for each in StudyResults(study.frame, study.study).compared
-        if each.runs.section.label == "echo"
+    compared = [
+        each for each in StudyResults(study.frame, study.study).compared if not each.is_across_loops
     ]
-    rows = [row.words for row in part("verdicts", "eight-blocks").all("tr")]
-    found = [each for question in QUESTIONS for each in question.findings(echo)]
-    assert len(found) >= 3
+    tables = part("verdicts", "eight-blocks").all("table")
+    titles = [table.all("caption")[0].words for table in tables]
+    assert len(set(titles)) == len(titles)
+    assert {"How it scales", "What freed the speed", "Threads or processes"} <= set(titles)
+    answer = rows_of(part("answer", "eight-blocks").all("table")[0])
+    rows = [*answer, *(row for table in tables for row in rows_of(table))]
+    found = [
+        each
+        for one in compared
+        for question in QUESTIONS
+        for each in question.findings(one)
+        if each.ratio.n
+    ]
+    assert len(found) > len(answer)
     for each in found:
-        shown = f"{each.question} {times(each.ratio)} {each.ratio.bounds}"
-        assert any(row.startswith(shown) for row in rows), shown
+        figures = f"{times(each.ratio)} {each.ratio.bounds}"
+        own = [row for row in rows if f" {figures} " in row]
+        alike = [one for one in found if f"{times(one.ratio)} {one.ratio.bounds}" == figures]
+        assert len(own) == len(alike), each.question
     assert "95 % interval over 8 blocks" in part("verdicts", "eight-blocks").words
+
+
+def test_what_belongs_to_a_row_of_the_answer_says_so_in_full() -> None:
+    (table,) = [
+        table
+        for table in part("verdicts", "eight-blocks").all("table")
+        if table.all("caption")[0].words == "Threads or processes"
+    ]
+    (cpu,) = [row for row in rows_of(table) if "CPU time per operation" in row and "echo" in row]
+    assert re.match(r"echo · asyncio 2 threads on 3\.14t over 2 \w+ on [\d.+a-z]+: CPU time", cpu)
+
+
+def test_a_table_with_no_room_for_all_columns_goes_on_in_another() -> None:
+    headings = ["curve", "N", *(f"figure {n}" for n in range(30))]
+    values = [median([1_000.0 * n, 2_000.0 * n], "") for n in range(30)]
+    row: list[Cell] = ["asyncio · 3.14t", "2", *values]
+    grid = Grid("Many", headings, [row], words=2, note="said once")
+    several = in_parts(grid)
+    assert len(several) > 1
+    assert [each.title for each in several] == ["Many", *["Many, continued"] * (len(several) - 1)]
+    assert [each.note for each in several] == [*[""] * (len(several) - 1), "said once"]
+    assert all(each.headings[:2] == ["curve", "N"] and each.words == 2 for each in several)
+    assert [head for each in several for head in each.headings[2:]] == headings[2:]
+    assert [cell for each in several for cell in each.rows[0][2:]] == row[2:]
+    narrow = grid.columns(range(5))
+    assert in_parts(narrow) == [narrow]
+
+
+def test_words_are_broken_into_lines_and_need_no_further_table() -> None:
+    sentence = "words " * 100
+    grid = Grid("Words", ["what", "why", "how"], [[sentence] * 3], words=3)
+    assert in_parts(grid) == [grid]
 
 
 def test_few_blocks_are_no_verdict() -> None:
     answer = part("answer", "one-arm").words
-    assert "inconclusive: needs 6 blocks" in answer
-    assert "too few for a verdict" in part("verdicts", "one-arm").words
-    assert "faster" not in answer
+    assert "inconclusive, too few blocks" in answer
+    assert "too few for a verdict" in answer
+    assert not re.search(r"×[^;.]*, faster", answer)
+    assert "verdicts" not in listed_parts("one-arm")  # the answer has all of its ratios
 
 
 def test_without_a_second_worker_there_is_no_answer_and_that_is_said() -> None:
@@ -332,7 +382,7 @@ def test_what_is_invalid_is_listed_with_its_reason() -> None:
 
 def test_aa_pairs_show_the_noise_and_their_absence_is_reported() -> None:
     found = part("noise", "eight-blocks")
-    assert len(found.all("tr")) == 1 + 3  # an A/A pair for each workload
+    assert len(found.all("tr")) == 1 + 6  # pairs of threads and of processes for each workload
     assert "No A/A pairs were run" in part("noise", "one-arm").words
 
 
@@ -383,7 +433,6 @@ def test_the_same_journal_gives_the_same_page() -> None:
 
 
 def test_the_study_file_asks_for_the_same_study(tmp_path: Path) -> None:
-    older = {option.formerly: key for key, option in OPTIONS.items()}
     for folder in FOLDERS:
         asked = read_journal(folder).study
         text = study_file(asked)
@@ -393,7 +442,7 @@ def test_the_study_file_asks_for_the_same_study(tmp_path: Path) -> None:
         document = json.loads(json.dumps(again.document))  # as a journal has it
         for key, value in asked.study.items():
             if key not in ("workloads", "application"):  # of that only `scaling app` is asked
-                assert document[older.get(key, key)] == value, key
+                assert document[key] == value, key
         kept = [{k: v for k, v in e.items() if v is not None} for e in document["workloads"]]
         assert kept == asked.study["workloads"]
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from scaling.analysis.table.frame import live_frame
-from scaling.base.errors import UsageError
 from scaling.journal.file import JournalFile
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Memory, RunLine
@@ -19,9 +18,9 @@ from scaling.run.time_left import Left
 from scaling.study.combine import study_from
 from scaling.study.options import Options
 from scaling.study.plan.cells import Plan, make_plan
-from scaling.study.plan.order import NESTED, ORDER, SHUFFLED, PlannedRun, in_blocks
+from scaling.study.plan.order import PlannedRun
 from tests.support.descriptions import description
-from tests.support.fabricate import Made, run_line, study_line, with_
+from tests.support.fabricate import Made, run_line, study_line
 
 TWO_CORES = Topology(logical_cpus=2, physical_cores=2)
 
@@ -31,6 +30,7 @@ class Told:
 
     def __init__(self) -> None:
         self.began: tuple[int, int] | None = None
+        self.again = 0
         self.figures: list[str] = []
         self.left: list[Left] = []
         self.invalids: list[tuple[str, bool]] = []
@@ -40,10 +40,11 @@ class Told:
         self.notes: list[str] = []
         self.ended = False
 
-    def begin(self, total: int, done: int) -> None:
+    def begin(self, total: int, done: int, again: int = 0, what: str = "runs") -> None:
         self.began = (total, done)
+        self.again = again
 
-    def more(self, runs: int) -> None:
+    def more(self, runs: int, again: int = 0) -> None:
         self.added.append(runs)
 
     def running(self, run: str, left: Left) -> None:
@@ -103,7 +104,12 @@ def believes(line: RunLine) -> str | None:
 @pytest.fixture
 def plan() -> Plan:
     options = Options(
-        workload=("echo,compute",), workers=("1,2",), blocks=2, seconds=1.0, controls=False
+        workload=("echo,compute",),
+        model=("threads",),
+        workers=("1,2",),
+        blocks=2,
+        seconds=1.0,
+        controls=False,
     )
     study = study_from(options, running_build="3.14t")
     return make_plan(study, {"3.14t": description()}, TWO_CORES)
@@ -135,7 +141,7 @@ def test_an_interrupted_study_goes_on_with_what_is_missing(plan: Plan, tmp_path:
 def test_a_complete_study_has_nothing_to_do(plan: Plan, tmp_path: Path) -> None:
     with opened(tmp_path / "journal.jsonl") as journal:
         drive(plan, journal, Pretended(), believes, Told())
-        assert Replay.of(journal.runs, believes).remaining(plan.runs) == []
+        assert Replay.of(journal.runs, believes).remaining(plan.together(plan.runs)) == []
         again = Pretended()
         drive(plan, journal, again, believes, Told())
     assert again.done == []
@@ -162,30 +168,6 @@ def test_failed_runs_are_reported_and_do_not_stop_the_study(plan: Plan, tmp_path
     assert told.figures == ["crashed: ended by signal 11"] * len(plan.runs)
     assert told.notes == []
     assert told.ended
-
-
-def test_a_journal_is_resumed_in_the_order_that_it_was_begun_in(plan: Plan) -> None:
-    """Journals from before there were several orders name none: theirs is the first."""
-    found = {}
-    for order, begun in {
-        SHUFFLED: study_line(Made()),
-        NESTED: with_(study_line(Made()), order=NESTED),
-        ORDER: with_(study_line(Made()), order=ORDER),
-    }.items():
-        found[order] = plan.in_order_of(begun).runs
-        assert found[order] == list(in_blocks(plan.every_cell, 2, plan.study.seed, order))
-    assert found[ORDER] == plan.runs
-    assert found[SHUFFLED] != found[NESTED] != found[ORDER]
-
-
-def test_a_journal_in_an_order_of_a_newer_version_is_not_resumed(plan: Plan) -> None:
-    newer = with_(study_line(Made()), order=ORDER + 1)
-    words = r"newer scaling \(order of runs 4, this one knows up to 3\)\. Upgrade"
-    with pytest.raises(UsageError, match=words) as caught:
-        plan.in_order_of(newer)
-    assert caught.value.exit_code == 2
-    with pytest.raises(UsageError, match=words):
-        list(in_blocks(plan.every_cell, 1, plan.study.seed, ORDER + 1))
 
 
 def test_a_driver_keeps_no_run_that_it_has_measured(plan: Plan, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from scaling.builds.arms import parse_arm
 from scaling.journal.identity import Identity, cell_key, identity, identity_of
 from scaling.journal.record import (
     SCHEMA,
@@ -28,6 +29,7 @@ TWO_CORES = Topology(logical_cpus=2, physical_cores=2)
 BUILD = ArmRecord(
     build="3.14t",
     description=Environment(python=PythonFacts(version="3.14.7", free_threaded=True)),
+    expected=parse_arm("3.14t").expected,
 )
 MACHINE = Machine(id="0" * 32, cpu_model="A processor", memory_bytes=1000)
 

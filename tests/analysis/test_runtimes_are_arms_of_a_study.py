@@ -40,7 +40,7 @@ from scaling.study.options import Options
 from scaling.study.pin_group import group_for
 from scaling.study.plan.cells import Plan, make_plan
 from tests.support.descriptions import description
-from tests.support.fabricate import Made, journal, write
+from tests.support.fabricate import Made, journal, runtime, write
 from tests.support.fake_builds import say_nothing
 from tests.workers.test_runtimes_run_the_same_program import LIKE
 
@@ -156,7 +156,7 @@ def lines() -> list[Line]:
     made = Made(variants={"spawn": [{}]}, arms=("3.14t", "go"), workers=(1, 2))
     study, *runs = journal(made, without_python)
     assert isinstance(study, StudyLine)
-    told = {**study.arms, "go": ArmRecord(build="go", runtime="go9.99")}
+    told = {**study.arms, "go": runtime("go", "go9.99")}
     return [replace(study, arms=told), *runs]
 
 
@@ -191,9 +191,7 @@ def test_that_it_is_another_build_is_no_warning(tmp_path: Path) -> None:
 
 
 def test_only_its_loop_can_be_read_back_from_it() -> None:
-    assert expectation(ArmRecord(build="go", runtime="go9.99")).reads_back == ReadBack(
-        loop_class="goroutines"
-    )
+    assert expectation(runtime("go", "go9.99")).reads_back == ReadBack(loop_class="goroutines")
     assert not isinstance(parse_arm("go").build, Build)
     assert (
         description().loops.keys()

@@ -4,20 +4,20 @@ from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from scaling.analysis.comparison.break_even import BreakEven
 from scaling.analysis.comparison.compare import Compared
-from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import RatioVerdict, Verdict, Word
 from scaling.analysis.table.load import read_journal
 from scaling.base.errors import ScalingError
 from scaling.journal.protected_write import try_writing
-from scaling.journal.record import RunLine, WorkerRecord
-from scaling.report.compare_output import compare
-from scaling.report.output import finish
+from scaling.journal.record import Cell, RunLine, WorkerRecord
+from scaling.report.output import finish, write_again
 from scaling.report.plots.draw import subjects
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_rows import comparison_rows
@@ -28,9 +28,10 @@ from scaling.report.tables.margins import margins
 from scaling.report.tables.questions import ladder as ladder_question
 from scaling.report.tables.questions.break_even import break_even_note
 from scaling.report.tables.questions.registry import QUESTIONS
+from scaling.study.questions import THROUGHPUT
 from tests.support.fabricate import Made, journal, studied, with_, write
 
-SINGLE = Configuration("3.14", "threads", 1)
+SINGLE = Cell(workload="echo", loop="asyncio", arm="3.14", model="threads", workers=1)
 
 
 def compared(
@@ -41,11 +42,24 @@ def compared(
     return found
 
 
-def ratio(low: float, high: float, *, few: bool = False) -> RatioVerdict:
-    n, coverage = (3, None) if few else (8, 0.95)
+def ratio(n: int, low: float, high: float, *, few: bool = False) -> Ratio:
     word: Word = "faster" if low > 1 else "slower" if high < 1 else "inconclusive"
-    verdict = Verdict("inconclusive" if few else word, margin=0.02)
-    return RatioVerdict((low + high) / 2, low, high, "×", n, "made up", coverage, verdict=verdict)
+    blocks, coverage = (3, None) if few else (8, 0.95)
+    return Ratio(
+        point=(low + high) / 2,
+        low=low,
+        high=high,
+        unit="×",
+        n=blocks,
+        method="made up",
+        coverage=coverage,
+        verdict=Verdict("inconclusive" if few else word, margin=0.02),
+        question="break-even",
+        measure=THROUGHPUT,
+        of=SINGLE.but(arm="3.14t", workers=n),
+        over=SINGLE,
+        blocks=np.array([]),
+    )
 
 
 def findings(found: Compared) -> list[Finding]:
@@ -53,20 +67,18 @@ def findings(found: Compared) -> list[Finding]:
 
 
 def test_a_range_gives_no_break_even() -> None:
-    few = {1: ratio(0.8, 0.9, few=True), 2: ratio(1.5, 1.6, few=True)}
-    assert break_even_note(BreakEven("3.14t", SINGLE, [SINGLE], few)) == (
-        "Break-even: inconclusive up to N = 2."
-    )
+    few = [ratio(1, 0.8, 0.9, few=True), ratio(2, 1.5, 1.6, few=True)]
+    assert break_even_note(BreakEven(few)) == ("Break-even: inconclusive up to N = 2.")
 
 
 def test_a_break_even_that_is_not_reached_is_reported() -> None:
-    never = break_even_note(BreakEven("3.14t", SINGLE, [SINGLE], {1: ratio(0.8, 0.9)}))
+    never = break_even_note(BreakEven([ratio(1, 0.8, 0.9)]))
     assert never == "Break-even: not reached up to N = 1."
 
 
 def test_slower_again_is_not_the_same_as_unknown() -> None:
-    ratios = {1: ratio(0.9, 1.1), 2: ratio(1.5, 1.6), 4: ratio(0.8, 0.9), 8: ratio(0.9, 1.2)}
-    note = break_even_note(BreakEven("3.14t", SINGLE, [SINGLE], ratios))
+    bounds = {1: (0.9, 1.1), 2: (1.5, 1.6), 4: (0.8, 0.9), 8: (0.9, 1.2)}
+    note = break_even_note(BreakEven([ratio(n, *each) for n, each in bounds.items()]))
     assert note == "Break-even: at N = 2, at N = 4 slower, at N = 8 inconclusive."
 
 
@@ -87,34 +99,30 @@ def test_threads_over_processes_have_work_cpu_time_and_memory(tmp_path: Path) ->
     ]
 
 
-def test_a_verdict_has_its_reason_and_its_margin() -> None:
-    verdict = Verdict("same", margin=0.031)
+def test_a_verdict_is_said_in_words() -> None:
+    verdict = Verdict("same", margin=0.031, why="within ±3.1 %")
     alike = RatioVerdict(1.0, 0.99, 1.01, "×", 8, "made up", 0.95, verdict=verdict)
-    assert verdict_text(alike) == "same within ±3.1 %"
-    assert verdict_text(ratio(1.2, 1.3, few=True)) == "inconclusive: needs 6 blocks, has 3"
-    assert verdict_text(ratio(1.2, 1.3)) == "faster"
-    why = Verdict("inconclusive", 0.056, why="within the noise of ±5.6 %")
-    doubtful = RatioVerdict(0.958, 0.92, 0.986, "×", 8, "made up", 0.95, verdict=why)
+    assert verdict_text(alike) == "same, within ±3.1 %"
+    assert verdict_text(ratio(2, 1.2, 1.3)) == "faster"
+    why = Verdict("inconclusive", 0.02, why="too noisy: between 8 % slower and 1 % faster")
+    doubtful = RatioVerdict(0.958, 0.92, 1.01, "×", 8, "made up", 0.95, verdict=why)
     assert in_words(doubtful) == (
-        "0.958× (95 % interval 0.920–0.986), inconclusive: within the noise of ±5.6 %"
+        "0.958× (95 % interval 0.920–1.01), inconclusive, too noisy: between 8 % slower and 1 % "
+        "faster"
     )
-    exploratory = Verdict("faster", 0.02, family="exploratory")
+    exploratory = Verdict("faster", 0.02, why="by 40 to 60 %", family="exploratory")
     assert verdict_text(RatioVerdict(1.5, 1.4, 1.6, "×", 8, "", 0.95, verdict=exploratory)) == (
-        "faster (exploratory)"
+        "faster, by 40 to 60 % (exploratory)"
     )
 
 
-@pytest.mark.parametrize(
-    ("aa_pairs", "told"),
-    [(True, ": the A/A spread, and at least"), (False, ": there are no A/A pairs, so")],
-)
-def test_verdicts_come_with_their_margin(tmp_path: Path, aa_pairs: bool, told: str) -> None:
+@pytest.mark.parametrize("aa_pairs", [True, False])
+def test_verdicts_come_with_their_margin(tmp_path: Path, aa_pairs: bool) -> None:
     made = Made(
         arms=("3.14", "3.14t"), models=("threads", "processes"), blocks=8, aa_pairs=aa_pairs
     )
     (words,) = margins(compared(tmp_path, made))
-    assert words.startswith("Verdicts use a margin of ±")
-    assert told in words
+    assert words == "Verdicts use a margin of ±2 %: what differs by less is the same."
     few = Made(arms=("3.14", "3.14t"), aa_pairs=aa_pairs)
     assert margins(compared(tmp_path, few)) == []
 
@@ -169,22 +177,28 @@ def test_interpreters_are_spoken_of_on_their_fastest_arm(tmp_path: Path) -> None
 
     made = Made(arms=("3.14", "3.14+mimalloc"), models=models, workers=(2,), speeds=speeds)
     found = compared(tmp_path, made, change)
-    by_ratio = max(found.baseline_ratios, key=lambda each: each.throughput.point)
-    assert by_ratio.ours.arm == "3.14+mimalloc"
+    by_ratio = max(found.over_processes, key=lambda each: each.throughput.point)
+    assert by_ratio.of.arm == "3.14+mimalloc"
     (answer,) = [each for each in findings(found) if "interpreters" in each.question]
     assert answer.question.startswith("2 interpreters on 3.14 over 2 processes on 3.14")
     assert answer.note == "Of interpreters on 3.14 and 3.14+mimalloc, 3.14 is the fastest."
-    assert verdict_text(answer.ratio) == "inconclusive: needs 6 blocks, has 2"
+    assert (
+        verdict_text(answer.ratio)
+        == "inconclusive, too few blocks: leaning faster, 2.04; 2 of 6 blocks"
+    )
 
 
-def test_memory_kinds_are_named_for_all_arms_of_a_model(tmp_path: Path) -> None:
+def test_a_table_has_memory_of_one_kind(tmp_path: Path) -> None:
+    """An arm without PSS is compared by RSS, and so are the others beside it."""
+
     def change(run: RunLine) -> RunLine:
         return with_(run, memory__pss_bytes=None) if run.cell.arm == "3.14" else run
 
     made = Made(arms=("3.14", "3.14t"), models=("processes",))
     study = studied(tmp_path, made, change)
-    text = comparison_markdown(chapters(StudyResults.of(study)))
-    assert "| arm | processes, PSS/RSS |" in text
+    results = StudyResults.of(study)
+    assert "MiB (RSS) per extra worker" in comparison_markdown(chapters(results))
+    assert "PSS" not in markdown(results)
 
 
 def test_rows_bear_what_casts_doubt_on_them(tmp_path: Path) -> None:
@@ -249,11 +263,11 @@ def test_what_cannot_be_written_is_named_with_what_writes_it_again(tmp_path: Pat
     studied(tmp_path, Made())
     (tmp_path / "summary.csv").mkdir()
     with pytest.raises(ScalingError, match=r"summary\.csv cannot be written .*`scaling plot`"):
-        compare([tmp_path], None, Console(quiet=True))
+        write_again(tmp_path, None, Console(quiet=True))
     (tmp_path / "summary.csv").rmdir()
     (tmp_path / "plots").write_text("in the way")
     with pytest.raises(ScalingError, match=r"plots cannot be written .*`scaling plot`"):
-        compare([tmp_path], None, Console(quiet=True))
+        write_again(tmp_path, None, Console(quiet=True))
 
 
 def test_the_ceiling_is_named_by_the_arms_that_make_it(tmp_path: Path) -> None:

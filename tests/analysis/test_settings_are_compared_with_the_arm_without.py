@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from scaling.analysis.comparison.contrast import settings
-from scaling.analysis.comparison.paired import Configuration, paired
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
 from scaling.report.page.answer import answer_block
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.headline import other_ratios
 from scaling.report.terminal.answer import Answer
+from scaling.study.questions import THROUGHPUT
+from tests.support.comparisons import place
 from tests.support.fabricate import Made, studied
 
 WITH, WITHOUT = "3.14t", "3.14t+nogc"
@@ -35,15 +35,11 @@ def read(folder: Path, made: Made) -> Journal:
 
 def test_it_is_the_same_arm_with_and_without(tmp_path: Path) -> None:
     study = read(tmp_path, MADE)
-    (runs, *_) = paired(study.frame, study.study)
-    one, two = settings(runs).judged()
-    assert (one.of, one.over) == (
-        Configuration(WITHOUT, "threads", 1),
-        Configuration(WITH, "threads", 1),
-    )
-    assert one.throughput.point == pytest.approx(1.25, rel=1e-2)
-    assert two.throughput.point == pytest.approx(2.0, rel=1e-2)
-    assert two.throughput.verdict.word == "faster"
+    one, two = StudyResults.of(study).ratios.where("setting", THROUGHPUT)
+    assert (place(one.of), place(one.over)) == ((WITHOUT, "threads", 1), (WITH, "threads", 1))
+    assert one.point == pytest.approx(1.25, rel=1e-2)
+    assert two.point == pytest.approx(2.0, rel=1e-2)
+    assert two.verdict.word == "faster"
 
 
 def test_it_is_reported_in_a_table_and_among_the_ratios(tmp_path: Path) -> None:
@@ -51,7 +47,7 @@ def test_it_is_reported_in_a_table_and_among_the_ratios(tmp_path: Path) -> None:
     shown = [grid.title for each in chapters(StudyResults.of(study)) for grid in each.grids]
     assert "What a setting changes" in shown
     (compared, *_) = StudyResults(study.frame, study.study).compared
-    assert {ratio.measure for ratio in compared.ratios if ratio.question == "setting"} == {
+    assert {ratio.figure for ratio in compared.ratios.where("setting")} == {
         "throughput",
         "cpu_s_per_op",
     }
@@ -60,9 +56,7 @@ def test_it_is_reported_in_a_table_and_among_the_ratios(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arms", [(WITH, "3.14"), (WITHOUT, "3.14")])
 def test_no_ratio_where_one_of_the_two_is_missing(tmp_path: Path, arms: tuple[str, ...]) -> None:
     study = read(tmp_path, Made(arms=arms, workers=(1, 2)))
-    assert not [
-        each for runs in paired(study.frame, study.study) for each in settings(runs).judged()
-    ]
+    assert not StudyResults.of(study).ratios.where("setting")
 
 
 def test_a_study_of_switches_ends_with_a_ratio_for_each(tmp_path: Path) -> None:

@@ -266,4 +266,4 @@ def test_without_the_engine_it_says_what_to_install(
     done = command("run", "--hosts", "one")
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
-    assert "pip install 'asyncio-scaling[cluster]'" in line
+    assert "pip install distributed" in line

@@ -8,9 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from scaling.study.plan.order import ORDER, SHUFFLED
 from scaling.study.presets import FEWEST_FOR_INTERVAL, PRESETS
-from tests.support.noise import AFTER, BEFORE, Noise, gained, half_widths
+from tests.support.noise import AFTER, SHUFFLED, Noise, gained, half_widths
 
 SEEDS = range(16)
 
@@ -28,7 +27,7 @@ def test_half_widths_are_at_most_six_tenths_of_what_they_were() -> None:
 def test_neighbours_share_what_the_machine_does() -> None:
     """Where all noise is the machine's, the order alone makes most of the difference."""
     slow = Noise(machine=20.0, process=1.0, inside=0.1)
-    shuffled = replace(AFTER, order=SHUFFLED)
+    shuffled = replace(AFTER, levels=SHUFFLED)
     ratios = [
         geometric_mean(half_widths(AFTER, 300, slow, seed))
         / geometric_mean(half_widths(shuffled, 300, slow, seed))
@@ -40,4 +39,3 @@ def test_neighbours_share_what_the_machine_does() -> None:
 def test_smoke_is_the_design_that_was_simulated() -> None:
     assert PRESETS["smoke"].window_s == AFTER.window_s
     assert PRESETS["smoke"].blocks >= FEWEST_FOR_INTERVAL
-    assert (BEFORE.order, AFTER.order) == (SHUFFLED, ORDER)

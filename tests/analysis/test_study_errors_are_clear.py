@@ -6,12 +6,15 @@ import pytest
 
 from scaling.base.errors import UsageError
 from scaling.base.suggest import nearest
+from scaling.machine.topology import Topology, worker_counts
 from scaling.study.combine import study_from
 from scaling.study.definition import Study
 from scaling.study.file import built_in_studies, load_study_file, read_study
 from scaling.study.options import Options
 from scaling.study.settle import settle
 from tests.support.descriptions import ECHO, description
+
+COUNTS = worker_counts(Topology(logical_cpus=2, physical_cores=2))
 
 
 def study(text: str, options: Options) -> Study:
@@ -25,7 +28,10 @@ def study(text: str, options: Options) -> Study:
     [
         ("windw_s = 2", "mine.toml: unknown key 'windw_s'. Did you mean 'window_s'?"),
         ("window_s = 'long'", "mine.toml: window_s: expected number, got text ('long')"),
-        ("workers = [1, 'two']", "mine.toml: workers[1]: expected whole number, got text"),
+        (
+            "workers = [1, 'two']",
+            "mine.toml: workers: expected whole numbers or 1..cores, cores, cpus, 2x-cpus",
+        ),
         ("workers = 2", "mine.toml: workers: expected list, got whole number (2)"),
         ("workers = [2, 0]", "mine.toml: workers: expected 1 or more, got 0"),
         ("loops = []", "mine.toml: loops: the list is empty"),
@@ -48,10 +54,6 @@ def study(text: str, options: Options) -> Study:
         ("arms = ['3.14t+gli']", "unknown setting 'gli'. Did you mean 'gil'?"),
         ("seed = ", "mine.toml: not valid TOML: "),
         ("workloads = 3", "mine.toml: workloads: expected [[workloads]] tables, got 3"),
-        (
-            "aa_pairs = true\ntwins = true",
-            "mine.toml: twins is an older name of aa_pairs: give one of them",
-        ),
         ("[[workloads]]\nnmae = 'echo'", "workload 1: unknown key 'nmae'. Did you mean 'name'?"),
         ("[[workloads]]\nworkers = [1]", "mine.toml: workload 1: the key name is missing"),
         (
@@ -76,7 +78,7 @@ def test_an_error_in_a_study_file_names_file_and_key(text: str, said: str) -> No
     [
         (Options(workers=("0",)), "--workers: expected 1 or more, got 0"),
         (Options(workers=("1,-2",)), "--workers: expected 1 or more, got -2"),
-        (Options(workers=("two",)), "--workers: expected a whole number, got 'two'"),
+        (Options(workers=("two",)), "--workers: expected whole numbers or 1..cores, cores"),
         (Options(workers=("1,,2",)), "--workers: expected values such as 1,2,4"),
         (Options(seconds=float("nan")), "--seconds: expected seconds above 0, got nan"),
         (Options(limit=0), "--limit: expected seconds above 0, got 0"),
@@ -122,7 +124,7 @@ def test_what_only_the_children_know_is_listed_as_well(options: Options, said: s
     broken = type(ECHO)(path="my.own:Broken", refused="ImportError: no luck")
     described = description(workloads={"echo": ECHO, "my.own:Broken": broken})
     with pytest.raises(UsageError) as caught:
-        settle(study("[[workloads]]\nname = 'echo'", options), {"3.14t": described}, (1, 2))
+        settle(study("[[workloads]]\nname = 'echo'", options), {"3.14t": described}, COUNTS)
     assert said in str(caught.value)
 
 
@@ -140,7 +142,7 @@ def test_what_only_the_children_know_is_listed_as_well(options: Options, said: s
 def test_a_parameter_in_the_file_is_named_by_its_place(parameters: str, said: str) -> None:
     text = f"[[workloads]]\nname = 'echo'\n[workloads.parameters]\n{parameters}"
     with pytest.raises(UsageError) as caught:
-        settle(study(text, Options(study="mine")), {"3.14t": description()}, (1,))
+        settle(study(text, Options(study="mine")), {"3.14t": description()}, COUNTS)
     assert said in str(caught.value)
 
 

@@ -10,13 +10,13 @@ from rich.console import Console
 from scaling.analysis import results
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
-from scaling.report.output import print_tables
+from scaling.report.files import write_derived
 from scaling.report.page.render import page
 from scaling.report.plots.sheet import Sheet
 from scaling.report.terminal.show import show
 from tests.support.fabricate import Made, journal, write
 
-WORKED_OUT = ("sections", "noise_floor", "pair", "compare", "outcomes", "drift", "run_issues")
+WORKED_OUT = ("sections", "blocks_of", "ratios", "compare", "outcomes", "drift", "run_issues")
 
 
 @pytest.fixture
@@ -48,8 +48,8 @@ def test_everything_is_worked_out_once(
     file = write(journal(made), tmp_path / "journal.jsonl")
     quiet = Console(quiet=True)
     commands: dict[str, Callable[[], object]] = {
-        "run": lambda: print_tables(read_journal(file), tmp_path, quiet),
-        "show": lambda: show(tmp_path, quiet),
+        "run": lambda: write_derived(StudyResults.of(read_journal(file)), tmp_path),
+        "show": lambda: show(tmp_path, quiet, details=True),
         "report": lambda: page(StudyResults.of(read_journal(file))),
     }
     commands[output]()

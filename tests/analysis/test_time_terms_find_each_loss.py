@@ -229,7 +229,7 @@ def test_a_worker_without_a_sample_in_its_window_leaves_one_term() -> None:
 
 
 def test_runs_that_lack_a_reading_have_no_terms() -> None:
-    """Those of older journals, of commands, of other runtimes, and without `schedstat`."""
+    """Those of commands, of other runtimes, and without `schedstat`."""
     whole = worker(user_s=1.0)
     blank = WorkerRecord(index=0, ticks=whole.ticks, use=ThreadUse(user_ns=S, system_ns=0))
     for terms in (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling.machine.topology import Topology, default_worker_counts
+from scaling.machine.topology import Topology, default_worker_counts, worker_counts
 
 
 def machine(
@@ -36,6 +36,15 @@ def machine(
 )
 def test_the_worker_counts_of_a_machine(topology: Topology, counts: tuple[int, ...]) -> None:
     assert default_worker_counts(topology) == counts
+
+
+def test_words_stand_for_numbers_of_workers() -> None:
+    assert worker_counts(machine(6, 2)) == {
+        "1..cores": (1, 2, 4, 6),
+        "cores": (6,),
+        "cpus": (12,),
+        "2x-cpus": (24,),
+    }
 
 
 @pytest.mark.parametrize(

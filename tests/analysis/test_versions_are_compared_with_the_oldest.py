@@ -21,7 +21,8 @@ from scaling.report.plots.draw import subjects
 from scaling.report.plots.style import RC
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_rows import comparison_rows
-from tests.support.fabricate import Made, arm, journal, with_, write
+from scaling.study.questions import THROUGHPUT
+from tests.support.fabricate import Made, arm, journal, runtime, with_, write
 
 SPEEDS = {"3.12": 1.0, "3.13": 1.1, "3.14": 1.3, "3.13t": 0.9, "3.14t": 1.2, "go": 10.0}
 TITLE = "What the versions changed"
@@ -54,7 +55,7 @@ def studied(
 def _arm(name: str, changes: dict[str, Any]) -> ArmRecord:
     """An arm of that version; `changes` are made to what it reports about its build."""
     if name == "go":
-        return ArmRecord(build="go", runtime="go9.99")
+        return runtime("go", "go9.99")
     version = {"description__python__version": f"{name.removesuffix('t')}.7"}
     return with_(arm(name), **version, **changes)
 
@@ -66,12 +67,13 @@ def compared(journal: Journal) -> Compared:
 
 def test_equal_cells_are_compared(tmp_path: Path) -> None:
     found = compared(studied(tmp_path, ("3.14t", "3.14", "3.13t", "3.13", "3.12")))
-    pairs = {(each.of.arm, each.over.arm): each.throughput for each in found.versions}
+    versions = found.ratios.where("version", THROUGHPUT)
+    pairs = {(each.of.arm, each.over.arm): each for each in versions}
     assert set(pairs) == {("3.13", "3.12"), ("3.14", "3.12"), ("3.14t", "3.13t")}
     assert pairs["3.13", "3.12"].point == pytest.approx(1.1, rel=0.01)
     assert pairs["3.14", "3.12"].point == pytest.approx(1.3, rel=0.01)
     assert pairs["3.14t", "3.13t"].point == pytest.approx(1.2 / 0.9, rel=0.01)
-    assert {each.throughput.verdict.word for each in found.versions} == {"faster"}
+    assert {each.verdict.word for each in versions} == {"faster"}
 
 
 def test_they_are_among_the_ratios_of_the_study(tmp_path: Path) -> None:
@@ -86,12 +88,12 @@ def test_they_are_among_the_ratios_of_the_study(tmp_path: Path) -> None:
 
 def test_one_version_alone_has_no_baseline(tmp_path: Path) -> None:
     found = compared(studied(tmp_path, ("3.14", "3.14t")))
-    assert found.versions == []
-    assert found.ladders
+    assert not found.ratios.where("version")
+    assert found.ratios.where("headline")
 
 
 def test_another_runtime_is_no_version(tmp_path: Path) -> None:
-    assert compared(studied(tmp_path, ("3.14", "go"))).versions == []
+    assert not compared(studied(tmp_path, ("3.14", "go"))).ratios.where("version")
 
 
 @pytest.mark.parametrize(
@@ -121,7 +123,7 @@ def test_each_build_has_its_cost_and_its_gain(tmp_path: Path) -> None:
     """The cost is over the oldest build with the GIL, the gain is of each build over itself."""
     arms = ("3.14", "3.14t", "3.13t", "3.12")
     journal = studied(tmp_path, arms, workers=(1, 2))
-    lines = version_lines(compared(journal).runs)
+    lines = version_lines(compared(journal))
     assert lines is not None
     assert (lines.oldest, lines.workers) == ("3.12", 2)
     assert [point.arm for point in lines.points] == ["3.12", "3.14", "3.13t", "3.14t"]

@@ -84,7 +84,7 @@ def test_tables_page_and_answer_show_it(whole: StudyResults) -> None:
 
 
 def test_a_study_that_can_run_everything_has_nothing_of_it(whole: StudyResults) -> None:
-    assert not whole.study.refused  # as in journals from before it was written down
+    assert not whole.study.refused
     assert "cannot be run" not in tables_markdown(whole) + page(whole)
 
 

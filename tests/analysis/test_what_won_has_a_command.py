@@ -7,9 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.lookup.latencies import counting_lines
-from scaling.journal.record import RunLine
+from scaling.journal.record import Cell, RunLine
 from scaling.report.deploy import commands
 from scaling.report.deploy.commands import command, deploy_commands
 from scaling.report.export.application import application_json
@@ -43,7 +42,7 @@ COMMANDS = {
 @pytest.mark.parametrize("asked", COMMANDS)
 def test_models_and_settings_are_in_the_command(asked: tuple[str, str, str]) -> None:
     interface, arm, model = asked
-    of = Configuration(arm, model, 2)
+    of = Cell(workload="app", loop="asyncio", arm=arm, model=model, workers=2)
     parameters = {"application": "shop:make", "factory": True}
     assert command(of, interface, parameters) == COMMANDS[asked]
 

@@ -11,6 +11,7 @@ from tests.benchmarks import (
     across_arms,
     against_bare_loop,
     against_plain_tasks,
+    alternation,
     app_against_uvicorn,
     attribution,
     families,
@@ -46,6 +47,7 @@ BENCHMARKS = {
     "precision": precision,
     "attribution": attribution,
     "planted": planted,
+    "alternation": alternation,
 }
 
 

@@ -9,7 +9,7 @@ temporary files.
 import sys
 import tempfile
 from collections.abc import Collection, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.table.load import read_journal
 from scaling.analysis.table.rows import judge_of
 from scaling.journal.folder import choose
-from scaling.journal.record import RunLine
+from scaling.journal.record import Cell, RunLine
 from scaling.machine.identity import describe_machine
 from scaling.run.execute import Executor
 from scaling.run.header import head
@@ -30,6 +30,8 @@ from scaling.run.prepare import ChildNeeds
 from scaling.run.progress import PlainLines
 from scaling.run.session import drive
 from scaling.study.options import Options
+from scaling.study.plan.cells import Plan
+from scaling.study.plan.order import PlannedRun, one_block
 from tests.benchmarks.figure import Effort, Figure
 from tests.support.noise import AFTER, BEFORE, Design, gained
 
@@ -80,7 +82,7 @@ def figures(effort: Effort, *, free_threaded: bool) -> Iterator[Figure]:
     after, before = (StudyResults.of(read_journal(folder / name)) for name in ("after", "before"))
     widths = {
         key: gain.relative_half_width / _same(before, key).relative_half_width
-        for key, gain in ((_key(key), gain) for key, gain in after.gains.items())
+        for key, gain in ((_key(gain.of), gain) for gain in after.ratios.where("gain"))
         if key[0] in NETWORK
     }
     known = np.array([width for width in widths.values() if np.isfinite(width) and width > 0])
@@ -94,13 +96,12 @@ def figures(effort: Effort, *, free_threaded: bool) -> Iterator[Figure]:
 type Key = tuple[str, str, int]
 
 
-def _key(of: tuple[object, int]) -> Key:
-    curve, workers = of
-    return curve.workload, curve.loop, workers  # type: ignore[attr-defined]
+def _key(cell: Cell) -> Key:
+    return cell.workload, cell.loop, cell.workers
 
 
 def _same(results: StudyResults, key: Key) -> Estimate:
-    return next(gain for each, gain in results.gains.items() if _key(each) == key)
+    return next(gain for gain in results.ratios.where("gain") if _key(gain.of) == key)
 
 
 def _level(results: StudyResults, key: Key) -> float:
@@ -112,6 +113,17 @@ def _level(results: StudyResults, key: Key) -> float:
         for point in curve.points
         if (curve.key.workload, curve.key.loop, point.workers) == (workload, loop, workers)
     )
+
+
+def _in_order_of(plan: Plan, design: Design) -> Plan:
+    class Ordered(Plan):
+        def block(self, number: int) -> list[PlannedRun]:
+            return list(one_block(self.every_cell, number, self.study.seed, levels=design.levels))
+
+        def runs_of(self, blocks: int) -> list[PlannedRun]:
+            return [run for number in range(blocks) for run in self.block(number)]
+
+    return Ordered(**{field.name: getattr(plan, field.name) for field in fields(plan)})
 
 
 def _measure(design: Design, output: Path, budget_s: float) -> None:
@@ -129,7 +141,7 @@ def _measure(design: Design, output: Path, budget_s: float) -> None:
     options = Options(study=str(study), arm=(ARM,))
     console = Console(file=sys.stderr)
     with prepared(options, ChildNeeds(), lambda line: print(line, file=sys.stderr)) as found:
-        ready = replace(found, plan=replace(found.plan, order=design.order))
+        ready = replace(found, plan=_in_order_of(found.plan, design))
         machine = describe_machine(ready.topology)
         first = head(
             ready.plan,

@@ -1,18 +1,22 @@
 """The driver killed, with its whole group, at random instants; and by Ctrl-C."""
 
+import contextlib
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from scaling.journal.file import FILE_NAME
 from tests.faults.attempt import Fault, Try
 from tests.faults.drivers import finished, kept_in, outcome, remains, start, study
+from tests.faults.judged import judged
 from tests.faults.left_behind import unexpected
 from tests.support.cli import BUILD, environment
 
@@ -20,15 +24,24 @@ KILLS = 100
 COMMANDS = 8
 LONGEST_S = 2.5  # from the start of a driver to its end by force
 SERVED = {"set": ("serve.server=tcp", "serve.connections=2", "serve.rate_per_s=200")}
+TURNS: dict[str, Any] = {
+    "workload": ("echo",),
+    "model": ("threads", "processes"),
+    "workers": ("2",),
+    "seconds": 0.4,
+    "blocks": 2,
+}
 MIXED: dict[str, Any] = {"workload": ("compute", "scrape", "serve"), "blocks": 3, **SERVED}
 
 
-def at_random_instants(folder: Path) -> Iterator[Try]:
+def at_random_instants(
+    folder: Path, asked: Mapping[str, Any] = MIXED, kills: int = KILLS
+) -> Iterator[Try]:
     """SIGKILL at any time of a study with services and load; the next driver resumes it."""
     chance = random.Random(1)
-    with study(**MIXED) as ready:
+    with study(**asked) as ready:
         studies, place = 0, folder / "0"
-        for _ in range(KILLS):
+        for _ in range(kills):
             driver = start(ready, place)
             time.sleep(chance.uniform(0, LONGEST_S))
             before = kept_in(place)
@@ -72,10 +85,52 @@ def commands_at_random_instants(folder: Path) -> Iterator[Try]:
         yield remains(journal, before, files, said if failed else "")
 
 
-def interrupted(folder: Path) -> Iterator[Try]:
+def between_turns(folder: Path) -> Iterator[Try]:
+    """The same while runs take turns, some of them stopped: nothing stays behind stopped."""
+    yield from at_random_instants(folder, TURNS, KILLS // 2)
+
+
+def stopped(folder: Path) -> Iterator[Try]:
+    """Ctrl-Z at random instants while runs take turns; the driver goes on after a while."""
+    chance = random.Random(4)
+    with study(**TURNS) as ready:
+        for number in range(10):
+            driver = start(ready, folder / str(number))
+            time.sleep(chance.uniform(0.1, LONGEST_S))
+            if not driver.wait(0):
+                os.killpg(driver.pid, signal.SIGSTOP)
+                time.sleep(chance.uniform(0.1, LONGEST_S))
+                os.killpg(driver.pid, signal.SIGCONT)
+            yield finished(driver)
+            yield _both_models(driver.folder)
+
+
+def child_killed(folder: Path) -> Iterator[Try]:
+    """A process of the driver is killed while runs take turns, working or stopped."""
+    chance = random.Random(5)
+    with study(**TURNS) as ready:
+        for number in range(20):
+            driver = start(ready, folder / str(number))
+            time.sleep(chance.uniform(0.1, LONGEST_S))
+            with contextlib.suppress(psutil.Error):
+                if found := psutil.Process(driver.pid).children(recursive=True):
+                    chance.choice(found).kill()
+            yield finished(driver)
+            yield _both_models(driver.folder)
+
+
+def _both_models(folder: Path) -> Try:
+    """Every run of the study was made, and says how it ended."""
+    lines = [line for line, _ in judged(folder)]
+    wanted = {(model, block) for model in TURNS["model"] for block in range(TURNS["blocks"])}
+    missing = wanted - {(line.cell.model, line.block) for line in lines}
+    return Try(problem=f"runs are missing: {missing}" if missing else "")
+
+
+def interrupted(folder: Path, asked: Mapping[str, Any] = MIXED) -> Iterator[Try]:
     """Ctrl-C, once and twice, at random instants."""
     chance = random.Random(3)
-    with study(**MIXED) as ready:
+    with study(**asked) as ready:
         for number in range(10):
             driver = start(ready, folder / str(number))
             time.sleep(chance.uniform(0.1, LONGEST_S))
@@ -90,4 +145,8 @@ FAULTS: dict[str, Fault] = {
     "driver killed at random instants": at_random_instants,
     "command killed at random instants": commands_at_random_instants,
     "Ctrl-C at random instants": interrupted,
+    "driver killed between turns": between_turns,
+    "driver stopped between turns": stopped,
+    "child killed between turns": child_killed,
+    "Ctrl-C between turns": lambda folder: interrupted(folder, TURNS),
 }

@@ -57,8 +57,8 @@ def clock_set(folder: Path) -> Iterator[Try]:
     except (OSError, subprocess.CalledProcessError):
         raise NotHereError("no C compiler here, to set the clock of one process alone") from None
     ahead.write_text("0")
-    study_of = ("--arm", BUILD, "--workload", "echo", "--no-controls", "--no-aa-pairs")
-    small = (*study_of, "--workers", "2", "--blocks", "4", "--seconds", "0.5")
+    study_of = ("--arm", BUILD, "--workload", "echo", "--model", "threads", "--no-controls")
+    small = (*study_of, "--no-aa-pairs", "--workers", "2", "--blocks", "4", "--seconds", "0.5")
     for number, step_s in enumerate((HOUR_S, -HOUR_S)):
         out = folder / str(number)
         with subprocess.Popen(

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 
+from scaling.builds.installed import program
 from workers.services.nginx import __main__ as nginx
 from workers.services.pgbouncer import __main__ as pgbouncer
 from workers.services.postgres import INSTALLED, data, installed  # noqa: F401 - imported when it starts, too
@@ -24,8 +25,8 @@ def main(count: int, kept: str, url: str, rows: int) -> None:
     random_ = random.Random(0)
     mains: list[tuple[Callable[[list[str]], int], list[str]]] = [
         (postgres.main, [f"--rows={rows}", f"--cache={kept}"]),
-        *[(nginx.main, ["http://127.0.0.1:1"])] * 2,
-        *[(pgbouncer.main, [])] * 2,
+        *[(nginx.main, [f"--program={program('nginx')}", "http://127.0.0.1:1"])] * 2,
+        *[(pgbouncer.main, [f"--program={program('pgbouncer')}"])] * 2,
     ]
     for _ in range(0, count, len(mains)):
         begun = [start(*each, url) for each in mains]

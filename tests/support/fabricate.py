@@ -14,6 +14,8 @@ from typing import Any
 import msgspec
 
 from scaling.analysis.table.load import Journal, read_journal
+from scaling.base.errors import UsageError
+from scaling.builds.arms import parse_arm
 from scaling.builds.runtimes.known import RUNTIMES
 from scaling.builds.settings import SETTINGS
 from scaling.builds.settings.collector import RARE_COLLECTIONS
@@ -31,6 +33,7 @@ from scaling.journal.record import (
     ParameterValue,
     ProcessFacts,
     PythonFacts,
+    ReadBack,
     Record,
     Region,
     RunLine,
@@ -46,6 +49,7 @@ from scaling.study.plan.aa_pairs import repeats_of
 
 MIB = 1024 * 1024
 OPERATIONS = {"echo": "round trips", "scrape": "stories", "compute": "batches", "stream": "MiB"}
+SERVICES = {"scrape": ["site"], "fetch": ["responder"]}
 RATES_PER_S = {"echo": 30_000.0, "scrape": 320.0, "compute": 21_000.0, "stream": 900.0}
 PER_WORKER_MIB = {"threads": 1.3, "forked": 6.0}  # others: 21
 LOOP_FACTORS = {"asyncio": 1.0, "uvloop": 1.35}
@@ -80,6 +84,7 @@ class Made:
     speeds: Mapping[tuple[str, str, int], float] = field(default_factory=dict)
     seed: int = 1
     aa_pairs: bool = False
+    margin: float = 0.02
 
 
 def region(n: int, made: Made) -> Region:
@@ -160,14 +165,33 @@ def arm(name: str) -> ArmRecord:
         settings=settings,
         origin="built",
         description=Environment(python=python, packages=packages),
+        expected=_expected(name),
     )
+
+
+def _expected(name: str) -> ReadBack:
+    """What an arm of that name promises; nothing of a name that is no arm."""
+    try:
+        return parse_arm(name).expected
+    except UsageError:
+        return ReadBack()
+
+
+def runtime(name: str, version: str) -> ArmRecord:
+    """An arm that is not Python."""
+    return ArmRecord(build=name, runtime=version, expected=parse_arm(name).expected)
 
 
 def study_line(made: Made) -> StudyLine:
     return StudyLine(
         schema=1,
         name=made.name,
-        study={"name": made.name, "window_s": made.window_s, "warmup_s": 0.3},
+        study={
+            "name": made.name,
+            "window_s": made.window_s,
+            "warmup_s": 0.3,
+            "margin": made.margin,
+        },
         seed=made.seed,
         blocks=made.blocks,
         machine=Machine(
@@ -184,10 +208,12 @@ def study_line(made: Made) -> StudyLine:
         ),
         arms={name: arm(name) for name in made.arms},
         workloads={
-            name: WorkloadNote(operation=OPERATIONS.get(name, "operations"))
+            name: WorkloadNote(
+                operation=OPERATIONS.get(name, "operations"), services=SERVICES.get(name, [])
+            )
             for name in made.variants
         },
-        scaling="0.1.0",
+        scaling="1.0.0",
         started_at=f"{STARTED_AT:%Y-%m-%dT%H:%M:%SZ}",
     )
 

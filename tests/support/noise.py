@@ -13,7 +13,11 @@ from msgspec.structs import replace
 from scaling.analysis.statistics.estimate import median
 from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell
-from scaling.study.plan.order import ORDER, SHUFFLED, PlannedRun, one_block
+from scaling.study.plan.order import LEVELS, Levels, PlannedRun, one_block
+
+# Orders that were tried, and that today's is compared with.
+SHUFFLED: Levels = ()  # all cells of a block as one
+BESIDE: Levels = (*LEVELS[:-1], lambda cell: str(cell.workers))  # A/A pairs inside their N
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class Design:
 
     window_s: float
     warmup_s: float
-    order: int
+    levels: Levels = LEVELS
 
     @property
     def run_s(self) -> float:
@@ -49,7 +53,7 @@ class Design:
 
 START_S = 0.27  # to start and close a child, on average
 BEFORE = Design(2.0, 0.3, SHUFFLED)
-AFTER = Design(0.4, 0.1, ORDER)
+AFTER = Design(0.4, 0.1)
 
 
 def scale_cells() -> list[Cell]:
@@ -85,7 +89,11 @@ def simulated(
 ) -> list[tuple[PlannedRun, float]]:
     """Every run of so many blocks in its order, with its log throughput in %."""
     rng = np.random.default_rng(seed)
-    runs = [run for block in range(blocks) for run in one_block(cells, block, seed, design.order)]
+    runs = [
+        run
+        for block in range(blocks)
+        for run in one_block(cells, block, seed, levels=design.levels)
+    ]
     values = _machine(len(runs), design.run_s, noise, rng)
     own = noise.process + noise.inside * design.window_s**-noise.fading
     values += rng.normal(0, np.sqrt(own), len(runs))

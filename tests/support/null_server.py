@@ -1,7 +1,6 @@
 """nginx that answers every request alike: a server that costs next to nothing."""
 
 import contextlib
-import shutil
 import socket
 import subprocess
 import tempfile
@@ -9,7 +8,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-NGINX = shutil.which("nginx") or shutil.which("/usr/sbin/nginx")
+from scaling.builds.installed import program
+
+NGINX = program("nginx")
 LIMIT_S = 10
 CONFIGURATION = """
 daemon off;

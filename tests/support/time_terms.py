@@ -11,6 +11,7 @@ from scaling.analysis.attribution.cells import Attribution
 from scaling.analysis.attribution.terms import COLUMNS, OTHER_THREADS, TERMS, WHOLE
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
+from tests.support.comparisons import place
 from tests.support.fabricate import Made, studied
 
 type Terms = Mapping[str, float]  # ns per operation; those that are not named are 0
@@ -53,7 +54,7 @@ def cell(
     results: StudyResults, arm: str = "3.14t", model: str = "threads", n: int = 2
 ) -> Attribution:
     """One cell of a study that has one section and loop."""
-    (found,) = [each for each in results.attributions if each.of[:3] == (arm, model, n)]
+    (found,) = [each for each in results.attributions if place(each.of) == (arm, model, n)]
     return found
 
 

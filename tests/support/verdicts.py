@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.statistics.families import Family
-from scaling.analysis.statistics.verdict import RATE, Direction, Verdict, hypothesis, judge
+from scaling.analysis.statistics.verdict import RATE, Direction, Margin, Verdict, hypothesis, judge
 
 
 def verdicts(
     ratios: Sequence[Floats],
-    margins: Sequence[float],
+    margins: Sequence[Margin | float],
     direction: Sequence[Direction] | None = None,
     family: Family = "primary",
 ) -> list[Verdict]:

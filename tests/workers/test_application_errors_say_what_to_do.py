@@ -14,6 +14,7 @@ from tests.support.children import finish
 from workers import Worker
 from workers.host.inbound import Inbound, socket_of
 from workers.loops.runners import runner_for
+from workers.outside import readiness as of_commands
 from workers.workloads.app import App
 from workers.workloads.parts.applications import ApplicationError, load_application
 from workers.workloads.parts.servers import readiness
@@ -213,6 +214,12 @@ LIFESPAN = """
         if scope["type"] == "http":
             await send({"type": "http.response.start", "status": 503, "headers": []})
             await send({"type": "http.response.body", "body": b""})
+
+    async def silent(scope, receive, send):
+        if scope["type"] == "http":
+            await asyncio.sleep(3600)
+
+    framework = Starlette()
 """
 
 
@@ -224,6 +231,8 @@ LIFESPAN = """
         ("raw", {"lifespan": "on"}, "failed: ConnectionRefusedError: no database at 5432 (br"),
         ("of_aiohttp", {}, "did not start: ConnectionRefusedError: no database at 5432 (broken"),
         ("never", {"health": "/ready"}, "not ready: /ready was answered with status 503"),
+        ("silent", {"health": "/ready"}, "not ready: /ready was not answered within"),
+        ("framework", {"health": "/ready"}, "not ready: /ready was answered with status 404"),
     ],
 )
 def test_an_application_that_does_not_start_says_why(
@@ -234,8 +243,15 @@ def test_an_application_that_does_not_start_says_why(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(readiness, "READY_S", 0.1)
+    monkeypatch.setattr(readiness, "WRONG_S", 0.05)
     (shop / "broken.py").write_text(textwrap.dedent(LIFESPAN))
     assert says in started(application=f"broken:{name}", **parameters)
+
+
+def test_a_health_path_that_nobody_answers_is_found_out_within_ten_seconds() -> None:
+    """Half of it is for the child to start; one that is there and says 503 may take longer."""
+    for module in (readiness, of_commands):
+        assert module.WRONG_S <= 5 < module.READY_S
 
 
 def test_an_application_that_waits_when_it_starts_says_so(

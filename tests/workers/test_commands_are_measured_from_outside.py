@@ -122,6 +122,7 @@ def test_any_command_is_measured(shop: Path) -> None:
     assert record.workers[0].cpus == [cpu]
 
 
+@pytest.mark.needs("cc")
 def test_the_import_that_turns_the_gil_on_is_named(shop: Path) -> None:
     (compile_flips(shop) / "flipping.py").write_text("import flips\nfrom shop import app\n")
     record = measured(run(shop, "uvicorn", "processes", "flipping:app"))

@@ -35,6 +35,9 @@ USERS = [{"path": "/ada"}, {"path": "/bob"}]
         ("deadlock", "no-answer", r"no answer within"),
         ("crash", "crashed", r"Segmentation fault \(crash.py, line \d+\)"),
         ("race", "error", r"IndexError: .* \(race.py, line \d+\)"),
+        ("inherited", "context-inherited", r"hello bob,.* hello ada|hello ada,.* hello bob"),
+        ("inherited_by_pool", "context-inherited", r"body/audited is .*, and nobody at N = 1"),
+        ("built_lazily", "built-lazily", r"KeyError: .* \(built_lazily.py, line \d+\)"),
     ],
 )
 def test_each_fault_is_found_and_no_other(fault: str, kind: str, words: str) -> None:
@@ -63,6 +66,11 @@ def test_data_of_one_worker_is_a_difference() -> None:
 def test_sound_application_passes() -> None:
     requests = [{"path": "/items/tea"}, {"path": "/items/milk"}]
     assert check("faults.sound:application", requests, workers=(2, 4)).findings == []
+
+
+@pytest.mark.parametrize("twin", ["built_once", "own_context"])
+def test_a_sound_twin_of_a_fault_passes(twin: str) -> None:
+    assert check(f"faults.{twin}:application", USERS, alone=1).findings == []
 
 
 def test_application_that_is_wrong_on_one_loop_is_no_finding(tmp_path: Path) -> None:

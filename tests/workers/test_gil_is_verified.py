@@ -10,6 +10,7 @@ from tests.support.children import FREE_THREADED, finish, measured
 from tests.support.flips import compile_flips
 
 pytestmark = pytest.mark.slow
+NEEDS_COMPILER = pytest.mark.needs("cc")
 
 ALWAYS_ON = GilStates(started=True, imported=True, opened=True, closed=True)
 ALWAYS_OFF = GilStates(started=False, imported=False, opened=False, closed=False)
@@ -32,11 +33,13 @@ def test_state_of_the_build_is_read_at_four_moments() -> None:
     assert record.process.gil == (ALWAYS_OFF if FREE_THREADED else ALWAYS_ON)
 
 
+@NEEDS_COMPILER
 def test_extension_that_turns_it_on_is_named(flips: Path, flipping: str, tmp_path: Path) -> None:
     record = measured({"workload": flipping, "workers": 2}, tmp_path, flips)
     assert record.process.gil == (FLIPPED if FREE_THREADED else ALWAYS_ON)
 
 
+@NEEDS_COMPILER
 def test_every_process_is_looked_at(flips: Path, flipping: str, tmp_path: Path) -> None:
     cell = {"workload": flipping, "workers": 2, "model": "processes"}
     record = measured(cell, tmp_path, flips)
@@ -46,6 +49,7 @@ def test_every_process_is_looked_at(flips: Path, flipping: str, tmp_path: Path) 
         assert worker.process.gil == (FLIPPED if FREE_THREADED else ALWAYS_ON)
 
 
+@NEEDS_COMPILER
 def test_forked_processes_have_the_state_of_the_host_that_imported(
     flips: Path, flipping: str, tmp_path: Path
 ) -> None:
@@ -55,6 +59,7 @@ def test_forked_processes_have_the_state_of_the_host_that_imported(
         assert process.gil == (FLIPPED if FREE_THREADED else ALWAYS_ON)
 
 
+@NEEDS_COMPILER
 def test_extension_loaded_late_is_named_too(
     flips: Path, theirs: Callable[[str], str], tmp_path: Path
 ) -> None:
@@ -72,6 +77,7 @@ def test_extension_loaded_late_is_named_too(
     assert gil == (late if FREE_THREADED else ALWAYS_ON)
 
 
+@NEEDS_COMPILER
 def test_sub_interpreter_that_refuses_it_says_so(
     flips: Path, flipping: str, tmp_path: Path
 ) -> None:

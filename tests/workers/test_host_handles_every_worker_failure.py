@@ -29,14 +29,14 @@ type Play = Callable[[Channel], None]
 
 # What a worker sends, and the phase in which the host then waits for it.
 WINDOWED: Script = (
-    ("import", {"is": "imported", "finite": False, "served": None}),
+    ("import", {"is": "imported", "finite": False, "served": None, "settle_s": 0.02}),
     ("setup", {"is": "ready", "thread": [1, 1]}),
     ("window", {"is": "measured"}),
     ("stop", {"is": "report", "report": {"index": 1}}),
     ("closing", {"is": "closed", "report": {"pending_tasks": 0}}),
 )
 FINITE: Script = (
-    ("import", {"is": "imported", "finite": True, "served": None}),
+    ("import", {"is": "imported", "finite": True, "served": None, "settle_s": 0.02}),
     ("setup", {"is": "ready", "thread": [1, 1]}),
     ("work", {"is": "measured", "finished_ns": 7}),
     *WINDOWED[3:],

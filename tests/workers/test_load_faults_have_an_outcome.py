@@ -257,7 +257,8 @@ served("workers.workloads.serve:Serve", window_s=600, generators=program(process
 
 
 def test_nothing_outlives_a_driver_that_is_killed_under_load() -> None:
-    with subprocess.Popen([sys.executable, "-c", DRIVER], env=environment()) as driver:
+    variables = environment(HOME=str(Path.home()))  # where the driver has its cache
+    with subprocess.Popen([sys.executable, "-c", DRIVER], env=variables) as driver:
         try:
             wait_until(lambda: len(loading(driver.pid)) == 2)
             members = psutil.Process(driver.pid).children(recursive=True)

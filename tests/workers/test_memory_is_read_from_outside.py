@@ -29,6 +29,7 @@ HUNGRY = """
     class Theirs(Workload):
         keeps_mib: int = parameter(0, "MiB that stay")
         drops_mib: int = parameter(0, "MiB that are gone again before the window")
+        grows_mib_per_s: int = parameter(0, "MiB per s that are added for as long as it runs")
         maps: str = parameter("", "a file that is mapped and read, as a library is")
 
         async def setup(self, worker: Worker) -> None:
@@ -43,9 +44,11 @@ HUNGRY = """
             self.kept = b"x" * (self.keeps_mib << 20)
 
         async def run(self, worker: Worker) -> None:
+            grown = []
             while worker.running:
                 await asyncio.sleep(0.001)
                 worker.operations += 1
+                grown.append(b"x" * (self.grows_mib_per_s << 10))
     """
 
 
@@ -116,6 +119,18 @@ def test_figures_fit_together(memory_of: Callable[..., Memory], model: str) -> N
     assert len(read) == 5
     assert 0 < read["uss"] <= read["pss"] <= read["rss"] <= read["peak"]
     assert 0 < read["baseline"] <= read["peak"]
+
+
+@pytest.mark.parametrize("model", ["threads", "processes"])
+def test_figures_of_memory_that_grows_are_of_one_moment(
+    memory_of: Callable[..., Memory], model: str
+) -> None:
+    """The window's median lies below what is held at its end."""
+    memory = memory_of(workers=2, model=model, window_s=1.2, parameters={"grows_mib_per_s": 60})
+    read = mib(memory)
+    assert 0 < read["uss"] <= read["pss"] <= read["rss"] <= read["peak"]
+    assert memory.window_rss_bytes is not None
+    assert memory.window_rss_bytes / MIB < read["pss"] - 2
 
 
 def test_what_a_workload_keeps_is_seen(memory_of: Callable[..., Memory]) -> None:
@@ -191,8 +206,17 @@ def test_what_a_fork_has_not_changed_counts_once() -> None:
 def test_pss_of_a_process_is_no_less_than_the_kernels() -> None:
     with idle("", "") as [process, _somebody_else]:
         read, kernels = mib_of([process]), process.memory_full_info()
-    assert read["uss"] == pytest.approx(kernels.uss / MIB, abs=1)
+    assert kernels.uss / MIB < read["uss"] <= read["pss"]
     assert kernels.pss / MIB < read["pss"] <= read["rss"]
+
+
+def test_uss_is_what_only_one_process_of_a_run_has(library: Path) -> None:
+    """A page of a file that somebody else on the machine has, too, still counts."""
+    with idle("", "") as processes:
+        without = mib_of(processes)
+    with idle(touches(library, 0, 30), touches(library, 20, 40), touches(library, 0, 40)) as three:
+        with_it = mib_of(three[:2])
+    assert with_it["uss"] - without["uss"] == pytest.approx(30, abs=2)
 
 
 @pytest.mark.parametrize(
@@ -214,9 +238,11 @@ def test_pss_that_cannot_be_read_is_blank(
 
 def test_window_with_samples_has_their_median(memory_of: Callable[..., Memory]) -> None:
     assert memory_of(window_s=0.1).samples in (0, 1)  # a quarter of a second between samples
-    samples = memory_of(window_s=1.2).samples
-    assert samples is not None
-    assert samples >= 1
+    memory = memory_of(window_s=1.2)
+    assert memory.samples is not None
+    assert memory.samples >= 1
+    assert memory.window_rss_bytes is not None
+    assert memory.window_rss_bytes == pytest.approx(memory.rss_bytes, abs=2 * MIB)
 
 
 def test_peak_is_the_processs_own() -> None:
@@ -255,8 +281,8 @@ def test_child_is_nodded_at_and_helpers_count() -> None:
     assert probe.cpu_s["imported"] > 1_000.0
     memory = probe.memory(None, None)
     assert memory.baseline_rss_bytes is not None
-    assert memory.rss_bytes is not None  # of the window's end: there is no sample
-    assert memory.samples == 0
+    assert memory.rss_bytes is not None
+    assert (memory.window_rss_bytes, memory.samples) == (None, 0)
 
 
 def test_child_is_nodded_at_whatever_goes_wrong_with_a_reading() -> None:

@@ -91,7 +91,7 @@ def test_all_end_when_the_driver_is_killed(
     }
     driver = subprocess.Popen(
         [sys.executable, "-c", DRIVER, json.dumps(cell)],
-        env=environment(tmp_path, PIDS=str(pids_file)),
+        env=environment(tmp_path, PIDS=str(pids_file), HOME=str(Path.home())),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -43,7 +43,7 @@ def test_cores_come_first_node_by_node_then_their_siblings() -> None:
 
 
 def test_beyond_the_last_cpu_it_begins_again() -> None:
-    assert pinning((0, 2, 1), 5) == [[0], [2], [1], [0], [2]]
+    assert pinning((0, 2, 1), 5) == ((0,), (2,), (1,), (0,), (2,))
 
 
 def test_efficiency_cores_are_the_last_cores() -> None:
@@ -84,7 +84,7 @@ def planned(*, pin: bool, affinity: tuple[int, ...] | None = (0, 1)) -> Plan:
 
 def test_a_plan_pins_only_if_asked_to() -> None:
     for cell in planned(pin=True).cells:
-        assert cell.pinning == [[0], [1], [0]][: cell.workers]
+        assert cell.pinning == ((0,), (1,), (0,))[: cell.workers]
     loose, pinned = planned(pin=False), planned(pin=True)
     assert all(cell.pinning is None for cell in loose.cells)
     assert loose.study.document["pin"] is False
@@ -101,7 +101,7 @@ def test_the_child_receives_its_cpus() -> None:
 def test_a_pinned_cell_is_another_than_a_loose_one() -> None:
     cell = Cell(workload="echo", loop="asyncio", arm="3.14t", model="threads", workers=1)
     pinned = Cell(
-        workload="echo", loop="asyncio", arm="3.14t", model="threads", workers=1, pinning=[[0]]
+        workload="echo", loop="asyncio", arm="3.14t", model="threads", workers=1, pinning=((0,),)
     )
     assert cell_key(cell) != cell_key(pinned)
 

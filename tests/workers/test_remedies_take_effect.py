@@ -20,7 +20,13 @@ pytestmark = pytest.mark.slow
 
 SHARED_TLS = {"api": "protocol", "tls": "shared"}
 HERE = parse_arm(BUILD)
-ALL = [name for name, setting in REMEDIES.items() if not setting.misfit(parse_build(BUILD))]
+# Python's own allocator on the free-threaded build leaves nothing to another one.
+PRELOADED = [name for name, each in REMEDIES.items() if each.preload and not FREE_THREADED]
+ALL = [
+    name
+    for name, setting in REMEDIES.items()
+    if not setting.preload and not setting.misfit(parse_build(BUILD))
+]
 # They take the place of what others set, and so are measured in a child of their own.
 APART = ("buffered", "uvloop", "own-ssl")
 OF_OTHERS = ("own-app", "to-thread")  # they are not for the workload that is measured here
@@ -72,7 +78,15 @@ def test_another_loop_and_protocol_and_contexts_of_their_own_take_effect() -> No
     assert lost(run(arm, tls="shared"), arm) == []
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if name not in OF_OTHERS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.needs(name)) for name in PRELOADED]
+)
+def test_another_allocator_takes_effect(name: str) -> None:
+    arm = arm_with(name)
+    assert lost(run(arm), arm) == []
+
+
+@pytest.mark.parametrize("name", [*PRELOADED, *(name for name in ALL if name not in OF_OTHERS)])
 def test_a_setting_that_did_not_take_effect_is_found(name: str) -> None:
     assert lost(run(HERE), HERE) == []
     (found,) = lost(run(HERE), arm_with(name))

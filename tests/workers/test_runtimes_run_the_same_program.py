@@ -1,4 +1,4 @@
-"""Go, Node and Bun run `spawn` and `echo` as Python does; if one is not installed, they say so."""
+"""Go, Node and Bun run `spawn` and `echo` as Python does; one that is not installed says so."""
 
 import json
 import os
@@ -35,7 +35,12 @@ SPAWN = WorkloadFacts(
     },
 )
 LIKE = description(workloads={**description().workloads, "spawn": SPAWN})
-BOTH = [(name, model) for name, runtime in RUNTIMES.items() for model in runtime.models]
+BOTH = [
+    pytest.param(name, model, marks=pytest.mark.needs(name))
+    for name, runtime in RUNTIMES.items()
+    for model in runtime.models
+]
+EACH = [pytest.param(name, marks=pytest.mark.needs(name)) for name in RUNTIMES]
 
 
 def prepared(name: str) -> PreparedArm:
@@ -93,22 +98,11 @@ def measured(arm: PreparedArm, workers: int = 1, **said: Any) -> Record:
     return ended.record
 
 
-def absent(arm: PreparedArm) -> bool:
-    """Whether it is not on this machine, in which case it must have said so."""
-    if arm.is_there:
-        return False
-    assert arm.runtime is None
-    assert reason(arm) == f"{arm.arm.name} is not on PATH"
-    return True
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize(("name", "model"), BOTH)
 def test_every_task_really_runs(name: str, model: str, workers: int) -> None:
     arm = prepared(name)
-    if absent(arm):
-        return
     record = measured(arm, workers, model=model, tasks=5_000)
     assert record.finite
     assert record.loop is not None
@@ -130,8 +124,6 @@ def test_every_task_really_runs(name: str, model: str, workers: int) -> None:
 @pytest.mark.parametrize(("name", "model"), BOTH)
 def test_all_workers_echo_in_one_window(name: str, model: str, workers: int) -> None:
     arm = prepared(name)
-    if absent(arm):
-        return
     record = measured(arm, workers, workload="echo", model=model)
     opened, closed = record.instants_ns.opened, record.instants_ns.closed
     assert not record.finite
@@ -155,11 +147,9 @@ def test_all_workers_echo_in_one_window(name: str, model: str, workers: int) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("payload_bytes", [1, 200_000])
-@pytest.mark.parametrize("name", RUNTIMES)
+@pytest.mark.parametrize("name", EACH)
 def test_a_payload_of_any_size_comes_back(name: str, payload_bytes: int) -> None:
     arm = prepared(name)
-    if absent(arm):
-        return
     (worker,) = measured(
         arm, workload="echo", in_flight=2, payload_bytes=payload_bytes, work_us=1.0
     ).workers
@@ -169,19 +159,17 @@ def test_a_payload_of_any_size_comes_back(name: str, payload_bytes: int) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.needs("go")
 def test_go_reads_back_its_processors(workers: int) -> None:
     arm = prepared("go")
-    if not absent(arm):
-        assert measured(arm, workers).facts == {"GOMAXPROCS": str(workers)}
-        assert measured(arm, workers, model="processes").facts == {"GOMAXPROCS": "1"}
+    assert measured(arm, workers).facts == {"GOMAXPROCS": str(workers)}
+    assert measured(arm, workers, model="processes").facts == {"GOMAXPROCS": "1"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", RUNTIMES)
+@pytest.mark.parametrize("name", EACH)
 def test_a_workload_it_does_not_have_ends_the_run(name: str) -> None:
     arm = prepared(name)
-    if absent(arm):
-        return
     child = Child(arm.program, arm.environment, arm.arguments)
     ended = run_child(
         child, {"workload": "none", "workers": 1, "parameters": {}}, limit_s=PATIENCE_S
@@ -191,10 +179,9 @@ def test_a_workload_it_does_not_have_ends_the_run(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.needs("go")
 def test_a_process_that_fails_ends_the_run_with_its_error() -> None:
     arm = prepared("go")
-    if absent(arm):
-        return
     ended = ending(arm, 2, model="processes", tasks="many")
     assert ended.outcome == "crashed"
     assert "tasks" in ended.stderr
@@ -202,10 +189,9 @@ def test_a_process_that_fails_ends_the_run_with_its_error() -> None:
 
 @pytest.mark.slow
 @pytest.mark.measures
+@pytest.mark.needs("go")
 def test_memory_of_processes_is_that_of_all() -> None:
     arm = prepared("go")
-    if absent(arm):
-        return
     one, three = (ending(arm, n, workload="echo", model="processes").memory for n in (1, 3))
     assert one.uss_bytes
     assert three.uss_bytes
@@ -216,19 +202,15 @@ def test_memory_of_processes_is_that_of_all() -> None:
 @pytest.mark.parametrize(("name", "model"), BOTH)
 def test_work_in_flight_is_dealt_out_as_to_pythons_workers(name: str, model: str) -> None:
     arm = prepared(name)
-    if absent(arm):
-        return
     record = measured(arm, 3, in_flight=1_000, model=model)
     assert [worker.ticks.operations[-1] for worker in record.workers] == [334, 333, 333]
     assert [worker.in_flight for worker in record.workers] == [334, 333, 333]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", RUNTIMES)
+@pytest.mark.parametrize("name", EACH)
 def test_tasks_can_pause(name: str) -> None:
     arm = prepared(name)
-    if absent(arm):
-        return
     (worker,) = measured(arm, tasks=100, pause_ms=30.0).workers
     assert worker.ticks.operations == [0, 100]
     first_ns, last_ns = worker.ticks.time_ns
@@ -236,11 +218,9 @@ def test_tasks_can_pause(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", RUNTIMES)
+@pytest.mark.parametrize("name", EACH)
 def test_its_memory_is_read_from_outside(name: str) -> None:
     arm = prepared(name)
-    if absent(arm):
-        return
     memory = ending(arm).memory
     assert memory.baseline_rss_bytes
     assert memory.peak_bytes
@@ -248,12 +228,10 @@ def test_its_memory_is_read_from_outside(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["node", "bun"])
+@pytest.mark.parametrize("name", [each for each in EACH if each.values != ("go",)])
 def test_a_program_that_calls_nothing_is_found_out(name: str, tmp_path: Path) -> None:
     """The program of factor-2025: `Array(n).map` skips holes."""
     arm = prepared(name)
-    if absent(arm):
-        return
     theirs = shutil.copytree(PROGRAMS / "javascript", tmp_path / "javascript")
     text = (theirs / "spawn.mjs").read_text()
     calling = "Array.from({ length: tasks }, task)"
@@ -269,7 +247,9 @@ def test_what_is_not_on_path_is_reported(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("PATH", str(tmp_path))
     said: list[str] = []
     for name in RUNTIMES:
-        assert absent(prepare_runtime(parse_arm(name), LIKE, said.append))
+        arm = prepare_runtime(parse_arm(name), LIKE, said.append)
+        assert (arm.is_there, arm.runtime) == (False, None)
+        assert reason(arm) == f"{name} is not on PATH"
     assert said == [f"{name} is left out: {name} is not on PATH" for name in RUNTIMES]
 
 

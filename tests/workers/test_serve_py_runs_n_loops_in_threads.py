@@ -196,6 +196,52 @@ def test_a_port_that_is_taken_is_named_in_one_line(tmp_path: Path) -> None:
     assert "Traceback" not in said
 
 
+WRONG = {
+    "shopp:make": "shopp cannot be imported in this folder: No module named 'shopp'",
+    "shop:mak": "module 'shop' has no attribute 'mak'",
+    "shop": "shop: expected MODULE:NAME, as in shop.main:app",
+    ":make": ":make: expected MODULE:NAME, as in shop.main:app",
+    "needs:app": "needs cannot be imported in this folder: No module named 'nothing_of_that_name'",
+}
+
+
+@of_each
+@pytest.mark.parametrize("application", WRONG)
+def test_an_application_that_is_not_there_is_one_line(
+    tmp_path: Path, interface: str, application: str
+) -> None:
+    (tmp_path / "shop.py").write_text(APPLICATIONS[interface])
+    (tmp_path / "needs.py").write_text("import nothing_of_that_name")
+    assert refused(tmp_path, interface, application, "--factory") == WRONG[application]
+
+
+def test_an_application_of_one_loop_is_not_started_on_several(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text("from aiohttp import web\napp, make = web.Application(), 1")
+    several = refused(tmp_path, "aiohttp", "shop:app", "--workers", "2")
+    assert several == "shop:app runs on one loop: name what makes it, with --factory"
+    no_application = refused(tmp_path, "aiohttp", "shop:make")
+    assert no_application == "shop:make is no aiohttp Application; if it makes one: --factory"
+
+
+@of_each
+def test_a_server_that_is_not_installed_is_one_line(tmp_path: Path, interface: str) -> None:
+    name = {"asgi": "uvicorn", "aiohttp": "aiohttp"}[interface]
+    (tmp_path / f"{name}.py").write_text(f"raise ModuleNotFoundError({name!r})")
+    said = refused(tmp_path, interface, "shop:make", PYTHONPATH=str(tmp_path))
+    assert said.startswith(f"{name} is missing: {sys.executable} -m pip install {name}")
+
+
+def refused(folder: Path, interface: str, *arguments: str, **variables: str) -> str:
+    """The one line that the program ends with, without its name."""
+    write_program(folder / "serve.py", interface)
+    command = [sys.executable, "serve.py", *arguments]
+    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    (line,) = done.stderr.splitlines()
+    (folder / "serve.py").unlink()
+    return line.removeprefix("serve.py: ")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="it looks into /proc")
 def test_short_answers_are_sent_at_once(tmp_path: Path) -> None:
     with running(tmp_path, workers=1) as server:

@@ -1,6 +1,7 @@
 """All workers have one schedule, with a tick at each instant, whatever the loop's clock."""
 
 import asyncio
+import gc
 import itertools
 import selectors
 from collections.abc import Callable
@@ -9,8 +10,10 @@ import pytest
 
 from workers.host.schedule import schedule
 from workers.loops.runners import runner_for
+from workers.readback.gil import GilWatch
+from workers.readback.process import Readback
 from workers.worker.handle import Worker
-from workers.worker.meter import Ticks
+from workers.worker.meter import Meter, Ticks
 
 MS = 1_000_000
 LOOPS_OWN_ZERO_S = 5_000.0  # a loop's clock need not begin where the monotonic one does
@@ -147,3 +150,46 @@ def test_a_tick_is_one_reading_of_everything(clock: Clock) -> None:
         "cpu_ns": [7, 7],
     }
     assert all(isinstance(count, int) for count in faults)
+
+
+def test_what_happens_between_slices_is_left_out_of_every_column(clock: Clock) -> None:
+    """The tick that closes a slice also opens the next one; lateness stays what it was."""
+
+    async def read() -> tuple[dict[str, list[int | None]], dict[str, list[int]]]:
+        worker = Worker(0, 1, {})
+        meter = Meter(worker, None)
+        for _ in range(3):
+            worker.operations, worker.bytes = worker.operations + 1_000, worker.bytes + 5  # between
+            clock.now_s += 10
+            meter.open(clock.monotonic_ns())
+            clock.now_s += 0.1
+            worker.operations, worker.bytes = worker.operations + 3, worker.bytes + 4
+            meter.close(clock.monotonic_ns() - 2 * MS)
+        return meter.columns, meter.slices
+
+    columns, slices = asyncio.run(read())
+    begun = columns["time_ns"][0]
+    assert begun is not None
+    assert columns["operations"] == [1_000, 1_003, 1_006, 1_009]
+    assert columns["bytes"] == [5, 9, 13, 17]
+    assert columns["time_ns"] == [begun + 100 * k * MS for k in range(4)]
+    late = [0, 2, 2, 2]
+    assert columns["instant_ns"] == [begun + (100 * k - late[k]) * MS for k in range(4)]
+    assert slices["opened_ns"] == [begun + 10_100 * k * MS for k in range(3)]
+    assert slices["closed_ns"] == [opened + 100 * MS for opened in slices["opened_ns"]]
+
+
+def test_collections_between_slices_do_not_count() -> None:
+    watch = GilWatch()
+    readback = Readback(watch)
+    readback.imported(collect=True, switches={})
+    for _ in range(3):
+        gc.collect()
+        readback.opened()
+        gc.collect()
+        gc.collect()
+        readback.closed()
+    found = readback.result(debug=False, spans=True)
+    assert found["gc_collections"] == 6
+    assert len(found["gc_spans"]["start_ns"]) == 6
+    assert found["cpu_ns"] > 0

@@ -1,6 +1,6 @@
 """The full stack: applications answer with rows of the database, on the servers people deploy with.
 
-The runs are real ones: PostgreSQL, and where it is installed pgbouncer and nginx.
+The runs are real ones: PostgreSQL, pgbouncer and nginx.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from scaling.run.child import Child, Ending, run_child
 from scaling.run.load import Generator
 from scaling.run.services import Services
 from scaling.study.load import LoadAsked
-from scaling.study.services import SERVICES, beside
+from scaling.study.services import beside
 from tests.support.children import FREE_THREADED, environment
 from tests.support.serving import ANNOUNCED_S, WARMUP_S, program
 from workers import Worker
@@ -187,15 +187,16 @@ def test_loops_that_share_an_application_have_a_pool_each(monkeypatch: pytest.Mo
 
 
 @pytest.mark.slow
+@pytest.mark.needs("nginx", "pgbouncer")
 def test_an_application_on_loops_answers_through_proxy_and_pooler() -> None:
     around = {"proxy": "nginx", "pooler": "pgbouncer"}
-    there = {what: name for what, name in around.items() if SERVICES[name].missing({}) is None}
-    ending, used = _run({"stack": "starlette/loops", "db_connections": 4, **there})
-    assert used == {"postgres", *there.values()}
+    ending, used = _run({"stack": "starlette/loops", "db_connections": 4, **around})
+    assert used == {"postgres", *around.values()}
     _is_right(ending)
 
 
 @pytest.mark.slow
+@pytest.mark.needs("servers")
 @pytest.mark.one_build
 def test_an_application_without_a_loop_answers_in_threads() -> None:
     ending, _ = _run({"stack": "flask/gunicorn-gthread", "db_connections": 4})
@@ -205,6 +206,7 @@ def test_an_application_without_a_loop_answers_in_threads() -> None:
 
 @pytest.mark.slow
 @pytest.mark.thorough
+@pytest.mark.needs("servers")
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_stack_that_can_run_answers(stack: str) -> None:
     web = build(Web, {"stack": stack})

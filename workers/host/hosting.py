@@ -49,6 +49,7 @@ class Host:
         self._instants_ns = {"started": started_ns}
         self._channels: list[Channel] = []
         self._finite = False
+        self._settle_s = LEAD_S
         self._inbound: Inbound | None = None
         self._phase = "import"
 
@@ -103,17 +104,21 @@ class Host:
             channel.send({"cell": dataclasses.asdict(cell), "index": index})
         workload = self._await("imported")[0]  # every worker has the same
         self._finite = workload["finite"]
+        self._settle_s = max(LEAD_S, workload["settle_s"])
         self._observer.phase("imported", pids)
         self._begin(workload["served"])
         self._phase = "setup"
         ready = self._await("ready", 0.0 if self._finite else cell.warmup_s)
         self._observer.phase("ready", pids, threads=[each["thread"] for each in ready])
-        self._readback.opened()
-        if self._finite:
-            self._instants_ns |= self._release()
+        if cell.alternating:
+            self._instants_ns |= self._slices(pids, workload["served"])
         else:
-            self._instants_ns |= self._window(pids, workload["served"])
-        self._readback.closed()
+            self._readback.opened()
+            if self._finite:
+                self._instants_ns |= self._release()
+            else:
+                self._instants_ns |= self._window(pids, workload["served"])
+            self._readback.closed()
         self._observer.phase("closed", pids)
         self._phase = "stop"
         self._order({"do": "stop"})
@@ -141,11 +146,9 @@ class Host:
         The workers of a served workload answer already; the driver connects its load generator,
         then gets the instants, and the generator sends from the warm-up before them.
         """
-        self._phase = "load" if served else "window"
         opens_ns = _soon_ns()
-        if served and self._inbound:
-            urls = [f"{served['scheme']}://{each}" for each in self._inbound.addresses]
-            self._observer.phase("serving", pids, urls=urls, requests=served["requests"])
+        if served:
+            self._serving(pids, served)
             opens_ns = _soon_ns() + round((LOAD_LEAD_S + self._cell.warmup_s) * 1e9)
         instants_ns = schedule(opens_ns, self._cell.window_s, self._cell.ticks)
         if served:
@@ -154,6 +157,37 @@ class Host:
         self._phase = "window"
         self._order({"do": "measure", "instants_ns": instants_ns})
         self._await("measured", self._cell.window_s + (self._cell.warmup_s if served else 0.0))
+        return {"opened": instants_ns[0], "closed": instants_ns[-1]}
+
+    def _serving(self, pids: list[int], served: Message) -> None:
+        """The workers answer: have the driver connect its load generator."""
+        self._phase = "load"
+        if self._inbound:
+            urls = [f"{served['scheme']}://{each}" for each in self._inbound.addresses]
+            self._observer.phase("serving", pids, urls=urls, requests=served["requests"])
+
+    def _slices(self, pids: list[int], served: Message | None) -> dict[str, int]:
+        """Take a slice of the window whenever the driver gives the run a turn, until the last one.
+
+        In between the driver stops all processes of the run, or the load of a served workload, so a
+        slice opens once it has settled.
+        """
+        instants_ns: list[int] = []
+        late_ns = 0
+        if served:
+            self._serving(pids, served)
+        while turn := self._observer.phase("turn", pids, late_ns=late_ns, served=bool(served)):
+            if served:
+                self._observer.phase("resume", pids)
+            slice_ns = schedule(_soon_ns(self._settle_s), turn["slice_s"], turn["parts"])
+            if served:
+                self._observer.phase("load", pids, instants_ns=slice_ns)
+            self._phase = "window"
+            self._readback.opened(slice_ns[0])
+            self._order({"do": "measure", "instants_ns": slice_ns})
+            late_ns = max(each["late_ns"] for each in self._await("measured", turn["slice_s"]))
+            self._readback.closed()
+            instants_ns += slice_ns
         return {"opened": instants_ns[0], "closed": instants_ns[-1]}
 
     def _release(self) -> dict[str, int]:
@@ -199,8 +233,8 @@ class Host:
         return messages
 
 
-def _soon_ns() -> int:
-    return time.monotonic_ns() + round(LEAD_S * 1e9)
+def _soon_ns(lead_s: float = LEAD_S) -> int:
+    return time.monotonic_ns() + round(lead_s * 1e9)
 
 
 def measure(cell: Cell, started_ns: int) -> dict[str, Any]:

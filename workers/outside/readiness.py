@@ -1,6 +1,7 @@
 """Waits until a command answers: its health path, or anything at all over HTTP."""
 
 import http.client
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,9 +9,10 @@ from dataclasses import dataclass
 from workers.cell import LOOPBACK
 
 READY_S = 30.0  # limit
+WRONG_S = 5.0  # for answers that say that there is no such path
 AGAIN_S = 0.02  # between two tries
 ANSWER_S = 5.0  # limit for one answer
-FIRST_ERROR = 400
+FIRST_ERROR, FIRST_NOT_READY = 400, 500  # statuses
 # Workers that share a port cannot be asked one by one. Each is taken to need half as long again as
 # the first one that answered, from the moment its loop was made.
 SLOWER = 0.5
@@ -35,22 +37,28 @@ def wait_for_answer(port: int, health: str, check: Callable[[], None]) -> Answer
     Raises:
         NotReadyError: there is none in time.
     """
-    deadline = time.monotonic() + READY_S
+    began = time.monotonic()
+    answered = math.inf  # when the first answer came
     while True:
         check()
         answer = ask(port, health or "/")
+        now = time.monotonic()
         if answer.status and (not health or answer.status < FIRST_ERROR):
             return answer
-        if time.monotonic() > deadline:
-            raise NotReadyError(_silence(answer, health))
+        if answer.status:
+            answered = min(answered, now)
+        if FIRST_ERROR <= answer.status < FIRST_NOT_READY and now - answered > WRONG_S:
+            raise NotReadyError(_silence(answer, health, WRONG_S))
+        if now - began > READY_S:
+            raise NotReadyError(_silence(answer, health, READY_S))
         time.sleep(AGAIN_S)
 
 
-def _silence(answer: Answer, health: str) -> str:
+def _silence(answer: Answer, health: str, waited_s: float) -> str:
     if not answer.status:
-        return f"nothing answers on its port after {READY_S:.0f} s: does the command use {{port}}?"
+        return f"nothing answers on its port after {waited_s:.0f} s: does the command use {{port}}?"
     return (
-        f"not ready: {health} was answered with status {answer.status} for {READY_S:.0f} s; "
+        f"not ready: {health} was answered with status {answer.status} for {waited_s:.0f} s; "
         "is --health the right path?"
     )
 

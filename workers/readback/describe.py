@@ -20,7 +20,7 @@ from workers.readback.isolation import Isolation
 from workers.readback.process import os_threads
 from workers.readback.refusals import load_choices, refusals, uneven
 from workers.worker.registry import built_in, load_workload
-from workers.worker.workload import parameters_of
+from workers.worker.workload import parameters_of, reason_alone
 
 ENTRY_POINTS = "scaling.workloads"
 
@@ -117,6 +117,7 @@ def _workload(
             "served": workload.served,
             "scaled": list(workload.scaled),
             "whole": workload.whole,
+            "alone": reason_alone(workload),
             "in_flight": workload.in_flight,
             "descriptors": workload.descriptors,
             "services": list(workload.services),

@@ -18,6 +18,7 @@ from workers.readback.allocator import allocator
 from workers.readback.gil import GilWatch, gil_enabled
 from workers.readback.switches import Switches, Value
 
+NEVER_NS = 1 << 63  # on the monotonic clock
 MOST_SPANS = 1_000  # of one process: a record stays small, and a window has rarely more
 
 _of_thread = threading.local()
@@ -40,12 +41,20 @@ class Collections:
         self.begin(0)
 
     def begin(self, from_ns: int) -> None:
-        """Count anew, only those that start at that time or later (monotonic ns)."""
+        """Count anew, only those that start after that time (monotonic ns)."""
         self.count = 0
         self.pause_ns = 0
         self.spans: list[int] = []
         self._from_ns = from_ns
         self._began_ns = 0
+
+    def pause(self) -> None:
+        """Count none until `resume`."""
+        self._from_ns = NEVER_NS
+
+    def resume(self, from_ns: int) -> None:
+        """Go on counting, those that start after that time (monotonic ns)."""
+        self._from_ns = from_ns
 
     def install(self) -> None:
         """Register with the collector of this interpreter."""
@@ -111,11 +120,17 @@ class Readback:
             gc.set_threshold(threshold)
         self._switches = Switches(switches)
 
-    def opened(self) -> None:
-        """Note the state as the window opens."""
-        self._gil["opened"] = gil_enabled()
-        self._switches.ready()
-        self.collections_from(0)
+    def opened(self, from_ns: int = 0) -> None:
+        """Note the state as the window or its next slice opens, at `from_ns` if that is to come.
+
+        Collections count from then on (monotonic ns).
+        """
+        if "opened" in self._gil:
+            self._collections.resume(from_ns)
+        else:
+            self._gil["opened"] = gil_enabled()
+            self._switches.ready()
+            self._collections.begin(from_ns)
         self._opened_cpu_ns = time.process_time_ns()
 
     def collections_from(self, from_ns: int) -> None:
@@ -123,10 +138,11 @@ class Readback:
         self._collections.begin(from_ns)
 
     def closed(self) -> None:
-        """Note the state as the window closes."""
+        """Note the state as the window or a slice of it closes; amounts are those of all slices."""
         self._gil["closed"] = gil_enabled()
-        self._cpu_ns = time.process_time_ns() - self._opened_cpu_ns
+        self._cpu_ns += time.process_time_ns() - self._opened_cpu_ns
         found = self._collections
+        found.pause()
         self._collected = {"gc_collections": found.count, "gc_pause_ns": found.pause_ns}
         self._spans = found.columns
         self._os_threads = os_threads()

@@ -1,10 +1,15 @@
-"""The meter: takes a worker's ticks, and reads its interpreter back at the first and the last."""
+"""The meter: takes a worker's ticks, and reads its interpreter back at the first and the last.
+
+A window may be taken in slices, with time between them that does not count. Ticks are cumulative
+over the slices in every column, the clock included, as if one slice followed the other at once: the
+tick that closes a slice also opens the next one. The true instants are kept beside them.
+"""
 
 import time
 
 from workers.readback.process import Readback
 from workers.worker.handle import Worker
-from workers.worker.thread_use import ThreadUse, gained, thread_use
+from workers.worker.thread_use import ThreadUse, added, gained, thread_use
 
 try:
     from resource import RUSAGE_THREAD, getrusage
@@ -19,8 +24,14 @@ except ImportError:  # not Linux: the figure stays blank
         return None
 
 
+type Reading = tuple[int, int, int, int, int, int, int | None]  # in the order of the columns
+
+
 class Ticks:
-    """A worker's ticks, one list per column; counters are cumulative since the worker started."""
+    """A worker's ticks, one list per column.
+
+    Counters are cumulative since the worker started, without what was left out between slices.
+    """
 
     def __init__(self) -> None:
         self.columns: dict[str, list[int | None]] = {
@@ -32,14 +43,30 @@ class Ticks:
             "cpu_ns": [],
             "minor_faults": [],
         }
+        self._left_out = [0] * len(self.columns)
 
     def take(self, instant_ns: int | None, worker: Worker) -> int:
         """Read the clock, the counters, and the CPU time of the calling thread.
 
         `instant_ns` is when this tick was due (None: now). Returns the time read, monotonic ns.
         """
+        reading = self._read(instant_ns, worker)
+        for column, value, gap in zip(self.columns.values(), reading, self._left_out, strict=True):
+            column.append(value - gap if gap and value is not None else value)
+        return reading[1]
+
+    def leave_out(self, worker: Worker) -> int:
+        """Count nothing of what happened since the last tick; returns the time read."""
+        reading = self._read(None, worker)
+        for place, (column, value) in enumerate(zip(self.columns.values(), reading, strict=True)):
+            last = column[-1]
+            self._left_out[place] = 0 if value is None or last is None else value - last
+        self._left_out[0] = self._left_out[1]  # instants are on the same clock: lateness stays
+        return reading[1]
+
+    def _read(self, instant_ns: int | None, worker: Worker) -> Reading:
         time_ns = time.monotonic_ns()
-        reading = (
+        return (
             time_ns if instant_ns is None else instant_ns,
             time_ns,
             worker.operations,
@@ -48,9 +75,6 @@ class Ticks:
             time.thread_time_ns(),
             minor_faults(),
         )
-        for column, value in zip(self.columns.values(), reading, strict=True):
-            column.append(value)
-        return time_ns
 
 
 class Meter:
@@ -61,7 +85,8 @@ class Meter:
         self._readback = readback
         self._ticks = Ticks()
         self._opened: ThreadUse = {}
-        self.use: ThreadUse | None = None  # of the window, once it is closed
+        self.use: ThreadUse | None = None  # of the window, or of the slices closed so far
+        self.slices: dict[str, list[int]] = {"opened_ns": [], "closed_ns": []}  # true instants
 
     @property
     def columns(self) -> dict[str, list[int | None]]:
@@ -69,20 +94,28 @@ class Meter:
         return self._ticks.columns
 
     def open(self, instant_ns: int) -> int:
-        """Take the first tick; return when it was taken, monotonic ns."""
+        """Open the window, with the first tick, or its next slice; return when, monotonic ns."""
         if self._readback:
             self._readback.opened()
         self._opened = thread_use()
-        return self.tick(instant_ns)
+        if self.slices["opened_ns"]:
+            opened_ns = self._ticks.leave_out(self._worker)
+        else:
+            opened_ns = self.tick(instant_ns)
+        self.slices["opened_ns"].append(opened_ns)
+        return opened_ns
 
     def tick(self, instant_ns: int | None) -> int:
         """Take a tick due at `instant_ns` (None: now); return when it was taken."""
         return self._ticks.take(instant_ns, self._worker)
 
     def close(self, instant_ns: int | None) -> int:
-        """Take the last tick; return when it was taken."""
+        """Take the last tick of the window or of a slice; return when it was taken."""
+        # Before the tick, as when it opened: a slice is short against a thread's wait for a CPU.
+        used = thread_use()
         taken_ns = self.tick(instant_ns)
-        self.use = gained(self._opened, thread_use())
+        self.use = added(self.use, gained(self._opened, used))
+        self.slices["closed_ns"].append(taken_ns)
         if self._readback:
             self._readback.closed()
         return taken_ns

@@ -213,6 +213,8 @@ class Session:
             **loop,
             **times,
         }
+        if cell.alternating:
+            report["slices"] = self.meter.slices
         self.channel.send({"is": "report", "report": report})
 
     @property
@@ -245,7 +247,11 @@ def _kind_of(workload: Workload) -> Message:
         "scheme": workload.client_scheme(),
         "requests": workload.client_requests(),
     }
-    return {"finite": workload.finite, "served": served if workload.served else None}
+    return {
+        "finite": workload.finite,
+        "served": served if workload.served else None,
+        "settle_s": workload.settle_s,
+    }
 
 
 def _loop_in_use(runner: Runner) -> Message:

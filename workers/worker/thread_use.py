@@ -1,7 +1,7 @@
 """What a loop's thread has used so far, by kind: what CPU time alone does not say.
 
-Read at both ends of the window only. All readings are the kernel's counters of this thread, and
-reading them takes some microseconds.
+Read at both ends of the window, or of each of its slices. All readings are the kernel's counters of
+this thread, and reading them takes some microseconds.
 """
 
 import os
@@ -48,6 +48,14 @@ def gained(before: ThreadUse, after: ThreadUse) -> ThreadUse:
     return {
         name: None if then is None or now is None else now - then for (name, then), now in pairs
     }
+
+
+def added(so_far: ThreadUse | None, more: ThreadUse) -> ThreadUse:
+    """What counters gained in two stretches of time together; None: there was none before."""
+    if so_far is None:
+        return more
+    pairs = zip(so_far.items(), more.values(), strict=True)
+    return {name: None if one is None or two is None else one + two for (name, one), two in pairs}
 
 
 def _run_queue_ns() -> int | None:

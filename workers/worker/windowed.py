@@ -1,4 +1,4 @@
-"""Measuring a windowed workload: warm up, take ticks in the window, stop."""
+"""Measuring a windowed workload: warm up, take ticks in the window or in its slices, stop."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ async def measure_window(session: Session, runner: Runner, grace_s: float) -> Me
         if not session.workload.served:  # the load generator warms that up, before the window
             await traffic.beside(runner.sleep(session.cell.warmup_s))
         order = await _ask(session, runner, traffic, session.ready)
-        session.phase = "window"
-        await traffic.beside(_ticks(runner, order["instants_ns"], session.meter))
-        await _ask(session, runner, traffic, {"is": "measured"})
+        while order["do"] == "measure":  # the window, or one slice of it after the other
+            session.phase = "window"
+            late_ns = await traffic.beside(_ticks(runner, order["instants_ns"], session.meter))
+            order = await _ask(session, runner, traffic, {"is": "measured", "late_ns": late_ns})
         busy_until_ns = time.monotonic_ns()
         session.phase = "stop"
         session.worker.stop()
@@ -47,15 +48,19 @@ async def _ask(session: Session, runner: Runner, traffic: Traffic, message: Mess
     return await traffic.beside(runner.receive(session.channel))
 
 
-async def _ticks(runner: Runner, instants_ns: list[int], meter: Meter) -> None:
+async def _ticks(runner: Runner, instants_ns: list[int], meter: Meter) -> int:
+    """Take a tick at each instant; return how late the last one was, ns."""
     opens_ns, closes_ns = instants_ns[0], instants_ns[-1]
+    late_ns = 0
 
     def tick(instant_ns: int) -> None:
+        nonlocal late_ns
         if instant_ns == opens_ns:
             meter.open(instant_ns)
         elif instant_ns == closes_ns:
-            meter.close(instant_ns)
+            late_ns = meter.close(instant_ns) - instant_ns
         else:
             meter.tick(instant_ns)
 
     await runner.take_ticks(instants_ns, tick)
+    return late_ns

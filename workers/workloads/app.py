@@ -118,9 +118,13 @@ class App(Served, _Which):
                 await until_started(server)
         if not self._budgets:
             await until_started(server)
-        self._facts = await until_ready(server, self.health)
+        self._facts = await self.ready(server)
         self._facts["application"] = _whose(application, worker)
         return server
+
+    async def ready(self, server: BaseServer) -> dict[str, str]:
+        """Wait until the application answers; return the facts that its answer shows."""
+        return await until_ready(server, self.health)
 
 
 def _whose(application: Application, worker: Worker) -> str:

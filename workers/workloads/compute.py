@@ -16,6 +16,7 @@ class Compute(Workload):
     """
 
     operation = "callbacks"
+    alone = None
 
     iterations: int = parameter(1_000, "turns of a pure-Python loop per callback", at_least=1)
 

@@ -27,6 +27,7 @@ class Echo(Workload):
     operation = "round trips"
     in_flight = "connections"
     descriptors = 2  # both ends
+    alone = None
 
     connections: int = parameter(
         8, "connections per worker, each with one payload in flight", at_least=1

@@ -40,6 +40,7 @@ class Gateway(Served):
 
     descriptors = 2  # the client's connection, and one to the service downstream
     services = ("postgres", "responder")
+    alone = "its services answer after a delay"
 
     connections: int = parameter(512, "connections per worker", at_least=1)
     deadline_ms: int = parameter(1_000, "ms until a request is given up; 0: never", at_least=0)

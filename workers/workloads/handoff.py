@@ -30,6 +30,7 @@ class Handoff(Workload):
 
     operation = "handoffs"
     in_flight = "on_the_way"
+    alone = "the timers that show how long callbacks wait go on while it is stopped"
 
     pattern: Literal["into-one", "ring"] = parameter("into-one", "which loop sends to which")
     on_the_way: int = parameter(

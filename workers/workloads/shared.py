@@ -45,6 +45,7 @@ class Shared(Workload):
     """
 
     operation = "callbacks"
+    alone = None
 
     sharing: Sharing = parameter("attribute-write", "what every turn of the loop uses")
     iterations: int = parameter(1_000, "turns of a pure-Python loop per callback", at_least=1)

@@ -22,6 +22,7 @@ class Stream(Workload):
     operation = "MiB"
     in_flight = "connections"
     descriptors = 2  # both ends
+    alone = None
 
     connections: int = parameter(1, "connections per worker", at_least=1)
     write_bytes: int = parameter(10 * MIB, "bytes per write", at_least=1)

@@ -20,15 +20,14 @@ from scaling.analysis.attribution.terms import (
     WHOLE,
     Term,
 )
-from scaling.analysis.comparison.baseline import ceiling
-from scaling.analysis.comparison.paired import Configuration, Paired
+from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.curves.curve import Curve
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.mean import NO_MEAN, geometric_means, means
 from scaling.analysis.statistics.verdict import reach
 from scaling.base.vocabulary import PROCESSES
-
-FEWEST_BLOCKS = 2  # of one block there is no interval
+from scaling.journal.record import Cell
+from scaling.study.questions import THROUGHPUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class Shared(NamedTuple):
     stays the same share of the time at N = 1.
     """
 
-    processes: Configuration
+    processes: Cell
     machine: Estimate
     sharing: Estimate
 
@@ -64,15 +63,15 @@ class Attribution:
     """One cell: where the time of its workers goes, over `blocks` in which N = 1 ran, too.
 
     `whole` is the sum of the `losses`; its factor is the efficiency. `largest` is the largest loss,
-    None unless the cell misses its ideal by more than the noise `margin`. In an open loop
+    None unless the cell misses its ideal by more than the `margin`. In an open loop
     (`is_rated`) throughput is the schedule's, so there is no ideal. Where calls could not be
     sampled, blocked, idle and the rest are `one_term`, idle; where they could, `waits` is the share
     of the samples at N by call. `other_threads` run no loop and are in no sum. Without blocks there
     are no figures, and `why` says why not.
     """
 
-    runs: Paired
-    of: Configuration
+    runs: Compared
+    of: Cell
     blocks: int
     margin: float
     is_rated: bool
@@ -95,8 +94,14 @@ class Attribution:
         return f"{self.runs.title} · {self.of.arm} · {self.of.model} · N = {self.workers}"
 
     @property
+    def is_oversubscribed(self) -> bool:
+        """Whether it has more workers than there are CPUs: most of its loss is their waiting."""
+        point = self.runs.point(self.of)
+        return point is not None and point.region == "oversubscribed"
+
+    @property
     def misses(self) -> bool:
-        """Whether its efficiency is below 1 by more than the noise: by the whole interval."""
+        """Whether its efficiency is below 1 by more than the margin: by the whole interval."""
         if self.whole is None or self.is_rated or self.whole.factor.coverage is None:
             return False
         return self.whole.factor.high < reach(self.margin)[0]
@@ -114,22 +119,22 @@ class Attribution:
         return next(iter(self.ranked), None)
 
 
-def attributions(every: Iterable[Paired]) -> list[Attribution]:
+def attributions(every: Iterable[Compared]) -> list[Attribution]:
     """Each cell at N > 1, in the order of the sections; none of runs without any reading."""
     return [
         _attribution(runs, curve, n)
         for runs in every
-        if any(np.isfinite(each).any() for each in runs.time_terms.values())
+        if any(np.isfinite(runs.blocks.of(cell, WHOLE.column)).any() for cell in runs.group.cells)
         for curve in runs.curves
         for n in curve.workers
         if n > 1
     ]
 
 
-def _attribution(runs: Paired, curve: Curve, n: int) -> Attribution:
-    of = Configuration(curve.key.arm, curve.key.model, n)
+def _attribution(runs: Compared, curve: Curve, n: int) -> Attribution:
+    of = curve.key.but(workers=n)
     is_rated = runs.section.rate_per_s is not None
-    margin = runs.margin("throughput")
+    margin = runs.blocks.margin(THROUGHPUT).share
     known = _known(runs, of) & _known(runs, _one(of))
     if not known.any():
         return Attribution(runs, of, 0, margin, is_rated, _why(runs, of))
@@ -157,25 +162,22 @@ def _attribution(runs: Paired, curve: Curve, n: int) -> Attribution:
     )
 
 
-def _one(of: Configuration) -> Configuration:
+def _one(of: Cell) -> Cell:
     """The same with one worker."""
-    return Configuration(of.arm, of.model, 1)
+    return of.but(workers=1)
 
 
-def _values(runs: Paired, of: Configuration, term: Term) -> Floats:
+def _values(runs: Compared, of: Cell, term: Term) -> Floats:
     """One term of a configuration, shape (blocks,); NaN where it is not known."""
-    table = runs.time_terms[term.column]
-    if of not in runs.columns:
-        return np.full(len(table), np.nan)
-    return table[:, runs.columns[of]]
+    return runs.blocks.of(of, term.column)
 
 
-def _known(runs: Paired, of: Configuration) -> Flags:
+def _known(runs: Compared, of: Cell) -> Flags:
     """The blocks in which a configuration has readings."""
     return np.asarray(_values(runs, of, WHOLE) > 0)
 
 
-def _terms(runs: Paired, of: Configuration, known: Flags) -> tuple[Floats, Floats, bool]:
+def _terms(runs: Compared, of: Cell, known: Flags) -> tuple[Floats, Floats, bool]:
     """The terms at N = 1 and at N, shape (blocks, terms) each, and whether some are one.
 
     If the calls of any of these runs could not be sampled, idle has the other two in all of them.
@@ -193,10 +195,11 @@ def _terms(runs: Paired, of: Configuration, known: Flags) -> tuple[Floats, Float
     return tables[0], tables[1], one_term
 
 
-def _waits(runs: Paired, of: Configuration, known: Flags) -> dict[str, float]:
+def _waits(runs: Compared, of: Cell, known: Flags) -> dict[str, float]:
     """The mean share of each call that was seen, the most frequent first."""
-    place = runs.columns[of]
-    shares = {name: float(each[known, place].mean()) for name, each in runs.waits.items()}
+    samples = [each for each, counts in zip(runs.blocks.waits(of), known, strict=True) if counts]
+    names = dict.fromkeys(name for each in samples for name in each)
+    shares = {name: float(np.mean([each.get(name, 0.0) for each in samples])) for name in names}
     ranked = sorted(shares, key=lambda name: shares[name], reverse=True)
     return {name: shares[name] for name in ranked if shares[name] > 0}
 
@@ -218,7 +221,7 @@ def _unknown(term: Term) -> Loss:
     return Loss(term, NO_MEAN, NO_MEAN, NO_MEAN, NO_MEAN)
 
 
-def _shared(runs: Paired, of: Configuration, known: Flags) -> Shared | None:
+def _shared(runs: Compared, of: Cell, known: Flags) -> Shared | None:
     """The machine's part: processes of the same arm, else the fastest ones with the GIL."""
     if of.model in PROCESSES:
         return None
@@ -234,14 +237,14 @@ def _shared(runs: Paired, of: Configuration, known: Flags) -> Shared | None:
     return None
 
 
-def _processes(runs: Paired, of: Configuration) -> Iterator[Configuration]:
-    own = runs.fastest(Configuration(of.arm, model, of.workers) for model in PROCESSES)
+def _processes(runs: Compared, of: Cell) -> Iterator[Cell]:
+    own = runs.blocks.strongest((of.but(model=model) for model in PROCESSES), THROUGHPUT)
     if own is not None:
         yield own
-    yield from (each for each in ceiling(runs) if each.workers == of.workers)
+    yield from (each for each in runs.ceiling if each.workers == of.workers)
 
 
-def _why(runs: Paired, of: Configuration) -> str:
+def _why(runs: Compared, of: Cell) -> str:
     """Why a cell has no figures."""
     for each in (_one(of), of):
         if not runs.measured([each]):

@@ -26,8 +26,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     `measure`, `cell` and `over` are those of `scaling.analysis.lookup.figure.figure`. Exactly one
     rule is given: the figure lies `between` two bounds, is `at_least` or `at_most` one; its ratio
     `over` another cell is `more` or `less` than 1, or the `same`; or it is `falling`: each of these
-    cells, given by what it changes in `cell`, has more of the measure than the next one. Above,
-    below, more and less are by more than the study's margin (`scaling.analysis.claims.rules`).
+    cells, given by what it changes in `cell`, has more of the measure than the next one. More
+    and less are by more than the study's margin (`scaling.analysis.claims.rules`).
 
     `why` is the rule in words. `cores` are those that it needs, `run` is the command that
     measures the cells, `note` is what differs in our measurement.

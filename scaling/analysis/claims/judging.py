@@ -17,7 +17,6 @@ from scaling.analysis.lookup.figure import Figure
 from scaling.analysis.statistics.verdict import Verdict
 from scaling.analysis.statistics.verdict import judge as judge_all
 from scaling.analysis.table.load import Journal
-from scaling.base.formats import percent
 
 type Word = Literal["holds", "does not hold", "inconclusive", "cannot be tested here"]
 
@@ -90,9 +89,7 @@ def _decided(
     decides = min(outcomes)
     if decides == 1 and [part.needed for part in parts] == ["above", "below"]:
         least, most = parts
-        noise = percent(verdicts[0].margin)
-        between = f"its whole interval is between {least.bound} and {most.bound}"
-        return WORDS[1], f"{between}, clear of both by more than the noise of {noise}"
+        return WORDS[1], f"its whole interval is between {least.bound} and {most.bound}"
     reasons = [
         part.why(verdict, among)
         for part, verdict, outcome in zip(parts, verdicts, outcomes, strict=True)

@@ -4,10 +4,9 @@ The figure is divided by its bound and compared with 1 (`scaling.analysis.statis
 claim holds if every test gives the needed result, and does not hold if one of them rules that
 result out.
 
-Two runs of one cell differ by noise, so a figure is above or below a bound only where its whole
-interval is by more than the study's margin (`scaling.analysis.statistics.noise`): the bound is
-multiplied or divided by 1 + margin. Nearer to a bound, a claim is inconclusive. A claim of more or
-less without a size is compared with 1, and does not hold where the ratio is proven to be the same.
+A figure is above or below a bound where its whole interval is: what tolerance a bound has is in the
+bound, and noise is in the interval. A claim of more or less without a size is compared with 1, by
+the margin of the study, and does not hold where the ratio is proven to be the same.
 """
 
 import math
@@ -25,8 +24,8 @@ from scaling.analysis.lookup.named_cell import changed
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.families import CORRECTIONS, Family
 from scaling.analysis.statistics.verdict import (
-    WIDEST_SAME,
     Hypothesis,
+    Margin,
     Verdict,
     hypothesis,
     place,
@@ -69,8 +68,8 @@ class ClaimTest:
             return 0
         if self.needed == "same":
             return 1 if verdict.word == "same" else -abs(verdict.side)
-        if verdict.word == "same":  # nothing that is claimed to be more or less, but near a bound
-            return 0 if self.bound else -1
+        if verdict.word == "same":  # nothing that is claimed to be more or less
+            return -1
         return SIDES[self.needed] * verdict.side
 
     def why(self, verdict: Verdict, among: int) -> str:
@@ -86,28 +85,25 @@ class ClaimTest:
         if not verdict.holds_between(self.least, self.most):
             return BOUNDS
         if verdict.word == "same":
-            return f"its whole interval is within {percent(margin)} of {self.bound or 1}"
+            return f"its whole interval is within {percent(margin)} of 1"
         if verdict.side:
             where = "above" if verdict.side > 0 else "below"
-            limit = number(high if verdict.side > 0 else low)
-            if self.bound:
-                limit = f"{self.bound} by more than the noise of {percent(margin)}"
+            limit = self.bound or number(high if verdict.side > 0 else low)
             return f"its whole interval is {where} {limit}"
+        if verdict.reason in ("two states", "A/A pair differs"):
+            return verdict.why
         return self._undecided(verdict, among)
 
     def _undecided(self, verdict: Verdict, among: int) -> str:
         """Why a figure that was tested is neither above nor below, nor the same."""
         margin, ratio = verdict.margin, self.question.value
         where = place(ratio, margin)
-        inside = not self.bound and where == "inside"
-        if inside and margin > WIDEST_SAME:
-            return verdict.why
-        if where == "outside" or inside:
+        if where in ("outside", "inside"):
             name = CORRECTIONS[FAMILY].name
             return f"not significant after {name} correction over {among} hypotheses (5 %)"
-        if self.bound and ratio.low <= 1 <= ratio.high:
+        if self.bound:
             return f"its interval has {self.bound} inside"
-        return f"its interval is not clear of {self.bound or 1} by {percent(margin)}"
+        return f"its interval is not clear of 1 by {percent(margin)}"
 
 
 def figures_of(claim: Claim, journal: Journal) -> list[Figure]:
@@ -142,13 +138,14 @@ def _test(found: Figure, needed: Needed, bound: float | None = None) -> ClaimTes
     """That of a figure against a bound; without one, of a ratio against 1."""
     by = bound or 1.0
     known = np.isfinite(found.values)
+    margin = found.margin if bound is None else Margin(0.0, found.margin.doubt)
     least, most = (
         float(np.median(ends[known])) / by if known.any() else math.nan
         for ends in (found.least, found.most)
     )
     return ClaimTest(
         found.estimate,
-        hypothesis(found.values / by, found.margin, family=FAMILY),
+        hypothesis(found.values / by, margin, family=FAMILY),
         needed,
         least,
         most,

@@ -16,7 +16,6 @@ from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.curves.sections import Section, sections
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
-from scaling.analysis.statistics.pending import Pending, judge_together
 from scaling.analysis.statistics.verdict import (
     COST,
     LATENCY,
@@ -24,22 +23,22 @@ from scaling.analysis.statistics.verdict import (
     Direction,
     Hypothesis,
     RatioVerdict,
+    judge,
     unpaired_hypothesis,
+    wider,
 )
-from scaling.analysis.table.groups import Key
 from scaling.journal.identity import Identity, identity_of
-from scaling.journal.record import StudyLine
+from scaling.journal.record import Cell, StudyLine
 
 MS_PER_S = 1e3
 
 type Study = tuple[pd.DataFrame, StudyLine]
 
 # Options that may differ between two studies without any cell being measured differently. With
-# strong sizing the largest N of a workload is not one of them: it decides what is in flight. Older
-# journals call aa_pairs twins.
+# strong sizing the largest N of a workload is not one of them: it decides what is in flight.
 HARMLESS = frozenset(
-    {"name", "preset", "blocks", "seed", "arms", "workloads", "models", "loops", "sizing"}
-    | {"workers", "aa_pairs", "twins"}
+    {"name", "preset", "blocks", "seed", "arms", "workloads", "models", "loops", "sizing", "margin"}
+    | {"workers", "aa_pairs"}
 )
 
 
@@ -49,8 +48,7 @@ class Change:
 
     `ratio` is of the `measure`; runs of which P99 is only a lower bound have no value. `memory` is
     blank where one study has PSS and the other RSS, as `memory_kinds` says. All verdicts on two
-    studies are exploratory; their margin is the larger noise floor of the two, which says nothing
-    of what changed on the machine in between.
+    studies are exploratory; their margin is the wider one of the two studies.
     """
 
     section: Section
@@ -120,7 +118,7 @@ def across(then: Study, now: Study) -> Across:
     return Across(
         then,
         now,
-        judge_together([_change(was, here, floors) for was, here in measured]),
+        _changes(measured, floors),
         only_then=sum(cell not in after for cell in before),
         only_now=sum(cell not in before for cell in after),
         invalid_then=tuple(_name(*here) for was, here in both if not _is_measured(was)),
@@ -158,9 +156,9 @@ def _cells(study: Study) -> Iterator[Place]:
                 yield section, curve, point
 
 
-def _cell(place: Place) -> tuple[Key, int]:
+def _cell(place: Place) -> Cell:
     _, curve, point = place
-    return replace(curve.key, study=""), point.workers
+    return curve.key.but(workers=point.workers)
 
 
 def _is_measured(place: Place) -> bool:
@@ -173,22 +171,27 @@ def _name(section: Section, curve: Curve, point: Point) -> str:
     return f"{section.label} · {key.sizing} · {who} · N = {point.workers}"
 
 
-def _change(then: Place, now: Place, floors: list[NoiseFloor]) -> Pending[Change]:
-    section, curve, point = now
-    memory_kinds = then[1].memory_kind, curve.memory_kind
-
-    def complete(verdicts: Iterator[RatioVerdict]) -> Change:
-        ratio, memory = next(verdicts), next(verdicts)
-        return Change(
-            section, curve, then[2], point, _measure(section), ratio, memory, memory_kinds
+def _changes(both: list[tuple[Place, Place]], floors: list[NoiseFloor]) -> list[Change]:
+    tested = [each for then, now in both for each in _hypotheses(then, now, floors)]
+    verdicts = iter(judge(tested))
+    return [
+        Change(
+            section=now[0],
+            curve=now[1],
+            then=then[2],
+            now=now[2],
+            measure=_measure(now[0]),
+            ratio=next(verdicts),
+            memory=next(verdicts),
+            memory_kinds=(then[1].memory_kind, now[1].memory_kind),
         )
-
-    return Pending(list(_hypotheses(then, now, floors)), complete)
+        for then, now in both
+    ]
 
 
 def _hypotheses(then: Place, now: Place, floors: list[NoiseFloor]) -> Iterator[Hypothesis]:
     """Throughput (P99 in an open loop), and memory if both studies have the same kind."""
-    pace, key = _measure(now[0]), now[1].key
+    pace = _measure(now[0])
     directions: dict[str, Direction] = {
         pace: RATE if pace == "throughput" else LATENCY,
         "memory": COST,
@@ -196,7 +199,7 @@ def _hypotheses(then: Place, now: Place, floors: list[NoiseFloor]) -> Iterator[H
     for measure, direction in directions.items():
         alike = measure != "memory" or then[1].memory_kind == now[1].memory_kind
         ours, theirs = (_runs(place, measure, alike) for place in (now, then))
-        margin = max(floor.margin(key.workload, measure, key.parameters) for floor in floors)
+        margin = wider(floor.margin(measure) for floor in floors)
         yield unpaired_hypothesis(ours, theirs, margin, direction, "exploratory")
 
 

@@ -1,167 +1,196 @@
-"""Every ratio of one study with its verdict: gains, and arms, models and loops compared."""
+"""The cells that one table compares, on one loop or across all loops, and the ratios of these."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
-from typing import Any, NamedTuple
 
-from scaling.analysis.comparison.baseline import BaselineRatio, baseline_ratios
-from scaling.analysis.comparison.break_even import BreakEven, break_evens
-from scaling.analysis.comparison.contrast import Contrast, settings, versions
-from scaling.analysis.comparison.gain import Gain, gains
-from scaling.analysis.comparison.ladder import Ladder, ladders
-from scaling.analysis.comparison.loops import loops, runtimes, together
-from scaling.analysis.comparison.paired import Configuration, Paired
-from scaling.analysis.comparison.rate_ratios import RateRatio, rate_ratios
-from scaling.analysis.statistics.pending import Pending, combined
-from scaling.analysis.statistics.verdict import RatioVerdict, Verdict
+from scaling.analysis.arrays import Floats
+from scaling.analysis.blocks import Blocks
+from scaling.analysis.curves.curve import Curve, Point
+from scaling.analysis.curves.memory import MemoryKind
+from scaling.analysis.curves.sections import Section
+from scaling.analysis.ratios import Ratio, Ratios
+from scaling.base.vocabulary import PROCESSES
+from scaling.builds.runtimes.known import RUNTIMES
+from scaling.builds.version_arms import version_arms
+from scaling.journal.record import Cell
+from scaling.study.questions import CPU, OVER_PROCESSES, THROUGHPUT, Group, groups, section_of
 
-
-class Ratio(NamedTuple):
-    """One ratio of a study: what it answers, of what, over what; memory has a kind."""
-
-    question: str
-    measure: str
-    of: Configuration
-    over: Configuration
-    value: RatioVerdict
-    memory_kind: str | None = None
-
-    @property
-    def verdict(self) -> Verdict:
-        """Its verdict, corrected for the other hypotheses of its family."""
-        return self.value.verdict
-
-    @property
-    def margin(self) -> float:
-        """What it must differ from 1 by."""
-        return self.verdict.margin
+ACROSS_LOOPS = ("loop", "runtime")
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """The gains and comparisons that one section's runs allow; lists may be empty.
+class OverProcesses:
+    """Threads or interpreters over as many processes: the ratios of one cell, side by side.
 
-    Those of `loops` and `runtimes` are of the runs on all of its loops, the others on one. In an
-    open loop there are those of `at_rate` alone.
+    Each is over the processes that are best at its measure; memory over fresh and over forked ones.
     """
 
-    runs: Paired
-    gains: list[Gain] = field(default_factory=list)
-    ladders: list[Ladder] = field(default_factory=list)
-    baseline_ratios: list[BaselineRatio] = field(default_factory=list)
-    break_evens: list[BreakEven] = field(default_factory=list)
-    versions: list[Contrast] = field(default_factory=list)
-    settings: list[Contrast] = field(default_factory=list)
-    loops: list[Contrast] = field(default_factory=list)
-    runtimes: list[Contrast] = field(default_factory=list)
-    at_rate: list[RateRatio] = field(default_factory=list)
+    of: Cell
+    throughput: Ratio
+    cpu: Ratio | None
+    memory: list[Ratio]
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """The cells of one section on one loop with their ratios; lists may be empty.
+
+    `loop` is empty where it is across all loops of the section: then the ratios are those of loops
+    and runtimes, else all others.
+    """
+
+    section: Section
+    loop: str
+    curves: Sequence[Curve]
+    blocks: Blocks
+    group: Group
+    ratios: Ratios
+
+    @property
+    def title(self) -> str:
+        """What it is about: workload, sizing and loop."""
+        return f"{self.section.title} · {self.loop}" if self.loop else self.section.title
 
     @property
     def is_across_loops(self) -> bool:
         """Whether it is of the runs on all loops of its section."""
-        return not self.runs.loop
+        return not self.loop
 
     @property
     def compares(self) -> bool:
         """Whether there is more than one curve to compare; else there are gains alone."""
-        return len(self.runs.curves) > 1
+        return len(self.curves) > 1
 
     @property
-    def all_ratios(self) -> Iterator[Ratio]:
-        """Every ratio that has a verdict: the gains, then `ratios`."""
-        for gain in self.gains:
-            yield Ratio("gain", "throughput", gain.of, gain.over, gain.throughput)
-        yield from self.ratios
+    def arms(self) -> list[str]:
+        """The arms, in the study's order."""
+        return self.group.arms
 
     @property
-    def ratios(self) -> Iterator[Ratio]:
-        """Those between arms, models, loops and runtimes, question by question."""
-        for ladder in self.ladders:
-            yield Ratio("headline", "throughput", ladder.top, ladder.bottom, ladder.headline)
-            for step in ladder.steps:
-                yield Ratio("step", step.name, step.after, step.before, step.factor)
-        for each in self.baseline_ratios:
-            configurations = each.ours, each.theirs
-            yield Ratio("over processes", "throughput", *configurations, each.throughput)
-            yield Ratio("over processes", "cpu_s_per_op", *configurations, each.cpu_s_per_op)
-            for (theirs, kind), memory in each.memory:
-                yield Ratio("over processes", "memory", each.ours, theirs, memory, kind)
-        for found in self.break_evens:
-            for n, ratio in found.ratios.items():
-                threads = Configuration(found.arm, "threads", n)
-                yield Ratio("break-even", "throughput", threads, found.single, ratio)
-        for question, pairs in (
-            ("version", self.versions),
-            ("setting", self.settings),
-            ("loop", self.loops),
-            ("runtime", self.runtimes),
-        ):
-            for pair in pairs:
-                yield Ratio(question, "throughput", pair.of, pair.over, pair.throughput)
-                yield Ratio(question, "cpu_s_per_op", pair.of, pair.over, pair.cpu_s_per_op)
-        yield from self._at_rate
+    def models(self) -> list[str]:
+        """The models, in the section's order."""
+        return list(dict.fromkeys(curve.key.model for curve in self.curves))
 
     @property
-    def _at_rate(self) -> Iterator[Ratio]:
-        for each in self.at_rate:
-            configurations = each.of, each.over
-            if each.latency_p99_s is not None:
-                yield Ratio(each.question, "latency_p99_s", *configurations, each.latency_p99_s)
-            yield Ratio(each.question, "cpu_s_per_op", *configurations, each.cpu_s_per_op)
-            yield Ratio(each.question, "memory", *configurations, each.memory, each.memory_kind)
+    def memory_kind(self) -> MemoryKind:
+        """Which reading of memory is compared."""
+        return self.curves[0].memory_kind
 
     @property
-    def across_states(self) -> list[tuple[Configuration, Configuration]]:
-        """The pairs of configurations that ran in different allocator states, each once.
+    def workers(self) -> list[int]:
+        """Every N that has a run, ascending."""
+        return self.group.workers
+
+    @cached_property
+    def headline_n(self) -> int:
+        """The headline N: the largest with a core for each worker."""
+        return self.group.headline_n
+
+    def cell(self, arm: str, model: str, workers: int) -> Cell:
+        """A cell of this section and loop, whether or not it was measured."""
+        return self.group.cell(arm, model, workers)
+
+    def of(self, cell: Cell, measure: str) -> Floats:
+        """The values of a measure of a cell, shape (blocks,), NaN for none."""
+        return self.blocks.series(cell, measure).values
+
+    def measured(self, cells: Iterable[Cell]) -> list[Cell]:
+        """Those of some cells that have a valid run."""
+        return self.blocks.measured(cells)
+
+    def point(self, cell: Cell) -> Point | None:
+        """A cell's point on its curve; None where it was not run."""
+        return next(
+            (
+                point
+                for curve in self.curves
+                if curve.key == cell.but(workers=0)
+                for point in curve.points
+                if point.workers == cell.workers
+            ),
+            None,
+        )
+
+    @property
+    def headline_gains(self) -> list[Ratio]:
+        """The gain of each curve that the study is about, at its headline N."""
+        return list(self.ratios.where("gain", keep=lambda each: each.is_headline))
+
+    @cached_property
+    def over_processes(self) -> list[OverProcesses]:
+        """Threads and interpreters over as many processes; none in an open loop."""
+        if self.section.rate_per_s is not None:
+            return []
+        found = []
+        for each in self.ratios.where(OVER_PROCESSES, THROUGHPUT):
+            beside = [one for one in self.ratios.where(OVER_PROCESSES) if one.of == each.of]
+            cpu = next((one for one in beside if one.measure == CPU), None)
+            memory = [one for one in beside if one.memory_kind]
+            found.append(OverProcesses(each.of, each, cpu, memory))
+        return found
+
+    @property
+    def ceiling(self) -> list[Cell]:
+        """At each N the fastest processes of an arm with the GIL, of any version; else of any
+        Python. Another runtime is no ceiling: nobody can ship their code on it.
+        """
+        python = [arm for arm in self.arms if arm not in RUNTIMES]
+        with_gil = [arm for version in version_arms(self.arms) for arm in version.with_gil]
+        found = (
+            self.blocks.strongest(self._processes(with_gil, n), THROUGHPUT)
+            or self.blocks.strongest(self._processes(python, n), THROUGHPUT)
+            for n in self.workers
+        )
+        return [cell for cell in found if cell is not None]
+
+    def _processes(self, arms: Iterable[str], n: int) -> list[Cell]:
+        return [self.cell(arm, model, n) for arm in arms for model in PROCESSES]
+
+    @property
+    def across_states(self) -> list[tuple[Cell, Cell]]:
+        """The pairs of cells that ran in different allocator states, each once.
 
         Their ratio includes that difference, which must be shown beside it (DESIGN.md, Arms).
         """
-        pairs = dict.fromkeys((ratio.of, ratio.over) for ratio in self.ratios)
+        compared = self.ratios.where(keep=lambda each: each.question != "gain")
+        pairs = dict.fromkeys((ratio.of, ratio.over) for ratio in compared)
         return [pair for pair in pairs if len(set(filter(None, map(self.state, pair)))) > 1]
 
-    def state(self, configuration: Configuration) -> str | None:
-        """The allocator state of a configuration's runs, as `Point.allocator_state` has it."""
-        point = self.runs.point(configuration)
+    def state(self, cell: Cell) -> str | None:
+        """The allocator state of a cell's runs, as `Point.allocator_state` has it."""
+        point = self.point(cell)
         return point.allocator_state if point else None
 
 
-def compare(every: Iterable[Paired]) -> Pending[list[Compared]]:
-    """The ratios of a study, from all of its runs: one entry for each section and loop, and after
-    those of a section one across its loops where there is something to compare.
-
-    They wait for all other hypotheses of the study, since a family is that of the whole study
-    (`scaling.analysis.statistics.verdict`).
+def compare(sections: Iterable[Section], blocks: Blocks, ratios: Ratios) -> list[Compared]:
+    """One for each section and loop, and after those of a section one across its loops where there
+    is something to compare.
     """
-    pending: list[Pending[Compared]] = []
-    for _, group in groupby(every, key=lambda runs: runs.section.curves[0].key):
-        parts = list(group)
-        pending += map(_on_one_loop, parts)
-        if len(parts) > 1 and parts[0].section.rate_per_s is None:
-            pending.append(_across_loops(together(parts)))
-
-    def complete(verdicts: Iterator[RatioVerdict]) -> list[Compared]:
-        found = [each.complete(verdicts) for each in pending]
-        return [each for each in found if each.runs.loop or each.loops or each.runtimes]
-
-    return Pending([tested for each in pending for tested in each.hypotheses], complete)
-
-
-def _on_one_loop(runs: Paired) -> Pending[Compared]:
-    if runs.section.rate_per_s is not None:
-        return combined(partial(Compared, runs), at_rate=rate_ratios(runs))
-    parts: dict[str, Pending[Any]] = {"gains": gains(runs)}
-    if len(runs.curves) > 1:
-        parts |= {
-            "ladders": ladders(runs),
-            "baseline_ratios": baseline_ratios(runs),
-            "break_evens": break_evens(runs),
-            "versions": versions(runs),
-            "settings": settings(runs),
-        }
-    return combined(partial(Compared, runs), **parts)
+    of_section = {
+        key: list(several)
+        for key, several in groupby(groups(blocks), key=lambda each: section_of(each.first))
+    }
+    found = []
+    for section in sections:
+        curves = section.curves
+        on_loops = of_section.get(section_of(curves[0].key), [])
+        for group in on_loops:
+            loop = group.first.loop
+            own = [curve for curve in curves if curve.key.loop == loop]
+            found.append(Compared(section, loop, own, blocks, group, _of(group, ratios)))
+        if len(on_loops) > 1 and section.rate_per_s is None:
+            every = Group(blocks, [cell for group in on_loops for cell in group.cells])
+            across = _of(every, ratios, across_loops=True)
+            if across:
+                found.append(Compared(section, "", curves, blocks, every, across))
+    return found
 
 
-def _across_loops(runs: Paired) -> Pending[Compared]:
-    return combined(partial(Compared, runs), loops=loops(runs), runtimes=runtimes(runs))
+def _of(group: Group, ratios: Ratios, *, across_loops: bool = False) -> Ratios:
+    """The ratios that a group of cells answers."""
+    cells = set(group.cells)
+    return ratios.where(
+        keep=lambda each: each.of in cells and (each.question in ACROSS_LOOPS) == across_loops
+    )

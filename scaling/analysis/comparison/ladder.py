@@ -1,43 +1,19 @@
-"""What freed the speed: the headline ratio of a version, split into its steps.
+"""What freed the speed: the headline ratio of a version with its steps, as one thing to show.
 
-    3.14 → 3.14+mimalloc → 3.14t+gil → 3.14t        allocator × build × GIL = headline
-
-In each block the factors multiply to the headline exactly, since every rung between its ends is
-once a numerator and once a divisor; their medians need not, and `multiplies_out` says whether they
-do. A rung that was not measured is left out, and the step across it has both names.
+The ratios and their rule are in `scaling.study.questions.ladder`. In each block the factors
+multiply to the headline exactly; their medians need not, and `multiplies_out` says whether they do.
 """
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import NamedTuple
 
-import numpy as np
+from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.ratios import Ratio
+from scaling.builds.version_arms import version_arms
+from scaling.journal.record import Cell
 
-from scaling.analysis.arrays import Floats
-from scaling.analysis.comparison.paired import Configuration, Paired
-from scaling.analysis.comparison.version_arms import VersionArms, version_arms
-from scaling.analysis.statistics.families import Family
-from scaling.analysis.statistics.pending import Pending
-from scaling.analysis.statistics.verdict import RatioVerdict, hypothesis
-
-MODEL = "threads"
-# A rung between the ends must be valid in this share of the blocks in which the ends are. With
-# fewer it would take the blocks away from the steps beside it.
-ENOUGH_BLOCKS = 0.5
 ROUNDING = 1e-9  # relative: what multiplying and dividing floats loses, and more
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """From one rung to the next one measured. `values` are the factors of the single blocks."""
-
-    name: str
-    before: Configuration
-    after: Configuration
-    factor: RatioVerdict
-    values: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,98 +23,60 @@ class Ladder:
     `missing` are the rungs between the ends that were not measured, or in too few blocks.
     """
 
-    workers: int
-    steps: list[Step]
-    headline: RatioVerdict
+    headline: Ratio
+    steps: list[Ratio]
     missing: list[str]
 
     @property
-    def bottom(self) -> Configuration:
+    def workers(self) -> int:
+        """N."""
+        return self.headline.of.workers
+
+    @property
+    def bottom(self) -> Cell:
         """The rung that the headline is over."""
-        return self.steps[0].before
+        return self.headline.over
 
     @property
-    def top(self) -> Configuration:
+    def top(self) -> Cell:
         """The rung that the headline is of."""
-        return self.steps[-1].after
+        return self.headline.of
 
     @property
-    def configurations(self) -> list[Configuration]:
+    def cells(self) -> list[Cell]:
         """Every rung measured, from the bottom."""
-        return [self.bottom, *(step.after for step in self.steps)]
+        return [self.bottom, *(step.of for step in self.steps)]
 
     @property
     def product(self) -> float:
         """The medians of the factors, multiplied."""
-        return math.prod(step.factor.point for step in self.steps)
+        return math.prod(step.point for step in self.steps)
 
     @property
     def multiplies_out(self) -> bool:
         """Whether `product` lies within the headline's interval (or range)."""
-        low, high = self.headline.low * (1 - ROUNDING), self.headline.high * (1 + ROUNDING)
-        return low <= self.product <= high
+        whole = self.headline
+        return whole.low * (1 - ROUNDING) <= self.product <= whole.high * (1 + ROUNDING)
 
 
-class _Climb(NamedTuple):
-    """A ladder before its verdicts are known.
-
-    `factors` are of shape (blocks,), those of the steps and then the headline's.
-    """
-
-    workers: int
-    rungs: list[Configuration]
-    names: list[str]
-    factors: list[Floats]
-    missing: list[str]
+def ladders(compared: Compared) -> list[Ladder]:
+    """The ladder of every version at every N that has two rungs of it or more; none at a rate."""
+    return [_ladder(each, compared) for each in compared.ratios.where("headline")]
 
 
-def ladders(runs: Paired) -> Pending[list[Ladder]]:
-    """The ladder of every version at every N that has two rungs of it or more."""
-    every = (_climb(runs, version, n) for version in version_arms(runs.arms) for n in runs.workers)
-    climbs = [climb for climb in every if climb is not None]
-    margin = runs.margin("throughput")
-    hypotheses = [
-        hypothesis(ratios, margin, family=family)
-        for climb in climbs
-        for ratios, family in zip(climb.factors, _families(runs, climb), strict=True)
-    ]
-    return Pending(hypotheses, lambda verdicts: [_ladder(climb, verdicts) for climb in climbs])
+def _ladder(headline: Ratio, compared: Compared) -> Ladder:
+    steps = list(_steps(headline, compared))
+    rungs = {step.of.arm for step in steps} | {headline.over.arm}
+    (version,) = version_arms([headline.of.arm])
+    first, last = (version.rungs.index(each.arm) for each in (headline.over, headline.of))
+    return Ladder(headline, steps, [a for a in version.rungs[first:last] if a not in rungs])
 
 
-def _families(runs: Paired, climb: _Climb) -> list[Family]:
-    """Those of the steps, then that of the headline ratio."""
-    steps: list[Family] = ["exploratory"] * len(climb.names)
-    return [*steps, runs.family("headline", is_headline=climb.workers == runs.headline_n)]
-
-
-def _ladder(climb: _Climb, verdicts: Iterator[RatioVerdict]) -> Ladder:
-    named = zip(climb.names, pairwise(climb.rungs), climb.factors[:-1], strict=True)
-    steps = [
-        Step(name, *configurations, next(verdicts), values)
-        for name, configurations, values in named
-    ]
-    return Ladder(climb.workers, steps, next(verdicts), climb.missing)
-
-
-def _climb(runs: Paired, version: VersionArms, workers: int) -> _Climb | None:
-    measured = runs.measured(Configuration(arm, MODEL, workers) for arm in version.rungs)
-    if len(measured) < 2:
-        return None
-    bottom, top = measured[0], measured[-1]
-    known = np.isfinite(runs.ratios(top, bottom, "throughput"))
-    rungs = [bottom]
-    for rung in measured[1:-1]:
-        both = known & np.isfinite(runs.ratios(rung, bottom, "throughput"))
-        if both.sum() >= ENOUGH_BLOCKS * known.sum():
-            rungs.append(rung)
-    rungs.append(top)
-    for rung in rungs:
-        known &= np.isfinite(runs.of(rung, "throughput"))
-    if not known.any():
-        return None
-    pairs = [*pairwise(rungs), (bottom, top)]
-    factors = [runs.ratios(after, before, "throughput")[known] for before, after in pairs]
-    names = [version.changes(before.arm, after.arm) for before, after in pairwise(rungs)]
-    span = version.rungs[version.rungs.index(bottom.arm) : version.rungs.index(top.arm)]
-    missing = [arm for arm in span if arm not in {rung.arm for rung in rungs}]
-    return _Climb(workers, rungs, names, factors, missing)
+def _steps(headline: Ratio, compared: Compared) -> Iterator[Ratio]:
+    """From the bottom rung to the top one, each beginning where the one before it ended."""
+    after = {each.over: each for each in compared.ratios.where("step")}
+    at = headline.over
+    while at != headline.of:
+        step = after[at]
+        yield step
+        at = step.of

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.comparison.paired import Configuration, Paired
-from scaling.analysis.comparison.version_arms import VersionArms, rising, version_arms
+from scaling.analysis.comparison.compare import Compared
+from scaling.builds.version_arms import VersionArms, rising, version_arms
+from scaling.journal.record import Cell
+from scaling.study.questions import THROUGHPUT
 
 MODEL = "threads"
 FEWEST_VERSIONS = 2
@@ -34,7 +36,7 @@ class VersionLines:
     `gain`, which has no values where that is 1.
     """
 
-    runs: Paired
+    compared: Compared
     oldest: str
     workers: int
     with_gil: list[VersionPoint]
@@ -46,12 +48,12 @@ class VersionLines:
         return [*self.with_gil, *self.free]
 
 
-def version_lines(runs: Paired) -> VersionLines | None:
+def version_lines(runs: Compared) -> VersionLines | None:
     """The lines of a section; None where fewer than two versions ran at N = 1."""
     versions = rising(each.version for each in version_arms(runs.arms))
     arms = [(version, version) for version in versions]
     free = [(version, VersionArms(version).free) for version in versions]
-    measured = runs.measured(Configuration(arm, MODEL, 1) for _, arm in (*arms, *free))
+    measured = runs.measured(runs.cell(arm, MODEL, 1) for _, arm in (*arms, *free))
     if not measured:
         return None
     oldest, n = measured[0], runs.headline_n
@@ -59,13 +61,19 @@ def version_lines(runs: Paired) -> VersionLines | None:
     def points(builds: list[tuple[str, str]]) -> list[VersionPoint]:
         found = []
         for version, arm in builds:
-            alone, together = Configuration(arm, MODEL, 1), Configuration(arm, MODEL, n)
+            alone, together = runs.cell(arm, MODEL, 1), runs.cell(arm, MODEL, n)
             if alone in measured:
-                cost = runs.ratios(alone, oldest, "throughput")
-                gain = runs.ratios(together, alone, "throughput")
+                cost = _over(runs, alone, oldest)
+                gain = _over(runs, together, alone)
                 gain = gain if n > 1 else np.full_like(gain, np.nan)
                 found.append(VersionPoint(version, arm, cost, gain))
         return found
 
     lines = VersionLines(runs, oldest.arm, n, points(arms), points(free))
     return lines if len({point.version for point in lines.points}) >= FEWEST_VERSIONS else None
+
+
+def _over(runs: Compared, of: Cell, over: Cell) -> Floats:
+    """Throughput over throughput, shape (blocks,)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return runs.of(of, THROUGHPUT) / runs.of(over, THROUGHPUT)

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from scaling.analysis.arrays import Floats
+from scaling.analysis.curves.memory import MemoryKind
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.table.groups import Key
+from scaling.analysis.table.groups import CURVE
+from scaling.journal.record import Cell, Parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,9 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One scaling curve. Memory is `memory_kind`, RSS or PSS; `slope` is MiB per extra worker.
+    """One scaling curve of a study; its `key` is a cell without N.
+
+    Memory is `memory_kind`, RSS or PSS; `slope` is MiB per extra worker.
 
     `values` are the single runs behind the points, for drawing: one array (blocks × N) each for
     `throughput`, `speedup`, `efficiency`, `memory`, `cpu_s_per_op`, that of each service of a stack
@@ -58,11 +62,18 @@ class Curve:
     a run is one or its P99 is a lower bound.
     """
 
-    key: Key
+    study: str
+    key: Cell
     points: list[Point]
     slope: Estimate
-    memory_kind: str
+    memory_kind: MemoryKind
     values: dict[str, Floats]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What the runs have in common, by column of the frame; parameters as JSON."""
+        texts = {"study": self.study, "parameters": Parameters.of(self.key.parameters).text}
+        return {name: texts.get(name) or getattr(self.key, name) for name in CURVE}
 
     @property
     def workers(self) -> list[int]:

@@ -4,19 +4,20 @@ A section is what shares one table and one figure. Runs are made in random order
 readers is made here: workloads and arms as the study names them, parameters by value.
 """
 
-import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
 import pandas as pd
 
 from scaling.analysis.curves.curve import Curve
+from scaling.analysis.curves.memory import MemoryKind
 from scaling.analysis.curves.summarise import curves
+from scaling.analysis.table.groups import in_order
 from scaling.analysis.table.labels import labels
-from scaling.base.vocabulary import MODELS, SIZINGS
-from scaling.journal.record import StudyLine
+from scaling.journal.record import Parameters, StudyLine
+from scaling.study.controls import CONTROLS
 from scaling.study.load import open_loop_rate
+from scaling.study.questions import section_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,53 +36,46 @@ class Section:
     rate_per_s: float | None = None
 
     @property
+    def is_control(self) -> bool:
+        """Whether its workload is there as a control: of less interest to readers than others."""
+        return self.curves[0].key.workload in CONTROLS
+
+    @property
+    def headline_n(self) -> int:
+        """The largest N with a core for each worker; the largest of all where there is none."""
+        points = [point for curve in self.curves for point in curve.points]
+        on_cores = [point.workers for point in points if point.region == "cores"]
+        return max(on_cores or [point.workers for point in points])
+
+    @property
     def title(self) -> str:
         """What the section is about."""
         return f"{self.label} · {self.sizing} sizing"
+
+    @property
+    def memory_kind(self) -> MemoryKind:
+        """Which reading of memory its curves have, one and the same."""
+        return self.curves[0].memory_kind
 
 
 def sections(frame: pd.DataFrame, study: StudyLine) -> list[Section]:
     """The frame's curves, gathered and in order."""
     names = labels(frame)
-    workloads, arms = list(study.workloads), list(study.arms)
-
-    def subject(curve: Curve) -> tuple[object, ...]:
-        key = curve.key
-        place = (_place(key.workload, workloads), _by_value(key.parameters))
-        return *place, _place(key.sizing, SIZINGS), key.workload, key.parameters
+    place = in_order(study)
 
     def rank(curve: Curve) -> tuple[object, ...]:
-        key = curve.key
-        place = (key.study, key.loop, _place(key.arm, arms), _place(key.model, MODELS))
-        return *subject(curve), *place
+        return *place(section_of(curve.key)), curve.study, *place(curve.key)
 
     found = []
-    for _, group in groupby(sorted(curves(frame), key=rank), key=subject):
+    for key, group in groupby(sorted(curves(frame), key=rank), key=lambda c: section_of(c.key)):
         members = list(group)
-        key = members[0].key
         note = study.workloads.get(key.workload)
         operation = note.operation if note else "operations"
-        label = names[key.workload, key.parameters]
+        label = names[key.workload, Parameters.of(key.parameters)]
         served = note is not None and note.served
-        rate = open_loop_rate(json.loads(key.parameters)) if served else None
+        rate = open_loop_rate(key.parameters) if served else None
         found.append(Section(label, key.sizing, operation, members, rate))
     return found
-
-
-def _place(name: str, order: Iterable[str]) -> tuple[int, str]:
-    """Where a name stands in an order; unknown names after the known ones, by alphabet."""
-    known = list(order)
-    return (known.index(name), "") if name in known else (len(known), name)
-
-
-def _by_value(parameters: str) -> tuple[tuple[str, float, str], ...]:
-    """Parameters so that they sort by value: 256 before 1024, words by alphabet."""
-    return tuple(
-        (name, float(value), "")
-        if isinstance(value, int | float)
-        else (name, float("inf"), str(value))
-        for name, value in json.loads(parameters).items()
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +97,7 @@ def run_issues(frame: pd.DataFrame) -> list[RunIssue]:
     names = labels(frame)
     gathered: dict[tuple[str, str, str], list[str]] = {}
     for row in frame[frame["validity"] != "valid"].to_dict("records"):
-        label = names[row["workload"], row["parameters"]]
+        label = names[row["workload"], Parameters.read(row["parameters"])]
         who = f"{row['loop']} · {row['arm']} · {row['model']}"
         cell = f"{label} · {row['sizing']} · {who} · N = {row['workers']}"
         cell += " · A/A pair" if row["twin"] else ""

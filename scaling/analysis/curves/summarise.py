@@ -5,8 +5,7 @@ ratios are taken inside a block, between runs made close together, and only then
 taken. Tables and plots both draw on this and work out nothing themselves.
 """
 
-import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,16 +15,19 @@ import pandas as pd
 
 from scaling.analysis.arrays import Floats, Integers
 from scaling.analysis.curves.curve import Curve, Point
-from scaling.analysis.curves.memory import MIB, kind_and_bytes, slope
+from scaling.analysis.curves.memory import MIB, READINGS, MemoryKind, memory_kind, slope
 from scaling.analysis.statistics.estimate import medians
 from scaling.analysis.table.columns import SHOWN
-from scaling.analysis.table.groups import CURVE, Key, p99_is_bound
+from scaling.analysis.table.groups import CURVE, curve_cell, p99_is_bound
 from scaling.analysis.table.own_figures import unit_of
 from scaling.analysis.table.service_use import CPU_OF_SERVICES
+from scaling.journal.record import Cell
 from scaling.study.load import open_loop_rate
+from scaling.study.questions import section_of
 
 SINGLY = ("cpu_s_per_op", *CPU_OF_SERVICES, "latency_p99_s")  # drawn run by run
-FIGURES = tuple({**SHOWN, "rss_bytes": None, "pss_bytes": None})
+FIGURES = tuple(dict.fromkeys([*SHOWN, *READINGS.values()]))
+OF_MEMORY = [FIGURES.index(name) for name in READINGS.values()]
 
 type Columns = dict[str, npt.NDArray[Any]]
 
@@ -44,12 +46,17 @@ def curves(frame: pd.DataFrame) -> list[Curve]:
     columns = _columns(frame)
     names = keys.iloc[order[[0, *borders]] if len(order) else []]
     runs = np.flatnonzero(first_ones)[order]
-    return [
-        _curve(Key(*map(str, key)), _cut(columns, places))
-        for key, places in zip(
+    every = [
+        (str(study), curve_cell(*key), _cut(columns, places))
+        for (study, *key), places in zip(
             names.itertuples(index=False, name=None), np.split(runs, borders), strict=False
         )
     ]
+    sides = defaultdict(list)
+    for study, key, own in every:
+        sides[study, section_of(key)].append(own["figures"][OF_MEMORY][:, own["used"]])
+    kinds = {table: memory_kind(readings) for table, readings in sides.items()}
+    return [_curve(study, key, own, kinds[study, section_of(key)]) for study, key, own in every]
 
 
 def _cut(columns: Columns, runs: npt.NDArray[Any]) -> Columns:
@@ -83,7 +90,7 @@ def _columns(runs: pd.DataFrame) -> Columns:
     }
 
 
-def _curve(key: Key, runs: Columns) -> Curve:
+def _curve(study: str, key: Cell, runs: Columns, kind: MemoryKind) -> Curve:
     used = _cut(runs, runs["used"])
     workers, first = np.unique(runs["workers"], return_index=True)
     regions = runs["region"][first]
@@ -99,9 +106,9 @@ def _curve(key: Key, runs: Columns) -> Curve:
     grids = dict(zip(FIGURES, placed(used["figures"]), strict=True))
     throughput = grids["throughput_per_s"]
     speedup = _over_first(throughput, workers)
-    if np.isfinite(grids["offered_per_s"]).any() and open_loop_rate(json.loads(key.parameters)):
+    if np.isfinite(grids["offered_per_s"]).any() and open_loop_rate(key.parameters):
         speedup = np.full_like(speedup, np.nan)  # throughput is the schedule's
-    kind, memory = kind_and_bytes(key.model, grids)
+    memory = grids[READINGS[kind]]
     values = {
         "throughput": throughput,
         "speedup": speedup,
@@ -142,7 +149,7 @@ def _curve(key: Key, runs: Columns) -> Curve:
     ]
     values |= {name: shown[name][0] for name in SINGLY}
     values |= {name: placed(used[name]) for name in ("outlier", "behind")}
-    return Curve(key, points, slope(memory / MIB, workers), kind, values)
+    return Curve(study, key, points, slope(memory / MIB, workers, list(regions)), kind, values)
 
 
 def _state(states: Iterable[object]) -> str | None:

@@ -4,19 +4,17 @@ Sections that differ in one parameter alone are one sweep. A study that varies t
 for each value of one, a sweep of the other.
 """
 
-import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.curves.sections import Section
-from scaling.analysis.table.groups import Key
 from scaling.analysis.table.labels import short_labels
-from scaling.journal.record import ParameterValue, StudyLine
+from scaling.journal.record import Cell, Parameters, ParameterValue, StudyLine
 from scaling.study.load import OVERLOAD
 
 
@@ -24,7 +22,7 @@ from scaling.study.load import OVERLOAD
 class Track:
     """One loop, arm and model at all values; None at values where it was not run."""
 
-    key: Key
+    key: Cell
     curves: list[Curve | None]
 
     @property
@@ -80,16 +78,15 @@ def sweeps(sections: Iterable[Section], study: StudyLine) -> list[Sweep]:
 
 
 def _sweeps(workload: str, sections: Sequence[Section], study: StudyLine) -> list[Sweep]:
-    read = [json.loads(section.curves[0].key.parameters) for section in sections]
+    read = [Parameters.of(section.curves[0].key.parameters) for section in sections]
     found = []
     for name in dict.fromkeys(chain.from_iterable(read)):
         if name == OVERLOAD:  # with and without one, a window shows different things
             continue
-        groups: dict[str, list[tuple[ParameterValue, Section]]] = defaultdict(list)
+        groups: dict[Parameters, list[tuple[ParameterValue, Section]]] = defaultdict(list)
         for parameters, section in zip(read, sections, strict=True):
-            others = {other: value for other, value in parameters.items() if other != name}
             if name in parameters:
-                groups[json.dumps(others, sort_keys=True)].append((parameters[name], section))
+                groups[parameters.without(name)].append((parameters[name], section))
         names = short_labels(((workload, others) for others in groups), simulated=study.simulated)
         order = _order(workload, name, study)
         for rest, members in groups.items():
@@ -103,10 +100,10 @@ def _sweeps(workload: str, sections: Sequence[Section], study: StudyLine) -> lis
 
 def _tracks(sections: Sequence[Section]) -> list[Track]:
     """Those with curves in several sections."""
-    found: dict[Key, list[Curve | None]] = {}
+    found: dict[Cell, list[Curve | None]] = {}
     for place, section in enumerate(sections):
         for curve in section.curves:
-            key = replace(curve.key, parameters="")
+            key = curve.key.but(parameters={})
             found.setdefault(key, [None] * len(sections))[place] = curve
     several = {key: curves for key, curves in found.items() if sum(map(bool, curves)) > 1}
     return [Track(key, curves) for key, curves in several.items()]

@@ -4,13 +4,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from scaling.analysis.blocks import blocks_of
 from scaling.analysis.comparison.between_studies import Study
 from scaling.analysis.gate.cells import passes
 from scaling.analysis.gate.changes import MORE_IS_BETTER, Compared
 from scaling.analysis.gate.request import Filter
-from scaling.analysis.served.capacity import BEYOND_GRID, Capacity, capacities
+from scaling.analysis.ratios import BEYOND_RATES
+from scaling.analysis.served.capacity import Capacity, capacities
 from scaling.analysis.statistics.noise import NoiseFloor
-from scaling.analysis.table.groups import Key
+from scaling.analysis.statistics.verdict import wider
 from scaling.analysis.table.labels import short_labels
 from scaling.study.objective import Objective, parse_objective
 
@@ -27,31 +29,27 @@ def capacity_figures(
     objectives = [each for each in _objectives(now) if each in _objectives(then)]
     if not objectives:
         return
-    ours, theirs = (
-        capacities(study[0], objectives, floor).judged().every
-        for study, floor in zip((now, then), floors, strict=True)
-    )
+    ours, theirs = (capacities(blocks_of(*study), objectives) for study in (now, then))
     names = short_labels(
-        [(each.subject.workload, each.subject.parameters) for each in ours],
-        simulated=now[1].simulated,
+        [(each.cell.workload, each.cell.parameters) for each in ours], simulated=now[1].simulated
     )
-    before = {_identity(each): each for each in theirs}
+    before = {(each.cell, each.objective): each for each in theirs}
     for own in ours:
-        other, key = before.get(_identity(own)), _key(own)
-        n = own.configuration.workers
-        if other is None or not passes(key, wanted) or (wanted.at and n not in wanted.at):
+        cell, other = own.cell, before.get((own.cell, own.objective))
+        n = cell.workers
+        if other is None or not passes(cell, wanted) or (wanted.at and n not in wanted.at):
             continue
-        name = names[own.subject.workload, own.subject.parameters]
-        parts = [name, key.sizing, key.loop, key.arm, key.model, f"N = {n}", own.objective.text]
+        name = names[cell.workload, cell.parameters]
+        parts = [name, cell.sizing, cell.loop, cell.arm, cell.model, f"N = {n}", own.objective.text]
         yield Compared(
             cell=" · ".join(parts),
             what="capacity/s",
             then=other.estimate,
             now=own.estimate,
             runs=(_rates(own), _rates(other)),
-            margin=max(floor.margin(key.workload, "cpu_s_per_op") for floor in floors),
+            margin=wider(floor.margin("cpu_s_per_op") for floor in floors),
             direction=MORE_IS_BETTER,
-            why=BEYOND_GRID if own.outside or other.outside else "",
+            why=BEYOND_RATES if own.outside or other.outside else "",
             bounds=(other.bound, own.bound),
             between=_between(own, other),
         )
@@ -64,17 +62,6 @@ def _objectives(study: Study) -> list[Objective]:
 def _between(own: Capacity, other: Capacity) -> tuple[float, float]:
     """The least and the greatest ratio that the lateness of the load generator allows."""
     return own.estimate.point / other.most.point, own.most.point / other.estimate.point
-
-
-def _identity(capacity: Capacity) -> tuple[object, ...]:
-    return capacity.subject, capacity.configuration, capacity.objective
-
-
-def _key(capacity: Capacity) -> Key:
-    """The curve that it belongs to, as a filter sees it."""
-    workload, parameters, sizing, loop = capacity.subject
-    arm, model, *_ = capacity.configuration
-    return Key("", workload, parameters, sizing, loop, arm, model)
 
 
 def _rates(capacity: Capacity) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

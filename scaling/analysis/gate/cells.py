@@ -3,16 +3,15 @@
 Those of an open loop are never checked: their throughput is that of the schedule.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.curves.sections import Section
 from scaling.analysis.gate.request import Filter
-from scaling.analysis.table.groups import Key
 from scaling.base.errors import UsageError
+from scaling.journal.record import Cell
 from scaling.study.controls import is_control
 
 
@@ -32,9 +31,9 @@ class CheckedCell:
         return " · ".join([*parts, f"N = {self.point.workers}"])
 
     @property
-    def identity(self) -> tuple[Key, int]:
-        """The key and N, which the same cell of another study has, too."""
-        return replace(self.curve.key, study=""), self.point.workers
+    def cell(self) -> Cell:
+        """The cell, which another study may have, too."""
+        return self.curve.key.but(workers=self.point.workers)
 
     def runs(self, measure: str) -> Floats:
         """The values of its runs, shape (blocks,), NaN where there is none."""
@@ -133,8 +132,8 @@ def pairs(now: Iterable[CheckedCell], then: Iterable[CheckedCell]) -> list[Pair]
     Raises:
         UsageError: there is none.
     """
-    before = {cell.identity: cell for cell in then}
-    found = [(cell, before[cell.identity]) for cell in now if cell.identity in before]
+    before = {cell.cell: cell for cell in then}
+    found = [(cell, before[cell.cell]) for cell in now if cell.cell in before]
     if not found:
         raise UsageError(
             "gate: --against: the studies have no cell in common (workload, parameters, loop, arm, "
@@ -148,9 +147,9 @@ def _free(sections: Iterable[Section]) -> list[Section]:
     return [section for section in sections if section.rate_per_s is None]
 
 
-def passes(key: Key, wanted: Filter) -> bool:
+def passes(key: Cell, wanted: Filter) -> bool:
     """Whether a filter lets a curve pass, whatever its N; controls only if they are named."""
-    if "workload" not in wanted.names and is_control(key.workload, json.loads(key.parameters)):
+    if "workload" not in wanted.names and is_control(key.workload, key.parameters):
         return False
     return all(getattr(key, field) in names for field, names in wanted.names.items())
 

@@ -1,10 +1,9 @@
 """What changed since an earlier study: the figures of its cells, now over then.
 
 The two studies were not made side by side, so ratios are unpaired. All of them are one exploratory
-family, and their margin is the larger noise floor of the two studies.
+family, and their margin is the wider one of the two studies.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -12,16 +11,16 @@ import numpy as np
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.gate.cells import Pair
-from scaling.analysis.served.bounds import FELL_BEHIND, SENT_LATE
-from scaling.analysis.statistics.decision_forecast import blocks_to_decide
+from scaling.analysis.ratios import FELL_BEHIND, SENT_LATE
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.analysis.statistics.verdict import (
-    ERROR_RATE,
     Direction,
+    Margin,
     RatioVerdict,
     judge,
     unpaired_hypothesis,
+    wider,
 )
 
 MORE_IS_BETTER = Direction("worse", "better")
@@ -42,7 +41,7 @@ class Compared:
     then: Estimate
     now: Estimate
     runs: tuple[Floats, Floats]
-    margin: float
+    margin: Margin
     direction: Direction = LESS_IS_BETTER
     why: str = ""
     bounds: tuple[str, str] = ("", "")
@@ -51,15 +50,10 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A figure with the ratio of now to then and its verdict.
-
-    `blocks` is how many each study needs until an inconclusive ratio is decided, as
-    `blocks_to_decide` has it; NaN where the ratio is decided or cannot be.
-    """
+    """A figure with the ratio of now to then and its verdict."""
 
     of: Compared
     ratio: RatioVerdict
-    blocks: float
 
 
 def changes(compared: Sequence[Compared], void: str = "") -> list[Change]:
@@ -67,24 +61,16 @@ def changes(compared: Sequence[Compared], void: str = "") -> list[Change]:
     verdicts = judge(
         [unpaired_hypothesis(*f.runs, f.margin, f.direction, "exploratory") for f in compared]
     )
-    # The Benjamini-Hochberg threshold of one more hypothesis beside those that are decided.
-    decided = sum(each.verdict.is_decided for each in verdicts)
-    level = ERROR_RATE * min(1.0, (decided + 1) / max(1, len(verdicts)))
-    return [
-        _change(figure, ratio, level, void or figure.why)
-        for figure, ratio in zip(compared, verdicts, strict=True)
-    ]
+    return [_change(figure, ratio, void) for figure, ratio in zip(compared, verdicts, strict=True)]
 
 
-def _change(of: Compared, ratio: RatioVerdict, level: float, why: str) -> Change:
+def _change(of: Compared, ratio: RatioVerdict, void: str) -> Change:
+    if void:
+        return Change(of, ratio.undecided("void", void))
+    why = of.why
     if of.between and not ratio.verdict.holds_between(*of.between):
         why = why or SENT_LATE
-    if why:
-        return Change(of, ratio.undecided(why), math.nan)
-    if ratio.verdict.is_decided:
-        return Change(of, ratio, math.nan)
-    blocks = blocks_to_decide(*of.runs, ratio.point, of.margin, level)
-    return Change(of, ratio, max(blocks, ratio.n + 1))  # so many did not decide it; NaN stays
+    return Change(of, ratio.undecided("bound", why) if why else ratio)
 
 
 def figures(both: Sequence[Pair], floors: Sequence[NoiseFloor]) -> Iterator[Compared]:
@@ -109,7 +95,6 @@ def _of(
 ) -> Iterator[Compared]:
     """One figure, if both studies have it; `factor` converts to the unit in `what`."""
     now, then = pair
-    key = now.curve.key
     ours, theirs = (cell.point.estimate(measure).scaled(factor, what) for cell in pair)
     runs = now.runs(measure), then.runs(measure)
     bounds = ["" if np.isfinite(each).any() else "≥" for each in runs]  # servers fell behind
@@ -120,7 +105,7 @@ def _of(
             then=theirs,
             now=ours,
             runs=runs,
-            margin=max(floor.margin(key.workload, measure, key.parameters) for floor in floors),
+            margin=wider(floor.margin(measure) for floor in floors),
             direction=MORE_IS_BETTER if measure == "throughput" else LESS_IS_BETTER,
             why=FELL_BEHIND if any(bounds) else "",
             bounds=(bounds[1], bounds[0]),

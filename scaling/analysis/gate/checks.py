@@ -108,6 +108,8 @@ def _settled(each: _Open, ratio: RatioVerdict, among: int, void: str) -> BoundCh
         word, why = "inconclusive", void
     elif value.n < FEWEST_FOR_INTERVAL:
         why = f"{plural(value.n, 'block')}; an interval takes {FEWEST_FOR_INTERVAL}"
+    elif ratio.verdict.reason == "two states":
+        why = ratio.verdict.why
     elif word == "fails":
         why = f"its whole interval is below {bound}"
     elif word == "holds":
@@ -137,6 +139,7 @@ def limits_held(
     if blank := [f"{each.what} of {each.cell}" for each in family if not each.value.n]:
         # Not inconclusive: a cell that always crashes would pass for ever.
         raise UsageError(
-            f"gate: no valid runs for {'; '.join(blank)}. `scaling show RESULTS` lists the reasons"
+            f"gate: no valid runs for {'; '.join(blank)}. `scaling show RESULTS --details` lists "
+            "the reasons"
         )
     return settle(family, void)

@@ -53,7 +53,8 @@ def share(text: str | None, flag: str) -> float | None:
         return None
     value = share_of(text)
     if not 0 <= value <= 1:
-        raise UsageError(f"gate: {flag}: expected a share such as 0.8 or 5%, got {text!r}")
+        meant = f" Did you mean {value / 100:g}?" if text.isdecimal() and value <= 100 else ""
+        raise UsageError(f"gate: {flag}: expected a share such as 0.8 or 5%, got {text!r}.{meant}")
     return value
 
 

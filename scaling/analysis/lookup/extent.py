@@ -1,13 +1,19 @@
-"""How much was measured for a study, and when."""
+"""How much was measured for a study, when, and what of it is missing."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from scaling.analysis.table.load import Journal
+from scaling.base.formats import plural
+from scaling.journal.record import StudyLine
 
 MINUTE_S = 60.0
+MEASURED = "measured"  # the outcome of a run that did not fail
+# A workload whose every run failed in so many blocks is not run again: it would fail again.
+FAILING_BLOCKS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,3 +51,29 @@ def extent(journal: Journal) -> Extent:
         invalid=int((~frame["valid"]).sum()),
         minutes=float(np.nansum(took_s)) / MINUTE_S,
     )
+
+
+def incomplete(frame: pd.DataFrame, study: StudyLine, skipped: Collection[str] = ()) -> str:
+    """`incomplete: 14 of 18 runs, 1 line cannot be read`; empty where nothing is missing.
+
+    A run that was made again is one run. `skipped` are the notes on lines that cannot be read. A
+    journal that does not say how many runs a block has is taken to have one whole block.
+    """
+    runs = frame.drop_duplicates(["block", "position"])
+    blocks = max(study.blocks or 0, int(runs["block"].max()) + 1)
+    in_a_block = study.runs_per_block or int(runs["position"].max()) + 1
+    planned = blocks * in_a_block - _given_up(runs, blocks)
+    if len(runs) >= planned and not skipped:
+        return ""
+    lost = f", {plural(len(skipped), 'line')} cannot be read" if skipped else ""
+    return f"incomplete: {len(runs):,} of {plural(planned, 'run')}{lost}"
+
+
+def _given_up(runs: pd.DataFrame, blocks: int) -> int:
+    """How many of the planned runs are not to be made: those of workloads that always fail."""
+    count = 0
+    for _, own in runs.groupby("workload", observed=True):
+        in_a_block = own.groupby("block").size()
+        if len(in_a_block) >= FAILING_BLOCKS and not (own["outcome"] == MEASURED).any():
+            count += blocks * int(in_a_block.max()) - len(own)
+    return count

@@ -19,6 +19,7 @@ from scaling.analysis.lookup.named_cell import AbsentCellError, changed, curve_o
 from scaling.analysis.lookup.quantity import OVER_ONE, Quantity, Read, Runs, is_of_a_curve, quantity
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
+from scaling.analysis.statistics.verdict import Margin
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError
 from scaling.base.once import once_for_each
@@ -31,15 +32,15 @@ class Figure:
     """A figure with what it rests on.
 
     `values` has one value for each block of the study, NaN where there is none, and `estimate` is
-    their median. Ratios of this measure within `margin` of 1 are noise
-    (`scaling.analysis.statistics.noise`). `what` says in words what it is, `study` is the name of
-    the study that it is from. Where a latency is a bound (`scaling.analysis.lookup.bounds`) the
-    values lie between `least` and `most`; else these are the values.
+    their median. Ratios of this measure are judged by the study's `margin`. `what` says in words
+    what it is, `study` is the name of the study that it is from. Where a latency is a bound
+    (`scaling.analysis.lookup.bounds`) the values lie between `least` and `most`; else these are the
+    values. A ratio of two lower bounds has no value.
     """
 
     values: Floats
     estimate: Estimate
-    margin: float
+    margin: Margin
     what: str
     study: str
     least: Floats
@@ -61,8 +62,8 @@ def figure(
 
     `measure` is a numeric column of a frame (`scaling.analysis.table.columns`), a figure of the
     workload's own, or one of `s_per_op` (1 / throughput), `speedup` and `efficiency` (over N = 1 of
-    the same curve), `memory_mib` (RSS; PSS where one side is processes), `memory_slope_mib` (MiB
-    for each extra worker, over every N of the curve: no `workers` then).
+    the same curve), `memory_mib` (PSS; RSS where one side has no PSS), `memory_slope_mib` (MiB for
+    each extra worker, over every N of the curve with a CPU for each: no `workers` then).
 
     Raises:
         UsageError: no such measure, no such cell (the message has the nearest one), or several (the
@@ -86,18 +87,15 @@ def figure(
         _between(sought, measure, runs, side.workers, blocks)
         for runs, side in zip(curves, sides, strict=True)
     ]
-    floor = noise_of(journal)
-    margin = max(
-        floor.margin(side.workload, sought.noise, str(runs["parameters"].iloc[0]))
-        for side, runs in zip(sides, curves, strict=True)
-    )
+    margin = noise_of(journal).margin(sought.noise)
     what = f"{sought.words} of {sides[0].text}"
     if over is None:
         ((least, values, most),) = columns
         return Figure(values, median(values, sought.unit), margin, what, study.name, least, most)
     above, below = columns
     least, ratio, most = (_ratio(*each) for each in zip(above, reversed(below), strict=True))
-    ratio[~np.isfinite(ratio)] = np.nan
+    two_bounds = np.isinf(above[-1]) & np.isinf(below[-1])  # their ratio may be anything
+    ratio[~np.isfinite(ratio) | two_bounds] = np.nan
     what = f"{what}, over {sides[1].part(over)}"
     return Figure(ratio, median(ratio, RATIO), margin, what, study.name, least, most)
 

@@ -11,14 +11,19 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.curves.memory import MIB, slopes
-from scaling.analysis.statistics.noise import COLUMNS as NOISY
+from scaling.analysis.curves.memory import (
+    MIB,
+    READINGS,
+    memory_kind,
+    ns_of_slope,
+    readings,
+    slopes,
+)
 from scaling.analysis.table.column import Noise
 from scaling.analysis.table.columns import MEASURES
 from scaling.analysis.table.own_figures import readable, unit_of
 from scaling.base.errors import UsageError
 from scaling.base.suggest import nearest
-from scaling.base.vocabulary import PROCESSES
 
 type Runs = pd.DataFrame  # rows of a frame
 type Grid = pd.DataFrame  # blocks × N
@@ -63,8 +68,8 @@ def is_of_a_curve(measure: str) -> bool:
 def quantity(measure: str, curves: Sequence[Runs], operation: str) -> Quantity:
     """The quantity of that name, for the runs of one curve, or of two that are to be compared.
 
-    `operation` is the plural noun of what the workload counts. Of memory the kind is RSS; where
-    processes are among the curves it is PSS, if all of them know theirs.
+    `operation` is the plural noun of what the workload counts. Of memory it is PSS, or RSS where
+    one of the curves has no PSS.
 
     Raises:
         UsageError: none of that name is known, and none of the runs has it as its own.
@@ -116,18 +121,23 @@ def _efficiency(grid: Grid, workers: int | None) -> ByBlock:
     return _speedup(grid, workers) / (workers or 1)
 
 
+def _of_slope(runs: Runs) -> Runs:
+    """The runs of a curve at the Ns that a slope is over."""
+    regions = runs.drop_duplicates("workers").set_index("workers")["region"]
+    return runs[runs["workers"].isin(regions.index[ns_of_slope(regions.to_list())])]
+
+
 def _slope(grid: Grid, workers: int | None) -> ByBlock:
     del workers
     return pd.Series(slopes(grid.to_numpy(), grid.columns.to_numpy()), index=grid.index)
 
 
 def _memory(measure: str, curves: Sequence[Runs]) -> Quantity:
-    processes = any(runs["model"].isin(PROCESSES).any() for runs in curves)
-    known = all(runs.loc[runs["valid"], "pss_bytes"].notna().any() for runs in curves)
-    kind: Noise = "PSS" if processes and known else "RSS"
-    read = _column(NOISY[kind], 1 / MIB)
+    kind = memory_kind(readings(runs[runs["valid"]]) for runs in curves)
+    read = _column(READINGS[kind], 1 / MIB)
     if measure == SLOPE:
-        return Quantity(f"{kind} per extra worker", "MiB per extra worker", read, _slope, kind)
+        words, unit = f"{kind} per extra worker", "MiB per extra worker"
+        return Quantity(words, unit, lambda runs: read(_of_slope(runs)), _slope, kind)
     return Quantity(kind, "MiB", read, _at, kind)
 
 

@@ -53,6 +53,15 @@ CAUSES = (
         "ThreadSensitiveContext for each request",
     ),
     Cause(
+        "context-inherited",
+        "set the ContextVar or asgiref.local.Local anew for each request, and change no object "
+        "that it holds; or start Python with -X thread_inherit_context=0",
+    ),
+    Cause(
+        "built-lazily",
+        "build it when the application is imported or started, or guard the first use with a lock",
+    ),
+    Cause(
         "mixed-up",
         "keep what belongs to a request in a ContextVar or in request.state, never in a global; "
         "what must be global needs a lock",

@@ -5,11 +5,13 @@ Paths are shortened before (`scaling.run.path_redaction`): a library's file keep
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 PREFIX = re.compile(r"^[ |+-]*\| ?")  # of exceptions in a group
 PLACE = re.compile(r'^\s*File "([^"]+)", line (\d+)')
 OURS = ("on_aiohttp.py", "on_uvicorn.py", "wsgi_on_loop.py")
+THREAD = re.compile(r"^(?:Current thread|Thread) 0x", re.MULTILINE)  # before a stack
+WAITS = "channel.py"  # in a stack of host or worker that waits for the other
 FATAL = "Fatal Python error: "
 RAISED = re.compile(r"^[A-Za-z_][\w.]*(?::\s|$)")
 
@@ -37,8 +39,20 @@ def fatal(text: str) -> str:
     Where two threads crash at once, the process may end before all is written.
     """
     words, *stack = text.partition(FATAL)[2].splitlines() or [""]
+    return f"{words}{_first_place(stack)}"
+
+
+def stuck(text: str) -> str:
+    """The line of the user's code, in brackets, in which a run hung that was asked for its stacks;
+    empty if none is in them.
+    """
+    stacks = [each for each in THREAD.split(text) if WAITS not in each]
+    return next(filter(None, (_first_place(each.splitlines()) for each in stacks)), "")
+
+
+def _first_place(stack: Iterable[str]) -> str:
     places = (_in_words(place) for place in map(PLACE.match, stack) if place)
-    return f"{words}{next(filter(None, places), '')}"
+    return next(filter(None, places), "")
 
 
 def _in_words(found: re.Match[str]) -> str:

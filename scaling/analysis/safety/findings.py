@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from scaling.analysis.safety.answers import Answer, Difference, Reference
 from scaling.analysis.safety.causes import BY_KIND, CAUSES, Cause, cause_of
 from scaling.analysis.safety.exceptions import RAISED, fatal, raised
@@ -10,6 +12,8 @@ from scaling.journal.app_check import KINDS, AppCheck, Finding, Kind
 from scaling.journal.record import GilStates, Outcome
 
 FIRST_SERVER_ERROR = 500
+# What shared state does to answers, whatever shares it.
+OF_SHARED_STATE: tuple[Kind, ...] = ("mixed-up", "error", "differs")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +41,17 @@ class Seen:
         return list(dict.fromkeys([*raised(self.text), *filter(None, [self.failure]), *samples]))
 
 
-def judge(requests: Sequence[str], alone: Sequence[Seen], several: Sequence[Seen]) -> AppCheck:
+def judge(
+    requests: Sequence[str],
+    alone: Sequence[Seen],
+    several: Sequence[Seen],
+    first: Sequence[Seen] = (),
+) -> AppCheck:
     """Compare runs at N = 1 with runs of several loops; `requests` are the names of the set.
 
     Of each kind the first finding is kept, and of those that an answer shows, the first of each
-    request.
+    request. In the runs `first` each request came first to all loops at once: what goes wrong only
+    there is built by the first request.
     """
     references = [
         Reference(answer for run in alone for answer in run.answers[place])
@@ -54,11 +64,25 @@ def judge(requests: Sequence[str], alone: Sequence[Seen], several: Sequence[Seen
     for run in several:
         for finding in _of_the_answers(run, requests, references):
             key = finding.kind, "" if BY_KIND[finding.kind].words else finding.request
-            known = found.get(key)
-            if known is None or not known.request:
+            before = found.get(key)
+            if before is None or not before.request:
                 found[key] = finding
+    known_kinds = {each.kind for each in found.values()}
+    # What makes later answers wrong may do so at first in another way.
+    explained = any(each.request for each in found.values())
+    for run in first:
+        for finding in [*_of_the_run(run), *_of_the_answers(run, requests, references)]:
+            lazily = finding.kind in OF_SHARED_STATE
+            if finding.kind not in known_kinds and not (lazily and explained):
+                known = relabelled(finding, "built-lazily") if lazily else finding
+                found.setdefault((known.kind, ""), known)
     findings = sorted(found.values(), key=lambda each: KINDS.index(each.kind))
     return AppCheck(ok=not findings, findings=findings)
+
+
+def relabelled(finding: Finding, kind: Kind) -> Finding:
+    """The same finding as one of another kind, with the remedy of that."""
+    return msgspec.structs.replace(finding, kind=kind, remedy=BY_KIND[kind].remedy)
 
 
 def _of_the_run(run: Seen) -> Iterator[Finding]:

@@ -1,35 +1,39 @@
 """`scaling.capacity`: the capacities of a study as a table for notebooks."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import pandas as pd
 
-from scaling.analysis.served.capacity import Capacities, Capacity, capacities
-from scaling.analysis.statistics.noise import NoiseFloor
+from scaling.analysis.blocks import Blocks
+from scaling.analysis.ratios import Ratio, Ratios, ratios
+from scaling.analysis.served.capacity import Capacity, capacities, with_capacities
 from scaling.base.errors import UsageError
-from scaling.journal.record import StudyLine
+from scaling.journal.record import Parameters, StudyLine
+from scaling.study import questions
 from scaling.study.objective import parse_objective
+from scaling.study.questions import CAPACITY, OVER_PROCESSES
 
 
 class Measured(Protocol):
-    """A study's runs, its first line and its noise floor: `StudyResults` has them."""
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """The runs."""
+    """A study's first line, runs and ratios: `StudyResults` has them."""
 
     @property
     def study(self) -> StudyLine:
         """The first line."""
 
     @property
-    def floor(self) -> NoiseFloor:
-        """The noise floor."""
+    def blocks(self) -> Blocks:
+        """The runs by block and cell."""
 
     @property
-    def capacities(self) -> Capacities:
+    def capacities(self) -> list[Capacity]:
         """Those at the objectives that the study states."""
+
+    @property
+    def ratios(self) -> Ratios:
+        """Every ratio that the study asks for."""
 
 
 def capacity(results: Measured, slo: str | Sequence[str] | None = None) -> pd.DataFrame:
@@ -55,32 +59,39 @@ def capacity(results: Measured, slo: str | Sequence[str] | None = None) -> pd.Da
         raise UsageError(
             f"the study {results.study.name} states no objective; name one, such as slo='p99<20ms'"
         )
-    if objectives == stated:
-        found = results.capacities
-    else:  # not named before the study
-        found = capacities(results.frame, objectives, results.floor, primary=False).judged()
-    if not found.every:
+    found, compared = results.capacities, results.ratios
+    if objectives != stated:  # not named before the study
+        found = capacities(results.blocks, objectives)
+        texts = [each.text for each in objectives]
+        blocks = replace(with_capacities(results.blocks, found), objectives=texts)
+        compared = ratios(blocks, questions.capacities(blocks), exploratory=True)
+    if not found:
         raise UsageError(
             f"the study {results.study.name} has no valid run at a rate (an open loop) with enough "
             "requests for the percentile"
         )
-    return pd.DataFrame([_row(each, found) for each in found.every])
+    return pd.DataFrame([_row(each, over_processes(each, compared)) for each in found])
 
 
-def _row(each: Capacity, found: Capacities) -> dict[str, object]:
-    configuration, estimate = each.configuration, each.estimate
-    compared = found.over(each, "over processes")
-    over = compared.over.configuration if compared else None
-    ratio = compared.ratio if compared else None
+def over_processes(of: Capacity, among: Ratios) -> Ratio | None:
+    """The ratio of a capacity over that of the strongest processes; None where there is none."""
+    measure = CAPACITY.format(of.objective.text)
+    found = among.where(OVER_PROCESSES, measure, lambda each: each.of == of.cell)
+    return next(iter(found), None)
+
+
+def _row(each: Capacity, ratio: Ratio | None) -> dict[str, object]:
+    cell, estimate = each.cell, each.estimate
+    over = ratio.over if ratio else None
     nan = float("nan")
     return {
-        "workload": each.subject.workload,
-        "parameters": each.subject.parameters,
-        "sizing": each.subject.sizing,
-        "loop": each.subject.loop,
-        "arm": configuration.arm,
-        "model": configuration.model,
-        "workers": configuration.workers,
+        "workload": cell.workload,
+        "parameters": Parameters.of(cell.parameters).text,
+        "sizing": cell.sizing,
+        "loop": cell.loop,
+        "arm": cell.arm,
+        "model": cell.model,
+        "workers": cell.workers,
         "slo": each.objective.text,
         "capacity_per_s": estimate.point,
         "capacity_per_s_low": estimate.low,

@@ -9,22 +9,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 import numpy as np
-import pandas as pd
 
 from scaling.analysis.arrays import Flags, Floats, Integers
+from scaling.analysis.blocks import Blocks
 from scaling.analysis.lookup.latencies import counting_lines
-from scaling.analysis.served.open_loop import open_loop_runs
-from scaling.analysis.table.groups import CELL, Key
-from scaling.journal.record import Load, ProcessFacts, Record, RunLine, Spans
+from scaling.journal.record import Cell, Load, ProcessFacts, Record, RunLine, Spans
+from scaling.study.load import open_loop_rate
+from scaling.study.questions import P99
 
 FEWEST_COLLECTIONS = 10  # with fewer, how they fall into a window is mostly chance
 FULL = 2  # the oldest generation
 
 S_PER_NS = 1e-9
-
-_parameters = msgspec.json.Encoder(order="sorted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +52,8 @@ class Course:
     """One run. Times are s since the window opened, latencies s from the due time.
 
     `median_s` and `longest_s` are those of the answers in each of the equal parts of the window,
-    NaN where there were none. `collections` is None in journals that do not have them. `overload`
-    is the start and end of a part with a higher rate, if there was one.
+    NaN where there were none. `collections` is None where they are not known, as of commands.
+    `overload` is the start and end of a part with a higher rate, if there was one.
     """
 
     block: int
@@ -79,28 +76,32 @@ class Course:
         return sum(each.unlisted for each in self.collections or ())
 
 
-def courses(frame: pd.DataFrame, path: Path) -> dict[tuple[Key, int], Course]:
-    """One for each cell in an open loop, by key and N; the journal of the frame is at `path`."""
-    runs = open_loop_runs(frame)
-    if runs.empty:
-        return {}
-    by_tail = runs.sort_values(["latency_p99_s", "latency_max_s"], na_position="first")
-    longest = by_tail.drop_duplicates([*CELL], keep="last")
-    study = str(longest["study"].iloc[0])
-    p99s = {
-        (*map(str, key), int(n)): float(p99)
-        for *key, n, p99 in longest[[*CELL, "latency_p99_s"]].itertuples(index=False, name=None)
+def courses(blocks: Blocks, path: Path) -> dict[Cell, Course]:
+    """One for each cell in an open loop; the journal of the runs is at `path`."""
+    longest = {
+        cell: int(
+            rows[np.lexsort((_of(blocks, rows, "latency_max_s"), _of(blocks, rows, P99)))[-1]]
+        )
+        for cell in blocks.cells
+        if open_loop_rate(cell.parameters) is not None
+        if len(rows := blocks.rows[:, blocks.place[cell]][blocks.rows[:, blocks.place[cell]] >= 0])
     }
+    if not longest:
+        return {}
+    p99s = {cell: float(blocks.frame[P99].iloc[row]) for cell, row in longest.items()}
     found = {}
-    for line in counting_lines(path, longest):
-        cell = line.cell
-        parameters = _parameters.encode(cell.parameters).decode()
-        place = cell.workload, parameters, cell.sizing, cell.loop, cell.arm, cell.model
-        key = Key(study, *place)
-        course = course_of(line, p99s[study, *place, cell.workers])
+    for line in counting_lines(path, blocks.frame.iloc[list(longest.values())]):
+        cell = line.cell.but(region=None, pinning=None)
+        course = course_of(line, p99s[cell])
         if course is not None:
-            found[key, cell.workers] = course
+            found[cell] = course
     return found
+
+
+def _of(blocks: Blocks, rows: Integers, column: str) -> Floats:
+    """A column of these runs, with what is not known first."""
+    values: Floats = np.nan_to_num(blocks.frame[column].to_numpy(np.float64)[rows], nan=-np.inf)
+    return values
 
 
 def course_of(run: RunLine, p99_s: float = math.nan) -> Course | None:

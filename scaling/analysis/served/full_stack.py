@@ -5,7 +5,6 @@ loop. Its requests go through a proxy, the application, a pooler and the databas
 each has CPU time of its own.
 """
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -88,7 +87,7 @@ def stacks(sections: Iterable[Section]) -> list[Stack]:
     found = []
     for section in sections:
         for curve in section.curves:
-            parameters = json.loads(curve.key.parameters)
+            parameters = curve.key.parameters
             if STACK in parameters and open_loop_rate(parameters) is None:
                 programs = (str(parameters.get(name, NONE)) for name in (PROXY, POOLER))
                 beside = tuple(name for name in programs if name != NONE)

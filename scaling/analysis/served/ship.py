@@ -1,8 +1,8 @@
 """Which configuration of an application to ship, and what makes threads differ from processes.
 
 For each aim, N threads without the GIL are compared with the N processes that are best at it, fresh
-or forked: if two are alike, noise decides which, so the comparison errs in favour of processes.
-Throughput, memory and capacity have the verdicts that the tables show.
+or forked, on any arm with the GIL: if two are alike, noise decides which, so the comparison errs in
+favour of processes. Throughput, memory and capacity have the verdicts that the tables show.
 
 The ratio of N threads to N processes is the product of two factors, in every block:
 
@@ -14,38 +14,39 @@ costs at N: what N processes lose, the machine takes from both. CPU time per req
 factors.
 """
 
-import json
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from scaling.analysis.arrays import Floats
-from scaling.analysis.comparison.baseline import BaselineRatio
-from scaling.analysis.comparison.compare import Compared
-from scaling.analysis.comparison.paired import Configuration, Measure, Paired
+from scaling.analysis.comparison.compare import Compared, OverProcesses
 from scaling.analysis.curves.curve import Curve, Point
-from scaling.analysis.served.capacity import GIB_IN_MIB, Capacities
-from scaling.analysis.served.latency_ratios import P99, LatencyRatio
-from scaling.analysis.served.open_loop import Subject
+from scaling.analysis.ratios import Ratio, ratios
+from scaling.analysis.served.capacity import GIB_IN_MIB, Bound
 from scaling.analysis.statistics.estimate import Estimate, median
-from scaling.analysis.statistics.verdict import (
-    COST,
-    RATE,
-    Direction,
-    RatioVerdict,
-    hypothesis,
-    judge,
-)
 from scaling.base.formats import number
-from scaling.journal.record import StudyLine
+from scaling.journal.record import Cell, Parameters, StudyLine
 from scaling.study.application import OF_WSGI, WORKLOAD
 from scaling.study.load import RATE as RATE_PER_S
 from scaling.study.load import middle
+from scaling.study.questions import (
+    CAPACITY,
+    CPU,
+    MEMORY,
+    OVER_PROCESSES,
+    P99,
+    THREADS,
+    THROUGHPUT,
+    Asked,
+    every_ratio,
+)
 from scaling.study.rates import GRID
+
+if TYPE_CHECKING:
+    from scaling.analysis.results import StudyResults
 
 type Aim = Literal["throughput", "capacity", "memory", "latency"]
 
@@ -64,40 +65,34 @@ THREADS_BETTER, PROCESSES_BETTER = ("faster", "less"), ("slower", "more", "same"
 class Shipped:
     """What to ship for an aim: threads (`of`) compared with the best processes (`over`) at it.
 
-    `measure` says what the ratio is of: `P99 at 400/s`.
+    `measure` says what the ratio is of: `P99 at 400/s`. `figures` are those of both sides, in
+    requests/s, MiB or ms; `bounds` says of a capacity that lies outside the rates on which side.
     """
 
     aim: Aim
     measure: str
-    of: Configuration
-    over: Configuration
-    ratio: RatioVerdict
+    ratio: Ratio
+    figures: tuple[Estimate, Estimate]
+    bounds: tuple[Bound, Bound] = ("", "")
 
     @property
-    def configuration(self) -> Configuration | None:
+    def cell(self) -> Cell | None:
         """The one to ship; None where that is not decided. Of two that are the same, processes:
         nothing has to be changed for these.
         """
         word = self.ratio.verdict.word
         if word in THREADS_BETTER:
-            return self.of
-        return self.over if word in PROCESSES_BETTER else None
+            return self.ratio.of
+        return self.ratio.over if word in PROCESSES_BETTER else None
 
 
 @dataclass(frozen=True, slots=True)
 class Factors:
-    """N threads over N processes in one measure: `whole` is `build` times `sharing` in every block.
+    """N threads over N processes in one measure: in every block `whole` is `build` × `sharing`."""
 
-    `blocks` has the values of the single blocks, a row for each of these three.
-    """
-
-    measure: Measure
-    of: Configuration
-    over: Configuration
-    whole: RatioVerdict
-    build: RatioVerdict
-    sharing: RatioVerdict
-    blocks: Floats
+    whole: Ratio
+    build: Ratio
+    sharing: Ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +103,7 @@ class Figures:
     extra worker adds.
     """
 
-    configuration: Configuration
-    loop: str
+    cell: Cell
     server: str
     throughput_per_s: Estimate
     per_core: Estimate
@@ -122,6 +116,11 @@ class Figures:
     first_mib: float
     start_s: Estimate
     errors: int
+
+    @property
+    def loop(self) -> str:
+        """The loop that it ran on."""
+        return self.cell.loop
 
     def fitting(self, memory_bytes: float) -> tuple[int, int] | None:
         """How many workers fit into so much memory, at least and at most; None where it is not
@@ -155,50 +154,42 @@ class AppAnswer:
     @property
     def largest_n(self) -> int:
         """The largest N of any configuration."""
-        return max(each.configuration.workers for each in self.figures)
+        return max(each.cell.workers for each in self.figures)
 
     @property
     def at_n(self) -> list[Figures]:
         """Those of N workers."""
-        return [each for each in self.figures if each.configuration.workers == self.workers]
+        return [each for each in self.figures if each.cell.workers == self.workers]
 
 
-def app_answer(
-    judged: Sequence[Compared],
-    latencies: Callable[[str], list[LatencyRatio]],
-    capacities: Capacities,
-    frame: pd.DataFrame,
-    study: StudyLine,
-) -> AppAnswer | None:
+def app_answer(results: "StudyResults") -> AppAnswer | None:
     """The answer of a study of `scaling app`; None where no run of the application is valid.
 
-    `latencies` returns the ratios of a percentile, by its column. What is compared is on the first
-    loop that the study names.
+    What is compared is on the first loop that the study names.
     """
-    own = [each for each in judged if each.runs.curves[0].key.workload == WORKLOAD]
-    peaks = [each for each in own if each.runs.section.rate_per_s is None and each.runs.loop]
+    study = results.study
+    own = [each for each in results.judged if each.group.first.workload == WORKLOAD]
+    peaks = [each for each in own if each.section.rate_per_s is None and each.loop]
     if not peaks:
         return None
     first_loop, *_ = study.study.get("loops") or [""]
-    peaks.sort(
-        key=lambda each: (server_of(each.runs.curves) != SERVER, each.runs.loop != first_loop)
-    )
+    peaks.sort(key=lambda each: (server_of(each.curves) != SERVER, each.loop != first_loop))
     peak = peaks[0]
-    rates = sorted({each.runs.section.rate_per_s or 0.0 for each in own} - {0.0})
+    rates = sorted({each.section.rate_per_s or 0.0 for each in own} - {0.0})
     stated = [each for each in rates if each in stated_rates(study)]
     rate = middle(stated or rates) if rates else math.nan
-    n = peak.runs.headline_n
-    over = next((e for e in peak.baseline_ratios if _is_headline(e, n)), None)
-    shipped = [] if over is None else list(_at_peak(peak.runs, over))
-    about = _About(peak.runs.loop, server_of(peak.runs.curves), n)
-    shipped[1:1] = _capacity(capacities, about)
-    shipped += _latency(latencies, rate, about)
+    n = peak.headline_n
+    over = next((each for each in peak.over_processes if _is_headline(each, n)), None)
+    shipped = [] if over is None else list(_at_peak(peak, over))
+    about = _About(peak.loop, server_of(peak.curves), n)
+    shipped[1:1] = _capacity(results, about)
+    shipped += _latency(results, own, rate, about)
     return AppAnswer(
         workers=n,
         rate_per_s=rate,
         shipped=shipped,
-        factors=[] if over is None else factors(peak.runs, over.ours, over.theirs),
-        figures=[figures for each in peaks for figures in _figures(each.runs, own, rate, frame)],
+        factors=[] if over is None else factors(peak, over),
+        figures=[figures for each in peaks for figures in _figures(each, own, rate, results.frame)],
     )
 
 
@@ -208,17 +199,14 @@ def of_one_server(frame: pd.DataFrame) -> pd.DataFrame:
     Its threads and its processes are compared with each other.
     """
     texts = frame["parameters"].astype(str)
-    named = {text: _of_one_server(text) for text in texts.unique()}
+    named = {text: _of_one_server(Parameters.read(text)).text for text in texts.unique()}
     if all(text == name for text, name in named.items()):
         return frame
     return frame.assign(parameters=texts.map(named).astype("category"))
 
 
-def _of_one_server(text: str) -> str:
-    parameters = json.loads(text)
-    if parameters.get("server") not in OF_WSGI:
-        return text
-    return json.dumps({**parameters, "server": OF_WSGI[-1]}, sort_keys=True)
+def _of_one_server(parameters: Parameters) -> Parameters:
+    return parameters.but(server=OF_WSGI[-1]) if parameters.get("server") in OF_WSGI else parameters
 
 
 class _About(NamedTuple):
@@ -228,11 +216,9 @@ class _About(NamedTuple):
     server: str
     workers: int
 
-    def has(self, subject: Subject, of: Configuration) -> bool:
+    def has(self, of: Cell) -> bool:
         """Whether a ratio is of N threads of it."""
-        server = _server(subject.parameters)
-        is_ours = (subject.loop, server, of.workers) == self
-        return is_ours and of.model == "threads"
+        return (of.loop, _server(of), of.workers) == self and of.model == THREADS
 
 
 def stated_rates(study: StudyLine) -> set[float]:
@@ -249,122 +235,152 @@ def stated_rates(study: StudyLine) -> set[float]:
 
 def server_of(curves: Sequence[Curve]) -> str:
     """What served the application in these runs."""
-    return _server(curves[0].key.parameters)
+    return _server(curves[0].key)
 
 
-def _server(parameters: str) -> str:
-    return str(json.loads(parameters).get("server", SERVER))
+def _server(cell: Cell) -> str:
+    return str(cell.parameters.get("server", SERVER))
 
 
-def factors(runs: Paired, of: Configuration, over: Configuration) -> list[Factors]:
-    """The factors of N threads over N processes, in throughput and in CPU time per request."""
-    measures: dict[Measure, Direction] = {"throughput": RATE, "cpu_s_per_op": COST}
-    tables = {measure: _factor_table(runs, of, over, measure) for measure in measures}
-    known = {measure: table for measure, table in tables.items() if table.size}
-    verdicts = iter(
-        judge(
-            [
-                hypothesis(row, runs.margin(measure), measures[measure], "exploratory")
-                for measure, table in known.items()
-                for row in table
-            ]
-        )
-    )
+def factors(peak: Compared, ratio: OverProcesses) -> list[Factors]:
+    """The factors of N threads over N processes, in throughput and in CPU time per request, each
+    over the processes that are best at it, of the blocks that have all four runs.
+    """
+    asked = [
+        factor
+        for each in (ratio.throughput, ratio.cpu)
+        if each is not None
+        for factor in _factors(each)
+    ]
+    found = ratios(peak.blocks, asked, exploratory=True)
     return [
-        Factors(measure, of, over, next(verdicts), next(verdicts), next(verdicts), table)
-        for measure, table in known.items()
+        Factors(*found.where(measure=measure))
+        for measure in dict.fromkeys(each.measure for each in found)
     ]
 
 
-def _factor_table(runs: Paired, of: Configuration, over: Configuration, measure: Measure) -> Floats:
-    """Whole, build and sharing (rows) of the blocks that have all four runs."""
-    single = Configuration(of.arm, of.model, 1), Configuration(over.arm, over.model, 1)
-    whole, build = runs.ratios(of, over, measure), runs.ratios(*single, measure)
-    table = np.array([whole, build, whole / build])
-    found: Floats = table[:, np.isfinite(table).all(axis=0)]
-    return found
+def _factors(ratio: Ratio) -> Iterator[Asked]:
+    of, over = ratio.of, ratio.over
+    one, other = of.but(workers=1), over.but(workers=1)
+    every = (of, over, one, other)
+    yield Asked("factor", ratio.measure, of, (over,), along=every)
+    yield Asked("factor", ratio.measure, one, (other,), along=every)
+    yield Asked("factor", ratio.measure, of, (over,), along=every, apart_from=(one, other))
 
 
-def _is_headline(each: BaselineRatio, n: int) -> bool:
-    return each.ours.model == "threads" and each.workers == n
+def _is_headline(each: OverProcesses, n: int) -> bool:
+    return each.of.model == THREADS and each.of.workers == n
 
 
-def _at_peak(runs: Paired, over: BaselineRatio) -> Iterator[Shipped]:
-    yield Shipped("throughput", "throughput at the peak", over.ours, over.theirs, over.throughput)
+def _at_peak(peak: Compared, over: OverProcesses) -> Iterator[Shipped]:
+    def figures(ratio: Ratio, unit: str) -> tuple[Estimate, Estimate]:
+        return (
+            median(peak.of(ratio.of, ratio.measure), unit),
+            median(peak.of(ratio.over, ratio.measure), unit),
+        )
+
+    at_peak = figures(over.throughput, "requests/s")
+    yield Shipped("throughput", "throughput at the peak", over.throughput, at_peak)
     if over.memory:
         least = min(
-            over.memory,
-            key=lambda each: float(np.nanmedian(runs.of(each.over.theirs, each.over.kind))),
+            over.memory, key=lambda each: float(np.nanmedian(peak.of(each.over, each.measure)))
         )
-        yield Shipped("memory", "memory", over.ours, least.over.theirs, least.ratio)
+        yield Shipped("memory", "memory", least, figures(least, "MiB"))
 
 
-def _capacity(capacities: Capacities, about: _About) -> Iterator[Shipped]:
-    for each in capacities.ratios:
-        of = each.of.configuration
-        if each.question == "over processes" and about.has(each.of.subject, of):
-            measure = f"capacity at {each.of.objective.text}"
-            yield Shipped("capacity", measure, of, each.over.configuration, each.ratio)
+def _capacity(results: "StudyResults", about: _About) -> Iterator[Shipped]:
+    found = {(CAPACITY.format(each.objective.text), each.cell): each for each in results.capacities}
+    for each in results.ratios.where(OVER_PROCESSES):
+        if each.measure.startswith(CAPACITY.format("")) and about.has(each.of):
+            ours, theirs = (found[each.measure, side] for side in (each.of, each.over))
+            yield Shipped(
+                "capacity",
+                each.measure,
+                each,
+                (ours.estimate, theirs.estimate),
+                (ours.bound, theirs.bound),
+            )
 
 
 def _latency(
-    latencies: Callable[[str], list[LatencyRatio]], rate: float, about: _About
+    results: "StudyResults", own: Sequence[Compared], rate: float, about: _About
 ) -> Iterator[Shipped]:
     """Of the highest percentile that runs have enough requests for."""
+    at_rate = _at_rate(own, rate, about.loop, about.server)
+    asked = [
+        each
+        for each in every_ratio(results.blocks)
+        if (each.question, each.measure) == (OVER_PROCESSES, P99)
+    ]
     for column, name in PERCENTILES.items():
-        for each in latencies(column):
-            if each.rate_per_s == rate and about.has(each.subject, each.of):
-                measure = f"{name} at {number(rate)}/s"
-                yield Shipped("latency", measure, each.of, each.over, each.ratio)
+        found = results.ratios.where(OVER_PROCESSES, P99)
+        if column != P99:
+            of_column = [replace(each, measure=column) for each in asked]
+            found = ratios(results.blocks, of_column, exploratory=True)
+        for each in found:
+            if each.of.parameters.get(RATE_PER_S) == rate and about.has(each.of):
+                ours, theirs = (
+                    _latency_ms(at_rate.point(side) if at_rate else None, column)
+                    for side in (each.of, each.over)
+                )
+                yield Shipped("latency", f"{name} at {number(rate)}/s", each, (ours, theirs))
                 return
 
 
-def _figures(
-    runs: Paired, own: Sequence[Compared], rate: float, frame: pd.DataFrame
-) -> Iterator[Figures]:
-    server = server_of(runs.curves)
-    at_rate = [
-        each.runs
+def _at_rate(own: Sequence[Compared], rate: float, loop: str, server: str) -> Compared | None:
+    """The cells of a server on a loop at that rate."""
+    found = (
+        each
         for each in own
-        if each.runs.section.rate_per_s == rate
-        and each.runs.loop == runs.loop
-        and server_of(each.runs.curves) == server
-    ]
-    of_server = [_server(str(text)) == server for text in frame["parameters"]]
-    is_ours = (frame["workload"] == WORKLOAD) & (frame["loop"] == runs.loop)
-    of_loop = frame[is_ours & np.array(of_server, np.bool_)]
-    for curve in runs.curves:
+        if each.section.rate_per_s == rate
+        and each.loop == loop
+        and server_of(each.curves) == server
+    )
+    return next(found, None)
+
+
+def _figures(
+    peak: Compared, own: Sequence[Compared], rate: float, frame: pd.DataFrame
+) -> Iterator[Figures]:
+    server = server_of(peak.curves)
+    at_rate = _at_rate(own, rate, peak.loop, server)
+    texts = frame["parameters"].astype(str)
+    of_server = {
+        text: str(Parameters.read(text).get("server", SERVER)) == server for text in texts.unique()
+    }
+    is_ours = (frame["workload"] == WORKLOAD) & (frame["loop"] == peak.loop)
+    of_loop = frame[is_ours & texts.map(of_server).to_numpy(np.bool_)]
+    for curve in peak.curves:
         first = next((each.memory.point for each in curve.points if each.workers == 1), math.nan)
         for point in curve.points:
-            configuration = Configuration(curve.key.arm, curve.key.model, point.workers)
-            loaded = at_rate[0].point(configuration) if at_rate else None
+            cell = curve.key.but(workers=point.workers)
+            loaded = at_rate.point(_at(cell, at_rate)) if at_rate else None
             mine = of_loop[
-                (of_loop["arm"] == curve.key.arm)
-                & (of_loop["model"] == curve.key.model)
-                & (of_loop["workers"] == point.workers)
+                (of_loop["arm"] == cell.arm)
+                & (of_loop["model"] == cell.model)
+                & (of_loop["workers"] == cell.workers)
             ]
-            throughput = runs.of(configuration, "throughput")
-            memory: Measure = "PSS" if curve.memory_kind == "PSS" else "RSS"
+            throughput, memory = peak.of(cell, THROUGHPUT), peak.of(cell, MEMORY)
             yield Figures(
-                configuration=configuration,
-                loop=runs.loop,
+                cell=cell,
                 server=server,
                 throughput_per_s=point.throughput,
                 per_core=point.throughput.scaled(1 / point.workers, "requests/s per core"),
-                per_gib=median(
-                    throughput / (runs.of(configuration, memory) / GIB_IN_MIB), "requests/s per GiB"
-                ),
+                per_gib=median(throughput / (memory / GIB_IN_MIB), "requests/s per GiB"),
                 p50_ms=_latency_ms(loaded, "latency_p50_s"),
                 p99_ms=_latency_ms(loaded, P99),
-                cpu_ms_per_request=runs.estimate(configuration, "cpu_s_per_op", "s").scaled(
-                    MS, "ms"
-                ),
+                cpu_ms_per_request=median(peak.of(cell, CPU), "s").scaled(MS, "ms"),
                 memory_mib=point.memory,
                 extra_mib=curve.slope,
                 first_mib=first,
                 start_s=median(mine.loc[mine["valid"], "start_s"].to_numpy(np.float64), "s"),
                 errors=int(mine["load_errors"].fillna(0).sum()),
             )
+
+
+def _at(cell: Cell, compared: Compared) -> Cell:
+    """The same cell at the rate of another section."""
+    return cell.but(parameters=compared.group.first.parameters)
 
 
 def _latency_ms(point: Point | None, column: str) -> Estimate:

@@ -1,12 +1,14 @@
-"""How many blocks two studies need until the ratio between them has a verdict.
+"""How many blocks a study needs until a ratio that is inconclusive has a verdict.
 
-The Hodges-Lehmann estimate of a ratio (`scaling.analysis.statistics.unpaired`) of two studies of n
-blocks has on a log scale the variance (π / 3) (s² + t²) / n, where s and t are the standard
-deviations of the logarithms of their runs (E. L. Lehmann, Nonparametrics: Statistical Methods Based
-on Ranks (1975), 2.4, for normal values). If the ratio is what was measured, at a distance d from
-the margin, a test at a level a finds it with the probability `POWER` from this n on:
+The logarithm of a ratio scatters by s from block to block; of two studies, whose runs are not
+paired, s² is the sum of both variances. A verdict needs two things: the t test at the level a of
+its family, and the 95 % interval. With n blocks the mean has the variance s² / n, and what the
+interval is around e s² / n: e is π / 2 for the median and π / 3 for the Hodges-Lehmann estimate
+(E. L. Lehmann, Nonparametrics: Statistical Methods Based on Ranks (1975), 2.4, for normal values).
+If the ratio is what was measured, at a distance d from the margin, each of the two finds it with
+the probability `POWER` from this n on, with e = 1 for the test and a = 5 % for the interval:
 
-    n = (z(1 - a/2) + z(POWER))² (π / 3) (s² + t²) / d² + z(1 - a/2)² / 4
+    n = (z(1 - a/2) + z(POWER))² e s² / d² + z(1 - a/2)² / 4
 
 The last term is for few blocks (W. C. Guenther, The American Statistician 35 (1981), 243). Within
 the margin both sides have to be excluded, and each gets half of the chance to miss, which is more
@@ -17,33 +19,35 @@ a rough figure.
 import math
 from statistics import NormalDist
 
-import numpy as np
-
-from scaling.analysis.arrays import Floats
-from scaling.analysis.statistics.verdict import ERROR_RATE, WIDEST_SAME
+from scaling.analysis.statistics.families import ERROR_RATE
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 POWER = 0.8
+OF_MEDIAN, OF_HODGES_LEHMANN = math.pi / 2, math.pi / 3
 
 
 def blocks_to_decide(
-    ours: Floats, theirs: Floats, ratio: float, margin: float, level: float = ERROR_RATE
+    scatter: float, ratio: float, margin: float, level: float = ERROR_RATE, e: float = OF_MEDIAN
 ) -> float:
-    """The blocks of each of two studies, whose runs are `ours` and `theirs`, at least six.
+    """The blocks of a study (of each of two), at least six; `scatter` is s, `e` as above.
 
-    Infinite where no number of blocks decides it: a ratio at the margin, or inside one that is too
-    wide to call anything the same. NaN where the scatter is not known.
+    Infinite for a ratio at the margin, which no number of blocks decides. NaN where the scatter is
+    not known.
     """
-    sides = [np.log(side[np.isfinite(side) & (side > 0)]) for side in (ours, theirs)]
-    if min(map(len, sides)) < 2 or not ratio > 0:
+    if math.isnan(scatter) or not ratio > 0:
         return math.nan
-    variance = math.pi / 3 * sum(float(np.var(side, ddof=1)) for side in sides)
     at, edge = abs(math.log(ratio)), math.log1p(margin)
-    is_inside = at <= edge
     distance = abs(at - edge)
-    if not distance or (is_inside and margin > WIDEST_SAME):
+    if not distance:
         return math.inf
-    found = (1 + POWER) / 2 if is_inside else POWER
-    z, z_found = map(NormalDist().inv_cdf, (1 - level / 2, found))
-    blocks = variance * ((z + z_found) / distance) ** 2 + z**2 / 4
-    return max(FEWEST_FOR_INTERVAL, math.ceil(blocks))
+    found = (1 + POWER) / 2 if at <= edge else POWER
+    needed = (
+        _blocks(part * scatter**2 / distance**2, 1 - alpha / 2, found)
+        for part, alpha in ((1.0, level), (e, ERROR_RATE))
+    )
+    return max(FEWEST_FOR_INTERVAL, math.ceil(max(needed)))
+
+
+def _blocks(variance: float, sure: float, found: float) -> float:
+    z, z_found = map(NormalDist().inv_cdf, (sure, found))
+    return variance * (z + z_found) ** 2 + z**2 / 4

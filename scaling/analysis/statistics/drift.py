@@ -21,7 +21,7 @@ from scaling.analysis.arrays import Floats, Integers
 from scaling.analysis.statistics.estimate import COVERAGE, Estimate, median
 from scaling.analysis.statistics.theil_sen import theil_sen
 from scaling.analysis.table.groups import CELL, in_open_loop, require_one_study
-from scaling.analysis.validity import MARGIN
+from scaling.analysis.validity import TOLERANCE
 from scaling.base import formats
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 
@@ -148,9 +148,9 @@ def _word(value: Estimate) -> Word:
     """The word for a change; less than the margin from end to end is none."""
     if not value.n:
         return "inconclusive"
-    if value.low > 0 and value.point > MARGIN:
+    if value.low > 0 and value.point > TOLERANCE:
         return "faster"
-    return "slower" if value.high < 0 and value.point < -MARGIN else "none"
+    return "slower" if value.high < 0 and value.point < -TOLERANCE else "none"
 
 
 def _in_words(value: Estimate) -> str:

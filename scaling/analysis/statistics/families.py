@@ -17,15 +17,20 @@ from scaling.analysis.arrays import Floats
 
 type Family = Literal["primary", "exploratory"]
 
+ERROR_RATE = 0.05  # of a whole family
+
 
 class Correction(NamedTuple):
     """How the p-values of a family are corrected for how many there are.
 
     `adjust` takes them in rising order, shape (n,), and gives each its corrected value.
+    `next_level` is what the next one must be below if so many (`decided`) of so many (`tested`) are
+    significant.
     """
 
     name: str
     adjust: Callable[[Floats], Floats]
+    next_level: Callable[[int, int], float]
 
 
 def _holm(rising: Floats) -> Floats:
@@ -38,8 +43,14 @@ def _benjamini_hochberg(rising: Floats) -> Floats:
 
 
 CORRECTIONS: dict[Family, Correction] = {
-    "primary": Correction("Holm", _holm),
-    "exploratory": Correction("Benjamini–Hochberg", _benjamini_hochberg),
+    "primary": Correction(
+        "Holm", _holm, lambda decided, tested: ERROR_RATE / max(1, tested - decided)
+    ),
+    "exploratory": Correction(
+        "Benjamini–Hochberg",
+        _benjamini_hochberg,
+        lambda decided, tested: ERROR_RATE * min(1.0, (decided + 1) / max(1, tested)),
+    ),
 }
 
 
@@ -52,3 +63,13 @@ def corrected(p_values: Sequence[float], families: Sequence[Family]) -> list[flo
         found[rising] = np.minimum(1.0, correction.adjust(found[rising]))
     adjusted: list[float] = found.tolist()
     return adjusted
+
+
+def next_levels(adjusted: Sequence[float], families: Sequence[Family]) -> dict[Family, float]:
+    """What the next p-value of each family must be below, beside those that are decided."""
+    found = {}
+    for family, correction in CORRECTIONS.items():
+        own = [p for p, its in zip(adjusted, families, strict=True) if its == family]
+        decided, tested = sum(p < ERROR_RATE for p in own), sum(p == p for p in own)
+        found[family] = correction.next_level(decided, tested)
+    return found

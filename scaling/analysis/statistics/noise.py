@@ -4,35 +4,48 @@ Every study has A/A pairs: some of its cells are run twice in every block. The r
 paired inside blocks as every ratio is, would be 1 if there were no noise. The floor is how far from
 1 its interval reaches, or its range where blocks are too few for an interval: a range is wider,
 which errs on the safe side. Either run could be called the first, so r and 1/r are equally far from
-1. A ratio is judged by the pairs most like it: P99 at a low rate says little about P99 at a high
+1. A ratio stands beside the pairs most like it: P99 at a low rate says little about P99 at a high
 one. Of several that are equally like it, the largest floor counts. Latencies that are lower bounds
 are left out. A pair of fewer than `FEWEST_BLOCKS` may agree by luck: it can only raise the floor of
-the others. The pairs are of threads without the GIL where there are some
-(`scaling.study.plan.aa_pairs`): what varies more, such as threads that contend for a GIL, has wider
-intervals of its own.
+the others.
 
-A ratio within the floor is noise. A pair may agree by luck and give a floor that is too low, so the
-margin is never below 2 %, the difference that code layout and the order of runs alone can make
-(PITFALLS.md, 17 and 26).
+Plots, tables and pages show the floor. No verdict uses it: a ratio's own interval holds the same
+noise, and adding it to the margin would count it twice. What the pairs decide is whether the
+verdicts of a study can be trusted: each pair is judged by the rule of all verdicts, the pairs of a
+measure as one family, and where one is called different, the study's verdicts on that measure are
+withheld. Inside one study there are too few pairs to count such errors; over many studies the
+p-values of `AAPair.p_equal` must be uniform
+(tests/analysis/test_aa_pairs_differ_no_more_often_than_chance.py).
 """
 
-import json
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.statistics.estimate import Estimate, medians
+from scaling.analysis.statistics.verdict import (
+    COST,
+    RATE,
+    Direction,
+    Margin,
+    RatioVerdict,
+    hypothesis,
+    judge,
+)
 from scaling.analysis.table.column import Noise
-from scaling.analysis.table.groups import CELL, Key, originals, p99_is_bound, require_one_study
-from scaling.analysis.validity import MARGIN
-from scaling.journal.record import StudyLine
+from scaling.analysis.table.groups import (
+    CELL,
+    curve_cell,
+    originals,
+    p99_is_bound,
+    require_one_study,
+)
+from scaling.journal.record import Cell, ParameterValue, StudyLine
 from scaling.study.load import is_open_loop
+from scaling.study.presets import MARGIN
 
 COLUMNS: dict[Noise, str] = {
     "throughput": "throughput_per_s",
@@ -45,12 +58,22 @@ COLUMNS: dict[Noise, str] = {
     "latency_p50_s": "latency_p50_s",
 }
 
+DIRECTIONS: dict[Noise, Direction] = {"throughput": RATE}  # all others are costs
+
 FEWEST_BLOCKS = 4  # the range of so many ratios has the median inside with a chance of 7/8
 
 LATENCIES = [name for name in COLUMNS.values() if name.startswith("latency")]
 
-# The measures whose noise a derived figure has: at one N, speed-up varies as throughput does. A
-# curve's memory is either PSS or RSS.
+WORDS: dict[Noise, str] = {  # the others are called by their names
+    "cpu_s_per_op": "CPU time",
+    "latency_p99_s": "P99",
+    "latency_p95_s": "P95",
+    "latency_p90_s": "P90",
+    "latency_p50_s": "P50",
+}
+
+# The measures whose noise a derived figure has: at one N, speed-up varies as throughput does. The
+# memory of a study's curves is either PSS or RSS.
 ALIKE: dict[str, tuple[Noise, ...]] = {
     "speedup": ("throughput",),
     "efficiency": ("throughput",),
@@ -60,16 +83,28 @@ ALIKE: dict[str, tuple[Noise, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class AAPair:
-    """An A/A pair: for each measure the second run over the first, paired inside blocks."""
+    """An A/A pair: for each measure the second run over the first, paired inside blocks.
 
-    key: Key
+    The verdicts on `ratios` are those of the study's rule. `p_equal` is the chance of a ratio as
+    far from 1 as this between equal cells, without a margin and without correction; NaN where
+    nothing was tested.
+    """
+
+    key: Cell
     workers: int
-    ratios: dict[Noise, Estimate]
+    ratios: dict[Noise, RatioVerdict]
+    p_equal: dict[Noise, float] = field(default_factory=dict)
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> Mapping[str, ParameterValue]:
         """The parameters of both cells."""
-        return _read(self.key.parameters)
+        return self.key.parameters
+
+    @property
+    def name(self) -> str:
+        """`echo · asyncio · 3.14t · threads, N = 2`."""
+        key = self.key
+        return f"{key.workload} · {key.loop} · {key.arm} · {key.model}, N = {self.workers}"
 
     def floor(self, measure: Noise, fewest: int = 1) -> float:
         """How far from 1 the ratio's interval (or range) reaches; NaN below `fewest` blocks."""
@@ -81,40 +116,67 @@ class AAPair:
 
 @dataclass(frozen=True, slots=True)
 class NoiseFloor:
-    """A study's A/A pairs, in the order of its workloads; there may be none."""
+    """A study's A/A pairs, in the order of its workloads; there may be none.
+
+    `share` is the smallest difference that counts in the study.
+    """
 
     pairs: tuple[AAPair, ...] = ()
+    share: float = MARGIN
 
-    def of(self, workload: str, measure: str = "throughput", parameters: str = "") -> float:
+    def of(
+        self,
+        workload: str,
+        measure: str = "throughput",
+        parameters: Mapping[str, ParameterValue] | None = None,
+    ) -> float:
         """The floor of a measure, such as 0.012 for 1.2 %; NaN without an A/A pair.
 
-        It is that of the workload's pairs with these `parameters` (JSON, as a frame has them);
-        where none has the measure, that of its pairs in the same kind of loop, open or closed, then
-        of all its pairs, then of all pairs of the study. Pairs of few blocks are passed over in
+        It is that of the workload's pairs with these `parameters`; where none has the measure, that
+        of its pairs in the same kind of loop, open or closed, then of all its pairs, then of all
+        pairs of the study. Pairs of few blocks are passed over in
         that search, and one made among all of them counts where it finds a larger floor. `measure`
         is one of `COLUMNS`, or a figure that shares their noise: speedup, efficiency, memory.
 
         Raises:
             ValueError: no such measure.
         """
-        if measure not in ALIKE and measure not in COLUMNS:
-            raise ValueError(f"no noise is known of {measure!r}")
-        measures = ALIKE.get(measure) or tuple(name for name in COLUMNS if name == measure)
+        measures = _alike(measure)
         own = [each for each in self.pairs if each.key.workload == workload]
         of_kind, alike = [], []
         if parameters:
-            wanted = _read(parameters)
-            kind = is_open_loop(wanted)
+            kind = is_open_loop(parameters)
             of_kind = [each for each in own if is_open_loop(each.parameters) == kind]
-            alike = [each for each in of_kind if each.parameters == wanted]
+            alike = [each for each in of_kind if dict(each.parameters) == dict(parameters)]
         nearest = (alike, of_kind, own, self.pairs)
         floors = [_floor(nearest, measures, fewest) for fewest in (1, FEWEST_BLOCKS)]
         return float(np.fmax.reduce(floors))
 
-    def margin(self, workload: str, measure: str = "throughput", parameters: str = "") -> float:
-        """What a ratio must differ from 1 by: the floor, and 2 % at least."""
-        floor = self.of(workload, measure, parameters)
-        return MARGIN if math.isnan(floor) else max(MARGIN, floor)
+    def margin(self, measure: str = "throughput") -> Margin:
+        """What a ratio of this measure must differ from 1 by, with the doubt that a pair raises.
+
+        Raises:
+            ValueError: no such measure.
+        """
+        return Margin(self.share, next(filter(None, map(self._doubt, _alike(measure))), ""))
+
+    @property
+    def withheld(self) -> list[str]:
+        """On which measures verdicts are withheld, and why; mostly none."""
+        doubts = {measure: self._doubt(measure) for measure in COLUMNS}
+        return [
+            f"No verdicts on {WORDS.get(measure, measure)}: {doubt}"
+            for measure, doubt in doubts.items()
+            if doubt
+        ]
+
+    def _doubt(self, measure: Noise) -> str:
+        """That equal cells differ, if they do: the first pair of which that is proven."""
+        for pair in self.pairs:
+            verdict = pair.ratios[measure].verdict if measure in pair.ratios else None
+            if verdict and verdict.side:
+                return f"equal cells ({pair.name}) differ, {verdict.text}"
+        return ""
 
 
 NO_PAIRS = NoiseFloor()
@@ -137,16 +199,46 @@ def noise_floor(frame: pd.DataFrame, study: StudyLine) -> NoiseFloor:
     both = valid.loc[valid["twin"], figures].merge(
         originals(valid)[figures], on=same_place, suffixes=("_twin", ""), sort=False
     )
-    found = []
-    for names, runs in both.groupby(list(CELL), observed=True, sort=False):
-        *key, workers = map(str, names)
-        ratios = np.column_stack([_ratios(runs, column) for column in COLUMNS.values()])
-        estimates = dict(zip(COLUMNS, medians(ratios, "×"), strict=True))
-        found.append(AAPair(Key(*key), int(workers), estimates))
+    share = float(study.study.get("margin") or MARGIN)
+    cells = [
+        (
+            tuple(map(str, names[1:])),
+            np.column_stack([_ratios(runs, each) for each in COLUMNS.values()]),
+        )
+        for names, runs in both.groupby(list(CELL), observed=True, sort=False)
+    ]
+    columns = {name: [table[:, at] for _, table in cells] for at, name in enumerate(COLUMNS)}
+    judged = {
+        name: judge([hypothesis(each, share, DIRECTIONS.get(name, COST)) for each in own])
+        for name, own in columns.items()
+    }
+    p_equal = {
+        name: [hypothesis(each, 0.0).p_differs for each in own] for name, own in columns.items()
+    }
+    found = [
+        AAPair(
+            curve_cell(*key),
+            int(workers),
+            {name: of_all[at] for name, of_all in judged.items()},
+            {name: of_all[at] for name, of_all in p_equal.items()},
+        )
+        for at, ((*key, workers), _) in enumerate(cells)
+    ]
     order = {name: place for place, name in enumerate(study.workloads)}
-    return NoiseFloor(
-        tuple(sorted(found, key=lambda each: order.get(each.key.workload, len(order))))
-    )
+    found.sort(key=lambda each: order.get(each.key.workload, len(order)))
+    return NoiseFloor(tuple(found), share)
+
+
+def _alike(measure: str) -> tuple[Noise, ...]:
+    """The measures whose noise a figure has.
+
+    Raises:
+        ValueError: no such measure.
+    """
+    found = ALIKE.get(measure) or tuple(name for name in COLUMNS if name == measure)
+    if not found:
+        raise ValueError(f"no noise is known of {measure!r}")
+    return found
 
 
 def _ratios(runs: pd.DataFrame, column: str) -> Floats:
@@ -155,12 +247,6 @@ def _ratios(runs: pd.DataFrame, column: str) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = twin / cell
     return np.where(np.isfinite(ratio) & (ratio > 0), ratio, np.nan)
-
-
-@lru_cache(maxsize=256)  # every ratio of a study asks for those of its section
-def _read(parameters: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(parameters)
-    return found
 
 
 def _floor(nearest: Iterable[Sequence[AAPair]], measures: Sequence[Noise], fewest: int) -> float:

@@ -2,40 +2,55 @@
 
 Two cells that differ by less than a margin are the same for every purpose, so a ratio is compared
 with a margin around 1 and not with 1. It reaches from 1 / (1 + margin) to 1 + margin, so that a
-ratio and its inverse have the same verdict. A word other than `inconclusive` needs both the
-interval that is printed beside the ratio and a test on the logarithms of the ratios:
+ratio and its inverse have the same verdict. The margin is a decision, made before anything is
+measured (an option of the study, 2 % unless it says otherwise); noise is in the interval, and is
+never added to the margin. A word other than `inconclusive` needs both the interval that is printed
+beside the ratio and a test on the logarithms of the ratios:
 
     faster   the interval lies above 1 + margin, and so does the mean log ratio (t test)
     slower   the same below 1 / (1 + margin)
     same     the interval lies between the two, and so does the mean log ratio (two one-sided t
-             tests: D. J. Schuirmann, J. Pharmacokin. Biopharm. 15 (1987), 657); never where the
-             margin is wider than `WIDEST_SAME`
+             tests: D. J. Schuirmann, J. Pharmacokin. Biopharm. 15 (1987), 657)
 
 A study tests many hypotheses at once, in two families, and what is significant is decided after the
 correction of each (`scaling.analysis.statistics.families`). With fewer than six blocks nothing is
-tested.
+tested. Ratios that fall apart into two states have no verdict
+(`scaling.analysis.statistics.two_states`), nor has any on a measure in which the study's A/A pairs
+differ (`scaling.analysis.statistics.noise`).
+
+How often a word is wrong, and found where it is due, is simulated with normal noise and tails as
+heavy as Student's t with 2 degrees of freedom, with noise that differs between cells, drift,
+neighbours that correlate and processes in two states
+(tests/analysis/test_verdicts_keep_their_error_rates.py).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from typing import Literal, NamedTuple, Self
 
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.statistics import t_test, unpaired
+from scaling.analysis.statistics import t_test, unpaired, wording
+from scaling.analysis.statistics.decision_forecast import (
+    OF_HODGES_LEHMANN,
+    OF_MEDIAN,
+    blocks_to_decide,
+)
 from scaling.analysis.statistics.estimate import Estimate, median
-from scaling.analysis.statistics.families import CORRECTIONS, Family, corrected
-from scaling.base.formats import percent
-from scaling.study.presets import FEWEST_FOR_INTERVAL
+from scaling.analysis.statistics.families import (
+    CORRECTIONS,
+    ERROR_RATE,
+    Family,
+    corrected,
+    next_levels,
+)
+from scaling.analysis.statistics.two_states import TwoStates, two_states
+from scaling.analysis.statistics.wording import Reason
+from scaling.study.presets import FEWEST_FOR_INTERVAL, MARGIN
 
-ERROR_RATE = 0.05  # of a whole family
 RATIO = "×"
-
-# The margin is at least the A/A spread. On a machine where that is more than a tenth, two cells
-# within the margin may still differ too much to be called the same.
-WIDEST_SAME = 0.1
 
 type Place = Literal["outside", "inside", "across"]
 type Word = Literal["faster", "slower", "more", "less", "better", "worse", "same", "inconclusive"]
@@ -53,15 +68,31 @@ COST = Direction("less", "more")  # of CPU time and memory
 LATENCY = Direction("faster", "slower")
 
 
+class Margin(NamedTuple):
+    """The smallest difference that counts, and why nothing is judged by it, where that is so."""
+
+    share: float
+    doubt: str = ""
+
+
+def wider(margins: Iterable[Margin]) -> Margin:
+    """That of several studies together: the widest, with the first doubt about any."""
+    every = list(margins)
+    doubts = (each.doubt for each in every if each.doubt)
+    return Margin(max(each.share for each in every), next(doubts, ""))
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One word for a ratio, what it rests on, and `why` it is `inconclusive` where it is.
+    """One word for a ratio, what it rests on, and `why`: by how much, or why it is `inconclusive`.
 
     `direction` has the words for both sides of 1: of a latency, `faster` is below.
     `p_differs` is the chance of such a ratio, or one farther off, if it were inside the `margin`
     (twice that of the side on which the median is); `p_same` that of one as near to 1 if it were
     outside. Both are corrected for the other hypotheses of the `family`; NaN where nothing was
-    tested.
+    tested. `reason` is why it is inconclusive, for programs; empty where it is not. `blocks` is how
+    many would decide it (`scaling.analysis.statistics.decision_forecast`): NaN where that is not
+    known, None where it is decided or more blocks would not.
     """
 
     word: Word
@@ -71,6 +102,13 @@ class Verdict:
     why: str = ""
     family: Family = "primary"
     direction: Direction = RATE
+    reason: Reason | Literal[""] = ""
+    blocks: float | None = None
+
+    @property
+    def text(self) -> str:
+        """`slower, by 9 to 14 %`."""
+        return f"{self.word}, {self.why}" if self.why else self.word
 
     @property
     def is_decided(self) -> bool:
@@ -98,9 +136,16 @@ class RatioVerdict(Estimate):
 
     verdict: Verdict = field(kw_only=True)
 
-    def undecided(self, why: str) -> Self:
-        """The same ratio where it proves nothing, with the reason."""
-        return replace(self, verdict=replace(self.verdict, word="inconclusive", why=why))
+    def undecided(self, reason: Reason, why: str) -> Self:
+        """The same ratio where it proves nothing, with the reason, for programs and in words."""
+        changed = replace(
+            self.verdict,
+            word="inconclusive",
+            reason=reason,
+            why=why,
+            blocks=None,
+        )
+        return replace(self, verdict=changed)
 
 
 def reach(margin: float) -> tuple[float, float]:
@@ -119,34 +164,41 @@ def place(interval: Estimate, margin: float) -> Place:
 class Hypothesis(NamedTuple):
     """One ratio before its family is known: its estimate, and the p-values of its own tests.
 
-    They are NaN where the ratio cannot be tested.
+    They are NaN where the ratio cannot be tested. `scatter` and `e` are those of
+    `blocks_to_decide`. `states` are the two that it falls apart into, or the runs of a study, if
+    they do.
     """
 
     value: Estimate
-    margin: float
+    margin: Margin
     p_differs: float
     p_same: float
     direction: Direction = RATE
     family: Family = "primary"
+    scatter: float = math.nan
+    e: float = OF_MEDIAN
+    states: TwoStates | None = None
 
 
 def hypothesis(
-    ratios: Floats, margin: float, direction: Direction = RATE, family: Family = "primary"
+    ratios: Floats,
+    margin: Margin | float,
+    direction: Direction = RATE,
+    family: Family = "primary",
 ) -> Hypothesis:
     """That ratios of shape (blocks,), paired inside blocks, differ from 1 by more than `margin`.
 
     Raises:
         ValueError: the margin is not a number of at least 0.
     """
-    value = median(ratios, RATIO)
     known = ratios[np.isfinite(ratios)]
-    return Hypothesis(value, margin, *_p_values(value, margin, known), direction, family)
+    return _hypothesis(median(ratios, RATIO), margin, [known], direction, family)
 
 
 def unpaired_hypothesis(
     ours: Floats,
     theirs: Floats,
-    margin: float,
+    margin: Margin | float,
     direction: Direction = RATE,
     family: Family = "primary",
 ) -> Hypothesis:
@@ -157,9 +209,9 @@ def unpaired_hypothesis(
     Raises:
         ValueError: the margin is not a number of at least 0.
     """
-    ours, theirs = (side[np.isfinite(side) & (side > 0)] for side in (ours, theirs))
-    value = unpaired.ratio(ours, theirs, RATIO)
-    return Hypothesis(value, margin, *_p_values(value, margin, ours, theirs), direction, family)
+    over, under = (side[np.isfinite(side) & (side > 0)] for side in (ours, theirs))
+    value = unpaired.ratio(over, under, RATIO)
+    return _hypothesis(value, margin, [over, under], direction, family)
 
 
 def judge(hypotheses: Sequence[Hypothesis]) -> list[RatioVerdict]:
@@ -167,60 +219,111 @@ def judge(hypotheses: Sequence[Hypothesis]) -> list[RatioVerdict]:
     families = [each.family for each in hypotheses]
     differs = corrected([each.p_differs for each in hypotheses], families)
     same = corrected([each.p_same for each in hypotheses], families)
-    return [_verdict(*each) for each in zip(hypotheses, differs, same, strict=True)]
+    levels = next_levels(differs, families), next_levels(same, families)
+    return [_verdict(*each, *levels) for each in zip(hypotheses, differs, same, strict=True)]
 
 
-def _verdict(tested: Hypothesis, p_differs: float, p_same: float) -> RatioVerdict:
-    value, margin = tested.value, tested.margin
-    low, high = reach(margin)
+def _verdict(
+    tested: Hypothesis,
+    p_differs: float,
+    p_same: float,
+    to_differ: dict[Family, float],
+    to_be_same: dict[Family, float],
+) -> RatioVerdict:
+    """`to_differ` and `to_be_same` are the levels that the next p-value must be below."""
+    value, margin = tested.value, tested.margin.share
     where = place(value, margin)
     word: Word = "inconclusive"
-    why = ""
-    if value.n < FEWEST_FOR_INTERVAL:
-        why = f"fewer than {FEWEST_FOR_INTERVAL} blocks" if value.n else "no value"
-    elif math.isnan(p_differs):
-        why = "a ratio is not above 0"
-    elif where == "outside":
-        if p_differs < ERROR_RATE:
-            word = tested.direction.above if value.low > 1 else tested.direction.below
-        else:
-            why = f"not significant after {CORRECTIONS[tested.family].name} correction (5 %)"
-    elif where == "inside":
-        if margin > WIDEST_SAME:
-            why = f"a noise of ±{percent(margin)} is too wide to call anything the same"
-        elif p_same < ERROR_RATE:
-            word = "same"
-        else:
-            why = f"not significant after {CORRECTIONS[tested.family].name} correction (5 %)"
-    elif low <= value.point <= high:
-        why = f"within the noise of ±{percent(margin)}"
-    else:
-        why = f"its interval overlaps the noise of ±{percent(margin)}"
-    verdict = Verdict(word, margin, p_differs, p_same, why, tested.family, tested.direction)
+    reason, why = _withheld(tested)
+    blocks: float | None = None
+    if not reason and where == "outside" and p_differs < ERROR_RATE:
+        word = tested.direction.above if value.low > 1 else tested.direction.below
+        why = wording.amount(value)
+    elif not reason and where == "inside" and p_same < ERROR_RATE:
+        word, why = "same", wording.within(margin)
+    elif reason in ("", "too few blocks"):
+        is_inside = abs(math.log(value.point)) <= math.log1p(margin) if value.point > 0 else False
+        level = (to_be_same if is_inside else to_differ)[tested.family]
+        needed = blocks_to_decide(tested.scatter, value.point, margin, level, tested.e)
+        blocks = max(needed, value.n + 1.0)  # so many did not decide it; NaN stays
+        if not reason:
+            reason, why = _undecided(tested, where, blocks)
+    if reason:
+        why = f"{reason}: {why}" if why else reason
+    verdict = Verdict(
+        word, margin, p_differs, p_same, why, tested.family, tested.direction, reason, blocks
+    )
     return RatioVerdict(*astuple(value), verdict=verdict)
 
 
-def _p_values(
-    value: Estimate, margin: float, ours: Floats, theirs: Floats | None = None
-) -> tuple[float, float]:
-    """Of a difference and of sameness; NaN for too few values, or where one has no logarithm.
+def _withheld(tested: Hypothesis) -> tuple[Reason | Literal[""], str]:
+    """Why a ratio has no verdict whatever its interval is, for programs and in words."""
+    value = tested.value
+    if not value.n:
+        return "no value", ""
+    if value.n < FEWEST_FOR_INTERVAL:
+        return "too few blocks", wording.few(value, tested.margin.share, tested.direction)
+    if math.isnan(tested.p_differs):
+        return "not above 0", ""
+    if tested.margin.doubt:
+        return "A/A pair differs", tested.margin.doubt
+    if tested.states:
+        return "two states", wording.in_two_states(tested.states)
+    return "", ""
 
-    They can only differ to the side on which the median is. Where some blocks are far to the other
-    side, the mean may be there, too, and proves nothing for either. Without a margin, or with one
-    that is too wide, nothing can be the same: that is not tested, and no member of the family.
+
+def _undecided(tested: Hypothesis, where: Place, blocks: float) -> tuple[Reason, str]:
+    """Why an interval decides nothing: all of it is near the margin's end, or it is too wide."""
+    value, (margin, _), words = tested.value, tested.margin, tested.direction
+    far = (1 + margin) ** 2  # as far from the end of the margin as that is from 1
+    is_near = (value.low >= 1 or value.high <= 1) and 1 / far <= value.low <= value.high <= far
+    if where == "across" and is_near:
+        return "at the margin", wording.at_the_margin(value, words)
+    failed = f"not significant after {CORRECTIONS[tested.family].name} correction (5 %)"
+    return "too noisy", wording.noisy(value, words, blocks, failed if where != "across" else "")
+
+
+def _hypothesis(
+    value: Estimate,
+    margin: Margin | float,
+    sides: Sequence[Floats],
+    direction: Direction,
+    family: Family,
+) -> Hypothesis:
+    """Of the ratios themselves, or of the runs of two studies.
+
+    A ratio can only differ to the side on which its median is. Where some blocks are far to the
+    other side, the mean may be there, too, and proves nothing for either. Without a margin nothing
+    can be the same: that is not tested, and no member of the family.
 
     Raises:
         ValueError: the margin is not a number of at least 0.
     """
-    if not margin >= 0:
-        raise ValueError(f"a margin is a number of at least 0, not {margin}")
-    sides = [ours] if theirs is None else [ours, theirs]
-    if min(map(len, sides)) < FEWEST_FOR_INTERVAL or any((side <= 0).any() for side in sides):
-        return math.nan, math.nan
-    mean = t_test.mean_of(np.log(ours))
-    if theirs is not None:
-        mean = t_test.difference(mean, t_test.mean_of(np.log(theirs)))
-    low, high = -math.log1p(margin), math.log1p(margin)
+    margin = margin if isinstance(margin, Margin) else Margin(margin)
+    if not margin.share >= 0:
+        raise ValueError(f"a margin is a number of at least 0, not {margin.share}")
+    fewest = min(map(len, sides))
+    if fewest < 2 or any((side <= 0).any() for side in sides):
+        return Hypothesis(value, margin, math.nan, math.nan, direction, family)
+    logs = [np.log(side) for side in sides]
+    scatter = math.sqrt(sum(float(np.var(each, ddof=1)) for each in logs))
+    e = OF_MEDIAN if len(logs) == 1 else OF_HODGES_LEHMANN
+    if fewest < FEWEST_FOR_INTERVAL:
+        return Hypothesis(value, margin, math.nan, math.nan, direction, family, scatter, e)
+    means = [t_test.mean_of(each) for each in logs]
+    mean = means[0] if len(means) == 1 else t_test.difference(*means)
+    low, high = -math.log1p(margin.share), math.log1p(margin.share)
     differs = mean.p_above(high) if value.point > 1 else mean.p_below(low)
-    same = max(mean.p_above(low), mean.p_below(high))
-    return min(1.0, 2 * differs), same if 0 < margin <= WIDEST_SAME else math.nan
+    same = max(mean.p_above(low), mean.p_below(high)) if margin.share else math.nan
+    least = math.log1p(margin.share or MARGIN)
+    return Hypothesis(
+        value,
+        margin,
+        min(1.0, 2 * differs),
+        same,
+        direction,
+        family,
+        scatter,
+        e,
+        states=next(filter(None, (two_states(each, least) for each in logs)), None),
+    )

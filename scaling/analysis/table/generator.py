@@ -50,10 +50,10 @@ def _offered_per_s(rows: "Rows") -> Floats:
 def _offered(run: RunLine) -> float:
     if run.load is None or run.record is None:
         return np.nan
-    opened, closed = run.record.instants_ns.opened, run.record.instants_ns.closed
-    if opened is None or closed is None or closed <= opened:
+    window_ns = run.record.window_ns
+    if window_ns is None or window_ns <= 0:
         return np.nan
-    return run.load.offered * NS_PER_S / (closed - opened)
+    return run.load.offered * NS_PER_S / window_ns
 
 
 def _cpu_s_per_op(rows: "Rows") -> Floats:

@@ -1,28 +1,30 @@
 """Short names for people: how one variant of a workload differs from the others.
 
-A frame carries all parameters of a workload as JSON; a title needs only those that vary.
+A cell has all parameters of a workload; a title needs only those that vary.
 """
 
-import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
 from zlib import crc32
 
 import pandas as pd
 
+from scaling.journal.record import Parameters, ParameterValue
 from scaling.study.load import CLOSED, RATE
 
 LONGEST_NAME = 120  # file systems take 255 bytes, and more is put around it
 
-type Variant = tuple[str, str]  # workload, parameters (JSON)
+type Variant = tuple[str, Mapping[str, ParameterValue]]  # workload and its parameters
 
 
 def variants(frame: pd.DataFrame) -> list[Variant]:
     """Each workload with each of its sets of parameters, in the order of the frame."""
     pairs = frame[["workload", "parameters"]].drop_duplicates().astype(str)
-    return list(pairs.itertuples(index=False, name=None))
+    return [
+        (workload, Parameters.read(parameters))
+        for workload, parameters in pairs.itertuples(index=False, name=None)
+    ]
 
 
 def labels(frame: pd.DataFrame) -> dict[Variant, str]:
@@ -36,15 +38,14 @@ def short_labels(every: Iterable[Variant], *, simulated: bool) -> dict[Variant, 
 
     If the runs are `simulated`, the label says so: it is in the title of every table and plot.
     """
-    by_workload: dict[str, list[str]] = defaultdict(list)
+    by_workload: dict[str, list[Mapping[str, ParameterValue]]] = defaultdict(list)
     for workload, parameters in every:
         by_workload[workload].append(parameters)
     short = {}
     for workload, sets in by_workload.items():
-        read: list[dict[str, Any]] = [json.loads(parameters) for parameters in sets]
-        varying = [name for name in _names(read) if len({repr(p.get(name)) for p in read}) > 1]
-        for parameters, values in zip(sets, read, strict=True):
-            parts = [parameter(name, values[name]) for name in varying if name in values]
+        varying = [name for name in _names(sets) if len({repr(p.get(name)) for p in sets}) > 1]
+        for parameters in sets:
+            parts = [parameter(name, parameters[name]) for name in varying if name in parameters]
             name = f"simulated {workload}" if simulated else workload
             short[workload, parameters] = " · ".join([name, *parts])
     return short
@@ -68,7 +69,7 @@ def parameter(name: str, value: object) -> str:
     return f"{name}={plain(value)}"
 
 
-def _names(parameters: list[dict[str, Any]]) -> list[str]:
+def _names(parameters: list[Mapping[str, ParameterValue]]) -> list[str]:
     return list(dict.fromkeys(name for each in parameters for name in each))
 
 

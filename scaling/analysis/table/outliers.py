@@ -11,7 +11,7 @@ import pandas as pd
 
 from scaling.analysis.arrays import Flags, Floats
 from scaling.analysis.table.groups import CELL
-from scaling.analysis.validity import MARGIN
+from scaling.analysis.validity import TOLERANCE
 
 # 1.4826 MAD are a standard deviation where the noise is normal.
 THRESHOLD = 1.4826 * 10
@@ -31,7 +31,7 @@ def outliers(values: Floats) -> Flags:
     if len(known) < FEWEST:
         return np.zeros(len(values), np.bool_)
     middle = np.median(known)
-    far = max(THRESHOLD * np.median(np.abs(known - middle)), MARGIN * abs(middle))
+    far = max(THRESHOLD * np.median(np.abs(known - middle)), TOLERANCE * abs(middle))
     return np.asarray(np.isfinite(values) & (np.abs(values - middle) > far))
 
 

@@ -68,7 +68,10 @@ def _started_in_s(run: RunLine, warmup_s: float) -> float | None:
     instants = run.record.instants_ns
     if run.load is not None and instants.started is not None and instants.ready is not None:
         return (instants.ready - instants.started) / NS_PER_S  # its clients connect after that
+    # In turn with others, the window opens when all of them are ready.
     started, opened = instants.started, instants.opened
+    if run.record.in_slices:
+        opened = instants.ready
     if started is None or opened is None:
         return None
     return (opened - started) / NS_PER_S - (0.0 if run.record.finite else warmup_s)

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from scaling.analysis.table.rows import Rows
 
 
+KERNELS_PSS = "0.1.0"  # of journals with the kernel's PSS, which other programs lower
+
 _parameters = msgspec.json.Encoder(order="sorted")
 
 
@@ -23,6 +25,13 @@ def _busiest(run: RunLine) -> float | None:
         return None
     busy = [use.busy_fraction for use in run.services.values() if use.busy_fraction is not None]
     return max(busy, default=None)
+
+
+def _pss_bytes(rows: "Rows") -> list[int | None]:
+    """Blank in journals of `KERNELS_PSS`, where it is less than a single process's memory."""
+    if rows.study.scaling == KERNELS_PSS:
+        return [None] * len(rows.runs)
+    return [run.memory.pss_bytes for run in rows.runs]
 
 
 def _word(path: str, definition: str) -> Column:
@@ -94,6 +103,11 @@ REQUESTED = {
     "attempt": Column(
         read=field("attempt"), dtype=COUNT, definition="1, or more when it was run again"
     ),
+    "in_turn": Column(
+        read=lambda rows: [bool(record and record.in_slices) for record in rows.records],
+        dtype=FLAG,
+        definition="its window was taken in slices, in turn with cells that it is compared with",
+    ),
     "outside": Column(
         read=lambda rows: [bool(record and record.outside) for record in rows.records],
         dtype=FLAG,
@@ -108,20 +122,30 @@ MEMORY = {
     ),
     "rss_bytes": _bytes(
         "memory.rss_bytes",
-        "resident memory of the child's tree in the window, median sample",
+        "resident memory of the child's tree at the window's end (older journals: median sample in "
+        "the window)",
         words="RSS",
         noise="RSS",
+        shown=Shown(heading="RSS MiB", name="rss_mib", factor=2.0**-20, place=55, extra=True),
     ),
-    "pss_bytes": _bytes(
-        "memory.pss_bytes",
-        "the same at the window's end, but memory that its processes share counts once, even if "
-        "other processes of the machine share it, too",
+    "window_rss_bytes": _bytes(
+        "memory.window_rss_bytes",
+        "the same in the window, median sample",
+        words="RSS in the window",
+    ),
+    "pss_bytes": Column(
+        read=_pss_bytes,
+        unit="B",
+        definition="the same at the window's end, but memory that its processes share counts once, "
+        "even if other processes of the machine share it, too",
         words="PSS",
+        better="less",
         noise="PSS",
     ),
     "uss_bytes": _bytes(
         "memory.uss_bytes",
-        "memory shared with no other process, at the window's end",
+        "memory that only one of its processes has, even if other processes of the machine share "
+        "it, at the window's end",
         words="USS",
     ),
     "peak_bytes": _bytes(
@@ -169,8 +193,7 @@ SURROUNDINGS = {
     ),
     "site_busy_fraction": Column(
         read=lambda rows: list(map(_busiest, rows.runs)),
-        definition="share of a core that the busiest process of a service used (older journals: "
-        "mean over its processes)",
+        definition="share of a core that the busiest process of a service used",
     ),
     "at": Column(read=field("at"), dtype="datetime64[us, UTC]", definition="when the run began"),
 }

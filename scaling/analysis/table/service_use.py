@@ -1,7 +1,7 @@
 """Columns of what is around the servers of a full stack: proxy, connection pooler, database.
 
-CPU time is that of all their processes in the window. NaN where a run has no such service, where it
-is one that the user has installed, and in older journals.
+CPU time is that of all their processes in the window. NaN where a run has no such service, and
+where it is one that the user has installed.
 """
 
 from collections.abc import Callable

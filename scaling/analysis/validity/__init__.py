@@ -13,6 +13,7 @@ from typing import Literal
 
 from scaling.analysis.validity.course import (
     clock_stepped,
+    memory_impossible,
     not_all_busy,
     not_steady,
     tasks_left,
@@ -20,7 +21,7 @@ from scaling.analysis.validity.course import (
     worker_errors,
 )
 from scaling.analysis.validity.finding import (
-    MARGIN,
+    TOLERANCE,
     Batch,
     Check,
     Expectation,
@@ -43,8 +44,8 @@ from scaling.journal.record import PythonFacts, RunLine
 
 __all__ = [
     "CHECKS",
-    "MARGIN",
     "SERVED_CHECKS",
+    "TOLERANCE",
     "Batch",
     "Check",
     "Expectation",
@@ -73,6 +74,7 @@ ALWAYS: tuple[Check, ...] = (
     uneven_finish,
     not_steady,
     tasks_left,
+    memory_impossible,
 )
 
 CHECKS: tuple[Check, ...] = (*ALWAYS, *SERVED_CHECKS)

@@ -1,19 +1,22 @@
-"""How the work went: all workers busy, clocks in order, no errors, a steady rate."""
+"""How the work went: all workers busy, clocks in order, no errors, a steady rate, memory known."""
 
 import numpy as np
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.validity.finding import (
-    MARGIN,
     MOST_ERRORS,
+    TOLERANCE,
     Batch,
     Finding,
     Found,
     error_samples,
 )
+from scaling.base.formats import number
+
+MIB = 2.0**20
 
 # A worker alone for a share x of its time gains at most that share.
-LEAST_OVERLAP = 1 - MARGIN
+LEAST_OVERLAP = 1 - TOLERANCE
 
 # What counts as a stall of a worker (`scaling.analysis.table.busy`).
 LEAST_STALL = 1 / 4  # of the window; shorter pauses (other load, a slow page) average out
@@ -113,6 +116,21 @@ def not_steady(batch: Batch) -> Found:
         how = f"{batch.figures['steadiness'][row]}: from one quarter of the window to a later one"
         detail = f"{how} the rate {' and '.join(changes)} of its mean"
         yield row, Finding("not-steady", "suspect", detail)
+
+
+def memory_impossible(batch: Batch) -> Found:
+    """PSS is above RSS, which counts the same pages and more: one of the two is not of that moment.
+
+    Older journals have the median RSS of the window beside the PSS of its end, between which the
+    memory of some runs has grown.
+    """
+    pss, rss = batch.figures["pss_bytes"], batch.figures["rss_bytes"]
+    for row in batch.where(pss > (1 + TOLERANCE) * rss):
+        detail = (
+            f"PSS is {number(pss[row] / MIB)} MiB, more than RSS with {number(rss[row] / MIB)}: "
+            "they are not of the same moment"
+        )
+        yield row, Finding("memory-impossible", "suspect", detail)
 
 
 def tasks_left(batch: Batch) -> Found:

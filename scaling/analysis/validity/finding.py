@@ -9,8 +9,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from scaling.analysis.arrays import Flags
-from scaling.base.errors import UsageError
-from scaling.builds.arms import parse_arm
 from scaling.journal.record import (
     ArmRecord,
     Machine,
@@ -21,11 +19,11 @@ from scaling.journal.record import (
     StudyLine,
 )
 
-# The smallest difference that a verdict counts as one.
-MARGIN = 0.02
+# What a run may miss, or a machine drift, by: whatever the margin of a study's verdicts is.
+TOLERANCE = 0.02
 
 # Of the operations: an error is faster or slower than the work that it replaces.
-MOST_ERRORS = MARGIN / 2
+MOST_ERRORS = TOLERANCE / 2
 
 
 type Severity = Literal["suspect", "invalid"]
@@ -43,7 +41,7 @@ class Finding(NamedTuple):
 class Expectation:
     """What a run is checked against: what its arm promises of every process, and the machine.
 
-    `reads_back` is None if the arm is unknown; every run of it is then invalid.
+    `reads_back` is None if the study has no such arm; every run of it is then invalid.
     `logical_cpus` is None where CPU use by other processes cannot be judged (`watched_cpus`);
     `python` is the interpreter as the arm's environment described it, if known.
     """
@@ -130,20 +128,9 @@ type Check = Callable[[Batch], Found]
 
 
 def expectation(arm: ArmRecord, logical_cpus: int | None = None) -> Expectation:
-    """What is expected of the runs of an arm: what it promised when the study was made.
-
-    A journal from before promises were recorded is judged by today's settings
-    (`scaling.builds.arms`).
-    """
+    """What is expected of the runs of an arm: what it promised when the study was made."""
     python = arm.description.python if arm.description else None
-    return Expectation(arm.expected or _promised_today(arm), logical_cpus, python)
-
-
-def _promised_today(arm: ArmRecord) -> ReadBack | None:
-    try:
-        return parse_arm("+".join([arm.build, *arm.settings])).expected
-    except UsageError:  # a setting that this version does not have
-        return None
+    return Expectation(arm.expected, logical_cpus, python)
 
 
 def watched_cpus(machine: Machine) -> int | None:

@@ -39,7 +39,7 @@ def settings_lost(batch: Batch) -> Found:
         run, processes = batch.runs[row], batch.processes[row]
         reads_back = batch.expected[row].reads_back
         if reads_back is None:
-            wrong: str | None = f"the arm {run.cell.arm} has a setting unknown to this version"
+            wrong: str | None = f"the arm {run.cell.arm} is not one of the study"
         else:
             wrong = (
                 by_process.get(row)
@@ -56,7 +56,7 @@ def settings_lost(batch: Batch) -> Found:
 
 
 def other_build(found: ProcessFacts, required: PythonFacts | None) -> str | None:
-    """How the interpreter of a process differs from the arm's; older journals do not name it."""
+    """How the interpreter of a process differs from the arm's, as far as both are known."""
     for what, name in BUILD_FACTS.items():
         here, there = getattr(found, name), getattr(required, name, None)
         if here is not None and there is not None and (wrong := _differs(what, here, there)):
@@ -157,13 +157,13 @@ def _unpinned(run: RunLine) -> str | None:
         return None
     pinning = run.cell.pinning
     if run.record.outside:  # a command, as one worker: its processes share the CPUs of all
-        pinning = [sorted({cpu for each in pinning for cpu in each})]
+        pinning = (tuple(sorted({cpu for each in pinning for cpu in each})),)
     found = (_moved(worker, pinning) for worker in run.record.workers)
     return next((wrong for wrong in found if wrong), None)
 
 
-def _moved(worker: WorkerRecord, pinning: list[list[int]]) -> str | None:
-    required = pinning[worker.index] if worker.index < len(pinning) else []
+def _moved(worker: WorkerRecord, pinning: tuple[tuple[int, ...], ...]) -> str | None:
+    required = list(pinning[worker.index]) if worker.index < len(pinning) else []
     if worker.cpus is None:
         return f"worker {worker.index} did not report which CPUs it was on"
     if worker.cpus != required:
@@ -197,7 +197,7 @@ def _most_workers(study: StudyLine, cell: Cell) -> int:
 
 
 def _other_seed(run: RunLine, processes: Sequence[ProcessFacts], study: StudyLine) -> str | None:
-    """How the seed of hashes differs from the block's; older journals and runtimes report none."""
+    """How the seed of hashes differs from the block's; other runtimes than Python report none."""
     if study.seed is None:
         return None
     asked = str(hash_seed(study.seed, run.block))

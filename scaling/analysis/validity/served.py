@@ -10,8 +10,8 @@ import numpy as np
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.validity.finding import (
-    MARGIN,
     MOST_ERRORS,
+    TOLERANCE,
     Batch,
     Check,
     Finding,
@@ -168,7 +168,7 @@ def rate_missed(batch: Batch) -> Found:
     poisson = np.array([_is_poisson(batch, row) for row in range(len(batch.runs))])
     with np.errstate(divide="ignore", invalid="ignore"):
         chance = np.where(poisson, CHANCE / np.sqrt(due), 1 / due)
-        missed = np.abs(offered / asked - 1) > MARGIN / 2 + chance
+        missed = np.abs(offered / asked - 1) > TOLERANCE / 2 + chance
     for row in batch.where(missed):
         rates = f"{number(offered[row])} requests/s of {number(asked[row])}"
         detail = f"the load generator offered {rates} that were asked for"
@@ -196,7 +196,7 @@ def _behind(batch: Batch) -> tuple[Floats, Floats]:
     answered = answered + batch.figures["load_errors"] + batch.figures["load_declined"]
     connections = np.array([float(load.connections) if load else np.nan for load in loads])
     behind = np.where(np.isfinite(batch.figures["asked_per_s"]), offered - answered, np.nan)
-    return behind, np.maximum(MARGIN * offered, connections)
+    return behind, np.maximum(TOLERANCE * offered, connections)
 
 
 def _mean_factor(batch: Batch, row: int) -> float:

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from scaling.analysis.validity.finding import MARGIN, Batch, Finding, Found
+from scaling.analysis.validity.finding import TOLERANCE, Batch, Finding, Found
 from scaling.machine.disturbance import MOST_STEAL, crowded
 
 # Of the counted time: some of the throttling may have been during start-up.
-MOST_THROTTLED = MARGIN / 2
+MOST_THROTTLED = TOLERANCE / 2
 
 # Of a core, for the busiest process of a service: beyond, workers wait for it, and their curve is
 # that of the service. A queue at 0.7 makes a request take 1 / (1 - 0.7) times as long.

@@ -86,7 +86,7 @@ def inspect(executable: Path | str, *, origin: str = "PATH") -> Interpreter:
         ).stdout
         facts = json.loads(answer)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
-        raise ScalingError(f"{executable} does not run as Python: {error}") from error
+        raise ScalingError(f"{executable} does not run as Python: {_why(error)}") from error
     if facts["implementation"] != "cpython":
         raise ScalingError(f"{executable} is {facts['implementation']}, not CPython")
     arguments = shlex.split(facts["config_args"])
@@ -104,3 +104,14 @@ def inspect(executable: Path | str, *, origin: str = "PATH") -> Interpreter:
         missing=tuple(facts["missing"]),
         debug=facts["debug"],
     )
+
+
+def _why(error: OSError | subprocess.SubprocessError | ValueError) -> str:
+    """In words, without the program that it was given."""
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    if isinstance(error, subprocess.TimeoutExpired):
+        return f"no answer within {ANSWER_WITHIN_S:.0f} s"
+    if isinstance(error, subprocess.CalledProcessError):
+        return f"it ends with exit code {error.returncode}"
+    return "its answer is not that of Python"

@@ -2,8 +2,8 @@
 
 import platform
 
+from scaling.builds import installed
 from scaling.builds.interpreters.builds import Build
-from scaling.builds.preloaded import library_path
 from scaling.builds.settings.setting import Setting
 
 
@@ -19,7 +19,7 @@ def _preloaded(name: str, library: str, package: str, source: str) -> Setting:
                 f"{build.name} takes all its objects from mimalloc, whatever library is loaded; "
                 f"the setting is for a build with the GIL"
             )
-        if library_path(library) is None:
+        if installed.library(library) is None:
             return f"{library} is not on this machine: apt-get install {package}"
         return None
 

@@ -3,6 +3,7 @@
 A file for each thing that is described; all of their names are here.
 """
 
+from scaling.journal.record.cell import Cell, Parameters, Region
 from scaling.journal.record.description import (
     Description,
     Environment,
@@ -43,11 +44,9 @@ from scaling.journal.record.of_child import (
 )
 from scaling.journal.record.of_load import Load, Overload, SubWindow
 from scaling.journal.record.of_run import (
-    Cell,
     Disturbance,
     Memory,
     Outcome,
-    Region,
     RunLine,
     ServiceUse,
     Waits,
@@ -87,6 +86,7 @@ __all__ = [
     "Overload",
     "ParameterFacts",
     "ParameterValue",
+    "Parameters",
     "ProcessFacts",
     "PythonFacts",
     "ReadBack",

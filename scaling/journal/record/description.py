@@ -71,7 +71,8 @@ class WorkloadFacts(msgspec.Struct, frozen=True, kw_only=True):
     `scaled` are the parameters that say how much is done, which `--scale` multiplies; it is done
     in multiples of the parameter `whole`, if there is one.
     `descriptors` are the open files that each unit in flight holds. `uneven` lists with which
-    parameters work in flight cannot be dealt out evenly.
+    parameters work in flight cannot be dealt out evenly. `alone` is why its runs are not measured
+    in turn with others; None if they can be.
     """
 
     path: str
@@ -79,6 +80,7 @@ class WorkloadFacts(msgspec.Struct, frozen=True, kw_only=True):
     operation: str = "operations"
     finite: bool = False
     served: bool = False
+    alone: str | None = "it does not say that it can be stopped"
     scaled: list[str] = []
     whole: str | None = None
     in_flight: str | None = None

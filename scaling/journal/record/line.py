@@ -17,13 +17,12 @@ SCHEMA = 1  # of all of the shapes
 class CeilingLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="ceiling"):
     """What a service can deliver at most, loaded by a client that only counts.
 
-    `parameters` are those that the service was started with, `processes` how many it had. Journals
-    from before these were recorded have None: what such a ceiling was measured with is unknown.
+    `parameters` are those that the service was started with, `processes` how many it had.
     """
 
     service: str
-    parameters: dict[str, ParameterValue] | None = None
-    processes: int | None = None
+    parameters: dict[str, ParameterValue] = {}
+    processes: int = 1
     requests_per_s: float | None = None
     mbytes_per_s: float | None = None
 

@@ -26,6 +26,22 @@ class Ticks(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     minor_faults: list[int | None] | None = None
 
 
+class Slices(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """When the slices of a worker's window really opened and closed, CLOCK_MONOTONIC ns.
+
+    Its ticks leave out the time between them, in every column, so that one slice follows the other
+    at once: the tick that closes a slice also opens the next one.
+    """
+
+    opened_ns: list[int] = []
+    closed_ns: list[int] = []
+
+    @property
+    def left_out_ns(self) -> int:
+        """The time between slices."""
+        return sum(self.opened_ns[1:]) - sum(self.closed_ns[:-1])
+
+
 class ThreadUse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What the thread of a worker's loop used between its first and its last tick, ns.
 
@@ -83,8 +99,8 @@ class Spans(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class ProcessFacts(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a process that held workers says about itself. Counts and pauses are of the window.
 
-    `gc_spans` are the collections of a served run; None of others, and of older journals.
-    `hash_seed` is that of string hashes, `random` where none took effect; older journals have None.
+    `gc_spans` are the collections of a served run; None of others. `hash_seed` is that of string
+    hashes, `random` where none took effect.
     """
 
     version: str | None = None
@@ -145,21 +161,23 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One worker's part of a record. `process` is None where the top one holds (threads).
 
-    `loop_class` is the class of its own loop; older journals have only that of the first worker.
-    `eager_tasks` is whether its tasks start at once, `own_code` whether it shares no class or
-    function of the workload with another worker (None in older journals).
+    `loop_class` is the class of its own loop. `eager_tasks` is whether its tasks start at once,
+    `own_code` whether it shares no class or function of the workload with another worker.
     `cpus` are those that the worker found itself on, where it was pinned. `hung`: it
     had not closed down when the host stopped waiting for it. A worker that `serves` only answers
     others' operations. `figures` are the workload's own, with their units in their names.
 
-    `use` is None in older journals, and for other runtimes than CPython.
+    `use` is None for other runtimes than CPython, and for commands.
 
     In a finite run a worker is released, starts its first operation and finishes its last one at
     the recorded instants, and has two ticks: at its release and at its finish.
+
+    `slices` is None where the window is one, as it is in all journals of 1.0.
     """
 
     index: int
     ticks: Ticks = Ticks()
+    slices: Slices | None = None
     use: ThreadUse | None = None
     process: ProcessFacts | None = None
     in_flight: int | None = None
@@ -195,8 +213,8 @@ class Outside(msgspec.Struct, frozen=True, kw_only=True):
 
     `workers` are the event loops that it made (None: it has none, or they are not known),
     `processes` all its processes. `at_rest`: none of them had anything to do before the load began
-    (None: not known, as in older journals). The record has one worker in place of them all:
-    operations are the answers that the load generator counted, CPU time is that of all processes.
+    (None: not known). The record has one worker in place of them all: operations are the answers
+    that the load generator counted, CPU time is that of all processes.
     """
 
     workers: int | None = None
@@ -220,3 +238,17 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     facts: dict[str, str] = {}
     instants_ns: Instants = Instants()
     workers: list[WorkerRecord] = []
+
+    @property
+    def in_slices(self) -> bool:
+        """Whether the window was taken in slices."""
+        return bool(self.workers) and self.workers[0].slices is not None
+
+    @property
+    def window_ns(self) -> int | None:
+        """The time between the first and the last instant of the window that counts."""
+        opened, closed = self.instants_ns.opened, self.instants_ns.closed
+        if opened is None or closed is None:
+            return None
+        slices = self.workers[0].slices if self.workers else None
+        return closed - opened - (slices.left_out_ns if slices else 0)

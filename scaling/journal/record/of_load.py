@@ -16,10 +16,8 @@ class Overload(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class SubWindow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Answers to the requests due in one part of the window; None where there were none.
 
-    `received` are the good answers that came in it, whenever they were due. (None in older ones;
-    their commands have the throughput of `answered`, which lacks the requests in flight at the
-    end.) In a run with an overload also how many were due, and the latency of those with a good
-    answer.
+    `received` are the good answers that came in it, whenever they were due (None: not known). In a
+    run with an overload also how many were due, and the latency of those with a good answer.
     """
 
     answered: int = 0

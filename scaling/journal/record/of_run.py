@@ -4,38 +4,20 @@ from typing import Literal
 
 import msgspec
 
-from scaling.journal.record.description import ParameterValue
+from scaling.journal.record.cell import Cell
 from scaling.journal.record.of_child import Record
 from scaling.journal.record.of_load import Load
 
 type Outcome = Literal["measured", "failed", "crashed", "timed-out", "garbled"]
-type Region = Literal["cores", "smt", "oversubscribed"]
-
-
-class Cell(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One point of the study, as the journal names it. `parameters` are all of the workload's.
-
-    `pinning` has the CPUs of each worker; None leaves that to the kernel. A `twin` repeats another
-    cell in every block without any difference (an A/A pair): its ratio to that cell is noise.
-    """
-
-    workload: str
-    parameters: dict[str, ParameterValue] = {}
-    loop: str
-    arm: str
-    model: str
-    workers: int
-    sizing: str = "weak"
-    region: Region | None = None
-    pinning: list[list[int]] | None = None
-    twin: bool = False
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """The child's tree from outside: before traffic, in the window (RSS), at its end, its peak.
+    """The child's tree from outside: before traffic, at the window's end, its peak.
 
-    `pss_bytes` counts what processes of the tree share once, whatever processes outside the
-    tree share it. (The kernel's PSS, in older journals, counts those, too.)
+    RSS, PSS and USS are read together at the end, while all workers still work. `pss_bytes`
+    counts what processes of the tree share once, whatever processes outside the tree share it.
+    `window_rss_bytes` is the median of `samples` in the window; in journals of 1.0 `rss_bytes` is
+    that median.
     """
 
     baseline_rss_bytes: int | None = None
@@ -43,6 +25,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     pss_bytes: int | None = None
     uss_bytes: int | None = None
     peak_bytes: int | None = None
+    window_rss_bytes: int | None = None
     samples: int | None = None
 
 
@@ -62,12 +45,11 @@ class Disturbance(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 class ServiceUse(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a service of the workload used during a run.
 
-    `busy_fraction` is the share of one core that its busiest process used. (In older journals it is
-    the mean over its processes.) `window_cpu_s` is the part of `cpu_s` in the window of a served
-    workload. At its end, `memory_bytes` counts what its processes share once, and `connections` are
-    those of its clients. Where it ended before the run did, `ended` says how. `facts` are version
-    and settings; of an `installed` server, which belongs to the user, there are no figures. Older
-    journals have only the first three.
+    `busy_fraction` is the share of one core that its busiest process used. `window_cpu_s` is the
+    part of `cpu_s` in the window of a served workload. At its end, `memory_bytes` counts what its
+    processes share once, and `connections` are those of its clients. Where it ended before the run
+    did, `ended` says how. `facts` are version and settings; of an `installed` server, which belongs
+    to the user, there are no figures.
     """
 
     rss_bytes: int | None = None
@@ -100,7 +82,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="
     """One run: which cell, when, how it ended, what child, probe and load generator saw.
 
     `waits` is None where the system does not permit it, for commands that are measured from
-    outside, for other runtimes than CPython, and in older journals.
+    outside, and for other runtimes than CPython.
     """
 
     cell: Cell

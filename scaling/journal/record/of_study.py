@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
+from scaling.journal.record.cell import Cell
 from scaling.journal.record.description import Environment, ParameterValue
-from scaling.journal.record.of_run import Cell
 
 
 class Machine(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class ArmRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A build and its run-time settings (`scaling.builds.settings`), as they were found.
 
     `runtime` is the version of a runtime other than Python, which then has no description.
-    `expected` is what the settings meant when the study was made; older journals do not have it.
+    `expected` is what the settings meant when the study was made.
     """
 
     build: str
@@ -59,21 +59,18 @@ class ArmRecord(msgspec.Struct, frozen=True, kw_only=True):
     origin: str | None = None
     runtime: str | None = None
     description: Environment | None = None
-    expected: ReadBack | None = None
+    expected: ReadBack
 
 
 class WorkloadNote(msgspec.Struct, frozen=True, kw_only=True):
-    """What tables and figures need to know about a workload: above all the noun on the axes.
-
-    `services` is None in journals from before it was recorded.
-    """
+    """What tables and figures need to know about a workload: above all the noun on the axes."""
 
     operation: str = "operations"
     summary: str = ""
     in_flight: str | None = None
     finite: bool = False
     served: bool = False
-    services: list[str] | None = None
+    services: list[str] = []
 
 
 class RefusedCells(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,11 +103,11 @@ class Calibration(msgspec.Struct, frozen=True, kw_only=True):
 class StudyLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="study"):
     """The first line of a journal: the study, the machine and the builds.
 
-    `order` is the version of the order of the runs (`scaling.study.plan.order`); journals from
-    before there were two do not have it. `calibrations` say what the names of rates in `study`
-    stand for: they are no part of what was asked, and a resumed study keeps those it began with.
-    The runs of a `simulated` study were not measured: they follow from a law with noise.
-    `refused` is what the plan left out; journals from before it was recorded have none.
+    `order` is the version of the order of the runs (`scaling.study.plan.order`): only a study in
+    the same order is resumed. `calibrations` say what the names of rates in `study` stand for: they
+    are no part of what was asked, and a resumed study keeps those it began with. The runs of a
+    `simulated` study were not measured: they follow from a law with noise. `refused` is what the
+    plan left out. `runs_per_block` counts cells and the second ones of A/A pairs.
     """
 
     schema: int
@@ -120,6 +117,7 @@ class StudyLine(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag
     study: dict[str, Any] = {}
     seed: int | None = None
     blocks: int | None = None
+    runs_per_block: int | None = None
     order: int | None = None
     calibrations: list[Calibration] = []
     arms: dict[str, ArmRecord] = {}

@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.lookup.latencies import counting_lines
 from scaling.analysis.results import StudyResults
-from scaling.journal.record import RunLine
-from scaling.report.tables.grid import Cell, Grid
+from scaling.journal.record import Cell, RunLine
+from scaling.report.tables.grid import Cell as GridCell
+from scaling.report.tables.grid import Grid
 from scaling.study.application import OF_WSGI, WORKLOAD
 from scaling.study.deploying import SERVE, arguments
+from scaling.study.questions import without_rate
 
 NOTE = "For each aim the configuration that was decided, else both that were compared."
 WRITTEN = "serve.py is written by scaling app --write serve.py."
@@ -17,7 +18,7 @@ WRITTEN = "serve.py is written by scaling app --write serve.py."
 INTERFACES = {"uvicorn": "asgi", "aiohttp": "aiohttp"}
 
 
-def deploy_commands(results: StudyResults) -> dict[Configuration, str]:
+def deploy_commands(results: StudyResults) -> dict[Cell, str]:
     """The command for each configuration that is best, or may be, for an aim.
 
     Empty where it is not known what the application is: without a journal.
@@ -37,26 +38,28 @@ def deploy_commands(results: StudyResults) -> dict[Configuration, str]:
     chosen = [
         each
         for shipped in found.shipped
-        for each in (
-            [shipped.configuration] if shipped.configuration else [shipped.of, shipped.over]
-        )
+        for each in ([shipped.cell] if shipped.cell else [shipped.ratio.of, shipped.ratio.over])
     ]
-    return {each: command(each, interface, parameters) for each in dict.fromkeys(chosen)}
+    return {
+        each: command(each, interface, parameters)
+        for each in dict.fromkeys(map(without_rate, chosen))
+    }
 
 
-def command(configuration: Configuration, interface: str, parameters: Mapping[str, Any]) -> str:
+def command(cell: Cell, interface: str, parameters: Mapping[str, Any]) -> str:
     """The command of a configuration; settings of an arm are variables before it."""
-    arm, model, workers, _ = configuration
-    build, *settings = arm.split("+")
+    build, *settings = cell.arm.split("+")
     python = ("PYTHONMALLOC=mimalloc " if "mimalloc" in settings else "") + f"python{build}"
     application, factory = str(parameters["application"]), bool(parameters.get("factory"))
-    return f"{python} {arguments(interface, model, application, workers, factory=factory)}"
+    return (
+        f"{python} {arguments(interface, cell.model, application, cell.workers, factory=factory)}"
+    )
 
 
 def deploy_grids(results: StudyResults) -> Iterator[Grid]:
     """The commands as a table; none where they are not known."""
     if found := deploy_commands(results):
-        rows: list[list[Cell]] = [
+        rows: list[list[GridCell]] = [
             [f"{each.arm} {each.model}", text] for each, text in found.items()
         ]
         note = f"{NOTE} {WRITTEN}" if any(SERVE in text for text in found.values()) else NOTE

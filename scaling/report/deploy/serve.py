@@ -9,6 +9,7 @@ fails ends the process. To restart, start the next process, then end this one.
 
 import argparse
 import asyncio
+import importlib
 import itertools
 import logging
 import os
@@ -19,9 +20,13 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
+from operator import attrgetter
 from typing import Any
 
-import uvicorn
+try:
+    import uvicorn
+except ModuleNotFoundError:
+    sys.exit(f"serve.py: uvicorn is missing: {sys.executable} -m pip install uvicorn httptools")
 
 DRAIN_S = 5.0  # as long as uvicorn keeps an idle connection
 logger = logging.getLogger("serve")
@@ -58,6 +63,21 @@ class Worker(threading.Thread):
         """Whether a client is, or will be when the loop gets to it."""
         waits = self.taken is not None and not self.taken.done()
         return waits or bool(self.server.server_state.connections)
+
+
+def found(path: str) -> Any:
+    """What MODULE:NAME is. Where there is no such thing, the program ends with one line."""
+    module, colon, name = path.partition(":")
+    if not (module and colon and name):
+        sys.exit(f"serve.py: {path}: expected MODULE:NAME, as in shop.main:app")
+    try:
+        imported = importlib.import_module(module)
+    except ImportError as error:
+        sys.exit(f"serve.py: {module} cannot be imported in this folder: {error}")
+    try:
+        return attrgetter(name)(imported)
+    except AttributeError as error:
+        sys.exit(f"serve.py: {error}")
 
 
 def deal(workers: Sequence[Worker], listener: socket.socket) -> None:
@@ -103,6 +123,8 @@ def drain(workers: Sequence[Worker]) -> None:
 
 def main(options: argparse.Namespace) -> None:
     """Start the loops, listen, serve."""
+    os.environ |= {"SCALING_WORKERS": f"{options.workers}", "SCALING_WORKER_INDEX": "0"}
+    found(options.app)  # else uvicorn would end each loop with a traceback
     workers = [Worker(options.app, factory=options.factory) for _ in range(options.workers)]
     for index, worker in enumerate(workers):  # one by one: the environment is the process's
         os.environ |= {"SCALING_WORKERS": f"{options.workers}", "SCALING_WORKER_INDEX": f"{index}"}

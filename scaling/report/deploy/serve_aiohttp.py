@@ -10,10 +10,10 @@ A loop that fails ends the process. To restart, start the next process, then end
 import argparse
 import asyncio
 import contextlib
+import importlib
 import itertools
 import logging
 import os
-import pkgutil
 import signal
 import socket
 import sys
@@ -21,9 +21,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from operator import attrgetter
 from typing import Any
 
-from aiohttp import web
+try:
+    from aiohttp import web
+except ModuleNotFoundError:
+    sys.exit(f"serve.py: aiohttp is missing: {sys.executable} -m pip install aiohttp")
 
 new_event_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
 with contextlib.suppress(ImportError):
@@ -78,6 +82,21 @@ class Worker(threading.Thread):
         return waits or bool(self.runner.server and self.runner.server.connections)
 
 
+def found(path: str) -> Any:
+    """What MODULE:NAME is. Where there is no such thing, the program ends with one line."""
+    module, colon, name = path.partition(":")
+    if not (module and colon and name):
+        sys.exit(f"serve.py: {path}: expected MODULE:NAME, as in shop.main:app")
+    try:
+        imported = importlib.import_module(module)
+    except ImportError as error:
+        sys.exit(f"serve.py: {module} cannot be imported in this folder: {error}")
+    try:
+        return attrgetter(name)(imported)
+    except AttributeError as error:
+        sys.exit(f"serve.py: {error}")
+
+
 def deal(workers: Sequence[Worker], listener: socket.socket) -> None:
     """Give each loop a connection in turn, until a signal comes.
 
@@ -121,8 +140,13 @@ def drain(workers: Sequence[Worker]) -> None:
 
 def main(options: argparse.Namespace) -> None:
     """Start the loops, listen, serve."""
-    found = pkgutil.resolve_name(options.app)
-    make = found if options.factory else lambda: found
+    os.environ |= {"SCALING_WORKERS": f"{options.workers}", "SCALING_WORKER_INDEX": "0"}
+    named = found(options.app)
+    if not (options.factory or isinstance(named, web.Application)):
+        sys.exit(f"serve.py: {options.app} is no aiohttp Application; if it makes one: --factory")
+    if not options.factory and options.workers > 1:
+        sys.exit(f"serve.py: {options.app} runs on one loop: name what makes it, with --factory")
+    make = named if options.factory else lambda: named
     workers = [Worker(make) for _ in range(options.workers)]
     for index, worker in enumerate(workers):  # one by one: the environment is the process's
         os.environ |= {"SCALING_WORKERS": f"{options.workers}", "SCALING_WORKER_INDEX": f"{index}"}

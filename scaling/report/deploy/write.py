@@ -17,8 +17,10 @@ def require_new(file: Path) -> None:
     """Refuse a file that exists, before anything is made.
 
     Raises:
-        UsageError: it exists.
+        UsageError: it exists, or its folder does not.
     """
+    if not file.parent.is_dir():
+        raise UsageError(f"--write {file}: there is no folder {file.parent}")
     if file.exists():
         raise UsageError(f"--write {file}: the file exists; give another name")
 

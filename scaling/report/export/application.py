@@ -6,12 +6,12 @@ from typing import Any
 
 import msgspec
 
-from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import Factors, Figures, Shipped
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.journal.app_check import read_check
 from scaling.journal.faults import read_faults
+from scaling.journal.record import Cell
 from scaling.journal.soak import read_soak
 from scaling.report.deploy.commands import deploy_json
 from scaling.report.tables.soak import soak_json
@@ -45,7 +45,7 @@ def application_json(results: StudyResults) -> str:
         document["rate_per_s"] = _number(found.rate_per_s)
         document["configurations"] = [_configuration(each) for each in found.figures]
         document["ship"] = {_aim(each): _shipped(each) for each in found.shipped}
-        document["factors"] = {each.measure: _factors(each) for each in found.factors}
+        document["factors"] = {each.whole.figure: _factors(each) for each in found.factors}
     document["deploy"] = deploy_json(results)
     folder = results.path.parent if results.path else None
     document["check"] = msgspec.to_builtins(read_check(folder)) if folder else None
@@ -59,13 +59,13 @@ def _aim(each: Shipped) -> str:
 
 
 def _configuration(each: Figures) -> dict[str, Any]:
-    arm, model, workers, _ = each.configuration
+    cell = each.cell
     return {
-        "arm": arm,
-        "model": model,
+        "arm": cell.arm,
+        "model": cell.model,
         "server": each.server,
         "loop": each.loop,
-        "workers": workers,
+        "workers": cell.workers,
         **{
             key: value
             for name, attribute in MEASURES.items()
@@ -76,12 +76,12 @@ def _configuration(each: Figures) -> dict[str, Any]:
 
 
 def _shipped(each: Shipped) -> dict[str, Any]:
-    chosen = each.configuration
+    chosen = each.cell
     return {
         "configuration": _named(chosen) if chosen else None,
         "measure": each.measure,
-        "of": _named(each.of),
-        "over": _named(each.over),
+        "of": _named(each.ratio.of),
+        "over": _named(each.ratio.over),
         "ratio": _number(each.ratio.point),
         "interval": [_number(each.ratio.low), _number(each.ratio.high)],
         "blocks": each.ratio.n,
@@ -98,11 +98,11 @@ def _factors(each: Factors) -> dict[str, Any]:
     }
 
 
-def _named(configuration: Configuration) -> dict[str, Any]:
+def _named(cell: Cell) -> dict[str, Any]:
     return {
-        "arm": configuration.arm,
-        "model": configuration.model,
-        "workers": configuration.workers,
+        "arm": cell.arm,
+        "model": cell.model,
+        "workers": cell.workers,
     }
 
 

@@ -49,7 +49,7 @@ def _cell(each: Attribution) -> dict[str, Any]:
     return {
         "cell": each.name,
         "workload": key.workload,
-        "parameters": json.loads(key.parameters),
+        "parameters": dict(key.parameters),
         "sizing": key.sizing,
         "loop": each.runs.loop,
         "arm": each.of.arm,
@@ -83,8 +83,8 @@ def _in_ns(value: Estimate) -> dict[str, float | None]:
 
 
 def _bounds(value: Estimate) -> dict[str, float | None]:
-    """The value with its interval; of a single block there is none."""
-    known = value.n > 1
+    """The value with its interval; below six blocks there is none."""
+    known = value.coverage is not None
     bounds = {"low": value.low if known else math.nan, "high": value.high if known else math.nan}
     every = {"value": value.point} | bounds
     return {name: each if math.isfinite(each) else None for name, each in every.items()}

@@ -1,14 +1,16 @@
-"""`scaling export`: a study written for another program, beside its journal or elsewhere."""
+"""`scaling export`: a study for another program, on standard output or in a file."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
 from scaling.analysis.table.load import Journal
 from scaling.base.console import say
+from scaling.base.errors import UsageError
 from scaling.base.suggest import unknown
 from scaling.journal.protected_write import write_file
 from scaling.report.export.percentiles import write_percentiles
@@ -16,42 +18,37 @@ from scaling.report.export.pyperf_suite import write_suite
 from scaling.report.export.runs import write_csv, write_parquet
 from scaling.report.export.text import write_columns, write_markdown
 from scaling.report.export.trends import bencher, github_action_benchmark
-from scaling.report.output import read
+from scaling.report.output import read, say_incomplete
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind of file: what it is called in a folder, and what writes it.
-
-    One that is `printed` goes to standard output unless a path is given; any other is written
-    beside the journal.
+    """A kind of file: what it is called in a folder, what writes it, and whether it can be read on
+    a terminal.
     """
 
     file_name: str
-    write: Callable[[Journal, Path], None]
-    printed: Callable[[Journal], str] | None = None
+    write: Callable[[Journal, Path], object]
+    is_text: bool = True
 
 
-def _printed(file_name: str, text: Callable[[Journal], str]) -> Format:
-    def write(journal: Journal, file: Path) -> None:
-        file.write_text(text(journal), encoding="utf-8")
-
-    return Format(file_name, write, text)
+def _written(text: Callable[[Journal], str]) -> Callable[[Journal, Path], object]:
+    return lambda journal, file: file.write_text(text(journal), encoding="utf-8")
 
 
 FORMATS = {
-    "parquet": Format("runs.parquet", write_parquet),
+    "parquet": Format("runs.parquet", write_parquet, is_text=False),
     "csv": Format("runs.csv", write_csv),
     "columns": Format("columns.md", write_columns),
     "pyperf": Format("pyperf.json", write_suite),
-    "hdr": Format("latencies.zip", write_percentiles),
+    "hdr": Format("latencies.zip", write_percentiles, is_text=False),
     "markdown": Format("tables.md", write_markdown),
-    "bencher": _printed("bencher.json", bencher),
-    "github-action-benchmark": _printed(
-        "bigger-is-better.json", partial(github_action_benchmark, better="more")
+    "bencher": Format("bencher.json", _written(bencher)),
+    "github-action-benchmark": Format(
+        "bigger-is-better.json", _written(partial(github_action_benchmark, better="more"))
     ),
-    "github-action-benchmark-smaller": _printed(
-        "smaller-is-better.json", partial(github_action_benchmark, better="less")
+    "github-action-benchmark-smaller": Format(
+        "smaller-is-better.json", _written(partial(github_action_benchmark, better="less"))
     ),
 }
 
@@ -61,23 +58,32 @@ def export(
 ) -> Path | None:
     """Write the study in `results` in one of `FORMATS` to `output`, a file or a folder for it.
 
-    Returns the file, or None if the format was printed on the `console`; notes about the journal
-    then go to `errors`.
+    Returns the file. Without `output` the text is printed on the `console`, notes about the journal
+    on `errors`, and None returned.
 
     Raises:
-        UsageError: no such format, no journal that could be read, or `output` is a journal.
+        UsageError: no such format, one that is not text without an `output`, no journal that could
+            be read, or `output` is a journal.
         ScalingError: the file cannot be written, or there is nothing to put into it.
     """
     if to not in FORMATS:
         raise unknown("format", to, FORMATS, where="--to")
     format_ = FORMATS[to]
-    if output is None and format_.printed:
-        say(console, format_.printed(read(results, errors or console)).rstrip("\n"))
+    if output is None and not format_.is_text:
+        raise UsageError(
+            f"export: {to} is not text, and is not printed. Name a file: --output "
+            f"{format_.file_name}"
+        )
+    journal = read(results, console if output else errors or console)
+    if output is None:
+        with TemporaryDirectory() as folder:
+            text = Path(folder) / format_.file_name
+            format_.write(journal, text)
+            console.out(text.read_text(encoding="utf-8").rstrip("\n"), highlight=False)
+        say_incomplete(journal, errors or console)
         return None
-    journal = read(results, console)
-    file = output or journal.path.parent
-    if file.is_dir():
-        file /= format_.file_name
+    file = output / format_.file_name if output.is_dir() else output
     write_file(file, partial(format_.write, journal), again="scaling export")
     say(console, f"written: {file}")
+    say_incomplete(journal, console)
     return file

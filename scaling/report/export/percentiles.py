@@ -12,14 +12,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import msgspec
 import numpy as np
 
 from scaling.analysis.lookup.latencies import TimedRun, timed_runs
 from scaling.analysis.table.labels import labels, slug
 from scaling.analysis.table.latency import EXACT_BITS, Counted, counted
 from scaling.analysis.table.load import Journal
-from scaling.base.errors import ScalingError
+from scaling.base.errors import UsageError
 from scaling.journal.record import Cell
 
 TICKS = 5  # lines for each half of what is left above a percentile
@@ -33,16 +32,15 @@ def write_percentiles(journal: Journal, file: Path) -> None:
     """Write the archive.
 
     Raises:
-        ScalingError: no operation of a valid run was timed.
+        UsageError: no operation of a valid run was timed.
         OSError: as any writing does.
     """
     by_cell: dict[str, list[TimedRun]] = defaultdict(list)
     names = labels(journal.frame)
     for run in timed_runs(journal, journal.frame):
-        parameters = msgspec.json.encode(run.cell.parameters, order="sorted").decode()
-        by_cell[_file_name(names[run.cell.workload, parameters], run.cell)].append(run)
+        by_cell[_file_name(names[run.cell.workload, run.cell.parameters], run.cell)].append(run)
     if not by_cell:
-        raise ScalingError(f"{journal.path}: no operation of a valid run was timed")
+        raise UsageError(f"{journal.path}: no operation of a valid run was timed")
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, runs in by_cell.items():
             archive.writestr(zipfile.ZipInfo(name, BEGINNING), distribution(runs))

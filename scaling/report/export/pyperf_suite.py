@@ -16,8 +16,8 @@ import pandas as pd
 from scaling.analysis.table.groups import CELL, CURVE, in_open_loop, originals
 from scaling.analysis.table.labels import Variant, labels
 from scaling.analysis.table.load import Journal
-from scaling.base.errors import ScalingError
-from scaling.journal.record import StudyLine
+from scaling.base.errors import UsageError
+from scaling.journal.record import Parameters, StudyLine
 from scaling.report.export.about import about
 
 VERSION = "1.0"
@@ -27,7 +27,7 @@ def write_suite(journal: Journal, file: Path) -> None:
     """Write the suite as JSON.
 
     Raises:
-        ScalingError: no run is valid, or all are in an open loop; pyperf reads no empty suite.
+        UsageError: no run is valid, or all are in an open loop; pyperf reads no empty suite.
         OSError: as any writing does.
     """
     file.write_text(json.dumps(suite(journal), indent=1, allow_nan=False) + "\n", encoding="ascii")
@@ -40,19 +40,19 @@ def suite(journal: Journal) -> dict[str, Any]:
     several: by their names pyperf pairs the benchmarks of two studies, each of an arm of its own.
 
     Raises:
-        ScalingError: no run is valid, or all are in an open loop.
+        UsageError: no run is valid, or all are in an open loop.
     """
     runs = originals(journal.frame)
     runs = runs[runs["valid"] & (runs["throughput_per_s"] > 0)]
     if len(runs) and in_open_loop(runs).all():
-        raise ScalingError(
+        raise UsageError(
             f"{journal.path}: requests came at given rates, so throughput is what was asked for: "
             "nothing for pyperf. `scaling export --to hdr` has the latencies"
         )
     runs = runs[~in_open_loop(runs)]
     runs = runs.drop_duplicates([*CELL, "block"], keep="last")
     if runs.empty:
-        raise ScalingError(f"{journal.path}: holds no valid run, and so nothing for pyperf")
+        raise UsageError(f"{journal.path}: holds no valid run, and so nothing for pyperf")
     names, several = labels(journal.frame), journal.frame["arm"].nunique() > 1
     cells = runs.groupby(list(CELL), observed=True)
     return {
@@ -73,7 +73,10 @@ def _cell(
 ) -> dict[str, str | int]:
     """What the runs of a cell have in common, its name first."""
     cell = runs.iloc[0]
-    words = [names[cell["workload"], cell["parameters"]].replace(" · ", " "), cell["sizing"]]
+    words = [
+        names[cell["workload"], Parameters.read(cell["parameters"])].replace(" · ", " "),
+        cell["sizing"],
+    ]
     words += [cell["loop"], *([cell["arm"]] if several else []), cell["model"]]
     note = study.workloads.get(cell["workload"])
     common = {

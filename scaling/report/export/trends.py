@@ -16,10 +16,10 @@ from scaling.analysis.curves.curve import Point
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.analysis.table.columns import MEASURES
-from scaling.analysis.table.groups import Key
 from scaling.analysis.table.labels import labels
 from scaling.analysis.table.load import Journal
-from scaling.base.errors import ScalingError
+from scaling.base.errors import UsageError
+from scaling.journal.record import Cell
 from scaling.study.load import open_loop_rate
 
 type Better = Literal["more", "less"]
@@ -49,7 +49,7 @@ def bencher(journal: Journal) -> str:
     """All figures as one JSON object: cell → figure → value and its bounds.
 
     Raises:
-        ScalingError: no run is valid.
+        UsageError: no run is valid.
     """
     found: dict[str, dict[str, Any]] = {}
     for each in trends(journal):
@@ -63,7 +63,7 @@ def github_action_benchmark(journal: Journal, better: Better) -> str:
     """The figures of which more, or less, is better as a JSON list: its tools take one kind each.
 
     Raises:
-        ScalingError: no run is valid.
+        UsageError: no run is valid.
     """
     return _json(
         [
@@ -84,7 +84,7 @@ def trends(journal: Journal) -> list[Trend]:
     """Every figure that is followed, of every cell that has it.
 
     Raises:
-        ScalingError: no run is valid.
+        UsageError: no run is valid.
     """
     results = StudyResults.of(journal)
     curves = [curve for section in results.sections for curve in section.curves]
@@ -96,14 +96,14 @@ def trends(journal: Journal) -> list[Trend]:
         for each in _of_point(names[curve.key.workload, curve.key.parameters], curve.key, point)
     ]
     if not found:
-        raise ScalingError(f"{journal.path}: holds no valid run, and so no figure to follow")
+        raise UsageError(f"{journal.path}: holds no valid run, and so no figure to follow")
     return found
 
 
-def _of_point(label: str, key: Key, point: Point) -> Iterator[Trend]:
+def _of_point(label: str, key: Cell, point: Point) -> Iterator[Trend]:
     words = (label.replace(" · ", " "), key.sizing, key.loop, key.arm, key.model)
     cell = f"{' '.join(words)} N={point.workers}"
-    is_scheduled = open_loop_rate(json.loads(key.parameters)) is not None
+    is_scheduled = open_loop_rate(key.parameters) is not None
     for name, measure in FOLLOWED.items():
         says_nothing = {"throughput_per_s": is_scheduled, "speedup": point.workers == 1}
         estimate = point.estimate(measure)

@@ -1,9 +1,11 @@
 """The first screen: the answer in a sentence, one picture, and the table of verdicts.
 
-Below it, section by section, every question that the study answers.
+Below it every other question that the study answers, a table for each.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import matplotlib as mpl
 
@@ -11,32 +13,34 @@ from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.remedies import bases_of, remedies_in
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import AppAnswer
+from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.journal.record import StudyLine
+from scaling.report.page.figures import PARTS
 from scaling.report.page.parts import Block, PageFigure
 from scaling.report.page.picture import RC_OF_PAGES, Picture, picture
 from scaling.report.plots.caption import machine_text
 from scaling.report.plots.verdicts import draw
 from scaling.report.remedies_view import notes
-from scaling.report.tables.application import shipped_text
-from scaling.report.tables.comparison import answers
+from scaling.report.tables.application import ship_grid, shipped_text
+from scaling.report.tables.comparison import answers, states
 from scaling.report.tables.findings import Finding, findings_table, in_words
-from scaling.report.tables.grid import Grid
+from scaling.report.tables.grid import Grid, PagePart
 from scaling.report.tables.headline import (
     NOTHING,
+    Headline,
     headline_findings,
     headline_sentence,
     headlines,
-    is_control,
     other_ratios,
     others_sentence,
 )
 from scaling.report.tables.load_headline import load_findings, load_sentence
-from scaling.report.tables.margins import spread_text
-from scaling.report.tables.phrases import named
+from scaling.report.tables.margins import margins, spread_text
+from scaling.report.tables.measures import again
+from scaling.report.tables.phrases import named, ratios_note
 from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.report.tables.rated import free_running, is_served, rated
-from scaling.study.caveats import caveats
 
 REACH = (
     "These ratios are of the operations of these workloads on this machine. They do not forecast "
@@ -52,6 +56,8 @@ NOTHING_UNDER_LOAD = (
     "What each configuration gave is under “Latency under load”."
 )
 
+type Figures = tuple[float, float, float]  # of a ratio: median and bounds
+
 NO_HELP = "no remedy is proven to help"
 NO_REMEDY = "No ratio: no block has valid runs of an arm both with a remedy and without it."
 
@@ -62,11 +68,7 @@ def answer_block(results: StudyResults) -> Block:
         return _of_remedies(results)
     if results.application and results.application.shipped:
         return _of_application(results, results.application)
-    found = headlines(results)
-    of_throughput = headline_findings(found) or [
-        Finding(each.name, each.ratio) for each in other_ratios(results)
-    ]
-    of_load = load_findings(results)
+    found, of_throughput, of_load = _ratios(results)
     findings = [*of_throughput, *of_load]
     if not findings:
         return Block(words=[NOTHING_UNDER_LOAD if rated(results) else NOTHING])
@@ -74,7 +76,7 @@ def answer_block(results: StudyResults) -> Block:
     if of_throughput and not found:
         sentences = [others_sentence(of_throughput)]
     sentences.append(load_sentence(results))
-    table = findings_table(findings, "Verdicts")
+    table = findings_table(findings, "Verdicts", [ratios_note([each.ratio for each in findings])])
     served = any(is_served(each, results.study) for each in results.sections)
     return Block(
         words=[" ".join(filter(None, sentences))],
@@ -83,20 +85,45 @@ def answer_block(results: StudyResults) -> Block:
                 _picture(findings, results, _what(of_throughput, of_load)), [table], is_open=True
             )
         ],
-        notes=[REACH_OF_SERVERS if served else REACH, spread_text(results)],
+        notes=[REACH_OF_SERVERS if served else REACH, spread_text(results), *_states(results)],
     )
+
+
+def _states(results: StudyResults) -> Iterator[str]:
+    """The ratios across allocator states, of each workload and loop."""
+    for each in free_running(results):
+        yield from (f"{each.title}: {text}" for text in states(each))
+
+
+def _ratios(results: StudyResults) -> tuple[list[Headline], list[Finding], list[Finding]]:
+    """The headlines, their ratios (or others, where a study has none), and those under load."""
+    found = headlines(results)
+    of_throughput = headline_findings(found) or [
+        Finding(each.name, each.ratio) for each in other_ratios(results)
+    ]
+    return found, of_throughput, load_findings(results)
+
+
+def _answered(results: StudyResults) -> list[RatioVerdict]:
+    """The ratios that the answer has."""
+    if results.is_of_remedies:
+        return [each.ratio for each in remedies_in(results, bases_of(results)).throughput()]
+    if results.application and results.application.shipped:
+        return [each.ratio for each in results.application.shipped]
+    _, of_throughput, of_load = _ratios(results)
+    return [each.ratio for each in (*of_throughput, *of_load)]
 
 
 def _of_application(results: StudyResults, found: AppAnswer) -> Block:
     """What to ship for each aim; the next part of the page has the rest."""
     findings = [
-        Finding(f"{each.measure}: {named(each.of)} over {named(each.over)}", each.ratio)
+        Finding(f"{each.measure}: {named(each.ratio.of)} over {named(each.ratio.over)}", each.ratio)
         for each in found.shipped
     ]
     ships = (f"{shipped_text(each)} for {each.measure}" for each in found.shipped)
     shown = PageFigure(
         _picture(findings, results, "threads to the best processes"),
-        [findings_table(findings, "Verdicts")],
+        [ship_grid(found)],
         is_open=True,
     )
     return Block(
@@ -112,12 +139,12 @@ def _of_remedies(results: StudyResults) -> Block:
     factors = found.throughput()
     if not factors:
         return Block(words=[NO_REMEDY])
-    where = {f"{each.subject}, {named(each.over)}" for each in factors}
+    where = {f"{each.subject}, {named(each.ratio.over)}" for each in factors}
     findings = [
         Finding(
             " ".join(
                 [
-                    *([f"{each.subject}, {named(each.over)}:"] if len(where) > 1 else []),
+                    *([f"{each.subject}, {named(each.ratio.over)}:"] if len(where) > 1 else []),
                     f"+{'+'.join(each.added)}",
                     *(["(control)"] if each.is_control else []),
                 ]
@@ -152,21 +179,71 @@ def _what(of_throughput: Sequence[Finding], of_load: Sequence[Finding]) -> str:
 def _picture(findings: Sequence[Finding], results: StudyResults, what: str) -> Picture:
     with mpl.rc_context(RC_OF_PAGES):
         study = results.study
-        words = (results.soundness.warning, *caveats(study), machine_text(study))
+        words = (results.soundness.warning, *results.caveats, machine_text(study))
         caption = " · ".join(filter(None, words))
         return picture(draw(findings, caption, what), "answer-verdicts")
 
 
-def question_blocks(results: StudyResults) -> list[Block]:
-    """The answers of each workload and loop, controls last."""
-    found = [each for each in free_running(results) if not each.is_across_loops]
-    return [Block(each.runs.title, grids=answers(each)) for each in sorted(found, key=is_control)]
+def questions_block(results: StudyResults) -> Block:
+    """A table for each question, with a row for each workload and loop. What the answer has is not
+    said again.
+    """
+    answered = set(map(_figures, _answered(results)))
+    asked: dict[PagePart, list[tuple[str, Finding]]] = defaultdict(list)
+    notes: dict[str, list[str]] = defaultdict(list)  # each with the workloads that it is of
+    for compared in (each for each in free_running(results) if not each.is_across_loops):
+        label = Headline(compared, [], []).name
+        own = [
+            (question.part, finding)
+            for question in QUESTIONS
+            for finding in _beside(answered, question.findings(compared))
+        ]
+        for part, finding in own:
+            asked[part].append((label, finding))
+        points = [point for curve in compared.curves for point in curve.points]
+        said = [*(each.note for _, each in own), *margins(compared), *again(points)]
+        for note in filter(None, said if own else []):
+            notes[note].append(label)
+    labels = {label for rows in asked.values() for label, _ in rows}
+    return Block(
+        grids=[_question_grid(PARTS[part][0], asked[part]) for part in PARTS if asked[part]],
+        notes=[
+            note if len(own) == len(labels) else f"{'; '.join(dict.fromkeys(own))}: {note}"
+            for note, own in notes.items()
+        ],
+    )
+
+
+def _beside(answered: Container[Figures], found: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings that the answer does not have; one that belongs to a row which it has says so in
+    full.
+    """
+    above = ""
+    for each in found:
+        is_told = _figures(each.ratio) in answered
+        if each.is_throughput:
+            above = each.question.partition(" (the better of")[0] if is_told else ""
+        if each.ratio.n and not is_told:
+            in_full = each.question.replace("…", f"{above}:", 1)
+            yield replace(each, question=in_full) if above else each
+
+
+def _figures(ratio: RatioVerdict) -> Figures:
+    return ratio.point, ratio.low, ratio.high
+
+
+def _question_grid(title: str, asked: Sequence[tuple[str, Finding]]) -> Grid:
+    """All rows have a ratio, so that none is left out."""
+    found = [replace(each, note="") for _, each in asked]
+    grid = findings_table(found, title, [ratios_note([each.ratio for each in found])])
+    rows = [[label, *row] for (label, _), row in zip(asked, grid.rows, strict=True)]
+    return replace(grid, headings=["workload", *grid.headings], rows=rows, words=2)
 
 
 def loop_blocks(results: StudyResults) -> list[Block]:
     """Loops over asyncio and other runtimes over Python, for each section that has any."""
     return [
-        Block(each.runs.title, grids=[*answers(each), *_tables(each, results.study)])
+        Block(each.title, grids=[*answers(each), *_tables(each, results.study)])
         for each in free_running(results)
         if each.is_across_loops
     ]

@@ -1,11 +1,8 @@
 """What was run and on what: the study's workloads, machine and builds, as tables."""
 
-import json
-
 from scaling.analysis.comparison.build_differences import FACTS
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.labels import labels
-from scaling.analysis.validity import expectation
 from scaling.base import formats
 from scaling.journal.record import ArmRecord, StudyLine
 from scaling.report.page.parts import Block
@@ -31,7 +28,7 @@ def question_block(results: StudyResults) -> Block:
         note = results.study.workloads.get(workload)
         if note and note.summary:
             words[workload] = f"{workload}: {note.summary} Counted are {note.operation}."
-        for name, value in json.loads(parameters).items():
+        for name, value in parameters.items():
             rows.append([names[workload, parameters], name, formats.parameter(value)])
     grid = Grid("Parameters of the workloads", ["workload", "parameter", "value"], rows, words=3)
     refused = refused_chapters(results.study)
@@ -67,14 +64,13 @@ def _build(arm: ArmRecord) -> dict[str, str | None]:
     """What is known of an arm's build, and what its settings had to prove of themselves."""
     if arm.description is None:
         return {"version": arm.runtime, "from": arm.origin}
-    reads_back = expectation(arm).reads_back
-    python = arm.description.python
-    proven: dict[str, str | None] = {}
-    if reads_back is not None:
-        proven["GIL"] = "on" if reads_back.gil_enabled else "off"
-        proven["allocator"] = reads_back.allocator
-        proven["garbage collector"] = "on" if reads_back.gc_enabled else "off"
-        proven |= {name: str(value) for name, value in reads_back.switches.items()}
+    python, reads_back = arm.description.python, arm.expected
+    proven: dict[str, str | None] = {
+        "GIL": "on" if reads_back.gil_enabled else "off",
+        "allocator": reads_back.allocator,
+        "garbage collector": "on" if reads_back.gc_enabled else "off",
+        **{name: str(value) for name, value in reads_back.switches.items()},
+    }
     facts = {fact: of(arm.description) for fact, of in FACTS.items()}
     return {"version": python.version, "from": arm.origin, **proven, **facts}
 

@@ -14,17 +14,20 @@ from scaling.report.plots import versions
 from scaling.report.plots.draw import plots_of
 from scaling.report.plots.plot import Plot
 from scaling.report.plots.subject import Subject
-from scaling.report.tables.grid import Grid
+from scaling.report.tables.grid import Grid, PagePart
 from scaling.report.tables.loss_sentences import LEGEND
 from scaling.report.tables.losses import told
 from scaling.report.tables.measures import notes
 from scaling.report.tables.questions.registry import QUESTIONS
-from scaling.study.controls import CONTROLS
 
-CURVES, LOSSES, LADDER = "curves", "losses", "ladder"
-PROCESSES, MEMORY = "processes", "memory"
-VERSIONS, SETTINGS = "versions", "settings"
-PARTS = {
+CURVES: PagePart = "curves"
+LOSSES: PagePart = "losses"
+LADDER: PagePart = "ladder"
+PROCESSES: PagePart = "processes"
+MEMORY: PagePart = "memory"
+VERSIONS: PagePart = "versions"
+SETTINGS: PagePart = "settings"
+PARTS: dict[PagePart, tuple[str, str]] = {
     CURVES: ("How it scales", "Throughput, speed-up and efficiency against N."),
     LOSSES: (
         "What is lost",
@@ -59,13 +62,13 @@ def figure_parts(about: Mapping[str, Subject], pictures: Pictures) -> list[PageS
     """
     blocks: dict[str, list[Block]] = defaultdict(list)
     compared = [found for each in about.values() for found in each.comparisons]
-    has_processes = any(found.baseline_ratios for found in compared)
+    has_processes = any(found.over_processes for found in compared)
     titles = PARTS if has_processes else PARTS | {PROCESSES: WITHOUT_PROCESSES}
     with mpl.rc_context(RC_OF_PAGES):
         if of_versions := versions.sheet(about.values()):
             shown = pictures.of(versions.NAME, versions.NAME, lambda: of_versions)
             blocks[VERSIONS].append(Block(figures=[PageFigure(shown, [])]))
-        in_order = sorted(about.items(), key=lambda each: _is_control(each[1]))
+        in_order = sorted(about.items(), key=lambda each: each[1].section.is_control)
         for number, (stem, subject) in enumerate(in_order, start=1):
             drawn: dict[str, list[PageFigure]] = defaultdict(list)
             for plot in plots_of(subject):
@@ -89,11 +92,6 @@ def figure_parts(about: Mapping[str, Subject], pictures: Pictures) -> list[PageS
     ]
 
 
-def _is_control(subject: Subject) -> bool:
-    """Whether its workload is a control; those come last."""
-    return subject.section.curves[0].key.workload in CONTROLS
-
-
 def _figure(plot: Plot, shown: Picture, subject: Subject) -> PageFigure:
     below = notes(subject.section) if plot.part != LOSSES else []  # those are means
     return PageFigure(shown, plot.tables(subject, shown.title), below)
@@ -106,5 +104,5 @@ def _grids(subject: Subject) -> dict[str, list[Grid]]:
         for question in QUESTIONS:
             if question.part != LADDER:  # those stand behind their picture
                 grids = question.grids(compared, subject.study)
-                found[question.part] += [grid.of(compared.runs.title) for grid in grids]
+                found[question.part] += [grid.of(compared.title) for grid in grids]
     return found

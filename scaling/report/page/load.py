@@ -37,5 +37,5 @@ def _block(
         shown = pictures.of(f"{stem}-{plot.name}", f"{name}-{plot.name}", draw)
         figures.append(PageFigure(shown, plot.tables(about)))
     rated = about.rated
-    grids = [*capacity_grids(rated, results.capacities), *at_rate_grids(rated, results)]
+    grids = [*capacity_grids(rated, results.ratios), *at_rate_grids(rated, results)]
     return Block(rated.title, figures=figures, grids=grids)

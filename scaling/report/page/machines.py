@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import matplotlib as mpl
 
+from scaling.analysis.lookup.extent import incomplete
 from scaling.analysis.results import StudyResults
 from scaling.journal.hosts import Standing
 from scaling.report.page.parts import Block, PageFigure, PageSection
@@ -40,6 +41,11 @@ def machines_page(machines: Mapping[str, StudyResults], standings: Mapping[str, 
         is_void=False,
         warnings=[],
         skipped=[note for results in machines.values() for note in results.notes],
+        incomplete="; ".join(
+            f"{label}: {lacks}"
+            for label, each in machines.items()
+            if (lacks := incomplete(each.frame, each.study, each.notes))
+        ),
         tables=[],
     )
 

@@ -1,9 +1,16 @@
 """What a page is made of, before it is HTML: parts, blocks, and figures with their tables."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from scaling.analysis.statistics.verdict import RatioVerdict
+from scaling.base import formats
 from scaling.report.page.picture import Picture
-from scaling.report.tables.grid import Grid
+from scaling.report.tables.fitting import packed
+from scaling.report.tables.grid import Cell, Grid, VerdictCell
+
+# A window of 1,200 pixels shows so many characters of a table, by the widest of the page's fonts.
+ROOM = 124
+BETWEEN = 1  # characters between columns, beside the gap that `packed` counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +60,36 @@ class PageSection:
     def is_empty(self) -> bool:
         """Whether there is nothing under its heading."""
         return all(block.is_empty for block in self.blocks)
+
+
+def in_parts(grid: Grid) -> list[Grid]:
+    """The table, or several where a window has no room for all of its columns: each has the first
+    ones, and the last one the note.
+    """
+    widths = [_least_width(grid, place) + BETWEEN for place in range(len(grid.headings))]
+    first = grid.words if grid.words < len(widths) else 1
+    tables = [
+        grid.columns([*range(first), *(first + place for place in places)])
+        for places in packed(widths[first:], sum(widths[:first]) + first, ROOM)
+    ]
+    titles = [grid.title, *[f"{grid.title}, continued"] * (len(tables) - 1)]
+    notes = [*[""] * (len(tables) - 1), grid.note]
+    return [
+        replace(table, title=title, note=note)
+        for table, title, note in zip(tables, titles, notes, strict=True)
+    ]
+
+
+def _least_width(grid: Grid, place: int) -> int:
+    """Characters that a column needs: words can be broken into lines, figures cannot."""
+    lines = [line for row in grid.rows for line in _lines(row[place])]
+    if not grid.is_figure(place):
+        lines = [word for line in lines for word in line.split()]
+    return max(map(len, [*grid.headings[place].split(), *lines]), default=0)
+
+
+def _lines(cell: Cell) -> list[str]:
+    if isinstance(cell, str | VerdictCell):
+        return str(cell).split("\n")
+    word = cell.verdict.word if isinstance(cell, RatioVerdict) and cell.n else ""
+    return [formats.number(cell.point), cell.bounds, word]

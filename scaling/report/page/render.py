@@ -13,6 +13,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from scaling.analysis.lookup.extent import incomplete
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
@@ -20,14 +21,14 @@ from scaling.base.vocabulary import MODELS
 from scaling.journal.record import StudyLine
 from scaling.report.files import SUMMARY, TABLES
 from scaling.report.page.again import again_block
-from scaling.report.page.answer import answer_block, loop_blocks, question_blocks
+from scaling.report.page.answer import answer_block, loop_blocks, questions_block
 from scaling.report.page.application import application_block
 from scaling.report.page.facts import machine_block, question_block
 from scaling.report.page.figures import figure_parts
 from scaling.report.page.full_stack import stack_blocks
 from scaling.report.page.functions import function_blocks
 from scaling.report.page.load import load_blocks
-from scaling.report.page.parts import PageSection
+from scaling.report.page.parts import PageSection, in_parts
 from scaling.report.page.picture import Pictures
 from scaling.report.page.swept import sweep_blocks
 from scaling.report.page.trust import law_blocks, noise_block, steadiness_block, validity_blocks
@@ -46,8 +47,8 @@ QUESTION_OF_REMEDIES = (
 FIGURES, FIGURES_UNDER_LOAD = "throughput and memory", "throughput, latency and memory"
 ALWAYS = ("answer", "question")  # also where they are empty
 VERDICTS = (
-    "For each workload and loop, at the largest N with a core for each worker. A question that was "
-    "not named before the study is marked exploratory."
+    "What the study answers besides, at the largest N with a core for each worker. A question that "
+    "was not named before the study is marked exploratory."
 )
 SHIP = (
     "For each aim, threads without the GIL are compared with the processes that are best at it. Of "
@@ -87,7 +88,7 @@ def page(results: StudyResults, plots: Path | None = None) -> str:
     parts = [
         PageSection("answer", "The answer", [answer_block(results)]),
         PageSection("application", "Your application", [application_block(results)], SHIP),
-        PageSection("verdicts", "Question by question", question_blocks(results), VERDICTS),
+        PageSection("verdicts", "Question by question", [questions_block(results)], VERDICTS),
         PageSection(
             "load", "Latency under load", load_blocks(loads(results), results, pictures), LOAD
         ),
@@ -116,6 +117,7 @@ def page(results: StudyResults, plots: Path | None = None) -> str:
         is_void=results.soundness.status == "void",
         warnings=warnings_of(results),
         skipped=results.notes,
+        incomplete=incomplete(results.frame, study, results.notes),
         tables=[] if plots is None else [TABLES, SUMMARY],
     )
 
@@ -154,6 +156,7 @@ def template() -> Template:
     )
     environment.filters |= {
         "number": formats.number,
+        "in_parts": in_parts,
         "bounds": attrgetter("bounds"),
         "verdict": _verdict,
         "is_ours": Markup,  # pictures: made by us, and escaped where they were made

@@ -6,7 +6,6 @@ from scaling.analysis.controls import ControlOutcome
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.noise import COLUMNS
 from scaling.analysis.table.labels import short_labels
-from scaling.analysis.validity import MARGIN
 from scaling.base import formats
 from scaling.report.page.parts import Block
 from scaling.report.tables.comparison import warnings_of
@@ -23,7 +22,11 @@ MEASURES = {
 }
 AA_PAIRS = (
     "Some cells of each workload were run twice in every block. Without noise the ratio of the two "
-    "would be 1; differences below the A/A spread are noise."
+    "would be 1. Where one of these ratios is called different, verdicts on its measure are "
+    "withheld."
+)
+UNKNOWN = (
+    "No A/A pairs were run, so nothing checks the verdicts, and run-to-run noise is not known."
 )
 WITHOUT_DRIFT = {
     "none": "No drift of the machine was found over the study.",
@@ -42,8 +45,7 @@ def noise_block(results: StudyResults) -> Block:
     """The spread of A/A pairs: equal cells, run twice in every block."""
     floor = results.floor
     if not floor.pairs:
-        unknown = "No A/A pairs were run, so run-to-run noise is not known"
-        return Block(words=[f"{unknown}; verdicts use a margin of ±{formats.percent(MARGIN)}."])
+        return Block(words=[UNKNOWN])
     rows: list[list[Cell]] = []
     known = [each for each in COLUMNS if any(pair.ratios[each].n for pair in floor.pairs)]
     shown = [each for each in known if each not in LOWER or HIGHEST not in known]
@@ -63,7 +65,7 @@ def noise_block(results: StudyResults) -> Block:
             ]
         )
     headings = ["cell", "N", *(MEASURES.get(each, each) for each in shown), "spread, throughput"]
-    return Block(words=[AA_PAIRS], grids=[Grid("Repeated cell over cell", headings, rows)])
+    return Block(words=[AA_PAIRS], grids=[Grid("Repeated cell over cell", headings, rows, words=2)])
 
 
 def steadiness_block(results: StudyResults) -> Block:
@@ -94,7 +96,8 @@ def steadiness_block(results: StudyResults) -> Block:
 
 def validity_blocks(results: StudyResults) -> list[Block]:
     """The outcome of the controls, and every suspect or invalid run."""
-    warnings = warnings_of(results) or ["The controls hold."]
+    holds = ["The controls hold."] if results.soundness.status == "sound" else []
+    warnings = warnings_of(results) or holds
     judged: list[list[Cell]] = [
         [each.control, each.loop, each.arm, str(each.workers), each.speedup, _expected(each),
          _word(each)]

@@ -9,10 +9,9 @@ import matplotlib as mpl
 
 from scaling.analysis.comparison.build_differences import build_differences
 from scaling.analysis.comparison.compare import Compared
-from scaling.analysis.curves.sections import Section
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.labels import slug
-from scaling.journal.record import StudyLine
+from scaling.journal.record import Cell, StudyLine
 from scaling.report.plots import full_stack, sweep, versions
 from scaling.report.plots.ceilings import ceilings_of
 from scaling.report.plots.load_caption import load_text
@@ -23,6 +22,7 @@ from scaling.report.plots.sheet import FORMATS, Draw
 from scaling.report.plots.style import RC
 from scaling.report.plots.subject import Subject, subject
 from scaling.report.tables.rated import free_running, free_sweeps, rate_of
+from scaling.study.questions import section_of
 
 
 def draw_all(
@@ -82,23 +82,21 @@ def loads(results: StudyResults) -> dict[str, LoadSubject]:
 
 def subjects(results: StudyResults) -> dict[str, Subject]:
     """What there is to draw, by the beginning of its file name; each name once."""
-    frame, study = results.frame, results.study
+    study = results.study
     found: dict[str, Subject] = {}
     warning = _warning(results)
-    comparisons: dict[Variant, list[Compared]] = defaultdict(list)
+    comparisons: dict[Cell, list[Compared]] = defaultdict(list)
     for each in free_running(results):
         if each.compares and not each.is_across_loops:
-            comparisons[_variant(each.runs.section)].append(each)
-    with_services = set(frame.loc[frame["site_busy_fraction"].notna(), "workload"])
+            comparisons[section_of(each.group.first)].append(each)
     for section in results.sections:
-        served = section.curves[0].key.workload in with_services
-        limits = ceilings_of(section, study, results.ceilings, served=served)
+        limits = ceilings_of(section, study, results.ceilings)
         stem = f"{slug(section.label)}-{section.sizing}"
         found[_free(stem, found)] = subject(
             section,
             study,
             warning,
-            comparisons[_variant(section)],
+            comparisons[section_of(section.curves[0].key)],
             limits,
             results.floor,
             load_text(section, results),
@@ -116,14 +114,6 @@ def _free(stem: str, taken: Collection[str]) -> str:
 def _warning(results: StudyResults) -> str:
     """What no figure must be seen without."""
     return " · ".join(filter(None, [results.soundness.warning, *_unlike(results.study)]))
-
-
-type Variant = tuple[str, str, str]
-
-
-def _variant(section: Section) -> Variant:
-    key = section.curves[0].key
-    return key.workload, key.parameters, key.sizing
 
 
 def _unlike(study: StudyLine) -> list[str]:

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.comparison.ladder import MODEL, Ladder
-from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.comparison.ladder import Ladder, ladders
+from scaling.analysis.ratios import Ratio
 from scaling.base import formats
 from scaling.report.plots.panel import reaches
 from scaling.report.plots.plot import Plot
@@ -20,6 +20,7 @@ from scaling.report.plots.style import BAND_ALPHA, INK, QUIET
 from scaling.report.plots.subject import Subject
 from scaling.report.tables.grid import Grid
 from scaling.report.tables.questions.ladder import ladder_grids
+from scaling.study.questions import THREADS
 
 BAR = 0.56  # of the room for a bar
 DOT_ASIDE = 0.36  # bars' widths right of a bar's middle
@@ -31,16 +32,11 @@ def draw(subject: Subject) -> Sheet:
     rows = _rows(subject)
     columns = max(len(few) for _, few in rows)
     layout = Layout(len(rows) * columns, columns, panel_in=2.6)
-    arms = {
-        configuration.arm
-        for _, row in rows
-        for ladder in row
-        for configuration in ladder.configurations
-    }
+    arms = {cell.arm for _, row in rows for ladder in row for cell in ladder.cells}
     stepped_on = [
         curve
         for curve in subject.section.curves
-        if curve.key.arm in arms and curve.key.model == MODEL
+        if curve.key.arm in arms and curve.key.model == THREADS
     ]
     sheet = subject.sheet(
         "what freed the speed of threads",
@@ -66,31 +62,32 @@ def draw(subject: Subject) -> Sheet:
 
 def is_there(subject: Subject) -> bool:
     """Whether there are two rungs to step between."""
-    return any(compared.ladders for compared in subject.comparisons)
+    return any(ladders(compared) for compared in subject.comparisons)
 
 
 def _rows(subject: Subject) -> list[tuple[str, list[Ladder]]]:
     """The ladders to draw, with their loop: a row for each version, those at a few Ns."""
     rows = []
     for compared in subject.comparisons:
-        tops = dict.fromkeys(ladder.top.arm for ladder in compared.ladders)
+        found = ladders(compared)
+        tops = dict.fromkeys(ladder.top.arm for ladder in found)
         for top in tops:
-            every = [each for each in compared.ladders if each.top.arm == top]
+            every = [each for each in found if each.top.arm == top]
             ns = [ladder.workers for ladder in every]
-            wanted = {ns[0], compared.runs.headline_n, ns[-1]}  # three panels at most, side by side
+            wanted = {ns[0], compared.headline_n, ns[-1]}  # three panels at most, side by side
             few = [ladder for ladder in every if ladder.workers in wanted]
-            rows.append((compared.runs.loop, few))
+            rows.append((compared.loop, few))
     return rows
 
 
-def _factors(ladder: Ladder) -> list[Estimate]:
+def _factors(ladder: Ladder) -> list[Ratio]:
     """Of each step, and of all together."""
-    return [*(step.factor for step in ladder.steps), ladder.headline]
+    return [*ladder.steps, ladder.headline]
 
 
 def _levels(ladder: Ladder) -> Floats:
     """The level after each step, and the headline's."""
-    steps = np.cumprod([step.factor.point for step in ladder.steps])
+    steps = np.cumprod([step.point for step in ladder.steps])
     return np.append(steps, ladder.headline.point)
 
 
@@ -98,17 +95,16 @@ def _panel(axes: Axes, ladder: Ladder, subject: Subject, loop: str) -> None:
     level = 1.0
     names = []
     for place, step in enumerate(ladder.steps):
-        colour = subject.colours[step.after.arm]
-        _bar(axes, place, level, step.factor, step.values, colour)
+        colour = subject.colours[step.of.arm]
+        _bar(axes, place, level, step, colour)
         names.append(step.name.replace(" and ", " and\n"))
-        after = level * step.factor.point
+        after = level * step.point
         if len(ladder.steps) > 1:
             axes.plot([place, place + 1], [after, after], color=QUIET, lw=0.7, zorder=1)
         level = after
     if len(ladder.steps) > 1:
-        values = np.prod([step.values for step in ladder.steps], axis=0)
         colour = subject.colours[ladder.top.arm]
-        _bar(axes, len(names), 1.0, ladder.headline, values, colour, total=True)
+        _bar(axes, len(names), 1.0, ladder.headline, colour, total=True)
         names.append("together")
     if np.isfinite(floor := subject.noise("throughput")):
         around = 1 / (1 + floor), 1 + floor
@@ -123,14 +119,14 @@ def _bar(
     axes: Axes,
     place: int,
     level: float,
-    factor: Estimate,
-    values: Floats,
+    factor: Ratio,
     colour: str,
     *,
     total: bool = False,
 ) -> None:
     """A bar from `level` to `level` × factor, its bounds, a dot for each block, the factor."""
     height = level * (factor.point - 1)
+    values = factor.blocks[np.isfinite(factor.blocks)]
     fill = "white" if total else colour
     axes.bar(place, height, BAR, bottom=level, color=fill, alpha=0.85, ec=colour, lw=1.6, zorder=3)
     axes.errorbar(
@@ -181,9 +177,9 @@ def _tables(subject: Subject, title: str) -> list[Grid]:
     """The tables of the ladders, each loop's with its own."""
     del title
     return [
-        grid.of(compared.runs.title)
+        grid.of(compared.title)
         for compared in subject.comparisons
-        for grid in ladder_grids(compared.ladders)
+        for grid in ladder_grids(compared)
     ]
 
 

@@ -1,6 +1,5 @@
 """What the captions of served workloads say: how they were loaded, on which cores, for how long."""
 
-import json
 import math
 from collections.abc import Mapping
 
@@ -29,7 +28,7 @@ def load_text(section: Section, results: StudyResults) -> list[str]:
     key = section.curves[0].key
     if not is_served(section, results.study):
         return []
-    parameters = json.loads(key.parameters)
+    parameters = key.parameters
     served = [(curve.key, with_settings(curve.key.arm, parameters)) for curve in section.curves]
     servers = dict.fromkeys(str(each[SERVER]) for _, each in served if SERVER in each)
     taken = (accepted(each, is_command=key in results.commands) for key, each in served)

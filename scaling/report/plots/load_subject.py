@@ -9,7 +9,7 @@ from scaling.analysis.curves.curve import Curve
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.course import Course
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.table.groups import Key
+from scaling.journal.record import Cell
 from scaling.report.plots.load_caption import load_text, noise_text
 from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.subject import Subject, subject
@@ -29,7 +29,7 @@ class LoadSubject:
     rated: Rated
     about: Subject
     objectives_s: dict[str, list[float]]
-    courses: Mapping[tuple[Key, int], Course]
+    courses: Mapping[Cell, Course]
 
     def sheet(
         self,

@@ -20,7 +20,7 @@ UNIT = "MiB per extra worker"
 
 
 def draw(subject: Subject) -> Sheet:
-    """The sheet; RSS of the child's tree, median in the window; of processes PSS, at its end."""
+    """The sheet: memory of the child's tree at the window's end."""
     loops = subject.loops
     most = max(len(subject.on(loop)) for loop in loops)
     layout = subject.a_panel_per_loop(under_in=LINE_IN * (most + (most > 1)) + 0.08)
@@ -42,8 +42,7 @@ def is_there(subject: Subject) -> bool:
 
 def axis_label(subject: Subject) -> str:
     """What a memory axis shows."""
-    kinds = {curve.memory_kind for curve in subject.section.curves}
-    return f"{kinds.pop()}, MiB" if len(kinds) == 1 else "MiB (RSS; processes: PSS)"
+    return f"{subject.section.memory_kind}, MiB"
 
 
 def write_slopes(axes: Axes, curves: list[Curve], colours: dict[str, str]) -> None:
@@ -89,11 +88,11 @@ def _tables(subject: Subject, title: str) -> list[Grid]:
 
 def _slopes(subject: Subject) -> Grid:
     rows: list[list[Cell]] = [
-        [curve_name(curve), curve.memory_kind, curve.slope if curve.slope.n else formats.BLANK]
+        [curve_name(curve), curve.slope if curve.slope.n else formats.BLANK]
         for curve in subject.section.curves
     ]
     title = f"{subject.section.title}: {UNIT}"
-    return Grid(title, ["curve", "kind", UNIT], rows, words=2)
+    return Grid(title, ["curve", f"{UNIT} ({subject.section.memory_kind})"], rows)
 
 
 PLOT = Plot("memory", draw, is_there, "memory", _tables)

@@ -11,7 +11,7 @@ from matplotlib.transforms import offset_copy
 from scaling.analysis.arrays import Floats
 from scaling.analysis.curves.curve import Curve
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.table.groups import Key
+from scaling.journal.record import Cell
 from scaling.report.plots.bends import bends, draw_bends
 from scaling.report.plots.lettering import POINTS_PER_IN
 from scaling.report.plots.regions import draw_regions, panel_width_in
@@ -99,7 +99,7 @@ def draw_medians(
     at: Sequence[float],
     estimates: Sequence[Estimate],
     colour: str,
-    key: Key,
+    key: Cell,
     *,
     joined: bool = True,
 ) -> None:

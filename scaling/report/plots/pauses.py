@@ -17,6 +17,8 @@ from matplotlib.lines import Line2D
 from scaling.analysis.arrays import Floats
 from scaling.analysis.served.course import FEWEST_COLLECTIONS, Course
 from scaling.base import formats
+from scaling.base.vocabulary import MODELS
+from scaling.builds.version_arms import free_arms
 from scaling.report.plots.load_subject import LoadSubject
 from scaling.report.plots.panel import HEAD_ROOM, finish_y
 from scaling.report.plots.plot import LoadPlot
@@ -30,6 +32,7 @@ from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.rated import AtRate, Line
 
 ROWS = 3
+MODEL = "threads"
 LEAST_MS = 1.0  # that a row shows, so that microseconds do not look like pauses
 LONGEST: dict[str, Any] = {"lw": 1.3}
 MEDIAN: dict[str, Any] = {"lw": 0.9, "alpha": 0.6}
@@ -100,18 +103,27 @@ def collected_text(course: Course) -> str:
 
 
 def _shown(subject: LoadSubject) -> list[Shown]:
-    """Threads and what they are compared with first, as many as stand side by side."""
+    """Threads and what they are compared with first, as many as stand side by side.
+
+    Where there is no ratio, because a server fell behind in every run, say, there is one
+    configuration of each model first: threads without the GIL, then processes.
+    """
     rated = subject.rated
     rate, n = rated.middle_rate_per_s, rated.headline_n
     lines = rated.on(rated.loops[0], n)
     ratios = [ratio for line in lines if (ratio := rated.ratio(line, rate)) is not None]
-    first = [side[:2] for each in ratios for side in (each.of, each.over)]
-    wanted = dict.fromkeys([*first, *((line.key.arm, line.key.model) for line in lines)])
+    compared = [(side.arm, side.model) for each in ratios for side in (each.of, each.over)]
+    free = free_arms(line.key.arm for line in lines)
+    ranked = sorted(lines, key=lambda line: (line.key.arm in free) != (line.key.model == MODEL))
+    of_models = {line.key.model: (line.key.arm, line.key.model) for line in reversed(ranked)}
+    one_each = [of_models[model] for model in MODELS if model in of_models]
+    others = [(line.key.arm, line.key.model) for line in lines]
+    wanted = dict.fromkeys([*compared, *one_each, *others])
     by_name = {(line.key.arm, line.key.model): line for line in lines}
     found = []
     for line in (by_name[name] for name in wanted):
         at = line.at(rate)
-        course = subject.courses.get((at.curve.key, n)) if at is not None else None
+        course = subject.courses.get(at.curve.key.but(workers=n)) if at is not None else None
         if at is not None and course is not None:
             found.append((line, at, course))
     return found[:MOST_COLUMNS]
@@ -190,7 +202,7 @@ def _grids(subject: LoadSubject) -> list[Grid]:
         *("collections", "longest ms", "all of them ms"),
     ]
     rows = [_row(line, course) for line, _, course in _shown(subject)]
-    return [Grid("", headings, rows, note=TABLE_NOTE)]
+    return [Grid("The runs that are drawn", headings, rows, note=TABLE_NOTE)]
 
 
 def _row(line: Line, course: Course) -> list[Cell]:

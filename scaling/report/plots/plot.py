@@ -43,7 +43,7 @@ def values_table(subject: Subject, title: str, is_shown: Callable[[Measure], boo
             marked = f"{point.workers}{MARKS.get(point.region or '', '')}"
             runs = f"{point.runs}{SUSPECT if point.suspect else ''}"
             rows.append([curve_name(curve), marked, runs, *(m.of(point) for m in shown)])
-    return [Grid(title, ["curve", "N", "runs", *(measure.heading for measure in shown)], rows)]
+    return [Grid(title, ["curve", "N", "runs", *(measure.heading for measure in shown)], rows, 2)]
 
 
 def columns_table(*columns: str) -> Callable[[Subject, str], list[Grid]]:

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.table.groups import Key
+from scaling.journal.record import Cell
 from scaling.report.plots.load_subject import LoadSubject
 from scaling.report.plots.panel import reaches, short
 from scaling.report.plots.sheet import Layout
@@ -94,7 +94,7 @@ def draw_latencies(
     x: Sequence[float],
     values: Sequence[Estimate],
     bounds: Sequence[bool],
-    key: Key,
+    key: Cell,
     colour: str,
 ) -> None:
     """Medians in ms with their bars, joined; those that are lower `bounds` open."""

@@ -8,7 +8,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from scaling.analysis.comparison.baseline import ceiling
 from scaling.analysis.curves.curve import Curve
 from scaling.report.plots.laws import draw_laws, law_key
 from scaling.report.plots.panel import HEAD_ROOM, draw_curves, finish, highest, panels_of_models
@@ -17,6 +16,7 @@ from scaling.report.plots.sheet import Layout, Sheet
 from scaling.report.plots.style import FAINT, IDEAL_LINE
 from scaling.report.plots.subject import Subject
 from scaling.report.tables.grid import Grid
+from scaling.study.questions import THROUGHPUT
 
 IDEAL = "ideal: N × the median at N = 1"
 # Columns of the tables behind other plots.
@@ -72,12 +72,7 @@ def _draw_models(subject: Subject) -> Sheet:
 
 def _ceiling_label(subject: Subject) -> str:
     """`ceiling: N processes on 3.14 or 3.14+mimalloc, the fastest at each N`; empty without one."""
-    configurations = (
-        configuration
-        for compared in subject.comparisons
-        for configuration in ceiling(compared.runs)
-    )
-    arms = list(dict.fromkeys(configuration.arm for configuration in configurations))
+    arms = list(dict.fromkeys(c.arm for each in subject.comparisons for c in each.ceiling))
     chosen = ", the fastest at each N" if len(arms) > 1 else ""
     return f"ceiling: N processes on {' or '.join(arms)}{chosen}" if arms else ""
 
@@ -85,13 +80,9 @@ def _ceiling_label(subject: Subject) -> str:
 def draw_ceiling(axes: Axes, subject: Subject, loop: str) -> None:
     """A broad grey line through the medians of the best processes at each N."""
     for compared in subject.comparisons:
-        if compared.runs.loop == loop:
-            configurations = ceiling(compared.runs)
-            medians = [
-                compared.runs.estimate(configuration, "throughput", "").point
-                for configuration in configurations
-            ]
-            ns = [configuration.workers for configuration in configurations]
+        if compared.loop == loop:
+            medians = [float(np.nanmedian(compared.of(c, THROUGHPUT))) for c in compared.ceiling]
+            ns = [cell.workers for cell in compared.ceiling]
             axes.plot(ns, medians, color=FAINT, lw=6, alpha=0.7, zorder=1.5, gid="ceiling")
 
 

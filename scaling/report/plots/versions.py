@@ -12,11 +12,11 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.comparison.version_arms import rising
 from scaling.analysis.comparison.version_lines import VersionLines, VersionPoint, version_lines
 from scaling.analysis.curves.sections import Section
 from scaling.analysis.statistics.estimate import bounds_kind, median
 from scaling.base.vocabulary import SIZINGS
+from scaling.builds.version_arms import rising
 from scaling.report.plots.caption import caption
 from scaling.report.plots.key import key_entries
 from scaling.report.plots.lettering import width_in
@@ -33,9 +33,7 @@ MOST_COLUMNS = 5  # of workloads side by side, that leave room for four versions
 def sheet(subjects: Iterable[Subject]) -> Sheet | None:
     """The sheet of a study; None where no two versions of Python are compared."""
     about = [each for each in subjects if each.comparisons]
-    every = [
-        line for each in about for made in each.comparisons if (line := version_lines(made.runs))
-    ]
+    every = [line for each in about for made in each.comparisons if (line := version_lines(made))]
     if not every:
         return None
     versions = rising(point.version for line in every for point in line.points)
@@ -61,9 +59,9 @@ def sheet(subjects: Iterable[Subject]) -> Sheet | None:
 
 def _headings(every: Sequence[VersionLines]) -> list[str]:
     """The workload of each, and its loop where there are several."""
-    loops = {line.runs.loop for line in every}
+    loops = {line.compared.loop for line in every}
     return [
-        " · ".join([line.runs.section.label, *[line.runs.loop] * (len(loops) > 1)])
+        " · ".join([line.compared.section.label, *[line.compared.loop] * (len(loops) > 1)])
         for line in every
     ]
 
@@ -76,13 +74,13 @@ def _columns(headings: Sequence[str]) -> int:
 
 
 def _empty(about: Subject, every: Sequence[VersionLines], layout: Layout) -> Sheet:
-    curves = [curve for line in every for curve in line.runs.curves]
+    curves = [curve for line in every for curve in line.compared.curves]
     kind = bounds_kind(median(point.cost, "") for line in every for point in line.points)
     drawn = any(line.with_gil for line in every), any(line.free for line in every)
     colours = (WITH_GIL if drawn[0] else {}) | (FREE if drawn[1] else {})
     key = key_entries(colours, [], kind, "the oldest build; N = 1", dots="one block")
     sizing = about.section.sizing
-    loops = ", ".join(dict.fromkeys(line.runs.loop for line in every))
+    loops = ", ".join(dict.fromkeys(line.compared.loop for line in every))
     whole = Section("", sizing, "", curves)
     return new_sheet(
         "Versions of Python: throughput of one loop, and gain of N loops",
@@ -117,7 +115,7 @@ def _panel(axes: Axes, line: VersionLines, which: str, versions: list[str]) -> N
             continue
         at = [versions.index(point.version) for point in known]
         runs = _runs(known, which)
-        key = next(c.key for c in line.runs.curves if c.key.arm == known[0].arm)
+        key = next(c.key for c in line.compared.curves if c.key.arm == known[0].arm)
         draw_runs(axes, at, runs, np.zeros_like(runs), colour)
         draw_medians(axes, at, [median(column, "") for column in runs.T], colour, key)
     axes.set_xlim(-0.4, len(versions) - 0.4)

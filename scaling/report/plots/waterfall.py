@@ -14,9 +14,9 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from scaling.analysis.attribution.cells import Attribution, Loss
-from scaling.analysis.comparison.version_arms import free_arms
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.base import formats
+from scaling.builds.version_arms import free_arms
 from scaling.report.plots.panel import short
 from scaling.report.plots.plot import Plot
 from scaling.report.plots.sheet import Layout, Sheet

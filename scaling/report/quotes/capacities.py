@@ -7,13 +7,13 @@ A ratio is one of the study's comparison: over processes, or over one worker.
 
 from collections.abc import Callable, Mapping
 
-import msgspec
-
 from scaling.analysis.lookup.named_cell import NamedCell, changed, named
-from scaling.analysis.served.capacity import Capacities, Capacity
+from scaling.analysis.results import StudyResults
+from scaling.analysis.served.capacity import Capacity
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base.errors import UsageError
 from scaling.report.quotes.source import PARAMETER, QuoteSource
+from scaling.study.questions import CAPACITY
 
 RATIO = "capacity"
 OF_A_CAPACITY: dict[str, Callable[[Capacity], Estimate]] = {
@@ -23,7 +23,7 @@ OF_A_CAPACITY: dict[str, Callable[[Capacity], Estimate]] = {
 }
 
 
-def capacity(source: QuoteSource, known: Capacities) -> str:
+def capacity(source: QuoteSource, known: StudyResults) -> str:
     """The figure, ratio or verdict that a source asks for.
 
     Raises:
@@ -33,15 +33,17 @@ def capacity(source: QuoteSource, known: Capacities) -> str:
     if source.over is None and not source.form.is_verdict:
         return source.form.text(OF_A_CAPACITY[source.measure](_known(of)))
     over = _named(changed(source.cell, source.over or {}), known)
-    pairs = (each.ratio for each in known.ratios if each.of is of and each.over is over)
-    ratio = next(pairs, None) if source.measure == RATIO else None
+    measure = CAPACITY.format(of.objective.text)
+    pairs = known.ratios.where(
+        measure=measure, keep=lambda each: (each.of, each.over) == (of.cell, over.cell)
+    )
+    if not source.form.is_verdict:
+        _known(of)
+        _known(over)
+    ratio = next(iter(pairs), None) if source.measure == RATIO else None
     if ratio is None:
         raise UsageError("the study's comparison has no such ratio of capacities")
-    if source.form.is_verdict:
-        return ratio.verdict.word
-    _known(of)
-    _known(over)
-    return source.form.text(ratio)
+    return ratio.verdict.word if source.form.is_verdict else source.form.text(ratio)
 
 
 def _known(capacity: Capacity) -> Capacity:
@@ -50,12 +52,12 @@ def _known(capacity: Capacity) -> Capacity:
     return capacity
 
 
-def _named(cell: Mapping[str, object], known: Capacities) -> Capacity:
+def _named(cell: Mapping[str, object], known: StudyResults) -> Capacity:
     """The one capacity of a cell; fields that are left out are as `scaling.figure` has them."""
-    if not known.every:
+    if not known.capacities:
         raise UsageError("the study has no capacity: it states no objective, or has no rates")
     wanted = named(cell)
-    found = [each for each in known.every if not wanted.build_differences(_cell_of(each))]
+    found = [each for each in known.capacities if not wanted.build_differences(_cell_of(each))]
     if len(found) != 1:
         parameters = {f"{PARAMETER}{name}": value for name, value in wanted.parameters.items()}
         given = {name: value for name, value in cell.items() if name != "parameters"} | parameters
@@ -65,13 +67,13 @@ def _named(cell: Mapping[str, object], known: Capacities) -> Capacity:
 
 
 def _cell_of(capacity: Capacity) -> NamedCell:
-    subject, configuration = capacity.subject, capacity.configuration
+    cell = capacity.cell
     return NamedCell(
-        workload=subject.workload,
-        arm=configuration.arm,
-        loop=subject.loop,
-        model=configuration.model,
-        sizing=subject.sizing,
-        workers=configuration.workers,
-        parameters=msgspec.json.decode(subject.parameters),
+        workload=cell.workload,
+        arm=cell.arm,
+        loop=cell.loop,
+        model=cell.model,
+        sizing=cell.sizing,
+        workers=cell.workers,
+        parameters=cell.parameters,
     )

@@ -9,8 +9,8 @@ from scaling.base import formats
 from scaling.base.errors import UsageError
 from scaling.base.suggest import unknown
 
-VERDICT = "verdict"
-FORMS = ("point", "interval", "percent", VERDICT)
+VERDICT, WORDS = "verdict", "words"  # its word; with by how much, or why it is inconclusive
+FORMS = ("point", "interval", "percent", VERDICT, WORDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,12 @@ class Form:
     @property
     def is_verdict(self) -> bool:
         """Whether only the verdict is written (`scaling.report.quotes.verdicts`)."""
-        return VERDICT in self.parts
+        return bool(self.parts & {VERDICT, WORDS})
+
+    @property
+    def is_in_words(self) -> bool:
+        """Whether the verdict is written as in the tables: `slower, by 9 to 14 %`."""
+        return WORDS in self.parts
 
     def text(self, value: Estimate) -> str:
         """`1.94 (1.92–1.97)`, `1.94`, `1.92–1.97`, `94.2 % (92.1–95.0 %)`.
@@ -32,7 +37,7 @@ class Form:
             UsageError: there is no such figure, no interval of it, or its unit is of another kind.
         """
         if not value.n:
-            raise UsageError("no valid run has it")
+            raise UsageError("no valid run has it, or it is a ratio of two lower bounds")
         percent = "percent" in self.parts
         shown = value.scaled(100.0, "%") if percent else _in(self.unit, value)
         sign = " %" if percent else ""
@@ -56,7 +61,7 @@ def form(parts: str, unit: str) -> Form:
             raise unknown("form", part, FORMS, where="as")
     if {"point", "interval"} <= named:
         raise UsageError("as: leave it out to have point and interval")
-    if VERDICT in named and (len(named) > 1 or unit):
+    if named & {VERDICT, WORDS} and (len(named) > 1 or unit):
         raise UsageError("as: a verdict is written alone")
     if unit and unit not in formats.UNITS:
         raise unknown("unit", unit, formats.UNITS, where="in")

@@ -6,7 +6,8 @@
 
     uvloop-gain = "my-machine/pgo: speedup workload=echo loop=uvloop arm=3.14t workers=2"
 
-`faster<!-- uvloop-gain.verdict -->` is the verdict on that figure.
+`faster<!-- uvloop-gain.verdict -->` is the verdict on that figure, and `faster, by 92 to
+97 %<!-- uvloop-gain.words -->` the same in words.
 """
 
 import re
@@ -17,10 +18,10 @@ from scaling.base.errors import UsageError
 from scaling.base.files import text_in
 from scaling.base.suggest import unknown
 from scaling.base.toml_file import document
-from scaling.report.quotes.form import VERDICT
+from scaling.report.quotes.form import VERDICT, WORDS
 
 FILE_NAME = "figures.toml"
-OF_IT = f".{VERDICT}"  # after a key: the verdict on its figure
+OF_IT = {f".{form}": form for form in (VERDICT, WORDS)}  # after a key: the verdict on its figure
 WRITTEN = re.compile(r"\s(?:as|in)=\S+")
 
 
@@ -50,7 +51,8 @@ def source_of(comment: str, keys: Mapping[str, str]) -> str:
         return comment
     if comment in keys:
         return keys[comment]
-    key = comment.removesuffix(OF_IT)
+    end = next((each for each in OF_IT if comment.endswith(each)), "")
+    key = comment.removesuffix(end)
     if key not in keys:
         raise unknown("key", key, keys, where=FILE_NAME)
-    return f"{WRITTEN.sub('', keys[key])} as={VERDICT}"
+    return f"{WRITTEN.sub('', keys[key])} as={OF_IT[end]}"

@@ -21,7 +21,7 @@ from scaling.report.quotes.capacities import OF_A_CAPACITY, capacity
 from scaling.report.quotes.keys import keys_in, source_of
 from scaling.report.quotes.single_runs import FAULT, is_of_single_run, single_run
 from scaling.report.quotes.source import FAULT_FIELD, QuoteSource, parse
-from scaling.report.quotes.verdicts import count, verdict
+from scaling.report.quotes.verdicts import count, count_pairs, verdict
 from scaling.report.tables.comparison_rows import comparison_rows
 
 # Facts about a whole study.
@@ -39,6 +39,8 @@ NOISE = "noise."
 CLAIMS = "claims"
 # In the same place: counts of the ratios of all studies there.
 VERDICTS = "verdicts"
+# In the same place: counts of the A/A pairs of all studies there.
+AA_PAIRS = "aa-pairs"
 # Counts of claims, judged by these studies: how many have that word, None for any.
 OF_CLAIMS: dict[str, Word | None] = {
     "all": None,
@@ -78,7 +80,7 @@ class Lookup:
         self._journal = cache(self._opened)
         self._words = cache(self._judged)
         self._ratios = cache(lambda name: ratios(self._journal(name)))
-        self._capacities = cache(lambda name: StudyResults.of(self._journal(name)).capacities)
+        self._results = cache(lambda name: StudyResults.of(self._journal(name)))
 
     @cached_property
     def studies(self) -> list[str]:
@@ -96,9 +98,8 @@ class Lookup:
         folder = PurePosixPath(source.results)
         if source.fault and not source.measure.startswith(FAULT):
             raise UsageError(f"{FAULT_FIELD} is a field of {FAULT}FIGURE alone")
-        if folder.name == VERDICTS:
-            ratios = [self._ratios(name) for name in self._below(folder.parent)]
-            return f"{count(source, ratios):,}"
+        if folder.name in (VERDICTS, AA_PAIRS):
+            return f"{self._count(source, folder):,}"
         if source.only:
             raise UsageError(f"{next(iter(source.only))} is a field of {VERDICTS} alone")
         if is_of_single_run(source.measure):
@@ -112,10 +113,17 @@ class Lookup:
         if source.measure.startswith(NOISE):
             return _noise(source, journal)
         if source.measure in OF_A_CAPACITY:
-            return capacity(source, self._capacities(source.results))
+            return capacity(source, self._results(source.results))
         if source.form.is_verdict:
             return verdict(source, journal, self._ratios(source.results))
         return source.form.text(figure(journal, source.measure, source.cell, source.over).estimate)
+
+    def _count(self, source: QuoteSource, folder: PurePosixPath) -> int:
+        below = self._below(folder.parent)
+        if folder.name == VERDICTS:
+            return count(source, [self._ratios(name) for name in below])
+        _take_no_cell(source, "all A/A pairs")
+        return count_pairs(source.measure, [noise_of(self._journal(name)) for name in below])
 
     def _of_claims(self, source: QuoteSource) -> str:
         if source.measure not in OF_CLAIMS:

@@ -5,14 +5,17 @@
 A source is a folder of results, a colon, a measure, and the cell as `field=value`, as
 `scaling.figure` takes them. `parameters.payload_bytes=256` is a parameter; fields with `over.` are
 those of the cell that the measure is divided by. `as=` says how the figure is written, `in=` in
-which unit; with `as=verdict` the verdict on a ratio is written, and not the ratio. Facts about a
+which unit; with `as=verdict` the verdict on a ratio is written, and not the ratio, with `as=words`
+by how much or why, too. Facts about a
 whole study are `date`, `blocks`, `runs` and `minutes`. `noise.throughput workload=echo` is by how
 much A/A pairs differ; other measures that have noise are named the same. `capacity`,
 `capacity_per_core` and `capacity_per_gib` are those at a study's objective. `soak.FIGURE` and
 `fault.FIGURE` are of single runs (`scaling.report.quotes.single_runs`). `claims: hold` counts
 claims (`scaling.report.quotes.lookup` has the other counts), and `verdicts: MEASURE field=value …`
-counts ratios, by `question`, `verdict` and `family` as in `comparison.csv`, too. A folder further
-down is named by its path: `my-machine/pgo: …`, `my-machine/claims: hold`.
+counts ratios, by `question`, `verdict` and `family` as in `comparison.csv`, too. `aa-pairs:
+pairs.throughput` counts A/A pairs, `unequal.throughput` those that differ at 5 %, and
+`different.throughput` those that the rule of verdicts calls different. A folder further down is
+named by its path: `my-machine/pgo: …`, `my-machine/claims: hold`.
 """
 
 import re

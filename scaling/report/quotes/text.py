@@ -1,6 +1,6 @@
 """Figures in a Markdown text: those whose comment names their source, and those without.
 
-The word before a comment that asks for a verdict is a figure, too.
+The word before a comment that asks for a verdict is a figure, too, and so are its words.
 
 A comment of one word right after a figure is a key (`scaling.report.quotes.keys`), one with a colon
 is a source in full (`scaling.report.quotes.source`), and any other says that the figure is from
@@ -9,8 +9,10 @@ elsewhere. Code is skipped: what stands there only looks like a figure.
 
 import re
 from dataclasses import dataclass
+from typing import get_args
 
-from scaling.report.quotes.form import VERDICT
+from scaling.analysis.statistics.verdict import Word
+from scaling.report.quotes.form import VERDICT, WORDS
 from scaling.report.quotes.keys import OF_IT
 
 NUMBER = r"-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?"
@@ -20,14 +22,19 @@ WITH_RANGE = rf"{NUMBER}{SIGN}\s+\({RANGE}\)"
 DATE = r"\d{4}-\d\d-\d\d"
 OPEN = "?"  # what a writer puts where a figure is yet to come
 WORD = rf"[A-Za-z]+(?=[*_]*<!--[^>]*[.=]{VERDICT}\b)"
+IN_WORDS = (
+    rf"(?:{'|'.join(get_args(Word.__value__))})(?:,\s[^<>|]*?)?(?=[*_]*<!--[^>]*[.=]{WORDS}\b)"
+)
 ALONE = r"(?<![\w.,–-])"  # not the end of a longer word or number
 
 QUOTE = re.compile(
-    rf"(?P<figure>{ALONE}(?:{re.escape(OPEN)}|{DATE}|{WITH_RANGE}|{RANGE}|{NUMBER}{SIGN}|{WORD}))?[*_]*"
+    rf"(?P<figure>{ALONE}(?:{re.escape(OPEN)}|{DATE}|{WITH_RANGE}|{RANGE}|{NUMBER}{SIGN}|{WORD}|{IN_WORDS}))?[*_]*"
     r"<!--\s*(?P<comment>[^\s:>]+:\s.*?|[\w.-]+)\s*-->",
     re.DOTALL,
 )
-IS_SOURCE = re.compile(rf":|{re.escape(OF_IT)}$")  # a source even without a figure
+IS_SOURCE = re.compile(
+    rf":|(?:{'|'.join(map(re.escape, OF_IT))})$"
+)  # a source even without a figure
 BARE = re.compile(rf"{ALONE}{WITH_RANGE}(?![*_]*<!--)")
 FENCED = re.compile(
     r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE

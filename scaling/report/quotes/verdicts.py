@@ -1,10 +1,12 @@
 """The verdicts that a text quotes: on one ratio, and how many ratios of some studies have a word.
 
 They are those of a study's comparison, as its tables and `comparison.csv` have them: corrected for
-all hypotheses of the study, with the noise of its A/A pairs as margin.
+all hypotheses of the study. Of A/A pairs it is counted how many the studies have, and how many of
+them differ.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import get_args
 
 import numpy as np
@@ -12,7 +14,10 @@ import pandas as pd
 
 from scaling.analysis.lookup.figure import figure
 from scaling.analysis.lookup.named_cell import PLACE, changed, curve_of, named
+from scaling.analysis.statistics.families import ERROR_RATE
+from scaling.analysis.statistics.noise import COLUMNS, AAPair, NoiseFloor
 from scaling.analysis.statistics.verdict import Word
+from scaling.analysis.table.column import Noise
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError
 from scaling.base.suggest import unknown
@@ -27,6 +32,13 @@ MEASURES = {
     "cpu_s_per_op": "cpu_s_per_op",
     "memory_mib": "memory",
     "latency_p99_s": "latency_p99_s",
+}
+# Counts of A/A pairs, before a measure: `pairs.throughput`. Those that differ by chance at 5 % are
+# not called different, which takes a margin and a correction.
+OF_PAIRS: dict[str, Callable[[AAPair, Noise], bool]] = {
+    "pairs": lambda pair, measure: not math.isnan(pair.p_equal[measure]),
+    "unequal": lambda pair, measure: pair.p_equal[measure] < ERROR_RATE,
+    "different": lambda pair, measure: pair.ratios[measure].verdict.side != 0,
 }
 SHARED = ("workload", "parameters", "sizing")  # by both sides of a ratio
 EQUAL = 1e-4  # as a share: one ratio, computed twice
@@ -53,7 +65,12 @@ def verdict(source: QuoteSource, journal: Journal, ratios: Ratios) -> str:
         theirs = {f"over_{name}": value for name, value in divisor.items() if name not in SHARED}
         found = _with(_of_measure(ratios, source.measure), of | theirs)
         found = found[np.isclose(found["ratio"], value, rtol=EQUAL, atol=0)]
-        words = sorted(set(found["verdict"]))
+        words = sorted(
+            {
+                f"{word}, {why}" if source.form.is_in_words else word
+                for word, why in zip(found["verdict"], found["why"], strict=True)
+            }
+        )
     if len(words) != 1:
         known = f"several verdicts on it ({', '.join(words)})" if words else "no verdict on it"
         raise UsageError(f"the study's comparison has {known}: quote the ratio alone")
@@ -78,6 +95,22 @@ def count(source: QuoteSource, every: Sequence[Ratios]) -> int:
     if not any(map(len, known)):
         raise UsageError("no ratio has these fields")
     return sum(len(each if word is None else _with(each, {"verdict": word})) for each in known)
+
+
+def count_pairs(counted: str, floors: Sequence[NoiseFloor]) -> int:
+    """How many A/A pairs some studies have, or how many of them differ: `unequal.throughput`.
+
+    Raises:
+        UsageError: there is no such count, or no such measure.
+    """
+    what, _, name = counted.partition(".")
+    if what not in OF_PAIRS:
+        raise unknown("count of A/A pairs", what, OF_PAIRS)
+    measure = next((each for each in COLUMNS if each == name), None)
+    if measure is None:
+        raise unknown("measure", name, COLUMNS, where=f"{what}.")
+    holds = OF_PAIRS[what]
+    return sum(holds(pair, measure) for floor in floors for pair in floor.pairs)
 
 
 def _of_measure(ratios: Ratios, measure: str) -> Ratios:

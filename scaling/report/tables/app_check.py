@@ -11,7 +11,7 @@ HEADINGS = ["finding", "first request", "what happens", "what to do"]
 
 
 def check_sentence(found: AppCheck) -> str:
-    """`Check: 2 findings on several loops: mixed-up, other-loop`."""
+    """`Check: 2 findings on several loops (mixed-up, other-loop).`."""
     if found.ok:
         return f"Check: {SOUND}."
     kinds = ", ".join(dict.fromkeys(each.kind for each in found.findings))

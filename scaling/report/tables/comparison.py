@@ -3,7 +3,7 @@
 from scaling.analysis.comparison.build_differences import build_differences
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.results import StudyResults
-from scaling.journal.record import StudyLine
+from scaling.journal.record import Cell, StudyLine
 from scaling.report.tables.few_collections import collections_sentence
 from scaling.report.tables.findings import findings_table
 from scaling.report.tables.full_stack import stack_chapters
@@ -17,7 +17,6 @@ from scaling.report.tables.questions.rates import rate_grids
 from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.report.tables.rated import Rated, free_running, rated
 from scaling.report.tables.refused import refused_chapters
-from scaling.study.caveats import caveats
 
 
 def chapters(results: StudyResults, *, alone: bool = True) -> list[Chapter]:
@@ -41,13 +40,13 @@ def chapters(results: StudyResults, *, alone: bool = True) -> list[Chapter]:
 def load_grids(each: Rated, results: StudyResults) -> list[Grid]:
     """What clients of a served workload saw: capacities, ratios at one rate, then every rate."""
     ratios = at_rate_grids(each, results)
-    return [*capacity_grids(each, results.capacities), *ratios, *rate_grids(each)]
+    return [*capacity_grids(each, results.ratios), *ratios, *rate_grids(each)]
 
 
 def warnings_of(results: StudyResults) -> list[str]:
     """What casts doubt on all of a study: its controls, its caveats, then `doubts`."""
     controls = [results.soundness.text] if results.soundness.text else []
-    return [*controls, *caveats(results.study), *doubts(results.study)]
+    return [*controls, *results.caveats, *doubts(results.study)]
 
 
 def doubts(study: StudyLine) -> list[str]:
@@ -62,7 +61,7 @@ def answers(compared: Compared) -> list[Grid]:
     table = findings_table(found, "The answer")
     if not table.rows:
         return []
-    points = [point for curve in compared.runs.curves for point in curve.points]
+    points = [point for curve in compared.curves for point in curve.points]
     shown = [each.ratio for each in found]
     notes = [ratios_note([*shown]), *margins(compared), *states(compared), *again(points)]
     return [findings_table(found, table.title, notes)]
@@ -70,10 +69,11 @@ def answers(compared: Compared) -> list[Grid]:
 
 def states(compared: Compared) -> list[str]:
     """The ratios of configurations that ran in different allocator states."""
-    pairs = [
-        f"{named(of)} ({compared.state(of)}) over {named(over)} ({compared.state(over)})"
-        for of, over in compared.across_states
-    ]
+
+    def words(cell: Cell) -> str:
+        return f"{named(cell, loop=compared.is_across_loops)} ({compared.state(cell)})"
+
+    pairs = [f"{words(of)} over {words(over)}" for of, over in compared.across_states]
     if not pairs:
         return []
     return [f"Across allocator states, which these ratios include: {'; '.join(pairs)}."]
@@ -81,7 +81,7 @@ def states(compared: Compared) -> list[str]:
 
 def _chapter(compared: Compared, study: StudyLine) -> Chapter:
     grids = [grid for question in QUESTIONS for grid in question.grids(compared, study)]
-    return Chapter(compared.runs.title, [], [*answers(compared), *grids] if grids else [])
+    return Chapter(compared.title, [], [*answers(compared), *grids] if grids else [])
 
 
 def _under_load(each: Rated, results: StudyResults) -> Chapter:

@@ -1,15 +1,14 @@
 """The comparison as rows for other programs: one ratio a row, with what it is of and over."""
 
+from collections.abc import Mapping
+
 import pandas as pd
 
 from scaling.analysis.comparison.build_differences import build_differences_of
-from scaling.analysis.comparison.compare import Compared, Ratio
-from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.curves.curve import Point
+from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.capacity import CapacityRatio
-from scaling.analysis.served.latency_ratios import P99, LatencyRatio
-from scaling.analysis.served.open_loop import Subject, subject_of
-from scaling.journal.record import StudyLine
+from scaling.journal.record import Cell, Parameters, StudyLine
 from scaling.report.tables.columns import estimate_columns, study_columns
 
 
@@ -30,89 +29,53 @@ def comparison_rows(results: StudyResults) -> pd.DataFrame:
     everything); `controls`, what the study's controls say, and its `scale`.
     """
     about = study_columns(results)
-    study = results.study
-    rows = [
-        _row(each, ratio, study) | about for each in results.judged for ratio in each.all_ratios
-    ]
-    rows += [_p99_row(each, results) | about for each in results.latency_ratios]
-    rows += [_capacity_row(each, study) | about for each in results.capacities.ratios]
-    return pd.DataFrame(rows)
+    points: dict[Cell, Point | int] = {
+        curve.key.but(workers=point.workers): point
+        for section in results.sections
+        for curve in section.curves
+        for point in curve.points
+    }
+    for each in results.capacities:
+        points.setdefault(each.cell, len(each.blocks))
+    return pd.DataFrame([_row(each, points, results.study) | about for each in results.ratios])
 
 
-def _row(compared: Compared, ratio: Ratio, study: StudyLine) -> dict[str, object]:
-    key = compared.runs.curves[0].key
-    subject = Subject(key.workload, key.parameters, key.sizing, key.loop)
-    of, over = _configuration(compared, ratio.of), _configuration(compared, ratio.over)
-    return _ratio_row(subject, ratio, of, over, study)
-
-
-def _p99_row(each: LatencyRatio, results: StudyResults) -> dict[str, object]:
-    ratio = Ratio("over processes", P99, each.of, each.over, each.ratio)
-    compared = next(
-        compared
-        for compared in results.judged
-        if compared.runs.section.rate_per_s == each.rate_per_s
-        and subject_of(compared.runs.curves[0].key) == each.subject
-    )
-    return _row(compared, ratio, results.study)
-
-
-def _capacity_row(each: CapacityRatio, study: StudyLine) -> dict[str, object]:
-    of, over = each.of.configuration, each.over.configuration
-    measure = f"capacity at {each.of.objective.text}"
-    return _ratio_row(
-        each.of.subject,
-        Ratio(each.question, measure, of, over, each.ratio),
-        _names(of) | {"runs": len(each.of.blocks)},
-        _names(over) | {"runs": len(each.over.blocks)},
-        study,
-    )
-
-
-def _ratio_row(
-    subject: Subject,
-    ratio: Ratio,
-    of: dict[str, object],
-    over: dict[str, object],
-    study: StudyLine,
-) -> dict[str, object]:
+def _row(ratio: Ratio, points: Mapping[Cell, Point | int], study: StudyLine) -> dict[str, object]:
+    of, over = ratio.of, ratio.over
     return {
         "study": study.name,
-        "workload": subject.workload,
-        "parameters": subject.parameters,
-        "sizing": subject.sizing,
-        "loop": ratio.of.loop or subject.loop,
+        "workload": of.workload,
+        "parameters": Parameters.of(of.parameters).text,
+        "sizing": of.sizing,
+        "loop": of.loop,
         "question": ratio.question,
-        "measure": ratio.measure,
-        **of,
-        "over_loop": ratio.over.loop or subject.loop,
-        **{f"over_{name}": value for name, value in over.items()},
-        **estimate_columns("ratio", ratio.value),
+        "measure": ratio.figure,
+        **_cell(of, points),
+        "over_loop": over.loop,
+        **{f"over_{name}": value for name, value in _cell(over, points).items()},
+        **estimate_columns("ratio", ratio),
         "verdict": ratio.verdict.word,
         "why": ratio.verdict.why,
         "family": ratio.verdict.family,
-        "margin": ratio.margin,
+        "margin": ratio.verdict.margin,
         "p_differs": ratio.verdict.p_differs,
         "p_same": ratio.verdict.p_same,
-        "memory_kind": ratio.memory_kind,
+        "memory_kind": ratio.memory_kind or None,
         "builds_differ": ", ".join(
-            each.fact for each in build_differences_of(study, (ratio.of.arm, ratio.over.arm))
+            each.fact for each in build_differences_of(study, (of.arm, over.arm))
         ),
     }
 
 
-def _configuration(compared: Compared, configuration: Configuration) -> dict[str, object]:
-    point = compared.runs.point(configuration)
-    columns = _names(configuration)
-    if point is not None:
-        for name in ("runs", "suspect", "left_out", "allocator_state"):
-            columns[name] = getattr(point, name)
-    return columns
-
-
-def _names(configuration: Configuration) -> dict[str, object]:
-    return {
-        "arm": configuration.arm,
-        "model": configuration.model,
-        "workers": configuration.workers,
+def _cell(cell: Cell, points: Mapping[Cell, Point | int]) -> dict[str, object]:
+    columns: dict[str, object] = {
+        "arm": cell.arm,
+        "model": cell.model,
+        "workers": cell.workers,
     }
+    point = points.get(cell)
+    if isinstance(point, int):  # a capacity: how many blocks have one
+        return columns | {"runs": point}
+    for name in ("runs", "suspect", "left_out", "allocator_state"):
+        columns[name] = getattr(point, name)
+    return columns

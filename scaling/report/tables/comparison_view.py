@@ -1,6 +1,7 @@
 """Chapters shown: by rich on a terminal, as Markdown in a file."""
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Literal
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -20,10 +21,14 @@ WIDTH = 80  # characters that every terminal has
 
 
 class Comparison:
-    """Chapters to be printed by rich; every table fits 80 columns without a figure cut."""
+    """Chapters to be printed by rich; every table fits 80 columns without a figure cut.
 
-    def __init__(self, chapters: list[Chapter]) -> None:
+    Columns that find no room are in a further table, or with `in_short` left out.
+    """
+
+    def __init__(self, chapters: list[Chapter], *, in_short: bool = False) -> None:
         self._chapters = chapters
+        self._most = 1 if in_short else None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Heading, words, tables, for each chapter."""
@@ -33,15 +38,16 @@ class Comparison:
             for sentence in chapter.words:
                 yield Padding(Text(sentence), (0, 0, 0, 2))
             for grid in chapter.grids:
-                yield from _grid(grid, options.max_width)
+                yield from _grid(grid, options.max_width, self._most)
             yield Text()
 
 
-def _grid(grid: Grid, room: int) -> Iterator[Text | Table]:
+def _grid(grid: Grid, room: int, most: int | None = None) -> Iterator[Text | Table]:
+    """One table after the other, so many at `most`."""
     if grid.title:
         yield Text(f"\n{grid.title}", "italic")
     rows = [list(map(_cell, row)) for row in grid.rows]
-    for places in _parts(grid, rows, max(room, WIDTH)):
+    for places in islice(_parts(grid, rows, max(room, WIDTH)), most):
         yield _table(grid, rows, places)
     if grid.note:
         yield Text(grid.note, "dim")
@@ -55,7 +61,8 @@ def _parts(grid: Grid, rows: list[list[Text]], room: int) -> Iterator[list[int]]
     widths = [width_of(column) + BETWEEN - GAP for column in columns]
     leading = sum(widths[: grid.words]) + grid.words * GAP
     places = range(len(widths))
-    if leading > room / 2 or not all(map(grid.is_figure, places[grid.words :])):
+    figures = places[grid.words :]
+    if not figures or leading > room / 2 or not all(map(grid.is_figure, figures)):
         yield [*places]
         return
     for part in packed(widths[grid.words :], leading, room):

@@ -1,11 +1,11 @@
 """The figures of a study as rows for other programs, and as Markdown for people's texts."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
 
 from scaling.analysis.curves.sections import Section
+from scaling.analysis.lookup.extent import incomplete
 from scaling.analysis.results import StudyResults
 from scaling.report.tables.columns import estimate_columns, study_columns, write_rows
 from scaling.report.tables.laws_view import law_lines
@@ -14,7 +14,6 @@ from scaling.report.tables.pipes import pipe_table, unbroken
 from scaling.report.tables.rated import free_sections, free_sweeps
 from scaling.report.tables.study_notes import study_notes
 from scaling.report.tables.sweep_view import sweep_markdown
-from scaling.study.caveats import caveats
 
 SLOPE = "mib_per_extra_worker"
 
@@ -31,7 +30,7 @@ def summary(results: StudyResults) -> pd.DataFrame:
         for curve in section.curves:
             for point in curve.points:
                 row: dict[str, object] = {
-                    **asdict(curve.key),
+                    **curve.names,
                     "workers": point.workers,
                     "region": point.region,
                     "operation": section.operation,
@@ -59,7 +58,8 @@ def markdown(results: StudyResults, comparison: str = "") -> str:
 
     A `comparison` stands before the tables, below what the controls say.
     """
-    warnings = (results.soundness.text, *caveats(results.study))
+    lacks = incomplete(results.frame, results.study, results.notes)
+    warnings = (lacks, results.soundness.text, *results.caveats)
     parts = [f"**{unbroken(each)}**" for each in warnings if each]
     parts += study_notes(results.frame, results.drift)
     parts += [comparison] if comparison else []
@@ -74,6 +74,7 @@ def markdown(results: StudyResults, comparison: str = "") -> str:
         parts.append("### Suspect and invalid runs")
         parts.append(pipe_table(["", "runs", "cell", "reasons", "first detail"], rows, {1}))
         parts.append("Invalid runs are excluded from every figure.")
+    parts += [f"**{lacks}**"] if lacks else []
     return "\n\n".join(parts) + "\n"
 
 

@@ -1,14 +1,13 @@
 """What is said where a study is about garbage, and the collector hardly ran (PITFALLS.md, 46)."""
 
-import json
 import math
 from collections import defaultdict
 
-from scaling.analysis.comparison.paired import Configuration
+import numpy as np
+
 from scaling.analysis.curves.sections import Section
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.course import FEWEST_COLLECTIONS
-from scaling.analysis.table.groups import CURVE, originals
 from scaling.base import formats
 from scaling.report.tables.phrases import named
 
@@ -26,19 +25,19 @@ def collections_text(section: Section, results: StudyResults) -> str:
     workload = _of(section)
     if not any(_has_garbage(each) for each in results.sections if _of(each) == workload):
         return ""
-    runs = originals(results.frame)
-    counts = runs[runs["valid"]].groupby([*CURVE, "workers"], observed=True)["gc_collections"]
-    medians = counts.median().to_dict()
     found: dict[str, dict[str, None]] = defaultdict(dict)  # names, each once
     for curve in section.curves:
         key, arm = curve.key, results.study.arms.get(curve.key.arm)
         if arm is not None and NEVER_COLLECTS in arm.settings:
             continue
         for n in curve.workers:
-            median = medians.get((*(getattr(key, name) for name in CURVE), n), math.inf)
+            cell = key.but(workers=n)
+            counts = results.blocks.of(cell, "gc_collections")
+            known = counts[np.isfinite(counts)]
+            median = float(np.median(known)) if len(known) else math.inf
             if median < FEWEST_COLLECTIONS:
                 words = FEW if median else NONE
-                found[words][named(Configuration(key.arm, key.model, n))] = None
+                found[words][named(cell)] = None
     return "; ".join(f"{words}: {formats.listed(found[words])}" for words in sorted(found))
 
 
@@ -53,5 +52,5 @@ def _of(section: Section) -> str:
 
 
 def _has_garbage(section: Section) -> bool:
-    parameters = json.loads(section.curves[0].key.parameters)
+    parameters = section.curves[0].key.parameters
     return any(parameters.get(name) for name in ABOUT_GARBAGE)

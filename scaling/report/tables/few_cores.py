@@ -10,6 +10,7 @@ from scaling.analysis.curves.sections import Section
 from scaling.analysis.table.groups import originals
 from scaling.analysis.table.shared_cores import SHARED_CORES
 from scaling.base import formats
+from scaling.journal.record import Parameters
 
 
 def bounds(frame: pd.DataFrame, sections: Collection[Section]) -> dict[int, float]:
@@ -23,7 +24,9 @@ def bounds(frame: pd.DataFrame, sections: Collection[Section]) -> dict[int, floa
     runs = originals(frame[frame["valid"] & frame["shared_cores"]])
     own = [
         (workload, parameters) in variants
-        for workload, parameters in zip(runs["workload"], runs["parameters"], strict=True)
+        for workload, parameters in zip(
+            runs["workload"], map(Parameters.read, runs["parameters"]), strict=True
+        )
     ]
     medians = runs[np.array(own, np.bool_)].groupby("workers")["gain_bound"].median()
     found = {int(str(n)): float(bound) for n, bound in medians.items()}

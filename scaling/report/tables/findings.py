@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from rich.cells import cell_len
+
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.report.tables.grid import Cell, Grid, VerdictCell
-from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 VERDICT = "verdict"
 
@@ -43,6 +44,11 @@ def times(value: Estimate) -> str:
     return f"{formats.number(value.point)}×"
 
 
+def with_bounds(value: Estimate) -> str:
+    """`1.88× (1.72–1.91)`."""
+    return f"{times(value)} ({value.bounds})" if value.bounds else times(value)
+
+
 def bounds_heading(values: Iterable[Estimate]) -> str:
     """What stands beside the ratios: `95 % interval` or `range`; of both `bounds`."""
     several = [value for value in values if value.n > 1]
@@ -54,26 +60,36 @@ def bounds_heading(values: Iterable[Estimate]) -> str:
 
 
 def verdict(value: RatioVerdict) -> VerdictCell:
-    """`faster`, `same within ±2 %`, `slower (exploratory)`, `inconclusive: …`."""
-    judged = value.verdict
-    return VerdictCell(judged.word, verdict_text(value))
+    """The verdict in words, coloured by its first."""
+    return VerdictCell(value.verdict.word, verdict_text(value))
 
 
 def verdict_text(value: RatioVerdict) -> str:
-    """The verdict with its reason, and whether it is exploratory."""
+    """`slower, by 9 to 14 %`, `same, within ±2 % (exploratory)`, `inconclusive, too noisy: …`.
+
+    The words are made in `scaling.analysis.statistics.wording`.
+    """
     judged = value.verdict
-    if value.coverage is None:
-        return f"inconclusive: needs {FEWEST_FOR_INTERVAL} blocks, has {value.n}"
-    if not judged.is_decided:
-        return f"inconclusive: {judged.why}" if judged.why else "inconclusive"
-    margin = f" within ±{formats.percent(judged.margin)}" if judged.word == "same" else ""
-    exploratory = " (exploratory)" if judged.family == "exploratory" else ""
-    return f"{judged.word}{margin}{exploratory}"
+    exploratory = judged.is_decided and judged.family == "exploratory"
+    return f"{judged.text}{' (exploratory)' if exploratory else ''}"
+
+
+def fitting(value: RatioVerdict, room: int) -> str:
+    """As many of the verdict's words as there is room for."""
+    judged = value.verdict
+    choices = [verdict_text(value), judged.text, briefly(value), judged.word]
+    return next((text for text in choices if cell_len(text) <= room), "")
+
+
+def briefly(value: RatioVerdict) -> str:
+    """The word of the verdict, with its reason in few words where it is not decided."""
+    judged = value.verdict
+    return f"{judged.word}, {judged.reason}" if judged.reason else judged.word
 
 
 def in_words(value: RatioVerdict) -> str:
-    """`1.88× (95 % interval 1.72–1.91)`, `0.958× (0.9–1), inconclusive: needs 6 blocks, has 5`."""
+    """`1.88× (95 % interval 1.72–1.91)`; what else there is to say of one that is no difference."""
     kind = "95 % interval" if value.coverage is not None else "range"
     bounds = f" ({kind} {value.bounds})" if value.bounds else ""
-    doubt = f", {verdict_text(value)}" if value.verdict.word in ("inconclusive", "same") else ""
+    doubt = f", {verdict_text(value)}" if not value.verdict.side else ""
     return f"{times(value)}{bounds}{doubt}"

@@ -4,6 +4,7 @@ A cell is a text, an `Estimate` (a ratio has its verdict with it), or a verdict 
 Markdown and the page format them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -54,6 +55,15 @@ class Grid:
     def of(self, what: str) -> "Grid":
         """The same table, its title beginning with what it is of."""
         return replace(self, title=f"{what}: {self.title}" if self.title else what)
+
+    def columns(self, places: Sequence[int]) -> "Grid":
+        """The table of some of its columns, those of words first."""
+        return replace(
+            self,
+            headings=[self.headings[place] for place in places],
+            rows=[[row[place] for place in places] for row in self.rows],
+            words=sum(place < self.words for place in places),
+        )
 
     def is_figure(self, place: int) -> bool:
         """Whether a column holds figures, which are aligned right."""

@@ -5,18 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scaling.analysis.comparison.baseline import BaselineRatio
-from scaling.analysis.comparison.compare import Compared
-from scaling.analysis.comparison.gain import Gain
+from scaling.analysis.comparison.compare import Compared, OverProcesses
+from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.report.tables.findings import Finding, in_words, times
 from scaling.report.tables.phrases import builds_of, named, workers
-from scaling.report.tables.questions.gain import headline_gains
 from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.report.tables.rated import free_running, has_open_loop, is_served
-from scaling.study.controls import CONTROLS
 
 NOTHING = "No headline ratio: a gain needs valid runs at more than one N."
 MODEL = "threads"
@@ -30,48 +27,41 @@ class Headline:
     """
 
     compared: Compared
-    gains: list[Gain]
-    processes: list[BaselineRatio]
+    gains: list[Ratio]
+    processes: list[OverProcesses]
     is_served: bool = False
 
     @property
     def name(self) -> str:
         """`echo · asyncio`; a sizing other than weak is named, too."""
-        runs = self.compared.runs
-        sizing = runs.section.sizing
-        parts = [runs.section.label, runs.loop, *([sizing] if sizing != "weak" else [])]
+        section = self.compared.section
+        sizing = section.sizing
+        parts = [section.label, self.compared.loop, *([sizing] if sizing != "weak" else [])]
         return " · ".join(parts)
 
 
 def headlines(results: StudyResults) -> list[Headline]:
     """One for each workload and loop with a gain; controls only where there is nothing else."""
     on_one_loop = [each for each in free_running(results) if not each.is_across_loops]
-    studied = [each for each in on_one_loop if not is_control(each)]
+    studied = [each for each in on_one_loop if not each.section.is_control]
     if not has_open_loop(results):
         studied = studied or on_one_loop
     found = [
         Headline(
             each,
-            headline_gains(each),
+            each.headline_gains,
             _over_processes(each),
-            is_served(each.runs.section, results.study),
+            is_served(each.section, results.study),
         )
         for each in studied
     ]
     return [each for each in found if each.gains]
 
 
-def is_control(compared: Compared) -> bool:
-    """Whether its workload is there as a control."""
-    return compared.runs.curves[0].key.workload in CONTROLS
-
-
-def _over_processes(compared: Compared) -> list[BaselineRatio]:
-    n = compared.runs.headline_n
+def _over_processes(compared: Compared) -> list[OverProcesses]:
+    n = compared.headline_n
     return [
-        each
-        for each in compared.baseline_ratios
-        if each.workers == n and each.ours.model == MODEL and each.throughput.n
+        each for each in compared.over_processes if each.of.workers == n and each.of.model == MODEL
     ]
 
 
@@ -91,9 +81,9 @@ class Other(NamedTuple):
 def other_ratios(results: StudyResults) -> list[Other]:
     """The answers to all other questions of a study whose runs have one N."""
     return [
-        Other(compared.runs.section.label, finding.question, finding.ratio)
+        Other(compared.section.label, finding.question, finding.ratio)
         for compared in free_running(results)
-        if compared.compares and not (is_control(compared) and has_open_loop(results))
+        if compared.compares and not (compared.section.is_control and has_open_loop(results))
         for question in QUESTIONS
         for finding in question.findings(compared)
         if finding.ratio.n and finding.is_throughput
@@ -103,12 +93,14 @@ def other_ratios(results: StudyResults) -> list[Other]:
 def headline_findings(found: Sequence[Headline]) -> list[Finding]:
     """The rows of the first table: gains first, then threads over processes."""
     gains = [
-        Finding(f"{each.name}: {named(gain.of)} over {workers(gain.over)}", gain.throughput)
+        Finding(f"{each.name}: {named(gain.of)} over {workers(gain.over)}", gain)
         for each in found
         for gain in each.gains
     ]
     processes = [
-        Finding(f"{each.name}: {named(ratio.ours)} over {named(ratio.theirs)}", ratio.throughput)
+        Finding(
+            f"{each.name}: {named(ratio.of)} over {named(ratio.throughput.over)}", ratio.throughput
+        )
         for each in found
         for ratio in each.processes
     ]
@@ -128,22 +120,26 @@ def headline_sentence(found: Sequence[Headline]) -> str:
 def others_sentence(found: Sequence[Finding]) -> str:
     """`6 ratios of throughput (faster in 5 of 6 cases, inconclusive in 1).`."""
     ratios = [each.ratio for each in found]
-    return f"{formats.plural(len(ratios), 'ratio')} of throughput ({_counted(ratios)})."
+    return f"{formats.plural(len(ratios), 'ratio')} of throughput ({counted(ratios)})."
 
 
-def _gain(gains: list[tuple[Headline, Gain]]) -> str:
+def _gain(gains: list[tuple[Headline, Ratio]]) -> str:
     each, gain = gains[0]
-    ratios = [gain.throughput for _, gain in gains]
+    ratios = [gain for _, gain in gains]
     over = workers(gain.over)
     if len(gains) == 1:
-        operation = each.compared.runs.section.operation
+        operation = each.compared.section.operation
         return f"{each.name}: {named(gain.of)} do {in_words(ratios[0])} the {operation} of {over}"
-    subject = named(gain.of) if len({gain.of for _, gain in gains}) == 1 else _common(gains)
+    subject = (
+        named(gain.of)
+        if len({(gain.of.arm, gain.of.model, gain.of.workers) for _, gain in gains}) == 1
+        else _common(gains)
+    )
     one = over if len({gain.over.model for _, gain in gains}) == 1 else "1 worker"
-    return f"{subject} do {_range(ratios)} the work of {one} (medians; {_counted(ratios)})"
+    return f"{subject} do {_range(ratios)} the work of {one} (medians; {counted(ratios)})"
 
 
-def _common(gains: list[tuple[Headline, Gain]]) -> str:
+def _common(gains: list[tuple[Headline, Ratio]]) -> str:
     """`2 workers`, or `N threads on 3.14t` where only N differs."""
     ns, arms, models = (
         {getattr(gain.of, name) for _, gain in gains} for name in ("workers", "arm", "model")
@@ -153,14 +149,14 @@ def _common(gains: list[tuple[Headline, Gain]]) -> str:
     return f"{count} {noun}{f' on {arms.pop()}' if len(arms) == 1 else ''}"
 
 
-def _processes(processes: list[tuple[Headline, BaselineRatio]]) -> str:
+def _processes(processes: list[tuple[Headline, OverProcesses]]) -> str:
     ratios = [ratio.throughput for _, ratio in processes]
     if len(processes) == 1:
-        return f"Over {named(processes[0][1].theirs)} that is {in_words(ratios[0])}"
-    on = builds_of(ratio.theirs for _, ratio in processes)
+        return f"Over {named(processes[0][1].throughput.over)} that is {in_words(ratios[0])}"
+    on = builds_of(ratio.throughput.over for _, ratio in processes)
     return (
         f"Over as many processes on {on}, throughput is "
-        f"{_range(ratios)} (medians; {_counted(ratios)})"
+        f"{_range(ratios)} (medians; {counted(ratios)})"
     )
 
 
@@ -170,7 +166,7 @@ def _range(ratios: Sequence[RatioVerdict]) -> str:
     return " to ".join(dict.fromkeys((times(ends[0]), times(ends[-1]))))
 
 
-def _counted(ratios: Sequence[RatioVerdict]) -> str:
+def counted(ratios: Sequence[RatioVerdict]) -> str:
     """`faster in 3 of 4 cases, inconclusive in 1`."""
     (most, count), *others = Counter(ratio.verdict.word for ratio in ratios).most_common()
     first = f"{most} in {count} of {len(ratios)} cases" if others else f"{most} in all cases"

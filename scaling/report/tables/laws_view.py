@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict
 
 import pandas as pd
 
@@ -119,7 +118,7 @@ def law_rows(results: StudyResults) -> pd.DataFrame:
 
 def _curve(law: RegionLaw) -> dict[str, object]:
     return {
-        **asdict(law.curve.key),
+        **law.curve.names,
         "region": law.region,
         "points": len(law.workers),
         "n_min": law.workers[0],

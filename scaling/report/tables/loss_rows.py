@@ -9,6 +9,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.mean import NO_MEAN
 from scaling.analysis.table.stacks import NS_PER_S
+from scaling.journal.record import Parameters
 from scaling.report.tables.columns import estimate_columns, study_columns
 
 
@@ -18,7 +19,7 @@ def loss_rows(results: StudyResults) -> pd.DataFrame:
     Columns: the cell (`study`, `workload`, `parameters`, `sizing`, `loop`, `arm`, `model`,
     `workers`); the `term`, of which `all` is the sum; `at_1_ns`, `at_n_ns` and `loss_ns` per
     operation, the `factor` of the efficiency (that of `all` is the efficiency), each with its
-    bounds; `is_largest`, whether it is the largest loss beyond the noise; `one_term`, whether
+    bounds; `is_largest`, whether it is the largest loss beyond the margin; `one_term`, whether
     blocked, idle and the rest could not be separated; of the whole cell `machine_ns`, what as many
     processes lose, and `sharing_ns`, what is lost beyond it; `controls` and `scale` of the study.
     """
@@ -31,9 +32,9 @@ def loss_rows(results: StudyResults) -> pd.DataFrame:
 def _rows(each: Attribution) -> Iterator[dict[str, object]]:
     key = each.runs.curves[0].key
     cell = {
-        "study": key.study,
+        "study": each.runs.curves[0].study,
         "workload": key.workload,
-        "parameters": key.parameters,
+        "parameters": Parameters.of(key.parameters).text,
         "sizing": key.sizing,
         "loop": each.runs.loop,
         "arm": each.of.arm,

@@ -2,14 +2,14 @@
 
 from typing import NamedTuple
 
-from scaling.analysis.attribution.cells import FEWEST_BLOCKS, Attribution, Shared
+from scaling.analysis.attribution.cells import Attribution, Shared
 from scaling.analysis.attribution.terms import BLOCKED, IDLE, Term
-from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.statistics.verdict import WIDEST_SAME, reach
+from scaling.analysis.statistics.verdict import reach
 from scaling.analysis.table.time_terms import NO_WAITS, POLLS
 from scaling.base import formats
 from scaling.report.tables.phrases import named, workers
+from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 BLOCKED_OR_IDLE = "blocked or idle"
 ONE_TERM = (
@@ -86,7 +86,7 @@ def sentences(each: Attribution) -> list[str]:
     point = each.runs.point(each.of)
     if point is not None and point.suspect:
         which = f"{point.suspect} of {formats.plural(point.runs, 'run')}"
-        found.append(f"Suspect: {which} (scaling show lists the reasons).")
+        found.append(f"Suspect: {which} (scaling show --details has the reasons).")
     return found
 
 
@@ -94,37 +94,31 @@ def _ideal(each: Attribution) -> str:
     """`2 threads on 3.14t do 1.56 times the work of one (efficiency 0.78, 95 % interval …): …`."""
     assert each.whole is not None
     efficiency, n = each.whole.factor, each.workers
-    bounds = f", 95 % interval {efficiency.bounds}" if efficiency.bounds else ""
+    has_interval = efficiency.coverage is not None and efficiency.bounds
+    bounds = f", 95 % interval {efficiency.bounds}" if has_interval else ""
     start = (
-        f"{named(_on_loop(each))} do {formats.number(n * efficiency.point)} times the work of one "
-        f"(efficiency {formats.number(efficiency.point)}{bounds})"
+        f"{named(each.of, loop=True)} do {formats.number(n * efficiency.point)} times the work of "
+        f"one (efficiency {formats.number(efficiency.point)}{bounds})"
     )
-    noise = f"±{formats.percent(each.margin)}"
-    if each.blocks < FEWEST_BLOCKS:
-        return f"{start}; an interval needs {FEWEST_BLOCKS} blocks."
+    margin = f"±{formats.percent(each.margin)}"
+    if each.blocks < FEWEST_FOR_INTERVAL:
+        return f"{start}; an interval needs {FEWEST_FOR_INTERVAL} blocks, it has {each.blocks}."
     if each.misses:
         unit = unit_for(each)
         return (
             f"{start}: an operation takes {unit.number(each.whole.at_n)} {unit.name} of a worker's "
             f"time, not {unit.number(each.whole.at_one)}."
         )
-    if each.margin > WIDEST_SAME:
-        return f"{start}: inconclusive. The noise of {noise} is too large: use a quieter machine."
     if efficiency.low > reach(each.margin)[0]:
-        return f"{start}: nothing is lost beyond the noise of {noise}."
-    return f"{start}: inconclusive, with a noise of {noise}. More blocks may decide it."
-
-
-def _on_loop(each: Attribution) -> Configuration:
-    """The configuration with its loop, which the page needs: a section has all of its loops."""
-    return Configuration(each.of.arm, each.of.model, each.workers, each.runs.loop)
+        return f"{start}: nothing is lost beyond the margin of {margin}."
+    return f"{start}: inconclusive, by a margin of {margin}. More blocks may decide it."
 
 
 def _rated(each: Attribution, one: Estimate, many: Estimate) -> str:
     unit = unit_for(each)
     return (
-        f"{named(_on_loop(each))} in an open loop: the schedule sets throughput, so there is no "
-        f"efficiency; a request takes {unit.number(many)} {unit.name} of worker time, "
+        f"{named(each.of, loop=True)} in an open loop: the schedule sets throughput, so there is "
+        f"no efficiency; a request takes {unit.number(many)} {unit.name} of worker time, "
         f"{unit.number(one)} at N = 1."
     )
 

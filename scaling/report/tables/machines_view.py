@@ -8,6 +8,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
 from scaling.journal.hosts import Standing
+from scaling.journal.record import Cell as CellOfStudy
 from scaling.report.plots.caption import machine_text
 from scaling.report.tables.across_sentences import doubted
 from scaling.report.tables.comparison import warnings_of
@@ -16,6 +17,7 @@ from scaling.report.tables.laws_view import fitted_lines
 from scaling.report.tables.measures import curve_name
 from scaling.report.tables.phrases import named, ratios_note, workers
 from scaling.report.tables.rated import free_sections
+from scaling.study.questions import section_of
 
 ANSWERS: tuple[Holds, ...] = ("everywhere", "not everywhere", "undecided")
 HOLDS = (
@@ -111,12 +113,11 @@ def _values(each: Conclusion, labels: list[str]) -> list[Cell]:
 def curve_chapters(machines: Mapping[str, StudyResults]) -> list[Chapter]:
     """For each section its curves at every N, machine beside machine, and each machine's laws."""
     labels = list(machines)
-    titles: dict[tuple[str, str, str], str] = {}
-    found: dict[tuple[str, str, str], dict[str, Section]] = {}
+    titles: dict[CellOfStudy, str] = {}
+    found: dict[CellOfStudy, dict[str, Section]] = {}
     for label, results in machines.items():
         for section in free_sections(results):
-            key = section.curves[0].key
-            subject = key.workload, key.parameters, key.sizing
+            subject = section_of(section.curves[0].key)
             titles.setdefault(subject, f"{section.title}, {section.operation}/s")
             found.setdefault(subject, {})[label] = section
     chapters = []

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from scaling.analysis.curves.curve import Curve, Point
-from scaling.analysis.curves.memory import MIB
+from scaling.analysis.curves.memory import MIB, READINGS
 from scaling.analysis.curves.sections import Section
 from scaling.analysis.curves.sweeps import Track
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind, median
@@ -50,16 +50,16 @@ def measures(section: Section) -> list[Measure]:
     The first ones every section has; of the others those that any of its cells has a value for.
     """
     points = _points(section)
-    kinds = "/".join(sorted({curve.memory_kind for curve in section.curves}, reverse=True))
     finite = any(point.figures["finish_s"].n for point in points)
     every = [
         Measure(attrgetter("speedup"), "speedup", "speed-up", place=20),
         Measure(attrgetter("efficiency"), "efficiency", "efficiency", place=30),
-        Measure(attrgetter("memory"), "memory_mib", f"{kinds} MiB", place=50),
+        Measure(attrgetter("memory"), "memory_mib", f"{section.memory_kind} MiB", place=50),
         *(
             _column_measure(name, shown, section.operation)
             for name, column in SHOWN.items()
             if (shown := column.shown)
+            and name != READINGS[section.memory_kind]  # `memory` has it
             and (finite or not shown.finite_only)
             and (shown.always or any(point.figures[name].n for point in points))
         ),

@@ -2,9 +2,30 @@
 
 from collections.abc import Iterable
 
-from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.base.vocabulary import WORKER, WORKERS
+from scaling.journal.record import Cell
+
+# What is wrong with a run (`scaling.analysis.validity`) for readers who do not know our words; what
+# reads well without its hyphens is not here.
+REASONS = {
+    "mixed-allocator-state": "malloc in another state than in most runs",
+    "not-all-busy": "workers were not busy together",
+    "gil-flipped": "the GIL was turned on",
+    "settings-lost": "settings were not in effect",
+    "throttled": "held back by a CPU quota",
+    "machine-busy": "other load on the machine",
+    "garbled": "the record is incomplete",
+    "generator-late": "the load generator was late",
+    "generator-busy": "the load generator was at its limit",
+    "generator-misplaced": "the load generator was on a worker's CPU",
+    "load-errors": "requests failed",
+}
+
+
+def reasons_text(words: str) -> str:
+    """`requests failed, timed out` of `load-errors, timed-out`."""
+    return ", ".join(REASONS.get(word) or word.replace("-", " ") for word in words.split(", "))
 
 
 def ratios_note(values: list[Estimate], made: str = "ratios paired inside blocks") -> str:
@@ -23,17 +44,17 @@ def ratios_note(values: list[Estimate], made: str = "ratios paired inside blocks
     )
 
 
-def named(of: Configuration) -> str:
-    """`2 threads on 3.14t`; across loops `2 threads on 3.14t with uvloop`."""
-    return f"{workers(of)} on {of.arm}{f' with {of.loop}' if of.loop else ''}"
+def named(of: Cell, *, loop: bool = False) -> str:
+    """`2 threads on 3.14t`; with its loop `2 threads on 3.14t with uvloop`."""
+    return f"{workers(of)} on {of.arm}{f' with {of.loop}' if loop else ''}"
 
 
-def builds_of(some: Iterable[Configuration]) -> str:
+def builds_of(some: Iterable[Cell]) -> str:
     """`3.14`, of 3.14 and 3.14+mimalloc; `3.14 or 3.14t`."""
     return " or ".join(sorted({of.arm.partition("+")[0] for of in some}))
 
 
-def workers(of: Configuration) -> str:
+def workers(of: Cell) -> str:
     """`1 thread`, `2 processes`."""
     noun = worker_noun(of.model) if of.workers == 1 else WORKERS.get(of.model, of.model)
     return f"{of.workers} {noun}"
@@ -44,6 +65,6 @@ def worker_noun(model: str) -> str:
     return WORKER.get(model, "worker")
 
 
-def stacked(of: Configuration) -> str:
+def stacked(of: Cell) -> str:
     """Arm above model, for a narrow column."""
     return f"{of.arm}\n{of.model}"

@@ -4,23 +4,24 @@ Sections that differ in the rate alone belong together. At a rate above what a c
 answer its queue grows for as long as the run lasts, so its latencies are lower bounds.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
+
+import numpy as np
 
 from scaling.analysis.comparison.compare import Compared
 from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.curves.sections import Section
 from scaling.analysis.curves.sweeps import Sweep
+from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.capacity import Capacity
-from scaling.analysis.served.latency_ratios import LatencyRatio
-from scaling.analysis.table.groups import CURVE, Key, fell_behind, originals
 from scaling.analysis.table.labels import short_labels
-from scaling.journal.record import StudyLine
+from scaling.journal.record import Cell, StudyLine
 from scaling.study.load import RATE, middle, open_loop_rate
+from scaling.study.questions import OVER_PROCESSES, P99, section_of, without_rate
 
 # Columns of percentiles, with their names and the share of the requests that are no slower.
 PERCENTILES = {
@@ -44,9 +45,9 @@ class AtRate:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One configuration at all rates that it was run at, ascending. The key has no parameters."""
+    """One configuration at all rates that it was run at, ascending. The key has no rate."""
 
-    key: Key
+    key: Cell
     workers: int
     at_rates: list[AtRate]
 
@@ -67,7 +68,7 @@ class Rated:
     section: Section
     rates_per_s: list[float]
     lines: list[Line]
-    ratios: list[LatencyRatio]
+    ratios: list[Ratio]
     capacities: list[Capacity]
 
     @property
@@ -93,23 +94,20 @@ class Rated:
     @property
     def headline_n(self) -> int:
         """The largest N with a core for each worker."""
-        points = [at.point for line in self.lines for at in line.at_rates]
-        on_cores = [point.workers for point in points if point.region == "cores"]
-        return max(on_cores, default=max(self.workers))
+        return self.section.headline_n
 
     @property
     def has_background(self) -> bool:
         """Whether some of the requests are in no latency but their own."""
         return has_background(self.section)
 
-    def ratio(self, line: Line, rate_per_s: float) -> LatencyRatio | None:
+    def ratio(self, line: Line, rate_per_s: float) -> Ratio | None:
         """P99 of a configuration at a rate over that of processes; None where there is none."""
-        configuration = line.key.arm, line.key.model, line.workers
         found = (
             each
             for each in self.ratios
-            if (each.rate_per_s, each.subject.loop) == (rate_per_s, line.key.loop)
-            and each.of[:3] == configuration
+            if each.of.parameters[RATE] == rate_per_s
+            and without_rate(each.of) == line.key.but(workers=line.workers)
         )
         return next(found, None)
 
@@ -135,91 +133,66 @@ def rate_of(section: Section, study: StudyLine) -> float | None:
     Others are those in a closed loop and those without a load generator.
     """
     key = section.curves[0].key
-    return open_loop_rate(json.loads(key.parameters)) if _is_served(key, study) else None
+    return open_loop_rate(key.parameters) if _is_served(key, study) else None
 
 
-def is_open_loop(key: Key, study: StudyLine) -> bool:
+def is_open_loop(key: Cell, study: StudyLine) -> bool:
     """Whether the requests of a curve were due at times fixed beforehand."""
-    return _is_served(key, study) and open_loop_rate(json.loads(key.parameters)) is not None
+    return _is_served(key, study) and open_loop_rate(key.parameters) is not None
 
 
-def _is_served(key: Key, study: StudyLine) -> bool:
+def _is_served(key: Cell, study: StudyLine) -> bool:
     note = study.workloads.get(key.workload)
     return note is not None and note.served
 
 
 def rated(results: StudyResults) -> list[Rated]:
     """What a study has of served workloads in an open loop, in the order of its sections."""
-    groups: dict[tuple[str, str, str], list[tuple[float, Section]]] = defaultdict(list)
+    groups: dict[Cell, list[tuple[float, Section]]] = defaultdict(list)
     for section in results.sections:
         if (rate := rate_of(section, results.study)) is not None:
-            key = section.curves[0].key
-            others = json.loads(key.parameters)
-            del others[RATE]
-            group = key.workload, json.dumps(others, sort_keys=True), key.sizing
-            groups[group].append((rate, section))
+            key = section_of(without_rate(section.curves[0].key))
+            groups[key].append((rate, section))
     names = short_labels(
-        ((workload, others) for workload, others, _ in groups),
-        simulated=results.study.simulated,
+        ((key.workload, key.parameters) for key in groups), simulated=results.study.simulated
     )
-    behind = _behind(results) if groups else frozenset()
+    p99s = results.ratios.where(OVER_PROCESSES, P99)
     found = []
-    for group, members in groups.items():
+    for key, members in groups.items():
         members.sort(key=lambda each: each[0])
         curves = list(chain.from_iterable(section.curves for _, section in members))
-        workload, others, sizing = group
-        label, operation = names[workload, others], members[0][1].operation
+        label, operation = names[key.workload, key.parameters], members[0][1].operation
         found.append(
             Rated(
                 label,
-                Section(label, sizing, operation, curves),
+                Section(label, key.sizing, operation, curves),
                 list(dict.fromkeys(rate for rate, _ in members)),
-                _lines(members, behind),
-                [each for each in results.latency_ratios if each.subject[:3] == group],
-                _in_order(results.capacities.every, group, curves),
+                _lines(members, results),
+                [each for each in p99s if section_of(without_rate(each.of)) == key],
+                [each for each in results.capacities if section_of(each.cell) == key],
             )
         )
     return found
 
 
-def _in_order(
-    every: Sequence[Capacity], group: tuple[str, str, str], curves: Sequence[Curve]
-) -> list[Capacity]:
-    """The capacities of a group, in the order of its curves."""
-    order = [(curve.key.loop, curve.key.arm, curve.key.model) for curve in curves]
-    return sorted(
-        (each for each in every if each.subject[:3] == group),
-        key=lambda each: order.index((each.subject.loop, *each.configuration[:2])),
-    )
-
-
-type _Cell = tuple[Key, int]
-
-
-def _lines(members: Sequence[tuple[float, Section]], behind: frozenset[_Cell]) -> list[Line]:
-    found: dict[_Cell, list[AtRate]] = defaultdict(list)
+def _lines(members: Sequence[tuple[float, Section]], results: StudyResults) -> list[Line]:
+    found: dict[Cell, list[AtRate]] = defaultdict(list)
     for rate, section in members:
         for curve in section.curves:
             for point in curve.points:
-                line = replace(curve.key, parameters=""), point.workers
-                is_bound = (curve.key, point.workers) in behind
-                found[line].append(AtRate(rate, curve, point, is_bound))
-    keys = list(dict.fromkeys(key for key, _ in found))
-    order = sorted(found, key=lambda line: (keys.index(line[0]), line[1]))
-    return [Line(*line, found[line]) for line in order]
+                cell = curve.key.but(workers=point.workers)
+                is_bound = _fell_behind(cell, results)
+                found[without_rate(cell)].append(AtRate(rate, curve, point, is_bound))
+    curves = list(dict.fromkeys(cell.but(workers=0) for cell in found))
+    order = sorted(found, key=lambda cell: (curves.index(cell.but(workers=0)), cell.workers))
+    return [Line(cell.but(workers=0), cell.workers, found[cell]) for cell in order]
 
 
-def _behind(results: StudyResults) -> frozenset[_Cell]:
-    """The cells of which half of the runs or more fell behind: their medians are lower bounds."""
-    runs = originals(results.frame)
-    used = runs[runs["valid"]]
-    fell = used.assign(fell=fell_behind(used))
-    shares = fell.groupby([*CURVE, "workers"], observed=True, sort=False)["fell"].mean()
-    most = shares[shares >= 0.5].reset_index()[[*CURVE, "workers"]]
-    return frozenset(
-        (Key(*map(str, key)), int(workers))
-        for *key, workers in most.itertuples(index=False, name=None)
-    )
+def _fell_behind(cell: Cell, results: StudyResults) -> bool:
+    """Whether half of its runs or more fell behind: its medians are lower bounds."""
+    behind = results.blocks.at(cell, results.behind)
+    known = behind[np.isfinite(behind)]
+    return bool(len(known) and known.mean() >= 0.5)
 
 
 def has_open_loop(results: StudyResults) -> bool:
@@ -228,14 +201,19 @@ def has_open_loop(results: StudyResults) -> bool:
 
 
 def free_sections(results: StudyResults) -> list[Section]:
-    """Every section but those in an open loop, in which throughput is what was asked for."""
-    return [each for each in results.sections if rate_of(each, results.study) is None]
+    """Every section but those in an open loop, in which throughput is what was asked for.
+
+    Controls are last.
+    """
+    found = [each for each in results.sections if rate_of(each, results.study) is None]
+    return sorted(found, key=lambda each: each.is_control)
 
 
 def free_running(results: StudyResults) -> list[Compared]:
     """The comparisons of those sections."""
     study = results.study
-    return [each for each in results.judged if rate_of(each.runs.section, study) is None]
+    found = [each for each in results.judged if rate_of(each.section, study) is None]
+    return sorted(found, key=lambda each: each.section.is_control)
 
 
 def free_sweeps(results: StudyResults) -> list[Sweep]:

@@ -21,7 +21,6 @@ from scaling.report.tables.measures import MARKS, SUSPECT, Measure, curve_name, 
 from scaling.report.tables.rated import free_sections, free_sweeps
 from scaling.report.tables.study_notes import study_notes
 from scaling.report.tables.sweep_view import sweep_tables
-from scaling.study.caveats import caveats
 
 CELLS_TOLD = 3  # of each kind of fault; Markdown has them all
 SOUNDNESS_STYLES = {"void": "bold red"}  # all others are warnings
@@ -41,7 +40,7 @@ class Results:
         behaved = results.soundness
         if behaved.text:
             yield Text(f"{behaved.text}\n", SOUNDNESS_STYLES.get(behaved.status, "yellow"))
-        yield from (Text(f"{each}\n", "yellow") for each in caveats(results.study))
+        yield from (Text(f"{each}\n", "yellow") for each in results.caveats)
         yield from (Text(f"{note}\n", "dim") for note in study_notes(results.frame, results.drift))
         for section in free_sections(results):
             shown = [m for m in measures(section) if options.max_width >= WIDE or not m.extra]

@@ -1,18 +1,18 @@
 """What `scaling run` ends with: the answer of a study, in at most 24 lines of 80 columns.
 
-`scaling show` prints the full tables.
+`scaling show --details` prints the full tables.
 """
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from textwrap import wrap
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from scaling.analysis.comparison.baseline import BaselineRatio
+from scaling.analysis.comparison.compare import OverProcesses
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.analysis.validity.served import LATE
@@ -22,18 +22,17 @@ from scaling.base.vocabulary import WORKERS
 from scaling.report.plots.load_caption import load_text
 from scaling.report.tables.few_collections import collections_sentence
 from scaling.report.tables.few_cores import bound_text, bounds
-from scaling.report.tables.findings import times
+from scaling.report.tables.findings import times, with_bounds
 from scaling.report.tables.headline import NOTHING, Headline, headlines, other_ratios
 from scaling.report.tables.margins import spread_text
 from scaling.report.tables.measures import curve_name
-from scaling.report.tables.phrases import worker_noun
+from scaling.report.tables.phrases import reasons_text, worker_noun
 from scaling.report.tables.rated import has_open_loop, is_served, rated
 from scaling.report.tables.refused import refused_sentence
-from scaling.report.terminal.answer_rows import ratio_lines
+from scaling.report.terminal.answer_rows import Row, headline_lines, ratio_lines
 from scaling.report.terminal.bars import bar
 from scaling.report.terminal.load_rows import BESIDE_RATIOS, MOST_ROWS, load_lines
 from scaling.report.terminal.stack_rows import stack_lines
-from scaling.study.caveats import caveats
 from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
 
 WIDTH, LINES = 80, 24
@@ -52,7 +51,7 @@ def print_answer(results: StudyResults, folder: Path, page: Path, console: Conso
     """
     where = {
         "page": str(page),
-        "tables": f"scaling show {shlex.quote(str(folder))}",
+        "tables": f"scaling show {shlex.quote(str(folder))} --details",
         "next": _next(results, folder),
     }
     console.print(Answer(results, LINES - len(where)))
@@ -70,7 +69,7 @@ def _next(results: StudyResults, folder: Path) -> str:
     if len(results.study.arms) > 1:
         command = f"scaling claims {shlex.quote(str(folder))}"
         return f"{command} (which published claims these figures support)"
-    return "scaling run --study compare (what freed the speed; threads or processes)"
+    return "scaling run --study compare (what freed the speed; processes with the GIL)"
 
 
 class Answer:
@@ -90,19 +89,27 @@ class Answer:
         """All lines; what there is no room for is left to the tables."""
         results = self._results
         found, others = headlines(results), other_ratios(results)
-        lines = [f"THE ANSWER of {results.study.name}", *caveats(results.study)]
+        lines = [f"THE ANSWER of {results.study.name}", *results.caveats]
         doubt = results.soundness.text if results.soundness.status in DOUBTFUL else ""
-        lines += wrapped(doubt, width, 3)
+        lines += wrapped(doubt, width, 4)
         most = BESIDE_RATIOS if found or others else MOST_ROWS
         of_stacks = list(stack_lines(results))  # in place of ratios: it is their order that counts
         if of_stacks:
             found, others = [], []
         lines += of_stacks
-        lines += ratio_lines(found, others, width) if found or others else []
+        has_memory = False
+        if found:
+            table, has_memory = headline_lines(found, width)
+            lines += [*table, *_cpu_lines(found, width)]
+        elif others:
+            rows = [Row(each.question, each.ratio, each.label) for each in others]
+            lines += ratio_lines(rows, "Throughput", width)
         trust = [] if doubt else wrapped(results.soundness.text or "Controls hold.", width, 2)
         trust += wrapped(few_cores(results), width, 1)
-        trust += wrapped(spread_text(results), width, 1)
-        trust += wrapped(left_out(results), width, 2)
+        trust += wrapped(left_out(results), width, 3)
+        room = self._most - len(lines) - len(trust)
+        noise = fitting([spread_text(results)], width, min(2, room))
+        trust += noise or wrapped(spread_text(results, brief=True), width, 1)
         room = self._most - len(lines) - len(trust)
         under_load = list(load_lines(results, width, room, most))
         lines += under_load
@@ -111,17 +118,20 @@ class Answer:
         refused = refused_sentence(results.study)
         trust += wrapped(refused, width, min(1, self._most - len(lines) - len(trust)))
         trust += wrapped(_collected(results), width, min(1, self._most - len(lines) - len(trust)))
-        trust += wrapped(_loaded(results), width, min(2, self._most - len(lines) - len(trust)))
-        curve = list(_curve(found[0], width)) if found else []
+        trust += fitting([_loaded(results)], width, min(3, self._most - len(lines) - len(trust)))
         room = self._most - len(lines) - len(trust)
-        if len(curve) >= room:
-            curve = []
         memory: list[str] = []
-        for texts in (_over_each_kind(found), [_memory(found)]):
-            most = min(MOST_MEMORY, room - len(curve) - len(memory))
-            fitting = (text for text in texts if len(wrap(text, width)) <= most)
-            memory += wrapped(next(fitting, texts[-1]), width, most)
+        for texts in (_over_each_kind(found), [] if has_memory else _memory(found)):
+            memory += fitting(texts, width, min(MOST_MEMORY, room - len(memory)))
+        curve = list(_curve(found[0], width)) if found else []
+        curve = curve if len(curve) < room - len(memory) else []
         return [*lines, *memory, *trust, *curve]
+
+
+def fitting(texts: Iterable[str], width: int, most: int) -> list[str]:
+    """The first of these texts that needs at most so many lines; nothing where none does."""
+    every = (wrap(text, width, break_on_hyphens=False) for text in texts)
+    return next((lines for lines in every if len(lines) <= most), [])
 
 
 def wrapped(text: str, width: int, most: int) -> list[str]:
@@ -137,6 +147,17 @@ def wrapped(text: str, width: int, most: int) -> list[str]:
     kept = f"{' '.join(lines).removesuffix(MORE)} "
     end = max(kept.rfind(mark) for mark in (", ", "; ", ". "))
     return wrap(kept[:end] + MORE, width, break_on_hyphens=False) if end > 0 else lines
+
+
+def _cpu_lines(found: list[Headline], width: int) -> list[str]:
+    """What a request costs: of a server that shares the cores with its load, throughput says less.
+
+    Empty where nothing was served.
+    """
+    ratios = [(each, one) for each in found if each.is_served for one in each.processes]
+    rows = [Row(each.name, one.cpu) for each, one in ratios if one.cpu is not None]
+    heading = "CPU time per request, N threads over N processes"
+    return list(ratio_lines(rows, heading, width)) if rows else []
 
 
 def _collected(results: StudyResults) -> str:
@@ -178,9 +199,9 @@ def left_out(results: StudyResults) -> str:
     runs = formats.plural(len(results.frame), "run")
     sentences = []
     if reasons:
-        ((reason, _),) = reasons.most_common(1)
-        mostly = "mostly: " if len(reasons) > 1 else ""
-        sentences.append(f"Left out, invalid: {reasons.total()} of {runs}, {mostly}{reason}.")
+        ((words, _),) = reasons.most_common(1)
+        mostly = f"{'mostly: ' if len(reasons) > 1 else ''}{reasons_text(words)}"
+        sentences.append(f"Left out, invalid: {reasons.total()} of {runs}, {mostly}.")
     if disturbed:
         sentences.append(f"Disturbed by other load, used: {disturbed} of {runs}.")
     if late:
@@ -188,54 +209,57 @@ def left_out(results: StudyResults) -> str:
     return " ".join(sentences)
 
 
-def _memory(found: list[Headline]) -> str:
-    """`MiB per extra thread: echo · asyncio 2.1 (2.0–2.2).`; empty where it is not known."""
+def _memory(found: list[Headline]) -> list[str]:
+    """`MiB (PSS) per extra thread: echo · asyncio 2.1 (2.0–2.2).`, and the same without bounds.
+
+    Empty where it is not known.
+    """
     curves = [
         (each.name, curve)
         for each in found
         for gain in each.gains
-        for curve in each.compared.runs.curves
-        if curve.key == gain.key and curve.slope.n
+        for curve in each.compared.curves
+        if curve.key == gain.of.but(workers=0) and curve.slope.n
     ]
     if not curves:
-        return ""
+        return []
     nouns = " or ".join(dict.fromkeys(worker_noun(curve.key.model) for _, curve in curves))
     kinds = "/".join(dict.fromkeys(curve.memory_kind for _, curve in curves))
-    amounts = ", ".join(f"{name} {curve.slope!s}" for name, curve in curves)
-    return f"MiB ({kinds}) per extra {nouns}: {amounts}."
+    every = [
+        ", ".join(f"{name} {write(curve.slope)}" for name, curve in curves)
+        for write in (str, lambda slope: formats.number(slope.point))
+    ]
+    return [f"MiB ({kinds}) per extra {nouns}: {amounts}." for amounts in every]
 
 
 def _over_each_kind(found: list[Headline]) -> list[str]:
     """`Memory of threads over processes and over forked processes, N = 2: echo · asyncio 0.61×
-    (0.60–0.62) and 1.2× (1.1–1.3).`, and the same without bounds, for where there is little room;
-    empty where a study does not have both.
+    (0.60–0.62) and 1.2× (1.1–1.3).`, and the same without bounds.
+
+    Empty where a study does not have both.
     """
     both = [(each.name, one) for each in found for one in each.processes if len(one.memory) > 1]
     if not both:
-        return [""]
+        return []
     _, first = both[0]
-    kinds = " and ".join(f"over {WORKERS[each.over.theirs.model]}" for each in first.memory)
-    ns = formats.listed(dict.fromkeys(one.workers for _, one in both))
-    about = f"Memory of {WORKERS[first.ours.model]} {kinds}, N = {ns}"
+    kinds = " and ".join(f"over {WORKERS[each.over.model]}" for each in first.memory)
+    ns = formats.listed(dict.fromkeys(one.of.workers for _, one in both))
+    about = f"Memory of {WORKERS[first.of.model]} {kinds}, N = {ns}"
     return [
         f"{about}: {', '.join(f'{name} {_amounts(one, write)}' for name, one in both)}."
-        for write in (_with_bounds, times)
+        for write in (with_bounds, times)
     ]
 
 
-def _amounts(of: BaselineRatio, write: Callable[[RatioVerdict], str]) -> str:
-    return " and ".join(write(each.ratio) for each in of.memory)
-
-
-def _with_bounds(ratio: RatioVerdict) -> str:
-    return f"{times(ratio)} ({ratio.bounds})" if ratio.bounds else times(ratio)
+def _amounts(of: OverProcesses, write: Callable[[RatioVerdict], str]) -> str:
+    return " and ".join(write(each) for each in of.memory)
 
 
 def _curve(headline: Headline, width: int) -> Iterator[str]:
     """Bars of the first curve that the answer is about; of many Ns the first, middle and last."""
-    key = headline.gains[0].key
-    curve = next(one for one in headline.compared.runs.curves if one.key == key)
-    section = headline.compared.runs.section
+    key = headline.gains[0].of.but(workers=0)
+    curve = next(one for one in headline.compared.curves if one.key == key)
+    section = headline.compared.section
     yield f"{section.label}, {curve_name(curve)}: {section.operation}/s at each N"
     points = [point for point in curve.points if point.throughput.n]
     shown = [points[place] for place in _spread(len(points))]

@@ -1,35 +1,39 @@
-"""The ratios of an answer as lines: workload and loop, N, ratio with interval, verdict."""
+"""The ratios of an answer as lines.
+
+A study of several Ns has a line for each workload and loop: the gain of N workers over one, their
+throughput over that of as many processes with its verdict, and what an extra worker of both takes.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from textwrap import wrap
 from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
-from scaling.analysis.statistics.verdict import RatioVerdict, place
+from scaling.analysis.comparison.compare import OverProcesses
+from scaling.analysis.ratios import Ratio
+from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
-from scaling.report.tables.findings import bounds_heading, times, verdict_text
-from scaling.report.tables.headline import Headline, Other
-from scaling.report.tables.phrases import builds_of
+from scaling.journal.record import Cell
+from scaling.report.tables.findings import bounds_heading, briefly, fitting, with_bounds
+from scaling.report.tables.headline import Headline, counted
+from scaling.report.tables.phrases import builds_of, worker_noun
+from scaling.study.questions import MEMORY
 
 MOST_ROWS = 12
 BETWEEN = " · "  # the parts of a name
-SHORTEST, LONGEST = len("inconclusive"), len("inconclusive: noise ±10.5 %")  # verdicts
+GAPS = 4  # characters between name, gain and what follows
+SHORTEST_NAME, SHORTEST_VERDICT = 8, len("inconclusive")
+REGIONS = {"smt": ", more workers than cores", "oversubscribed": ", more workers than CPUs"}
 
 
 class Row(NamedTuple):
-    """One ratio. `group` is its heading, `n` the N that it is at; both may be empty.
+    """One ratio. `label` is the workload with its parameters where the name does not have them."""
 
-    `measure` is what it is a ratio of, empty where the group says so. `label` is the workload with
-    its parameters where the name does not have them.
-    """
-
-    group: str
     name: str
-    n: str
     value: RatioVerdict
-    is_headline: bool = True
-    measure: str = "throughput"
     label: str = ""
 
     @property
@@ -40,8 +44,7 @@ class Row(NamedTuple):
     @property
     def ratio(self) -> str:
         """`1.88× (1.72–1.91)`."""
-        bounds = f" ({self.value.bounds})" if self.value.bounds else ""
-        return f"{times(self.value)}{bounds}"
+        return with_bounds(self.value)
 
 
 class Named(NamedTuple):
@@ -52,55 +55,225 @@ class Named(NamedTuple):
     row: Row
 
 
-def ratio_lines(found: Sequence[Headline], others: Sequence[Other], width: int) -> Iterator[str]:
-    """A line for each ratio under the headings of their groups; of too many the headline ones."""
-    rows = [*_gains(found), *_processes(found)] or [
-        Row("", each.question, "", each.ratio, label=each.label) for each in others
+class Line(NamedTuple):
+    """A line of the headline table, below the N that it is `at`.
+
+    `over` is None where no processes were measured. `memory` is what an extra worker of each side
+    takes, MiB; there is none at an N that is not the headline one.
+    """
+
+    at: str
+    name: str
+    gain: Ratio
+    over: OverProcesses | None
+    memory: Sequence[Estimate]
+    is_headline: bool
+
+
+def headline_lines(found: Sequence[Headline], width: int) -> tuple[list[str], bool]:
+    """The headline table, and whether it has the memory of extra workers: that needs room.
+
+    It has the headline N of each curve, and their other Ns if all are few.
+    """
+    lines, left = _chosen(found)
+    gains = [str(line.gain) for line in lines]
+    ratios = [str(line.over.throughput) if line.over else "" for line in lines]
+    gain_width, over_width = map(_widest, (gains, ratios))
+    before = over_width + bool(over_width)  # the characters before a verdict
+    room = width - gain_width - before - SHORTEST_VERDICT - GAPS
+    reasons = _widest([briefly(line.gain) for line in lines]) - SHORTEST_VERDICT
+    if not over_width and _widest([line.name for line in lines]) <= room - reasons:
+        room -= reasons
+    shared, names, memory = _names_and_memory(lines, room)
+    memory_width = _widest(memory)
+    name_width = min(max(SHORTEST_NAME, room), _widest(names))
+    middle = max(0, width - name_width - gain_width - memory_width - GAPS)
+    shown = [_title(found, lines), *([f"{shared}:"] if shared else [])]
+    heads = _heads(found, lines, gain_width, middle + memory_width, has_memory=any(memory))
+    rows = zip(lines, names, gains, ratios, memory, strict=True)
+    for at, members in groupby(rows, key=lambda row: row[0].at):
+        if heads and cell_len(at) > name_width:
+            shown += [at, f"{'':<{name_width}}  {heads}"]
+        else:
+            shown.append(f"{at:<{name_width}}  {heads}".rstrip())
+        heads = ""
+        for line, name, gain, ratio, end in members:
+            judged = line.over.throughput if line.over else line.gain
+            verdict = fitting(judged, middle - before * bool(ratio))
+            text = f"{ratio:<{over_width}} {verdict}" if ratio else verdict
+            start = f"{_fitted(name, name_width)}  {gain:<{gain_width}}  {text:<{middle}}"
+            shown.append(f"{start}{end:>{memory_width}}".rstrip())
+    shown += [f"and {formats.plural(left, 'more line')}: see the tables"] * bool(left)
+    if over_width:
+        notes = f"{_over_one(lines)} {f'{_of_memory(found)}.' if any(memory) else ''}"
+        shown += wrap(notes, width)
+    return shown, any(memory)
+
+
+def _chosen(found: Sequence[Headline]) -> tuple[list[Line], int]:
+    """The lines that are shown, and how many of headline Ns are left out."""
+    lines = list(_lines(found))
+    if len(lines) + len({line.at for line in lines}) <= MOST_ROWS + 2:
+        return lines, 0
+    headline = [line for line in lines if line.is_headline]
+    return headline[:MOST_ROWS], max(0, len(headline) - MOST_ROWS)
+
+
+def _names_and_memory(lines: Sequence[Line], room: int) -> tuple[str, list[str], list[str]]:
+    """What all names share where there is little room, else nothing; the names; what extra workers
+    take. All of the latter are empty where they have no room.
+    """
+    names = [line.name for line in lines]
+    memory = _memory(lines, room - _widest(names))
+    if any(memory) or _widest(names) <= room - _widest(_memory(lines, room)):
+        return "", names, memory
+    shared, names = _without_shared(names)
+    return shared, names, _memory(lines, room - _widest(names))
+
+
+def _memory(lines: Sequence[Line], room: int) -> list[str]:
+    """A text for each line: of one side with its bounds where these have room, of both without."""
+    sides = max(len(line.memory) for line in lines)
+    brief = [
+        "".join(f"  {formats.number(each.point):>4}" for each in line.memory).ljust(6 * sides)
+        for line in lines
     ]
-    if len(rows) > MOST_ROWS:
-        rows = [row for row in rows if row.is_headline]
-    ns = max(cell_len(f"{row.n}  ") if row.n else 0 for row in rows)
+    whole = [f"  {line.memory[0]}" if line.memory else "" for line in lines]
+    choices = [whole, brief] if sides == 1 else [brief]
+    known = any(each.n for line in lines for each in line.memory)
+    return next((texts for texts in choices if known and _widest(texts) <= room), [""] * len(lines))
+
+
+def _widest(texts: Sequence[str]) -> int:
+    return max(map(cell_len, texts))
+
+
+def ratio_lines(rows: Sequence[Row], heading: str, width: int) -> Iterator[str]:
+    """A line for each ratio below the heading, and what these have beside them."""
     ratios = max(cell_len(row.ratio) for row in rows)
-    longest = max(8, width - ns - ratios - 6 - (LONGEST if found else SHORTEST))
+    longest = max(SHORTEST_NAME, width - ratios - 6 - SHORTEST_VERDICT)
     shared, named = "", [Named("", row.whole, row) for row in rows]
     if max(cell_len(each.name) for each in named) > longest:
         shared, named = _shortened(rows)
     shown = _that_fit(named)
     names = min(longest, max(cell_len(each.name) for each in shown))
-    kind = bounds_heading(each.row.value for each in shown)
     if shared:
         yield f"{shared}:"
-    for (group, measure), members in groupby(
-        shown, key=lambda each: (each.row.group, each.row.measure)
-    ):
-        of = f" of {measure}" if measure else ""
-        yield f"{group} (ratio{of}, {kind})" if group else f"Ratios{of} ({kind})"
-        for under, several in groupby(members, key=lambda each: each.under):
-            if under:
-                yield f" {under}"
-            for each in several:
-                row = each.row
-                line = f"  {_fitted(each.name, names)}  {row.n:<{ns}}{row.ratio:<{ratios}}  "
-                yield line + _verdict(row.value, width - cell_len(line))
+    yield f"{heading} (ratio, {bounds_heading(each.row.value for each in shown)})"
+    for under, several in groupby(shown, key=lambda each: each.under):
+        if under:
+            yield f" {under}"
+        for each in several:
+            line = f"  {_fitted(each.name, names)}  {each.row.ratio:<{ratios}}  "
+            yield line + fitting(each.row.value, width - cell_len(line))
     if left := len(named) - len(shown):
         yield f"  and {formats.plural(left, 'more ratio')}: see the tables"
 
 
-def _shortened(rows: Sequence[Row]) -> tuple[str, list[Named]]:
-    """What all rows are of, and their names without it; those of a label stand under it."""
-    parts = [(row.label or row.name).split(BETWEEN) for row in rows]
+def _lines(found: Sequence[Headline]) -> Iterator[Line]:
+    """Those of the headline N first, then those of other Ns, ascending."""
+    gains = [(each, top, gain) for each in found for top in each.gains for gain in _of(each, top)]
+    models = {gain.of.model for _, _, gain in gains}
+    arms = {gain.of.arm for _, _, gain in gains}
+    gains.sort(key=lambda each: 0 if each[2] is each[1] else each[2].of.workers)
+    for each, top, gain in gains:
+        varies = [gain.of.arm] * (len(arms) > 1) + [gain.of.model] * (len(models) > 1)
+        point = each.compared.point(gain.of)
+        beyond = REGIONS.get((point and point.region) or "", "")
+        ratios = (one for one in each.compared.over_processes if one.of == gain.of)
+        over = next(ratios, None)
+        yield Line(
+            f"N = {gain.of.workers}{beyond}",
+            BETWEEN.join([each.name, *varies]),
+            gain,
+            over,
+            _slopes(each, gain, over) if gain is top else (),
+            is_headline=gain is top,
+        )
+
+
+def _of(each: Headline, top: Ratio) -> list[Ratio]:
+    """All gains of the curve that has this one."""
+    curve = top.of.but(workers=0)
+    gains = each.compared.ratios.where("gain")
+    return [gain for gain in gains if gain.of.but(workers=0) == curve]
+
+
+def _slopes(each: Headline, gain: Ratio, over: OverProcesses | None) -> list[Estimate]:
+    """MiB of an extra worker, and of one of those processes that need the least memory."""
+    best = _least_memory(each, over)
+    slopes = {curve.key: curve.slope for curve in each.compared.curves}
+    return [slopes[side.but(workers=0)] for side in (gain.of, best) if side]
+
+
+def _least_memory(each: Headline, over: OverProcesses | None) -> Cell | None:
+    """The processes, fresh or forked, that need the least memory."""
+    if over is None:
+        return None
+    return each.compared.blocks.strongest([one.over for one in over.memory], MEMORY)
+
+
+def _title(found: Sequence[Headline], lines: Sequence[Line]) -> str:
+    """`Throughput of N threads on 3.14t (ratio, 95 % interval)`."""
+    every = [gain.of for each in found for gain in each.gains]
+    models, arms = ({getattr(of, name) for of in every} for name in ("model", "arm"))
+    workers = models.pop() if len(models) == 1 else "workers"
+    on = f" on {arms.pop()}" if len(arms) == 1 else ""
+    return f"Throughput of N {workers}{on} (ratio, {bounds_heading(line.gain for line in lines)})"
+
+
+def _heads(
+    found: Sequence[Headline],
+    lines: Sequence[Line],
+    gain_width: int,
+    rest: int,
+    *,
+    has_memory: bool,
+) -> str:
+    """What stands above the ratios, and above the memory at the end of the `rest`."""
+    theirs = [line.over.throughput.over for line in lines if line.over]
+    over = f"over N processes on {builds_of(theirs)}" if theirs else ""
+    memory = ("MiB" if theirs else _of_memory(found)) if has_memory else ""
+    return f"{'over one':<{gain_width}}  {over}{memory:>{max(0, rest - cell_len(over))}}"
+
+
+def _over_one(lines: Sequence[Line]) -> str:
+    """The verdicts of gains, which have no room in lines that have another one."""
+    return f"Over one: {counted([line.gain for line in lines if line.over])}."
+
+
+def _of_memory(found: Sequence[Headline]) -> str:
+    """`MiB (PSS) per extra thread`, and `… and per extra process` where these have a column."""
+    models = {gain.of.model for each in found for gain in each.gains}
+    best = [_least_memory(each, over) for each in found for over in each.processes]
+    theirs = {worker_noun(of.model) for of in best if of}
+    nouns = [worker_noun(models.pop()) if len(models) == 1 else "worker"]
+    nouns += [theirs.pop() if len(theirs) == 1 else "process"] if theirs else []
+    kind = found[0].compared.memory_kind
+    return f"MiB ({kind}) per extra {' and per extra '.join(nouns)}"
+
+
+def _without_shared(names: Sequence[str]) -> tuple[str, list[str]]:
+    """What all of several names have, and the names without it."""
+    parts = [name.split(BETWEEN) for name in names]
     shared = [part for part in parts[0] if all(part in each for each in parts)]
-    if len(rows) == 1:
+    if len(names) == 1:
         shared = []
     rest = [
         BETWEEN.join(part for part in each if part not in shared) or BETWEEN.join(each)
         for each in parts
     ]
+    return BETWEEN.join(shared), rest
+
+
+def _shortened(rows: Sequence[Row]) -> tuple[str, list[Named]]:
+    """What all rows are of, and their names without it; those of a label stand under it."""
+    shared, rest = _without_shared([row.label or row.name for row in rows])
     named = [
         Named(own, row.name.partition(" (")[0], row) if row.label else Named("", own, row)
         for own, row in zip(rest, rows, strict=True)
     ]
-    return BETWEEN.join(shared), named
+    return shared, named
 
 
 def _that_fit(named: Sequence[Named]) -> list[Named]:
@@ -122,45 +295,3 @@ def _fitted(name: str, room: int) -> str:
     head = room // 3
     tail = next(name[at:] for at in range(len(name)) if cell_len(name[at:]) < room - head)
     return set_cell_size(f"{set_cell_size(name, head)}…{tail}", room)
-
-
-def _gains(found: Sequence[Headline]) -> Iterator[Row]:
-    """Of each curve that the answer is about, at every N."""
-    models = dict.fromkeys(gain.of.model for each in found for gain in each.gains)
-    arms = dict.fromkeys(gain.of.arm for each in found for gain in each.gains)
-    group = f"N {' or '.join(models)} over one" + (
-        f", {' or '.join(arms)}" if len(arms) == 1 else ""
-    )
-    for each in found:
-        for top in each.gains:
-            varies = [top.of.arm] * (len(arms) > 1) + [top.of.model] * (len(models) > 1)
-            name = " · ".join([each.name, *varies])
-            for gain in each.compared.gains:
-                if gain.key == top.key:
-                    yield Row(group, name, str(gain.workers), gain.throughput, gain is top)
-
-
-def _processes(found: Sequence[Headline]) -> Iterator[Row]:
-    """Over the fastest processes. The tables say whether these were fresh or forked."""
-    on = builds_of(ratio.theirs for each in found for ratio in each.processes)
-    for each in found:
-        for ratio in each.processes:
-            group = f"N {ratio.ours.model} over N processes on {on}"
-            yield Row(group, each.name, str(ratio.workers), ratio.throughput)
-    for each in found:
-        for ratio in each.processes if each.is_served else ():
-            group = f"CPU time per request, N {ratio.ours.model} over N processes"
-            n, cpu = str(ratio.workers), ratio.cpu_s_per_op
-            yield Row(group, each.name, n, cpu, measure="")
-
-
-def _verdict(value: RatioVerdict, room: int) -> str:
-    """The verdict with its reason, as much of it as there is room for."""
-    word, margin = value.verdict.word, value.verdict.margin
-    short = {
-        "outside": f"{word} after correction",
-        "inside": f"{word}: noise ±{formats.percent(margin)}",
-        "across": f"{word}: wide interval",
-    }[place(value, margin)]
-    choices = [verdict_text(value), *([] if value.verdict.is_decided else [short]), word]
-    return next((text for text in choices if cell_len(text) <= room), "")

@@ -2,33 +2,32 @@
 
 import math
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.ship import AppAnswer, Factors, Figures
+from scaling.analysis.served.ship import AppAnswer, Factors, Figures, Shipped
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.vocabulary import WORKERS
 from scaling.journal.app_check import read_check
 from scaling.journal.faults import read_faults
+from scaling.journal.record import Cell
 from scaling.journal.soak import read_soak
 from scaling.report.tables.app_check import check_sentence
-from scaling.report.tables.application import shipped_text
+from scaling.report.tables.application import NOT_DECIDED, aim_text, shipped_text, sides
 from scaling.report.tables.faults import faults_sentence
-from scaling.report.tables.findings import bounds_heading, times
+from scaling.report.tables.findings import bounds_heading, with_bounds
+from scaling.report.tables.grid import Cell as GridCell
 from scaling.report.tables.margins import spread_text
 from scaling.report.tables.refused import refused_sentence
 from scaling.report.tables.soak import soak_sentence
 from scaling.report.terminal.answer import LINES, WIDTH, few_cores, left_out, wrapped
-from scaling.study.caveats import caveats
 from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
 
 FEWEST_ROWS = 3  # of the table: threads, and what they are compared with
@@ -41,13 +40,13 @@ GIB = 2.0**30
 def print_app_answer(
     results: StudyResults, folder: Path, page: Path, console: Console, memory_bytes: float | None
 ) -> None:
-    """Print the answer; `memory_bytes` is what workers are to fit into, else all of the machine's.
+    """Print the answer; with `memory_bytes` it says how many workers fit into that.
 
     Paths and commands are there to be copied: they are printed whole, however long.
     """
     where = {
         "page": str(page),
-        "tables": f"scaling show {shlex.quote(str(folder))}",
+        "tables": f"scaling show {shlex.quote(str(folder))} --details",
         "next": _next(results, folder),
     }
     console.print(AppLines(results, memory_bytes, LINES - len(where)))
@@ -62,7 +61,7 @@ def _next(results: StudyResults, folder: Path) -> str:
         needed = f"a verdict needs {FEWEST_FOR_INTERVAL} blocks"
         return f"the same with --preset {DEFAULT_PRESET} ({needed})"
     found = results.application
-    if found and any(each.configuration is None for each in found.shipped):
+    if found and any(each.cell is None for each in found.shipped):
         return "scaling doctor (not all is decided: what disturbs this machine?)"
     return f"scaling gate {shlex.quote(str(folder))} --min-efficiency 0.8 (in CI)"
 
@@ -74,7 +73,7 @@ class AppLines:
         self, results: StudyResults, memory_bytes: float | None = None, lines: int = LINES
     ) -> None:
         self._results = results
-        self._memory_bytes = memory_bytes or results.study.machine.memory_bytes
+        self._memory_bytes = memory_bytes
         self._most = lines
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -86,7 +85,9 @@ class AppLines:
 
     def _lines(self, width: int) -> list[str]:
         results, found = self._results, self._results.application
-        title, doubts = f"THE ANSWER of {results.study.name}", caveats(results.study)
+        sound, wrong, faults, soaked = _beside(results)
+        title = f"THE ANSWER of {results.study.name}"
+        doubts = [*results.caveats, *wrapped(wrong, width, 2)]
         if found is None:
             nothing = [*wrapped(NOTHING, width, 2), *wrapped(left_out(results), width, 2)]
             return [title, *doubts, *nothing]
@@ -94,11 +95,10 @@ class AppLines:
         for factors in found.factors:
             lines += wrapped(factors_text(factors), width, 2)
         fitting = wrapped(self._fitting(found), width, 2)
-        check, faults, soaked = _beside(results)
         later = [*fitting, *wrapped(faults, width, 2), *wrapped(soaked, width, 2)]
         room = self._most - len(lines) - len(later)
         rows = ABOVE + min(len(found.at_n), FEWEST_ROWS)
-        trust = [check, few_cores(results), left_out(results), spread_text(results)]
+        trust = [sound, few_cores(results), left_out(results), spread_text(results)]
         trust.append(refused_sentence(results.study))
         noise = wrapped(" ".join(filter(None, trust)), width, max(1, min(3, room - rows)))
         return [*lines, *figure_lines(found, width, room - len(noise)), *later, *noise]
@@ -106,12 +106,12 @@ class AppLines:
     def _fitting(self, found: AppAnswer) -> str:
         """`Workers in 2 GiB, extrapolated from N ≤ 2: 3.14t threads 880–920, …`.
 
-        Of what is compared; the page has all.
+        Of what is compared.
         """
         if not self._memory_bytes:
             return ""
         known = [
-            f"{name_of(each.configuration)} {_count(*fitting)}"
+            f"{name_of(each.cell)} {_count(*fitting)}"
             for each in _compared(found) or found.at_n
             if (fitting := each.fitting(self._memory_bytes))
         ]
@@ -125,7 +125,9 @@ def _compared(found: AppAnswer) -> list[Figures]:
     """Threads, then the processes that are best at one aim or another: on the loop and server that
     the answer is about, which come first.
     """
-    ours, theirs = ([getattr(each, side) for each in found.shipped] for side in ("of", "over"))
+    ours, theirs = (
+        [getattr(each.ratio, side) for each in found.shipped] for side in ("of", "over")
+    )
     first = next(iter(found.at_n), None)
     about = [
         each
@@ -133,8 +135,8 @@ def _compared(found: AppAnswer) -> list[Figures]:
         if first and (each.loop, each.server) == (first.loop, first.server)
     ]
     return [
-        *(each for each in about if each.configuration in ours),
-        *(each for each in about if each.configuration in theirs),
+        *(each for each in about if each.cell in ours),
+        *(each for each in about if each.cell in theirs),
     ]
 
 
@@ -142,52 +144,86 @@ def _count(fewest: int, most: int) -> str:
     return f"{fewest:,}" if fewest == most else formats.span(f"{fewest:,}", f"{most:,}")
 
 
-def _beside(results: StudyResults) -> tuple[str, str, str]:
-    """What the check found, what faults do, whether memory grows; empty where it is not known."""
+def _beside(results: StudyResults) -> tuple[str, str, str, str]:
+    """That the check found nothing, or what it found; what faults do; whether memory grows. Each is
+    empty where it is not known.
+    """
     if results.path is None:
-        return "", "", ""
+        return "", "", "", ""
     folder = results.path.parent
     check = read_check(folder)
+    checked = check_sentence(check) if check else ""
+    sound = check is None or check.ok
     return (
-        check_sentence(check) if check else "",
+        checked if sound else "",
+        "" if sound else checked,
         faults_sentence(read_faults(folder)),
         soak_sentence(read_soak(folder)),
     )
 
 
-def name_of(configuration: Configuration) -> str:
+def name_of(cell: Cell) -> str:
     """`3.14t threads`."""
-    return f"{configuration.arm} {configuration.model}"
+    return f"{cell.arm} {cell.model}"
 
 
 def ship_lines(found: AppAnswer, width: int) -> Iterator[str]:
-    """For each aim: what to ship, the ratio of threads to processes, the verdict."""
+    """For each aim: the figures of threads and of the best processes, their ratio, what to ship."""
     if not found.shipped:
         yield from wrapped(NOTHING, width, 2)
         return
     kind = bounds_heading(each.ratio for each in found.shipped)
-    yield f"Ship for … (ratio of threads to the best processes, {kind})"
-    measures = max(cell_len(each.measure) for each in found.shipped)
-    ships = max(cell_len(shipped_text(each)) for each in found.shipped)
+    figures = [
+        [f"  {aim_text(each)}", *map(_short, sides(each)), with_bounds(each.ratio)]
+        for each in found.shipped
+    ]
+    headings = ["", "threads", "processes", f"ratio, {kind}", "to ship"]
+    lines: list[str] = []
+    for name in (_with_word, shipped_text, _model):  # the longest that there is room for
+        ships = [name(each) for each in found.shipped]
+        rows = [[*row, ship] for row, ship in zip(figures, ships, strict=True)]
+        lines = aligned([headings, *rows], words={0, 3, 4}, gap="  ")
+        if max(map(cell_len, lines)) <= width:
+            break
+    yield from lines
+    yield from wrapped(_compared_text(found), width, 2)
+
+
+def _with_word(each: Shipped) -> str:
+    return f"{shipped_text(each)} ({each.ratio.verdict.word})" if each.cell else NOT_DECIDED
+
+
+def _model(each: Shipped) -> str:
+    return each.cell.model if each.cell else NOT_DECIDED
+
+
+def _compared_text(found: AppAnswer) -> str:
+    """`3.14t threads compared with the best processes: 3.14 forked (requests/s) and … (MiB).`."""
+    over: dict[str, list[str]] = {}
     for each in found.shipped:
-        line = f"  {each.measure:<{measures}}  {shipped_text(each):<{ships}}  {_ratio(each.ratio)}"
-        over = f" (over {name_of(each.over)})"
-        yield line + over if cell_len(line + over) <= width else line
+        over.setdefault(name_of(each.ratio.over), []).append(aim_text(each).partition(" ")[0])
+    several = [f"{name} ({', '.join(dict.fromkeys(aims))})" for name, aims in over.items()]
+    names = formats.listed(several if len(over) > 1 else over)
+    return f"{name_of(found.shipped[0].ratio.of)} compared with the best processes: {names}."
 
 
-def _ratio(value: RatioVerdict) -> str:
-    bounds = f" ({value.bounds})" if value.bounds else ""
-    return f"{times(value)}{bounds} {value.verdict.word}"
+def aligned(rows: Sequence[Sequence[str]], words: Container[int], gap: str = " ") -> list[str]:
+    """Rows as lines: columns at the places of `words` stand to the left, others to the right."""
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    return [
+        gap.join(
+            f"{text:<{width}}" if place in words else f"{text:>{width}}"
+            for place, (text, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def factors_text(each: Factors) -> str:
     """`Throughput 1.2× = 0.92× (the build, one loop) · 1.3× (sharing one process, N = 2)`."""
-    what = FACTOR_OF[each.measure]
-    parts = (each.whole, each.build, each.sharing)
-    whole, build, sharing = (
-        f"{times(value)}{f' ({value.bounds})' if value.bounds else ''}" for value in parts
-    )
-    of, over = WORKERS[each.of.model], WORKERS[each.over.model]
+    what = FACTOR_OF[each.whole.figure]
+    whole, build, sharing = map(with_bounds, (each.whole, each.build, each.sharing))
+    of, over = WORKERS[each.whole.of.model], WORKERS[each.whole.over.model]
     return (
         f"{what[0].upper()}{what[1:]} of {of} over {over} {whole} = build, one loop {build} "
         f"· sharing a process {sharing}"
@@ -204,25 +240,21 @@ def figure_lines(found: AppAnswer, width: int, most: int) -> list[str]:
         rows = [*compared, *(each for each in rows if each not in compared)]
     rows = rows[: max(1, most - ABOVE)]
     more = len(found.at_n) - len(rows)
-    names = [_row_name(each, rows) for each in rows]
     columns = [
-        (heading, [_short(value) for value in values])
+        [heading, *map(_short, values)]
         for heading, values in _columns(rows)
         if any(isinstance(value, int) or value.n for value in values)
     ]
-    left = max(map(cell_len, names), default=0)
-    widths = [max(cell_len(heading), *map(cell_len, texts)) for heading, texts in columns]
-    while columns and left + sum(widths) + len(widths) > width:  # the last ones say least
+    names = ["", *(_row_name(each, rows) for each in rows)]
+    lines = aligned([*zip(names, *columns, strict=True)], words={0})
+    while columns and max(map(cell_len, lines)) > width:  # the last ones say least
         columns.pop()
-        widths.pop()
+        lines = aligned([*zip(names, *columns, strict=True)], words={0})
     rate = f" at {formats.number(found.rate_per_s)}/s" if not math.isnan(found.rate_per_s) else ""
-    head = " ".join(f"{h:>{w}}" for (h, _), w in zip(columns, widths, strict=True))
-    lines = [f"{'':<{left}} {head}"]
-    for place, name in enumerate(names):
-        cells = (f"{texts[place]:>{w}}" for (_, texts), w in zip(columns, widths, strict=True))
-        lines.append(f"{name:<{left}} {' '.join(cells)}")
     left_over = f" ({more} more on the page)" if more else ""
-    title = f"At the peak; P50, P99 in ms{rate}; MiB; start in s{left_over}:"
+    known = ", ".join(heading for heading, *_ in columns if heading in ("P50", "P99"))
+    latency = f"; {known} in ms{rate}" if known else ""
+    title = f"At the peak{latency}; MiB; start in s{left_over}:"
     return [title, *lines]
 
 
@@ -232,7 +264,7 @@ def _row_name(each: Figures, rows: Sequence[Figures]) -> str:
         for attribute in ("loop", "server")
         if len({getattr(row, attribute) for row in rows}) > 1
     ]
-    return " ".join([name_of(each.configuration), *varying])
+    return " ".join([name_of(each.cell), *varying])
 
 
 def _columns(rows: Sequence[Figures]) -> Iterable[tuple[str, list[Estimate | int]]]:
@@ -249,7 +281,10 @@ def _columns(rows: Sequence[Figures]) -> Iterable[tuple[str, list[Estimate | int
     yield "/GiB", [each.per_gib for each in rows]
 
 
-def _short(value: Estimate | int) -> str:
+def _short(value: GridCell | int) -> str:
+    """A figure without its bounds."""
     if isinstance(value, int):
         return f"{value:,}"
+    if not isinstance(value, Estimate):
+        return str(value)
     return formats.number(value.point) if value.n else formats.BLANK

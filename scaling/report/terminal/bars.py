@@ -24,7 +24,7 @@ class Bars:
     """The throughput of every curve of a study, printed by rich in the width available."""
 
     def __init__(self, results: StudyResults) -> None:
-        self._sections = results.sections
+        self._sections = sorted(results.sections, key=lambda each: each.is_control)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """A group of bars for each curve of each section."""

@@ -6,12 +6,14 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
-from scaling.analysis.comparison.paired import Configuration
+from scaling.analysis.ratios import Ratios
 from scaling.analysis.results import StudyResults
-from scaling.analysis.served.capacity import Capacities, Capacity
+from scaling.analysis.served.capacity import Capacity
+from scaling.analysis.served.capacity_table import over_processes
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.verdict import RatioVerdict
 from scaling.base import formats
+from scaling.journal.record import Cell
 from scaling.report.tables.few_cores import bounds
 from scaling.report.tables.findings import bounds_heading, times, verdict_text
 from scaling.report.tables.questions.rates import BOUND
@@ -81,7 +83,7 @@ def _lines(table: Table, most: int, width: int) -> Iterator[str]:
 
 def _tables(each: Rated, results: StudyResults) -> Iterator[Table]:
     """Capacity at each objective; without an objective latency at the middle rate."""
-    found = results.capacities
+    found = results.ratios
     if not each.capacities:
         has_few_cores = bool(bounds(results.frame, [each.section]))
         yield from _latency(each, has_few_cores=has_few_cores)
@@ -89,7 +91,7 @@ def _tables(each: Rated, results: StudyResults) -> Iterator[Table]:
         at_n = [
             one
             for one in each.capacities
-            if one.objective == objective and one.configuration.workers == each.headline_n
+            if one.objective == objective and one.cell.workers == each.headline_n
         ]
         kind = _kind([one.estimate for one in at_n])
         heading = f"{each.label}: capacity at {objective.text}, N = {each.headline_n}"
@@ -102,18 +104,13 @@ def _kind(values: Sequence[Estimate]) -> str:
     return bounds_heading(values) if any(value.n > 1 for value in values) else "single runs"
 
 
-def _capacity_row(one: Capacity, each: Rated, found: Capacities) -> Row:
-    ratio = found.over(one, "over processes")
-    beside = _ratio(ratio.ratio) if ratio else ()
-    return Row(_configuration(one.configuration, one.subject.loop, each), one.text, beside)
+def _capacity_row(one: Capacity, each: Rated, found: Ratios) -> Row:
+    ratio = over_processes(one, found)
+    return Row(_configuration(one.cell, each), one.text, _ratio(ratio) if ratio else ())
 
 
-def _judged_over(found: Capacities, every: Sequence[Capacity]) -> list[str]:
-    over = [
-        ratio.over.configuration
-        for one in every
-        if (ratio := found.over(one, "over processes")) and ratio.ratio.n
-    ]
+def _judged_over(found: Ratios, every: Sequence[Capacity]) -> list[str]:
+    over = [ratio.over for one in every if (ratio := over_processes(one, found))]
     notes = [BEYOND] if any(one.bound for one in every) else []
     notes += [UP_TO] if any(one.up_to for one in every) else []
     return [*_over(over), *notes]
@@ -136,8 +133,8 @@ def _latency(each: Rated, *, has_few_cores: bool) -> Iterator[Table]:
     short = f"{each.label}: {name} at {asked}/s, {n}"
     ratios = [each.ratio(line, rate) if column == COLUMNS[0] else None for line, _ in rows]
     if has_few_cores:  # what a request costs says more than a ratio that is not proven
-        ratios = [one if one and one.ratio.verdict.is_decided else None for one in ratios]
-    besides = [_ratio(ratio.ratio) if ratio else () for ratio in ratios]
+        ratios = [one if one and one.verdict.is_decided else None for one in ratios]
+    besides = [_ratio(ratio) if ratio else () for ratio in ratios]
     notes = _over([ratio.over for ratio in ratios if ratio])
     if not any(besides) or has_few_cores:
         costs = (_cpu(at) for _, at in rows)
@@ -177,21 +174,20 @@ def _ratio(value: RatioVerdict) -> tuple[str, ...]:
         return (f"{times(value)}{beside}",)
     return (
         f"{times(value)}{beside} {verdict_text(value)}",
+        f"{times(value)}{beside} {value.verdict.word}, {value.verdict.reason}".removesuffix(", "),
         f"{times(value)}{beside} {value.verdict.word}",
         f"{times(value)} {value.verdict.word}",
     )
 
 
-def _over(configurations: Iterable[Configuration]) -> list[str]:
-    names = dict.fromkeys(f"{each.arm} · {each.model}" for each in configurations)
+def _over(cells: Iterable[Cell]) -> list[str]:
+    names = dict.fromkeys(f"{each.arm} · {each.model}" for each in cells)
     return [f"× is over {' or '.join(names)}"] if names else []
 
 
 def _name(line: Line, each: Rated) -> str:
-    configuration = Configuration(line.key.arm, line.key.model, line.workers)
-    return _configuration(configuration, line.key.loop, each)
+    return _configuration(line.key, each)
 
 
-def _configuration(configuration: Configuration, loop: str, each: Rated) -> str:
-    parts = [configuration.arm, configuration.model, *([loop] if len(each.loops) > 1 else [])]
-    return " · ".join(parts)
+def _configuration(cell: Cell, each: Rated) -> str:
+    return " · ".join([cell.arm, cell.model, *([cell.loop] if len(each.loops) > 1 else [])])

@@ -16,30 +16,37 @@ from scaling.report.tables.grid import Chapter
 from scaling.report.tables.loss_sentences import sentences, unit_for, words_of
 from scaling.report.tables.losses import terms_grid
 from scaling.report.terminal.bars import FULL, LONGEST, SHADED, SHORTEST, SLIVER
+from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 INDENT = "  "
 
 
 class Waterfalls:
-    """Cells with their sentences; for each that misses its ideal a waterfall and a table."""
+    """The sentences of all cells; then a waterfall and a table for each that misses its ideal, or
+    may do so: below six blocks that is not known.
+    """
 
     def __init__(self, cells: Sequence[Attribution]) -> None:
         self._cells = cells
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Heading, sentences, waterfall, table, for each cell."""
+        """A heading and sentences for each cell; then headings, waterfalls and tables."""
         del console
         for each in self._cells:
             yield Text(each.name, "bold")
-            for sentence in sentences(each):
-                yield Text(sentence)
-            if each.misses or (each.is_rated and each.whole):
-                yield Text()
-                if not each.is_rated:
-                    yield from waterfall(each, options.max_width)
-                yield Comparison([Chapter("", [], [terms_grid(each)])])
-            else:
-                yield Text()
+            yield from map(Text, sentences(each))
+            yield Text()
+        for each in filter(_is_drawn, self._cells):
+            yield Text(each.name, "bold")
+            if not each.is_rated:
+                yield from waterfall(each, options.max_width)
+            yield Comparison([Chapter("", [], [terms_grid(each)])])
+
+
+def _is_drawn(each: Attribution) -> bool:
+    if each.whole is None:
+        return False
+    return each.misses or each.is_rated or each.blocks < FEWEST_FOR_INTERVAL
 
 
 def waterfall(each: Attribution, width: int) -> Iterator[Text]:

@@ -24,7 +24,7 @@ from scaling.machine.identity import describe_machine
 from scaling.run.cluster.request import decode_request
 from scaling.run.header import head
 from scaling.run.measure import Prepared, measure, prepared
-from scaling.run.progress import PlainLines
+from scaling.run.progress import RUNS, PlainLines
 from scaling.run.session import InterruptedStudyError
 from scaling.run.time_left import Left
 
@@ -83,15 +83,19 @@ class Reported(PlainLines):
         super().__init__(new_console(file=Lines(emit)))
         self._emit = emit
 
-    def begin(self, total: int, done: int) -> None:
+    def begin(self, total: int, done: int, again: int = 0, what: str = RUNS) -> None:
         """Say how many there are."""
-        super().begin(total, done)
-        self._emit(Event(done=done, total=total))
+        super().begin(total, done, again, what)
+        self._emit_count()
 
     def finished(self, run: str, figure: str, left: Left) -> None:
         """Say that the journal has grown."""
         super().finished(run, figure, left)
-        self._emit(Event(done=self._done, total=self._total))
+        self._emit_count()
+
+    def _emit_count(self) -> None:
+        if self._what == RUNS:  # those of a calibration are in no journal
+            self._emit(Event(done=self._done, total=self._total))
 
 
 class Asked:

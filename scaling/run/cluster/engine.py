@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from distributed import Client, Security
 
 MODULE = "scaling.run.cluster.worker"
-INSTALL = "dask.distributed is not installed: pip install 'asyncio-scaling[cluster]'"
+INSTALL = "dask.distributed is not installed: pip install distributed"
 RULES = {
     "distributed.scheduler.allowed-failures": 0,
     "distributed.scheduler.no-workers-timeout": "30s",  # a host that was there, and is gone

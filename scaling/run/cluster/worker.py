@@ -11,10 +11,14 @@ import sys
 import tempfile
 from typing import Annotated, BinaryIO
 
-import dask
-import msgspec
-from distributed import Security, Worker
-from msgspec import Meta
+try:
+    import dask
+    import msgspec
+    from distributed import Security, Worker
+    from msgspec import Meta
+except ModuleNotFoundError as missing:
+    python = sys.executable
+    raise SystemExit(f"{missing.name} is missing: {python} -m pip install distributed") from None
 
 from scaling.run.cluster.request import LABEL, RESOURCES
 from scaling.run.path_redaction import LOOPBACK

@@ -1,6 +1,5 @@
 """Which cell of a study is profiled, and the cell with one worker that it is compared with."""
 
-import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -87,7 +86,7 @@ def choose(head: StudyLine, runs: Sequence[RunLine], asked: str | None) -> Chose
 
 def _names(cells: Sequence[Cell]) -> list[str]:
     """The cells in words, with the parameters in which some of one workload differ."""
-    variants = [(cell.workload, json.dumps(cell.parameters)) for cell in cells]
+    variants = [(cell.workload, cell.parameters) for cell in cells]
     short = short_labels(variants, simulated=False)
     return [
         run_in_words(cell) + short[variant].removeprefix(cell.workload)

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
 from workers.host.schedule import schedule
-from workers.services.load.driver import Driver
+from workers.services.load.driver import RESUME, Driver
 from workers.services.load.options import Options
 from workers.services.load.part import Part
 
@@ -56,6 +56,8 @@ def generate(options: Options, driver: Driver | None) -> tuple[list[Document], l
         warmup_ns = int(options.warmup_s * 1e9)
         if driver:
             print(json.dumps({"connections": options.connections}), flush=True)
+            if options.slices:
+                return _in_slices(processes, driver)
             instants_ns = driver.instants()
         else:
             opens_ns = time.monotonic_ns() + LEAD_NS + warmup_ns
@@ -77,6 +79,37 @@ def generate(options: Options, driver: Driver | None) -> tuple[list[Document], l
     return reports, instants_ns
 
 
+def _in_slices(
+    processes: Sequence["subprocess.Popen[str]"], driver: Driver
+) -> tuple[list[Document], list[int]]:
+    """Send slice after slice, and print a line after each; as `generate` returns it.
+
+    The instants are as if one slice followed the other at once.
+    """
+    together_ns: list[int] = []
+    while driver.resumes():
+        with _bounded(processes, END_S, "a slice did not begin"):
+            for process in processes:
+                _send(process, RESUME)
+            sending = sum(_hear(process)["sending"] for process in processes)
+        print(json.dumps({"sending": sending}), flush=True)
+        turn = driver.slice()
+        instants_ns = turn.instants_ns
+        left_s = max(0.0, (instants_ns[-1] - time.monotonic_ns()) / 1e9) + END_S
+        with _bounded(processes, left_s, "a slice did not end"):
+            for process in processes:
+                _send(process, {"instants_ns": instants_ns, "counts": turn.counts})
+            sent = sum(_hear(process)["sent"] for process in processes)
+        print(json.dumps({"sent": sent}), flush=True)
+        if turn.counts:
+            gap_ns = instants_ns[0] - together_ns[-1] if together_ns else 0
+            together_ns += [each - gap_ns for each in instants_ns[bool(together_ns) :]]
+    with _bounded(processes, END_S, "a generator process did not end"):
+        for process in processes:
+            _send(process, {})
+        return [_hear(process) for process in processes], together_ns
+
+
 def part_of(options: Options, place: int) -> Part:
     """The part of the load that one process sends; connections are dealt as evenly as they go."""
     more = place < options.connections % options.processes
@@ -92,6 +125,7 @@ def part_of(options: Options, place: int) -> Part:
         timeout_s=options.timeout_s,
         place=place,
         of=options.processes,
+        in_slices=options.slices,
     )
 
 

@@ -11,14 +11,22 @@ import threading
 import time
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from workers.services.load.options import Options, with_targets
 from workers.services.load.requests_list import Request, request_from
 
 STDIN = 0
 CHUNK_BYTES = 65_536
+RESUME = {"resume": True}
 WAIT_S = 0.2  # for a line, before Python looks for a signal again
+
+
+class Slice(NamedTuple):
+    """When a slice is (monotonic ns); one that does not count is a warm-up."""
+
+    instants_ns: list[int]
+    counts: bool
 
 
 class Driver:
@@ -60,6 +68,29 @@ class Driver:
         self._lines.task_done()
         return instants_ns
 
+    def resumes(self) -> bool:
+        """Whether the next line asks for another slice; an empty object asks for the end.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        read = self._next()
+        if read not in ({}, RESUME):
+            raise ValueError('expected a line {"resume": true} or {} on standard input')
+        self._lines.task_done()
+        return bool(read)
+
+    def slice(self) -> Slice:
+        """When the slice is, by the next line; it may have passed, since the load is on already.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        read = self._next()
+        instants_ns = checked_instants(read, may_have_passed=True)
+        self._lines.task_done()
+        return Slice(instants_ns, counts=bool(read.get("counts", True)))
+
     def wait_for_end(self, exit_code: int) -> None:
         """End when standard input does: until then the driver can read our CPU time."""
         self._exit_code = exit_code
@@ -88,7 +119,7 @@ class Driver:
         os._exit(self._exit_code)  # the generator processes end with their standard inputs
 
 
-def checked_instants(read: Any) -> list[int]:
+def checked_instants(read: Any, *, may_have_passed: bool = False) -> list[int]:
     """The instants of a decoded line. From another host they come as `in_ns`: so much later than
     now, since its clock says nothing here.
 
@@ -103,7 +134,7 @@ def checked_instants(read: Any) -> list[int]:
         found, good = [], False
     if not good:
         raise ValueError('expected a line {"instants_ns": [first, …, last]} on standard input')
-    if found[-1] < time.monotonic_ns():
+    if not may_have_passed and found[-1] < time.monotonic_ns():
         raise ValueError("the last instant has passed")
     return list(found)
 

@@ -13,7 +13,7 @@ import platform
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from workers.host.open_files import raise_limit
@@ -30,8 +30,10 @@ from workers.services.load.time_slice import ask_for_slice
 from workers.services.serving.ending import stop_requested
 from workers.services.serving.loop import new_event_loop
 
-INSTALL = "pip install 'asyncio-scaling[load]'"
+INSTALL = "pip install httptools uvloop"
 STDOUT = 1
+LATER_NS = 1 << 62  # when a slice is that is not known yet
+DRAIN_S = 0.001  # between looks at whether all is answered
 CHECKS_PER_TIMEOUT = 10  # a request is given up at most a tenth of the time-out late
 
 type Report = dict[str, Any]  # see `send`
@@ -39,9 +41,8 @@ type Report = dict[str, Any]  # see `send`
 
 async def send(part: Part, lanes: Sequence[Lane], begins_ns: int, instants_ns: list[int]) -> Report:
     """Send from `begins_ns` to the last instant (monotonic); return what was counted."""
-    background = [place for place, each in enumerate(part.requests) if each.background]
-    tally = Tally(instants_ns, background)
-    pick = draw([each.weight for each in part.requests], f"{part.seed} {part.place}")
+    tally = Tally(instants_ns, _background(part))
+    pick = _picking(part)
     sending: OpenLoop | ClosedLoop
     if part.rate_per_s is None:
         sending = ClosedLoop(pick, tally)
@@ -62,24 +63,87 @@ async def send(part: Part, lanes: Sequence[Lane], begins_ns: int, instants_ns: l
     giving_up = asyncio.create_task(give_up_late(lanes, part.timeout_s))
     await until(begins_ns)
     sending.begin(lanes)
-    await until(tally.opens_ns)
-    opened = (time.process_time_ns(), time.monotonic_ns())
-    await until(tally.closes_ns)
-    closed = (time.process_time_ns(), time.monotonic_ns())
+    used = await used_in(tally)
     giving_up.cancel()
     sending.finish()
     for lane in lanes:
         lane.finish()
+    return report_of(tally, used, sending.timer_kind)
+
+
+async def used_in(tally: Tally) -> tuple[int, int]:
+    """Wait for the end of the last window; ns of CPU time and of time since the first opened."""
+    await until(tally.opens_ns)
+    opened = (time.process_time_ns(), time.monotonic_ns())
+    await until(tally.closes_ns)
+    closed = (time.process_time_ns(), time.monotonic_ns())
+    return closed[0] - opened[0], max(1, closed[1] - opened[1])
+
+
+def report_of(tally: Tally, used_ns: tuple[int, int], timer_kind: str | None) -> Report:
+    """What was counted; `used_ns` of CPU time and of time."""
+    cpu_ns, passed_ns = used_ns
     return {
         "answered": tally.answered,
         "windows": [window.document() for window in tally.windows],
-        "busy_fraction": (closed[0] - opened[0]) / (closed[1] - opened[1]),
-        "cpu_s": (closed[0] - opened[0]) / 1e9,
-        "timer": sending.timer_kind,
+        "busy_fraction": cpu_ns / passed_ns,
+        "cpu_s": cpu_ns / 1e9,
+        "passed_s": passed_ns / 1e9,
+        "timer": timer_kind,
         "python": platform.python_version(),
         "gil": not hasattr(sys, "_is_gil_enabled") or sys._is_gil_enabled(),
         "loop": type(asyncio.get_running_loop()).__module__.partition(".")[0],
     }
+
+
+async def send_slices(part: Part, lanes: Sequence[Lane], stdin: asyncio.StreamReader) -> Report:
+    """Send whenever a line says so, until one does not; return what was counted in all of them.
+
+    Once all lanes are busy a second line says when the slice is; one without `counts` is a warm-up.
+    After it all that is in flight is answered, and lanes stay open.
+    """
+    pick = _picking(part)
+    reports = []
+    gc.collect()
+    gc.freeze()
+    giving_up = asyncio.create_task(give_up_late(lanes, part.timeout_s))
+    while json.loads(await stdin.readline()):
+        tally = Tally([LATER_NS, LATER_NS + 1], _background(part), drains=True)
+        sending = ClosedLoop(pick, tally)
+        for lane in lanes:
+            lane.attach(tally, sending.freed)
+        sending.begin(lanes)
+        write_line({"sending": len(lanes)})
+        when = json.loads(await stdin.readline())
+        tally.fix(when["instants_ns"])
+        used = await used_in(tally)
+        await drained(lanes)
+        report = report_of(tally, used, sending.timer_kind)
+        if when["counts"]:
+            reports.append(report)
+        write_line({"sent": report["answered"]})
+    giving_up.cancel()
+    for lane in lanes:
+        lane.finish()
+    if not reports:
+        raise ConnectionError("no slice was sent")
+    cpu_s, passed_s = (sum(each[name] for each in reports) for name in ("cpu_s", "passed_s"))
+    return {
+        **reports[0],
+        "answered": sum(each["answered"] for each in reports),
+        "windows": [window for each in reports for window in each["windows"]],
+        "busy_fraction": cpu_s / passed_s,
+        "cpu_s": cpu_s,
+        "passed_s": passed_s,
+    }
+
+
+def _background(part: Part) -> list[int]:
+    return [place for place, each in enumerate(part.requests) if each.background]
+
+
+def _picking(part: Part) -> Callable[[], int]:
+    return draw([each.weight for each in part.requests], f"{part.seed} {part.place}")
 
 
 async def give_up_late(lanes: Sequence[Lane], timeout_s: float) -> None:
@@ -90,6 +154,14 @@ async def give_up_late(lanes: Sequence[Lane], timeout_s: float) -> None:
         for lane in lanes:
             if lane.window and lane.sent_ns < late_ns:
                 lane.give_up("timeout")
+
+
+async def drained(lanes: Sequence[Lane]) -> None:
+    """Wait until no request is in flight; an event would cost each answer time."""
+    while True:
+        if not any(lane.window for lane in lanes):
+            return
+        await asyncio.sleep(DRAIN_S)
 
 
 async def until(at_ns: int) -> None:
@@ -109,10 +181,14 @@ async def generate() -> Report | None:
     slice_ns = ask_for_slice()
     lanes = await connected(part)
     write_line({"connections": len(lanes)})
-    when = json.loads(await stdin.readline())
     requested = stop_requested(until_eof=False, signals=(signal.SIGTERM,))
     ended = asyncio.create_task(requested.wait())
-    sending = asyncio.create_task(send(part, lanes, when["begins_ns"], when["instants_ns"]))
+    if part.in_slices:
+        sending = asyncio.create_task(send_slices(part, lanes, stdin))
+    else:
+        when = json.loads(await stdin.readline())
+        begins_ns, instants_ns = when["begins_ns"], when["instants_ns"]
+        sending = asyncio.create_task(send(part, lanes, begins_ns, instants_ns))
     await asyncio.wait([ended, sending], return_when=asyncio.FIRST_COMPLETED)
     return {**sending.result(), "slice_ns": slice_ns} if sending.done() else None
 

@@ -43,6 +43,7 @@ class Options:
     json: bool
     histograms: bool
     instants: bool
+    slices: bool
     until_eof: bool
     remote: bool
 
@@ -81,6 +82,12 @@ def parser() -> argparse.ArgumentParser:
     add("--requests", metavar="FILE", help=REQUESTS)
     add("--no-keepalive", action="store_true", help="a connection per request")
     add("--timeout", type=_timeout, default=10.0, metavar="S", help="for an answer (10)")
+    add(
+        "--slices",
+        action="store_true",
+        help='with --instants and --rate max: for each slice a line {"resume": true}, and one of '
+        "its instants; then an empty object",
+    )
     add("--json", action="store_true", help="print one JSON object")
     add("--histograms", action="store_true", help="with --json: histograms of each sub-window")
     add("--remote", action="store_true", help="allow a server that is not on this machine")
@@ -106,6 +113,8 @@ def read_options(made: argparse.ArgumentParser, arguments: Sequence[str]) -> Opt
     if result.overload and not result.instants and result.overload.ends_s > result.seconds:
         ends_s = f"{result.overload.ends_s:g}"
         made.error(f"--overload ends after {ends_s} s: --seconds must be at least {ends_s}")
+    if result.slices and (result.rate or not result.instants):
+        made.error("--slices needs --instants and --rate max")
     if LATER in result.urls and not (result.instants and len(result.urls) == 1):
         made.error(f"{LATER} stands alone, and with --instants")
     options = Options(
@@ -124,6 +133,7 @@ def read_options(made: argparse.ArgumentParser, arguments: Sequence[str]) -> Opt
         json=result.json,
         histograms=result.histograms,
         instants=result.instants,
+        slices=result.slices,
         until_eof=result.until_eof or result.instants,
         remote=result.remote,
     )

@@ -25,6 +25,7 @@ class Part:
     timeout_s: float
     place: int
     of: int
+    in_slices: bool = False
 
     def document(self) -> dict[str, Any]:
         """As JSON takes it."""

@@ -57,17 +57,31 @@ class Window:
 class Tally:
     """The warm-up and, between each two instants (monotonic ns), a window.
 
-    `background` are the positions of background requests in the list of requests.
+    `background` are the positions of background requests in the list of requests. A slice is
+    followed by a time in which what is in flight at its end is still answered: with `drains` such
+    requests are settled as all others, though not received in the slice.
     """
 
-    def __init__(self, instants_ns: Sequence[int], background: Collection[int] = ()) -> None:
+    def __init__(
+        self,
+        instants_ns: Sequence[int],
+        background: Collection[int] = (),
+        *,
+        drains: bool = False,
+    ) -> None:
+        self._drains = drains
+        self._background = frozenset(background)
+        self._window = Window(instants_ns[0], Window(instants_ns[0]))
+        self.fix(instants_ns)
+
+    def fix(self, instants_ns: Sequence[int]) -> None:
+        """Have these instants in place of the first ones, none of which has come yet."""
         self.opens_ns, *closes_ns = instants_ns
         self.closes_ns = closes_ns[-1]
-        first, *self.windows = [Window(each, Window(each)) for each in instants_ns]
+        self._window.closes_ns = self.opens_ns
+        self.windows = [Window(each, Window(each)) for each in closes_ns]
         self._closes_ns = closes_ns
-        self._background = frozenset(background)
-        self._order: Iterator[Window] = iter([first, *self.windows])
-        self._window = next(self._order)
+        self._order: Iterator[Window] = iter(self.windows)
 
     @property
     def answered(self) -> int:
@@ -98,7 +112,7 @@ class Tally:
         declined: bool = False,
     ) -> None:
         """Count how a request ended; an empty `error` is a good answer."""
-        if done_ns >= self.closes_ns:
+        if done_ns >= self.closes_ns and not self._drains:
             self.censor(window, due_ns)
         elif declined:
             window.declined[error] += 1
@@ -108,7 +122,7 @@ class Tally:
             window.completed += 1
             window.latency.record(done_ns - due_ns)
             window.service.record(done_ns - sent_ns)
-            if done_ns >= self.opens_ns:
+            if self.opens_ns <= done_ns < self.closes_ns:
                 self.windows[bisect_right(self._closes_ns, done_ns)].received += 1
 
     def censor(self, window: Window, due_ns: int) -> None:

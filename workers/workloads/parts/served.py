@@ -1,7 +1,7 @@
 """What the workloads that answer requests have in common: how they are loaded, and by what."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from workers import Worker, Workload, parameter
 from workers.workloads.parts.accepting import Accepting
@@ -19,6 +19,8 @@ class Served(Workload):
     in_flight = "connections"
     descriptors = 1
     served = True
+    alone: ClassVar[str | None] = None
+    settle_s = 0.05  # from the first request of a slice
 
     connections: int = parameter(16, "connections per worker", at_least=1)
     rate_per_s: float = parameter(

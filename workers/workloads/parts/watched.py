@@ -5,20 +5,23 @@ Loops that share an application, or a process-wide part of a library, are noted 
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from workers import Worker
+from workers import Worker, parameter
 from workers.workloads.app import App
 from workers.workloads.parts.applications import Application
-from workers.workloads.parts.interleaving import interleave
+from workers.workloads.parts.interleaving import interleave, pause_at_first
+from workers.workloads.parts.servers.base import BaseServer
 from workers.workloads.parts.wsgi_on_loop import OnAsgi
 
 NOTED = "noted "  # a fact with this before the kind of fault
-ANOTHER_S = 0.5  # how long the first loop to build a middleware stack waits for another
+ANOTHER_S = 0.5  # how long a loop waits for another: to build a middleware stack, to begin
 CONTAINERS = (dict, list, set, bytearray, deque)
 WITHOUT_STATE = ("starlette", "fastapi")  # their own middleware
 DEPTH = 20  # of applications inside applications
@@ -28,11 +31,17 @@ _making = threading.Lock()
 _wsgi: dict[str, OnAsgi] = {}  # by the path of the application
 _noted: dict[str, str] = {}
 _watched: list[object] = []
+_together: list[threading.Barrier] = []  # of the loops, where they get first requests at once
 _starting: set[int] = set()  # threads whose application has not started yet
 
 
+@dataclass
 class WatchedApp(App):
     """The workload `app`, with a note of each fault as a fact."""
+
+    untouched: bool = parameter(
+        False, "leave the first request to the client, unless health is set"
+    )
 
     def load(self) -> None:
         """Import the application, and have each one that is made watched."""
@@ -44,11 +53,21 @@ class WatchedApp(App):
         """The facts of `app`, and the words of each fault noted in this process."""
         return super().facts() | {f"{NOTED}{kind}": words for kind, words in _noted.items()}
 
+    async def ready(self, server: BaseServer) -> dict[str, str]:
+        """As `app`, or without a request."""
+        facts = {} if self.untouched and not self.health else await super().ready(server)
+        with _lock:
+            if self.untouched and _Stack.loops > 1:
+                pause_at_first()
+        return facts
+
     async def setup(self, worker: Worker) -> None:
         """Start the application, watched."""
         _starting.add(threading.get_ident())
         with _lock:
             _Stack.loops = worker.workers
+            if self.untouched and not _together:
+                _together.append(threading.Barrier(worker.workers))
             if worker.workers > 1:
                 interleave()
         try:
@@ -68,7 +87,21 @@ class _Watching(Application):
                 self.interface = "asgi"
         for each in _inside(made):
             _watch(each)
-        return made
+        return _Together(made, _together[0]) if _together and self.interface == "asgi" else made
+
+
+class _Together:
+    """An application that begins each request when all loops have received theirs."""
+
+    def __init__(self, application: Any, barrier: threading.Barrier) -> None:
+        self._application = application
+        self._barrier = barrier
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            with contextlib.suppress(threading.BrokenBarrierError):  # one loop has no request
+                self._barrier.wait(ANOTHER_S)
+        await self._application(scope, receive, send)
 
 
 def _note(kind: str, words: str) -> None:

@@ -1,8 +1,8 @@
 """Each loop over asyncio, everything else equal."""
 
 from scaling.analysis.comparison.compare import Compared
-from scaling.analysis.comparison.contrast import Contrast
-from scaling.analysis.comparison.version_arms import free_arms
+from scaling.analysis.ratios import Ratio
+from scaling.builds.version_arms import free_arms
 from scaling.journal.record import StudyLine
 from scaling.report.tables.findings import Finding
 from scaling.report.tables.grid import Grid
@@ -14,6 +14,7 @@ from scaling.report.tables.questions.contrasts import (
     contrast_rows,
 )
 from scaling.report.tables.questions.question import Question
+from scaling.study.questions import THROUGHPUT
 
 OTHER_LIBRARIES = ("trio", "anyio")  # than asyncio, as the names of their loops begin
 ANOTHER_LIBRARY = (
@@ -24,9 +25,10 @@ ANOTHER_LIBRARY = (
 
 def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
     del study
-    rows = contrast_rows(compared.loops, lambda each: (each.of.loop, stacked(each.of)))
+    found = compared.ratios.where("loop")
+    rows = contrast_rows(found, lambda each: (each.of.loop, stacked(each.of)))
     headings = ["N", "loop", "on", *RATIOS]
-    elsewhere = any(each.of.loop.startswith(OTHER_LIBRARIES) for each in compared.loops)
+    elsewhere = any(each.of.loop.startswith(OTHER_LIBRARIES) for each in found)
     note = ANOTHER_LIBRARY if elsewhere else ""
     return [Grid("What the loop changed: over asyncio", headings, rows, 3, note)] if rows else []
 
@@ -35,16 +37,19 @@ def _findings(compared: Compared) -> list[Finding]:
     """For each loop, threads without the GIL where there are any, else the first arm and model;
     the choice does not look at figures.
     """
-    free = free_arms(compared.runs.arms)
+    free = free_arms(compared.arms)
+    ratios = compared.ratios.where("loop")
+    throughput = list(ratios.where(measure=THROUGHPUT))
 
-    def is_subject(each: Contrast) -> bool:
+    def is_subject(each: Ratio) -> bool:
         return each.of.arm in free and each.of.model == "threads"
 
     found: list[Finding] = []
-    for loop in dict.fromkeys(each.of.loop for each in compared.loops):
-        here = [each for each in compared.loops if each.of.loop == loop]
-        chosen = max(at_headline_n(here, compared.runs.headline_n), key=is_subject)
-        found += contrast_findings(f"{named(chosen.of)} over {chosen.over.loop}", chosen)
+    for loop in dict.fromkeys(each.of.loop for each in throughput):
+        here = [each for each in throughput if each.of.loop == loop]
+        chosen = max(at_headline_n(here, compared.headline_n), key=is_subject)
+        question = f"{named(chosen.of, loop=True)} over {chosen.over.loop}"
+        found += contrast_findings(question, ratios, chosen)
     return found
 
 

@@ -12,22 +12,17 @@ def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
     del study
     if compared.is_across_loops or not compared.compares:
         return []
-    curves = [curve for curve in compared.runs.curves if curve.slope.n]
+    curves = [curve for curve in compared.curves if curve.slope.n]
     models = [model for model in MODELS if any(c.key.model == model for c in curves)]
     slopes = {(c.key.arm, c.key.model): c.slope for c in curves}
     rows: list[list[Cell]] = [
         [arm, *(slopes.get((arm, model), formats.BLANK) for model in models)]
-        for arm in compared.runs.arms
+        for arm in compared.arms
         if any((arm, model) in slopes for model in models)
     ]
     if not rows:
         return []
-
-    def kinds(model: str) -> str:
-        return "/".join(sorted({c.memory_kind for c in curves if c.key.model == model}))
-
-    headings = ["arm", *(f"{model}, {kinds(model)}" for model in models)]
-    return [Grid("MiB per extra worker", headings, rows)]
+    return [Grid(f"MiB ({compared.memory_kind}) per extra worker", ["arm", *models], rows)]
 
 
 QUESTION = Question("memory", _grids)

@@ -95,11 +95,9 @@ def _grid(title: str, rows: Sequence[tuple[Line, AtRate]], rated: Rated) -> Grid
     notes += [SUSPECT_NOTE] if any(at.point.suspect for _, at in rows) else []
     if any(ratios):
         headings.append(RATIO)
-        cells = [
-            [*row, each.ratio if each else ""] for row, each in zip(cells, ratios, strict=True)
-        ]
+        cells = [[*row, each or ""] for row, each in zip(cells, ratios, strict=True)]
         over = dict.fromkeys(named(each.over) for each in ratios if each)
-        made = ratios_note([each.ratio for each in ratios if each])
+        made = ratios_note([each for each in ratios if each])
         notes.append(f"{RATIO}: the strongest, {' or '.join(over)}. {made}")
     return Grid(
         title,

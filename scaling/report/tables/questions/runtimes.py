@@ -12,6 +12,7 @@ from scaling.report.tables.questions.contrasts import (
     contrast_rows,
 )
 from scaling.report.tables.questions.question import Question
+from scaling.study.questions import THROUGHPUT
 
 ANOTHER_RUNTIME = (
     "Runtimes differ in everything (language, compiler, scheduler, memory), and each has a program "
@@ -23,7 +24,8 @@ ANOTHER_RUNTIME = (
 def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
     del study
     rows = contrast_rows(
-        compared.runtimes, lambda each: (each.of.arm, f"{stacked(each.over)}\n{each.over.loop}")
+        compared.ratios.where("runtime"),
+        lambda each: (each.of.arm, f"{stacked(each.over)}\n{each.over.loop}"),
     )
     headings = ["N", "runtime", "over", *RATIOS]
     title = "Other runtimes over Python"
@@ -31,13 +33,14 @@ def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
 
 
 def _findings(compared: Compared) -> list[Finding]:
+    ratios = compared.ratios.where("runtime")
+    throughput = list(ratios.where(measure=THROUGHPUT))
     found: list[Finding] = []
-    for arm in dict.fromkeys(each.of.arm for each in compared.runtimes):
-        here = [each for each in compared.runtimes if each.of.arm == arm]
-        for each in at_headline_n(here, compared.runs.headline_n):
-            found += contrast_findings(
-                f"{arm} at N = {each.of.workers} over {named(each.over)}", each
-            )
+    for arm in dict.fromkeys(each.of.arm for each in throughput):
+        here = [each for each in throughput if each.of.arm == arm]
+        for each in at_headline_n(here, compared.headline_n):
+            question = f"{arm} at N = {each.of.workers} over {named(each.over, loop=True)}"
+            found += contrast_findings(question, ratios, each)
     return found
 
 

@@ -11,14 +11,19 @@ from scaling.report.tables.questions.question import Question
 
 def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
     del study
-    rows = contrast_rows(compared.settings, lambda each: (stacked(each.of), stacked(each.over)))
+    rows = contrast_rows(
+        compared.ratios.where("setting"), lambda each: (stacked(each.of), stacked(each.over))
+    )
     headings = ["N", "with", "over", *RATIOS]
     return [Grid("What a setting changes", headings, rows, 3)] if rows else []
 
 
 def _findings(compared: Compared) -> list[Finding]:
-    found = [each for each in compared.settings if each.of.workers == compared.runs.headline_n]
-    return [Finding(f"{named(each.of)} over {each.over.arm}", each.throughput) for each in found]
+    return [
+        Finding(f"{named(each.of)} over {each.over.arm}", each)
+        for each in compared.ratios.where("setting")
+        if each.is_headline
+    ]
 
 
 QUESTION = Question("settings", _grids, _findings)

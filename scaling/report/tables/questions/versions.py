@@ -4,14 +4,13 @@ build costs and gains.
 
 from scaling.analysis.comparison.build_differences import build_differences_of
 from scaling.analysis.comparison.compare import Compared
-from scaling.analysis.comparison.contrast import Contrast
-from scaling.analysis.comparison.paired import Configuration
 from scaling.analysis.comparison.version_lines import (
     MODEL,
     VersionLines,
     VersionPoint,
     version_lines,
 )
+from scaling.analysis.ratios import Ratio
 from scaling.analysis.statistics.estimate import median
 from scaling.journal.record import StudyLine
 from scaling.report.tables.findings import Finding
@@ -19,16 +18,17 @@ from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.phrases import named, stacked
 from scaling.report.tables.questions.contrasts import RATIOS, contrast_rows
 from scaling.report.tables.questions.question import Question
+from scaling.study.questions import CPU
 
 MICROSECONDS = 1e6
 
 
 def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
-    versions = compared.versions
+    versions = compared.ratios.where("version")
     if not versions:
         return []
 
-    def besides(each: Contrast) -> str:
+    def besides(each: Ratio) -> str:
         found = build_differences_of(study, (each.of.arm, each.over.arm))
         return ", ".join(one.fact for one in found)
 
@@ -40,7 +40,7 @@ def _grids(compared: Compared, study: StudyLine) -> list[Grid]:
     note = note if any(map(besides, versions)) else ""
     headings = ["N", "version", "over", "builds differ in", *RATIOS]
     changed = Grid("What the versions changed", headings, rows, 4, note)
-    lines = version_lines(compared.runs)
+    lines = version_lines(compared)
     return [_builds(lines), changed] if lines else [changed]
 
 
@@ -59,11 +59,10 @@ def _builds(lines: VersionLines) -> Grid:
 
 
 def _figures(lines: VersionLines, point: VersionPoint) -> list[Cell]:
-    runs, alone = lines.runs, Configuration(point.arm, MODEL, 1)
-    place = runs.columns[alone]
-    curve = next(c for c in runs.curves if (c.key.arm, c.key.model) == (point.arm, MODEL))
-    cpu_s = runs.of(alone, "cpu_s_per_op")
-    collector_s = runs.time_terms["collector_s_per_op"][:, place]
+    alone = lines.compared.cell(point.arm, MODEL, 1)
+    curve = next(each for each in lines.compared.curves if each.key == alone.but(workers=0))
+    cpu_s = lines.compared.of(alone, CPU)
+    collector_s = lines.compared.of(alone, "collector_s_per_op")
     return [
         median(point.cost, ""),
         median(point.gain, ""),
@@ -74,8 +73,11 @@ def _figures(lines: VersionLines, point: VersionPoint) -> list[Cell]:
 
 
 def _findings(compared: Compared) -> list[Finding]:
-    found = [each for each in compared.versions if each.of.workers == compared.runs.headline_n]
-    return [Finding(f"{named(each.of)} over {each.over.arm}", each.throughput) for each in found]
+    return [
+        Finding(f"{named(each.of)} over {each.over.arm}", each)
+        for each in compared.ratios.where("version")
+        if each.is_headline
+    ]
 
 
 QUESTION = Question("versions", _grids, _findings)

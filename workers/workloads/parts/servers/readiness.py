@@ -8,8 +8,9 @@ from workers.workloads.parts.first_request import first_answer
 from workers.workloads.parts.servers.base import BaseServer
 
 STARTED_S = READY_S = 30.0  # limits
+WRONG_S = 5.0  # for a path that gives no answer, or one that says that there is no such path
 AGAIN_S = 0.05  # between two tries
-FIRST_ERROR = 400  # a status that says: not ready
+FIRST_ERROR, FIRST_NOT_READY = 400, 500  # statuses
 
 
 async def until_started(server: BaseServer) -> None:
@@ -37,14 +38,21 @@ async def until_ready(server: BaseServer, health: str) -> dict[str, str]:
     Raises:
         ApplicationError: it is not ready in time.
     """
-    deadline = time.monotonic() + READY_S
+    began = time.monotonic()
     while True:
-        answer = await first_answer(server, "http", {"path": health or "/"})
+        try:
+            async with asyncio.timeout(WRONG_S if health else None):
+                answer = await first_answer(server, "http", {"path": health or "/"})
+        except TimeoutError:
+            raise _not_ready(f"{health} was not answered within {WRONG_S:.0f} s") from None
         if not health or answer.status < FIRST_ERROR:
             return answer.facts
-        if time.monotonic() > deadline:
-            raise ApplicationError(
-                f"the application is not ready: {health} was answered with status "
-                f"{answer.status} for {READY_S:.0f} s; is --health the right path?"
-            )
+        limit_s = READY_S if answer.status >= FIRST_NOT_READY else WRONG_S
+        if time.monotonic() - began > limit_s:
+            what = f"{health} was answered with status {answer.status} for {limit_s:.0f} s"
+            raise _not_ready(what)
         await asyncio.sleep(AGAIN_S)
+
+
+def _not_ready(what: str) -> ApplicationError:
+    return ApplicationError(f"the application is not ready: {what}; is --health the right path?")

@@ -1,0 +1,231 @@
+"""The runs of one study as blocks × cells: the basis of every ratio.
+
+Two cells are compared inside a block, between runs made close together; the median is taken of
+those ratios, never a ratio of medians. Invalid runs have no value.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from scaling.analysis.arrays import Floats, Integers
+from scaling.analysis.curves.memory import MIB, READINGS, memory_kind
+from scaling.analysis.lookup.bounds import LATENCY, shortest_s
+from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
+from scaling.analysis.statistics.verdict import Margin
+from scaling.analysis.table.groups import (
+    CELL,
+    curve_cell,
+    in_order,
+    p99_is_bound,
+    require_one_study,
+)
+from scaling.base.vocabulary import PRIMARY_QUESTIONS
+from scaling.journal.record import Cell, Region, StudyLine
+from scaling.study.objective import parse_objective
+from scaling.study.questions import CPU, MEMORY, THROUGHPUT, section_of
+
+PSS, RSS = "pss_bytes", "rss_bytes"
+# A rung of the ladder must be valid in this share of the blocks in which its ends are. With fewer
+# it would take the blocks away from the steps beside it.
+ENOUGH_BLOCKS = 0.5
+NOISE_OF = {THROUGHPUT: "throughput", PSS: "PSS", RSS: "RSS"}
+LESS_IS_BETTER = (CPU, MEMORY, PSS, RSS)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One measure of a cell, block by block: arrays of shape (blocks,), NaN for no value.
+
+    Where `side` is 1 a value is a lower bound (the true one may be higher by any amount), where it
+    is -1 an upper bound. Where a load generator was late, the true value lies between `least` and
+    `most`.
+    """
+
+    values: Floats
+    side: Integers
+    least: Floats
+    most: Floats
+
+    @classmethod
+    def exact(cls, values: Floats) -> "Series":
+        """Values that are no bounds."""
+        return cls(values, np.zeros(len(values), np.int64), values, values)
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """A study's valid runs. `rows` has the place in the `frame` of each run, shape (blocks, cells),
+    -1 where there is none; `blocks` the number of each block, ascending.
+
+    `cells` are all cells of the study, measured or not, in the order in which it is shown, with the
+    place of each; none has a region, CPUs or is a twin. `objectives` are those that the study
+    states. `derived` are measures that are worked out
+    from several runs of a block, such as capacities, by measure and cell.
+    """
+
+    study: StudyLine
+    frame: pd.DataFrame
+    cells: Sequence[Cell]
+    blocks: Integers
+    rows: Integers
+    regions: Mapping[Cell, Region | None]
+    objectives: Sequence[str] = ()
+    derived: dict[str, dict[Cell, Series]] = field(default_factory=dict)
+    _columns: dict[str, Floats] = field(default_factory=dict)
+    _memory_columns: dict[Cell, str] = field(default_factory=dict)
+
+    @cached_property
+    def place(self) -> dict[Cell, int]:
+        """The column of each cell."""
+        return {cell: at for at, cell in enumerate(self.cells)}
+
+    @property
+    def primary(self) -> Sequence[str]:
+        """The questions that the study names as its primary ones."""
+        return tuple(self.study.study.get("primary") or PRIMARY_QUESTIONS)
+
+    def region(self, cell: Cell) -> Region | None:
+        """Where the workers of a cell fit on the machine."""
+        return self.regions.get(cell)
+
+    def of(self, cell: Cell, column: str) -> Floats:
+        """The values of a column of the frame in the runs of a cell, shape (blocks,)."""
+        if column not in self._columns:
+            self._columns[column] = self.frame[column].to_numpy(np.float64)
+        return self.at(cell, self._columns[column])
+
+    def at(self, cell: Cell, values: Floats) -> Floats:
+        """Of values of all runs, shape (runs,), those of a cell, shape (blocks,); NaN for none."""
+        place = self.place.get(cell)
+        if place is None:
+            return np.full(len(self.blocks), np.nan)
+        rows = self.rows[:, place]
+        return np.where(rows < 0, np.nan, values[rows])
+
+    def waits(self, cell: Cell) -> list[Mapping[str, float]]:
+        """In each block the share of the samples of a cell's run by the call of each wait."""
+        place = self.place[cell]
+        column = self.frame["waits"].to_numpy()
+        return [column[row] if row >= 0 else {} for row in self.rows[:, place]]
+
+    def series(self, cell: Cell, measure: str) -> Series:
+        """A measure of a cell; memory in MiB is of one kind in each section."""
+        if measure in self.derived:
+            none = Series.exact(np.full(len(self.blocks), np.nan))
+            return self.derived[measure].get(cell, none)
+        if measure == MEMORY:
+            measure = self.memory_column(cell)
+        if measure in (PSS, RSS):
+            return Series.exact(self.of(cell, measure) / MIB)
+        values = self.of(cell, measure)
+        if not measure.startswith(LATENCY):
+            return Series.exact(values)
+        side = self.at(cell, self._is_bound) == 1
+        least = self.at(cell, np.asarray(shortest_s(self.frame, measure), np.float64))
+        return Series(values, side.astype(np.int64), least, values)
+
+    @cached_property
+    def _is_bound(self) -> Floats:
+        return p99_is_bound(self.frame).astype(np.float64)
+
+    def memory_column(self, cell: Cell) -> str:
+        """The column of the kind of memory that is compared in the section of a cell."""
+        section = section_of(cell)
+        if section not in self._memory_columns:
+            own = [each for each in self.cells if section_of(each) == section]
+            sides = (np.array([self.of(c, name) for name in READINGS.values()]) for c in own)
+            self._memory_columns[section] = READINGS[memory_kind(sides)]
+        return self._memory_columns[section]
+
+    def margin(self, measure: str) -> Margin:
+        """The smallest difference of a measure that counts; with the doubt that A/A pairs raise.
+
+        Capacity is nearly in inverse proportion to the CPU time of a request, so its verdicts are
+        withheld where A/A pairs differ in that.
+        """
+        if measure in self.derived:
+            measure = CPU
+        return self.floor.margin(NOISE_OF.get(measure, measure))
+
+    @cached_property
+    def floor(self) -> NoiseFloor:
+        """The noise floor of the study."""
+        return noise_floor(self.frame, self.study)
+
+    def measured(self, cells: Iterable[Cell], measure: str = THROUGHPUT) -> list[Cell]:
+        """Those of some cells that have a value of the measure in any block."""
+        return [each for each in cells if np.isfinite(self.series(each, measure).values).any()]
+
+    def enough(self, cell: Cell, ends: tuple[Cell, Cell]) -> bool:
+        """Whether a cell is valid in at least half of the blocks in which two others are."""
+        known = [np.isfinite(self.of(each, THROUGHPUT)) for each in (*ends, cell)]
+        both = known[0] & known[1]
+        return bool((both & known[2]).sum() >= ENOUGH_BLOCKS * both.sum())
+
+    def strongest(self, cells: Iterable[Cell], measure: str) -> Cell | None:
+        """The cell whose median is best, None where none has a value.
+
+        Of latencies it is the one that is least often a lower bound, then the lowest; where none is
+        known the one that takes the least CPU time. Of capacities one beyond the rates is better
+        than one at the last of them.
+        """
+        known = self.measured(cells, measure)
+        if not known and measure.startswith(LATENCY):
+            return self.strongest(cells, CPU)
+
+        def goodness(cell: Cell) -> tuple[float, float]:
+            found = self.series(cell, measure)
+            median = float(np.nanmedian(found.values))
+            if measure.startswith(LATENCY):
+                return -float(found.side.mean()), -median
+            if measure in LESS_IS_BETTER:
+                return -median, 0.0
+            sides = found.side[np.isfinite(found.values)]
+            return median, next((s for s in (1, -1) if 2 * (sides == s).sum() >= len(sides)), 0)
+
+        return max(known, key=goodness, default=None)
+
+
+def cells_of(frame: pd.DataFrame) -> tuple[list[Cell], Integers]:
+    """The cells of a frame without region, CPUs and twin, and the place of the cell of each run."""
+    keys = frame[list(CELL[1:])]
+    by = keys.groupby(list(CELL[1:]), observed=True, sort=False, dropna=False)
+    number: Integers = np.asarray(by.ngroup(), np.int64)
+    cells = [
+        curve_cell(*curve).but(workers=int(workers))
+        for *curve, workers in keys[~pd.Series(number).duplicated().to_numpy()].itertuples(
+            index=False, name=None
+        )
+    ]
+    return cells, number
+
+
+def blocks_of(frame: pd.DataFrame, study: StudyLine) -> Blocks:
+    """The runs of one study by block and cell.
+
+    Raises:
+        UsageError: the frame holds several studies.
+    """
+    require_one_study(frame)
+    found, number = cells_of(frame)
+    original = ~frame["twin"].to_numpy(np.bool_)
+    firsts = np.flatnonzero(original & ~pd.Series(number).where(original).duplicated().to_numpy())
+    named = frame["region"].astype(object).to_numpy()
+    regions: dict[Cell, Region | None] = {
+        found[number[run]]: named[run] if isinstance(named[run], str) else None for run in firsts
+    }
+    cells = sorted(regions, key=in_order(study))
+    place = {cell: at for at, cell in enumerate(cells)}
+    column = np.array([place.get(cell, -1) for cell in found], np.int64)[number]
+    block = frame["block"].to_numpy()
+    used = np.flatnonzero(original & frame["valid"].to_numpy(np.bool_))
+    blocks = np.unique(block[used])
+    rows = np.full((len(blocks), len(cells)), -1, np.int64)
+    # Of several attempts the last one counts: it is assigned last.
+    rows[np.searchsorted(blocks, block[used]), column[used]] = used
+    stated = [parse_objective(text).text for text in study.study.get("slo") or ()]
+    return Blocks(study, frame, cells, blocks, rows, regions, stated)

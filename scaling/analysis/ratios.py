@@ -1,0 +1,215 @@
+"""Every ratio of a study with its estimate and verdict: one table for all comparisons.
+
+What is compared is asked by `scaling.study.questions`; here each ratio is taken block by block,
+estimated, tested and given its word (`scaling.analysis.statistics.verdict`), corrected for all
+other ratios of the study. Terminal, page, CSV files, claims, gate and commands select from it.
+
+Some values are bounds. The P99 of a server that fell behind or declined requests is a lower bound,
+so is a capacity beyond the rates that were measured; the ratio of two lower bounds is not known,
+and has no value. Where a load generator was late, what the server needed lies between two
+latencies. A word is given only where it holds for every true value that the bounds allow.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import NamedTuple, overload
+
+import numpy as np
+
+from scaling.analysis.arrays import Floats
+from scaling.analysis.blocks import PSS, RSS, Blocks, Series
+from scaling.analysis.statistics.families import Family
+from scaling.analysis.statistics.verdict import (
+    COST,
+    LATENCY,
+    RATE,
+    Direction,
+    Hypothesis,
+    RatioVerdict,
+    hypothesis,
+    judge,
+)
+from scaling.journal.record import Cell
+from scaling.study.questions import CAPACITY, MEMORY, THROUGHPUT, Asked, every_ratio
+
+FIGURES = {THROUGHPUT: "throughput", PSS: "memory", RSS: "memory"}
+MEMORY_KINDS = {PSS: "PSS", RSS: "RSS"}
+FELL_BEHIND = "a server fell behind, or declined requests: its P99 is a lower bound"
+BEYOND_RATES = "a capacity lies outside the rates that were measured"
+SENT_LATE = "the load generator was late, and its lateness may be all of the difference"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ratio(RatioVerdict):
+    """The estimate of one ratio with its verdict: a measure `of` a cell `over` that of another.
+
+    `question` is what it answers, `blocks` has the single ratios, shape (blocks,), NaN where a
+    block has none. `measure` is as asked, but for memory, of which it says the kind; `over` is the
+    strongest of the cells `among`. `name` is what a step of the ladder changes. `is_headline`: the
+    question is about this ratio first.
+    """
+
+    question: str
+    measure: str
+    of: Cell
+    over: Cell
+    blocks: Floats
+    among: tuple[Cell, ...] = ()
+    name: str = ""
+    is_headline: bool = False
+
+    @property
+    def figure(self) -> str:
+        """What it is of, as files and JSON call it: of a step of the ladder what changes in it."""
+        return self.name or FIGURES.get(self.measure, self.measure)
+
+    @property
+    def memory_kind(self) -> str:
+        """Which reading a ratio of memory is of: `PSS`, `RSS`; empty for other measures."""
+        return MEMORY_KINDS.get(self.measure, "")
+
+
+class Ratios(Sequence[Ratio]):
+    """The ratios of a study, question by question inside each section."""
+
+    def __init__(self, every: Iterable[Ratio]) -> None:
+        self._every = list(every)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._every)
+
+    @overload
+    def __getitem__(self, at: int) -> Ratio: ...
+    @overload
+    def __getitem__(self, at: slice) -> "Ratios": ...
+    def __getitem__(self, at: int | slice) -> "Ratio | Ratios":
+        """One of them, or several."""
+        return Ratios(self._every[at]) if isinstance(at, slice) else self._every[at]
+
+    def where(
+        self,
+        question: str | None = None,
+        measure: str | None = None,
+        keep: Callable[[Ratio], bool] | None = None,
+    ) -> "Ratios":
+        """Those that answer a question, are of a measure, and are kept."""
+        return Ratios(
+            each
+            for each in self._every
+            if question in (None, each.question)
+            and measure in (None, each.measure)
+            and (keep is None or keep(each))
+        )
+
+    def same(self, ratio: Ratio, measure: str) -> Ratio | None:
+        """The ratio of the same two cells in another measure, for the same question."""
+        return next(
+            (
+                each
+                for each in self._every
+                if each.measure == measure
+                and (each.question, each.of, each.over) == (ratio.question, ratio.of, ratio.over)
+            ),
+            None,
+        )
+
+
+def ratios(
+    blocks: Blocks, asked: Iterable[Asked] | None = None, *, exploratory: bool = False
+) -> Ratios:
+    """The ratios of a study that have a value in any block; of all its questions, or those asked.
+
+    Those of questions that the study has not named beforehand are all `exploratory`.
+    """
+    taken = [
+        each
+        for one in (every_ratio(blocks) if asked is None else asked)
+        if (each := _taken(blocks, one, exploratory=exploratory)) is not None
+    ]
+    verdicts = judge([each.tested for each in taken])
+    return Ratios(each.judged(verdict) for each, verdict in zip(taken, verdicts, strict=True))
+
+
+class _Taken(NamedTuple):
+    """A ratio whose verdict is not known yet.
+
+    `sides` says on which sides of some ratios the true ones are: 1 for above, -1 for below.
+    `between` are the least and the greatest median that the lateness of a load generator allows.
+    """
+
+    asked: Asked
+    measure: str
+    over: Cell
+    values: Floats
+    sides: frozenset[int]
+    between: tuple[float, float]
+    tested: Hypothesis
+
+    def judged(self, found: RatioVerdict) -> Ratio:
+        """The ratio with its verdict; `inconclusive` where the bounds allow another one."""
+        verdict = found.verdict
+        if verdict.is_decided and not self.sides <= {verdict.side}:
+            is_capacity = self.measure.startswith(CAPACITY.format(""))
+            found = found.undecided("bound", BEYOND_RATES if is_capacity else FELL_BEHIND)
+        elif verdict.is_decided and not verdict.holds_between(*self.between):
+            found = found.undecided("bound", SENT_LATE)
+        asked = self.asked
+        return Ratio(
+            **{each.name: getattr(found, each.name) for each in fields(found)},
+            question=asked.question,
+            measure=self.measure,
+            of=asked.of,
+            over=self.over,
+            blocks=self.values,
+            among=asked.among,
+            name=asked.name,
+            is_headline=asked.headline,
+        )
+
+
+def _taken(blocks: Blocks, asked: Asked, *, exploratory: bool) -> _Taken | None:
+    """The ratio block by block; None where no block has it."""
+    over = asked.among[0]
+    if len(asked.among) > 1:
+        strongest = blocks.strongest(asked.among, asked.measure)
+        if strongest is None:
+            return None
+        over = strongest
+    measure = asked.measure
+    if measure == MEMORY:
+        measure = blocks.memory_column(asked.of)
+    of, under = blocks.series(asked.of, measure), blocks.series(over, measure)
+    values = _quotient(of, under)
+    for each in asked.along:
+        values = np.where(np.isfinite(blocks.series(each, measure).values), values, np.nan)
+    if asked.apart_from:
+        one, other = (blocks.series(each, measure) for each in asked.apart_from)
+        values = values / _quotient(one, other)
+    known = np.isfinite(values)
+    if not known.any():
+        return None
+    sides = {*of.side[known].tolist(), *(-under.side[known]).tolist()} - {0}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        least, most = (of.least / under.most)[known], (of.most / under.least)[known]
+    named = asked.question in blocks.primary or measure != THROUGHPUT
+    family: Family = "primary" if asked.headline and named and not exploratory else "exploratory"
+    tested = hypothesis(values, blocks.margin(measure), direction_of(measure), family)
+    between = float(np.median(least)), float(np.median(most))
+    return _Taken(asked, measure, over, values, frozenset(sides), between, tested)
+
+
+def _quotient(of: Series, under: Series) -> Floats:
+    """Block by block; NaN where it is not known: of two bounds to the same side or at one value."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = of.values / under.values
+    both = (of.side != 0) & (under.side != 0)
+    unknown = both & ((of.side == under.side) | (of.values == under.values))
+    return np.where(np.isfinite(found) & ~unknown, found, np.nan)
+
+
+def direction_of(measure: str) -> Direction:
+    """The words for less and more of a measure."""
+    if measure == THROUGHPUT or measure.startswith(CAPACITY.format("")):
+        return RATE
+    return LATENCY if measure.startswith("latency_") else COST

@@ -1,0 +1,166 @@
+"""The figures of a study in short: a table for each workload, a row for each configuration.
+
+Throughput is at N = 1 and at the largest N with a core for each worker; in an open loop latency is
+at the middle rate. The full tables have every N, every rate and every figure.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from scaling.analysis.curves.curve import Curve
+from scaling.analysis.curves.sections import Section
+from scaling.analysis.results import StudyResults
+from scaling.analysis.statistics.estimate import Estimate
+from scaling.analysis.table.columns import SHOWN
+from scaling.base import formats
+from scaling.report.tables.comparison_view import BETWEEN, WIDTH
+from scaling.report.tables.fitting import width_of
+from scaling.report.tables.grid import Cell, Chapter, Grid
+from scaling.report.tables.measures import measures, medians_note
+from scaling.report.tables.questions.capacity import BOUNDS_NOTE
+from scaling.report.tables.questions.rates import BOUND
+from scaling.report.tables.rated import (
+    PERCENTILES,
+    AtRate,
+    Line,
+    Rated,
+    free_sections,
+    rated,
+)
+
+DOT = " · "  # between the parts of a label
+IN_FRONT = ("throughput_per_s", "speedup", "efficiency")  # columns that are first, or left out
+MOST_LEADING = WIDTH // 2  # characters for what is in front of figures
+UNDER_LOAD = ("latency_p50_s", "latency_p99_s", "cpu_s_per_op")
+FELL_BEHIND = f"{BOUND} The server fell behind: a lower bound."
+
+type Figure = tuple[str, Estimate | str]  # under its heading
+type Row = tuple[list[str], dict[str, Cell]]  # which configuration, and its figures
+
+
+def overview(results: StudyResults) -> list[Chapter]:
+    """A chapter with one table for each workload and sizing, and one for its open loop.
+
+    Columns stand in the order of interest: a terminal shows those that it has room for.
+    """
+    free: dict[tuple[str, str], list[Section]] = defaultdict(list)
+    for section in free_sections(results):
+        free[section.curves[0].key.workload, section.sizing].append(section)
+    loaded: dict[tuple[str, str], list[Rated]] = defaultdict(list)
+    for each in rated(results):
+        loaded[each.lines[0].key.workload, each.section.sizing].append(each)
+    return [*map(_under_load, loaded.values()), *map(_running_free, free.values())]
+
+
+def _running_free(sections: Sequence[Section]) -> Chapter:
+    shared, rest = _apart([section.label for section in sections])
+    n = max(section.headline_n for section in sections)
+    rows = [
+        (
+            [own, curve.key.loop, f"{curve.key.arm}\n{curve.key.model}"],
+            _known(_figures(section, curve, n)),
+        )
+        for own, section in zip(rest, sections, strict=True)
+        for curve in section.curves
+    ]
+    points = [point for each in sections for curve in each.curves for point in curve.points]
+    title = f"{shared}{DOT}{sections[0].sizing} sizing, N = {n}"
+    return _chapter(title, ["with", "loop"], rows, [medians_note(points)])
+
+
+def _figures(section: Section, curve: Curve, n: int) -> Iterator[Figure]:
+    at = {point.workers: point for point in curve.points}
+    for k in (1, n):
+        if k in at:
+            yield f"{section.operation}/s\nN = {k}", at[k].throughput
+    if n not in at:
+        return
+    yield "MiB per\nextra worker", curve.slope
+    if n > 1:
+        yield "speed-up", at[n].speedup
+    for each in measures(section):
+        if each.column not in IN_FRONT and not each.extra:
+            yield each.heading, each.of(at[n])
+
+
+def _under_load(several: Sequence[Rated]) -> Chapter:
+    shared, rest = _apart([each.label for each in several])
+    rows: list[Row] = []
+    points, notes = [], []
+    for own, each in zip(rest, several, strict=True):
+        rate = each.middle_rate_per_s
+        for line in each.lines:
+            at = line.at(rate)
+            if at is not None and line.workers == each.headline_n:
+                key = line.key
+                words = [own, f"at {formats.number(rate)}/s", key.loop, f"{key.arm}\n{key.model}"]
+                rows.append((words, _known([*_capacities(each, line), *_seen(at)])))
+                points.append(at.point)
+                notes += [FELL_BEHIND] if at.is_bound else []
+        notes += [BOUNDS_NOTE] if any(one.bound for one in each.capacities) else []
+    n = max(each.headline_n for each in several)
+    title = f"{shared}{DOT}{several[0].section.sizing} sizing, under load, N = {n}"
+    return _chapter(title, ["with", "rate", "loop"], rows, [medians_note(points), *notes])
+
+
+def _capacities(each: Rated, line: Line) -> Iterator[Figure]:
+    """The most requests/s that keep each objective."""
+    key = line.key
+    for one in each.capacities:
+        of = one.cell
+        if (of.arm, of.model, of.loop, of.workers) == (key.arm, key.model, key.loop, line.workers):
+            bound = f"{one.bound} {formats.number(one.estimate.point)}"
+            name = f"{each.section.operation}/s\n{one.objective.text}"
+            yield name, bound if one.bound else one.estimate
+
+
+def _seen(at: AtRate) -> Iterator[Figure]:
+    """What clients saw, and what it cost."""
+    for column in UNDER_LOAD:
+        shown = SHOWN[column].shown
+        assert shown is not None
+        value = at.point.figures[column].scaled(shown.factor, shown.heading)
+        is_bound = at.is_bound and column in PERCENTILES and value.n
+        yield shown.heading, f"{BOUND} {formats.number(value.point)}" if is_bound else value
+    yield "MiB", at.point.memory
+
+
+def _known(figures: Iterable[Figure]) -> dict[str, Cell]:
+    return {name: value for name, value in figures if isinstance(value, str) or value.n}
+
+
+def _chapter(title: str, heads: Sequence[str], rows: Sequence[Row], notes: list[str]) -> Chapter:
+    """The table of all rows; words that they have in common are in the title."""
+    kept = []
+    for place in range(len(heads)):
+        values = {words[place] for words, _ in rows}
+        if len(values) > 1:
+            kept.append(place)
+        elif value := "".join(values):
+            title += f", {value}"
+    subjects = [[*(words[place] for place in kept), words[-1]] for words, _ in rows]
+    headings = [*(heads[place] for place in kept), "configuration"]
+    leading = sum(map(width_of, zip(headings, *subjects, strict=True))) + BETWEEN * len(headings)
+    if leading > MOST_LEADING:  # one below the other, so that figures find room
+        headings, subjects = headings[-1:], [[_in_lines(each)] for each in subjects]
+    names = list(dict.fromkeys(name for _, figures in rows for name in figures))
+    cells: list[list[Cell]] = [
+        [*subject, *(figures.get(name, formats.BLANK) for name in names)]
+        for subject, (_, figures) in zip(subjects, rows, strict=True)
+    ]
+    note = " ".join(dict.fromkeys(notes))
+    return Chapter(title, [], [Grid("", [*headings, *names], cells, len(headings), note)])
+
+
+def _in_lines(subject: Sequence[str]) -> str:
+    """The parameters one below the other, then all else."""
+    own, *others = subject
+    return f"{own}\n{' '.join(others).replace('\n', ' ')}"
+
+
+def _apart(labels: Sequence[str]) -> tuple[str, list[str]]:
+    """The parts that all labels have, and those that each has besides, one below the other."""
+    parts = [label.split(DOT) for label in labels]
+    shared = [part for part in parts[0] if all(part in each for each in parts)]
+    rest = ["\n".join(part for part in each if part not in shared) for each in parts]
+    return DOT.join(shared), rest

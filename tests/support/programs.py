@@ -1,0 +1,174 @@
+"""The programs that tests need and no Python package brings: one entry each.
+
+A test that needs one is marked: `@pytest.mark.needs("nginx")`. Where the program is not installed,
+or may not do its work, the test is skipped; with SCALING_REQUIRE_PROGRAMS=1 it fails.
+`python -m tests.support.programs FILE` prints what several runs of pytest have skipped.
+"""
+
+import asyncio
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+
+import pytest
+
+from scaling.base.formats import plural
+from scaling.builds import installed
+from scaling.builds.interpreters.libraries import NEEDS
+from scaling.builds.interpreters.libraries import is_there as can_be_compiled
+from scaling.builds.runtimes.find import AbsentRuntimeError, find
+from scaling.builds.runtimes.known import RUNTIMES
+from scaling.builds.settings import SETTINGS
+from scaling.run.profile.perf import Perf
+from scaling.run.profile.source import UnavailableError
+from scaling.run.profile.stacks import _why as why_no_stacks
+from tests.support.chromium import NAMES as BROWSERS
+from workers.services.native.folder import own_folder
+from workers.services.native.process import NO_NAMESPACE, NativeError, done
+
+REQUIRE = "SCALING_REQUIRE_PROGRAMS"
+COLLECTED = "SCALING_SKIPPED"
+"""The variable with the file to which each of several runs adds what it skipped (noxfile.py)."""
+PROPERTY = "lacks"
+INSTALL = "apt-get install --no-install-recommends"
+
+
+def on_path(*names: str) -> bool:
+    return any(map(shutil.which, names))
+
+
+def serves(name: str) -> bool:
+    return installed.program(name) is not None
+
+
+def can_be_loaded(setting: str) -> bool:
+    return installed.library(SETTINGS[setting].preload) is not None
+
+
+def runs(runtime: str) -> str:
+    """Why the runtime's program does not run, or cannot be compiled."""
+    try:
+        find(RUNTIMES[runtime], lambda _line: None)
+    except AbsentRuntimeError as error:
+        return str(error)
+    return ""
+
+
+def as_somebody() -> str:
+    """Why a server that refuses to run as root, or as a user without a name, cannot run here."""
+    try:
+        pwd.getpwuid(os.geteuid())
+    except KeyError:
+        return f"user {os.geteuid()} has no name: run the tests as a user of this machine"
+    with own_folder() as folder:
+        try:
+            asyncio.run(done(["true"], folder))
+        except NativeError:
+            return f"a server {NO_NAMESPACE}"
+    return ""
+
+
+def samples() -> str:
+    """Why perf may not sample."""
+    try:
+        Perf()
+    except UnavailableError as error:
+        return str(error)
+    return ""
+
+
+def looks_inside() -> str:
+    """Why a process may not look into one that it did not start."""
+    with subprocess.Popen(["sleep", "60"]) as other:
+        look = [sys.executable, "-c", f"open('/proc/{other.pid}/syscall').read()"]
+        forbidden = subprocess.run(look, stderr=subprocess.DEVNULL).returncode
+        other.kill()
+    return why_no_stacks("not permitted") if forbidden else ""
+
+
+@dataclass(frozen=True)
+class Program:
+    """What tests need, with the packages of Debian 12 that bring it.
+
+    Without packages, Debian has none that is new enough, or a Python package brings it. `forbidden`
+    says why it does not do its work here, and what permits it; empty: it does.
+    """
+
+    packages: str
+    is_there: Callable[[], bool] = lambda: True
+    forbidden: Callable[[], str] = lambda: ""
+
+    @property
+    def can_be_required(self) -> bool:
+        return bool(self.packages) or self.is_there()
+
+
+(COMPILER,) = (each for each in NEEDS if each.name == "C compiler")
+PROGRAMS = {
+    "bun": Program("", partial(on_path, "bun"), partial(runs, "bun")),
+    "cc": Program(COMPILER.apt, partial(can_be_compiled, COMPILER)),
+    "chromium": Program("chromium", partial(on_path, *BROWSERS)),
+    "go": Program("", partial(on_path, "go"), partial(runs, "go")),  # Debian 12 has 1.19
+    "jemalloc": Program("libjemalloc2", partial(can_be_loaded, "jemalloc")),
+    "nginx": Program("nginx", partial(serves, "nginx"), as_somebody),
+    "node": Program("nodejs", partial(on_path, "node"), partial(runs, "node")),
+    "perf": Program("linux-perf", partial(on_path, "perf"), samples),
+    "pgbouncer": Program("pgbouncer", partial(serves, "pgbouncer"), as_somebody),
+    "servers": Program("", forbidden=as_somebody),  # PostgreSQL, which a wheel brings, and others
+    "stacks": Program("", forbidden=looks_inside),
+    "tcmalloc": Program("libtcmalloc-minimal4", partial(can_be_loaded, "tcmalloc")),
+}
+
+
+@cache
+def why_not(name: str) -> str:
+    """Why a test cannot have the program; empty if it can."""
+    program = PROGRAMS[name]
+    if program.is_there():
+        return program.forbidden()
+    package = f"package {program.packages}" if program.packages else "Debian has none"
+    return f"not installed ({package})"
+
+
+def require(item: pytest.Item) -> None:
+    """Skip or fail a test that needs a program which it cannot have."""
+    names = [name for mark in item.iter_markers("needs") for name in mark.args]
+    missing = [name for name in names if why_not(name)]
+    if not missing:
+        return
+    said = "needs " + "; ".join(f"{name}: {why_not(name)}" for name in missing)
+    if os.environ.get(REQUIRE) == "1" and any(PROGRAMS[name].can_be_required for name in missing):
+        pytest.fail(said, pytrace=False)
+    item.user_properties.append((PROPERTY, " ".join(missing)))
+    pytest.skip(said)
+
+
+def missed(reports: Sequence[object]) -> list[str]:
+    """For each test that was skipped for lack of programs, their names."""
+    found = (dict(getattr(each, "user_properties", ())) for each in reports)
+    return [str(each[PROPERTY]) for each in found if PROPERTY in each]
+
+
+def summary(skipped: Sequence[str]) -> list[str]:
+    """How many of these tests lacked which program, and the command that installs them all."""
+    if not skipped:
+        return []
+    counts = Counter(name for names in skipped for name in names.split())
+    absent = (PROGRAMS[name] for name in sorted(counts) if not PROGRAMS[name].is_there())
+    packages = " ".join(each.packages for each in absent if each.packages)
+    return [
+        f"{plural(len(skipped), 'test')} skipped for lack of a program:",
+        *(f"  {name}: {plural(counts[name], 'test')}, {why_not(name)}" for name in sorted(counts)),
+        *([f"To run them: {INSTALL} {packages}"] if packages else []),
+    ]
+
+
+if __name__ == "__main__":
+    print("\n".join(summary(Path(sys.argv[1]).read_text(encoding="utf-8").splitlines())))
