@@ -61,7 +61,11 @@ WRONG = {
     "connections": (["app", "shop:app", "--connections", "0"], "--connections: expected 1 or more"),
     "hosts": (["run", "--hosts", ""], "--hosts: expected hosts that ssh knows"),
     "label": (["reference", "--label", "a/b", "--list"], "--label a/b: expected a name"),
-    "no times": (["export", "study", "--to", "hdr"], "no operation of a valid run was timed"),
+    "no times": (
+        ["export", "study", "--to", "hdr", "--output", "latencies.zip"],
+        "no operation of a valid run was timed",
+    ),
+    "no file": (["export", "study", "--to", "hdr"], "Name a file: --output latencies.zip"),
 }
 
 
@@ -155,7 +159,7 @@ def test_an_application_with_findings_fails_the_check_and_can_be_measured(
     if not check:
         _, said, *figures = done.stdout[done.stdout.index("THE ANSWER") :].splitlines()
         assert said == "Check: 1 finding on several loops (crashed)."
-        assert "throughput" in "".join(figures)
+        assert "requests/s at the peak" in "".join(figures)
 
 
 class Ready:

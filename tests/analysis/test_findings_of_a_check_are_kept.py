@@ -53,7 +53,7 @@ def test_findings_are_in_page_json_and_answer(
             }
         ],
     }
-    assert "Check: 1 finding on several loops." in answer_of(study, capsys)
+    assert "Check: 1 finding on several loops (mixed-up)." in answer_of(study, capsys)
 
 
 @pytest.mark.usefixtures("unrendered")

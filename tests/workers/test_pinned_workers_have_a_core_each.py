@@ -1,5 +1,6 @@
 """Pinned workers have a core each while there are enough, and their CPUs are read back."""
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -93,9 +94,10 @@ def test_a_plan_pins_only_if_asked_to() -> None:
 
 def test_the_child_receives_its_cpus() -> None:
     plan = planned(pin=True)
-    documents = [plan.document(cell, ticks=10) for cell in plan.cells]
-    assert [document["pinning"] for document in documents] == [cell.pinning for cell in plan.cells]
-    assert all(read_cell(document).pinning for document in documents)
+    sent = [json.dumps(plan.document(cell, ticks=10)) for cell in plan.cells]
+    received = [read_cell(json.loads(line)).pinning for line in sent]
+    assert received == [[list(cpus) for cpus in cell.pinning or ()] for cell in plan.cells]
+    assert all(received)
 
 
 def test_a_pinned_cell_is_another_than_a_loose_one() -> None:
