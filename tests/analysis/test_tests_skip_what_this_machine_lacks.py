@@ -19,10 +19,11 @@ from tests.analysis.test_workflows_say_what_exists import of
 from tests.support import programs
 from tests.support.children import PATIENCE_S, ROOT
 from tests.support.chromium import NAMES
-from tests.support.programs import INSTALL, PROGRAMS, REQUIRE, Program, summary
+from tests.support.programs import INSTALL, NPM, PROGRAMS, REQUIRE, Program, summary
 
 PACKAGES = sorted(" ".join(each.packages for each in PROGRAMS.values()).split())
-ON_GITHUB = {"chromium", "gcc", "libc6-dev", "linux-perf", "nodejs"}
+OF_NPM = [each.npm for each in PROGRAMS.values() if each.npm]
+ON_GITHUB = {"chromium", "gcc", "libc6-dev", "linux-perf", "nodejs", "npm"}
 """What its machines have, or have another name for."""
 NOT_ON_PATH = {"chromium", "jemalloc", "servers", "stacks", "tcmalloc"}
 COLLECTED = noxfile.SKIPPED
@@ -35,8 +36,10 @@ def words(text: str) -> list[str]:
 def test_readme_and_ci_install_all_that_tests_need() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"`apt-get install (.*?)`", readme) == [" ".join(PACKAGES)]
+    assert re.findall(r"`npm install --global (.*?)`", readme) == [" ".join(OF_NPM)]
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert words(ci) == PACKAGES
+    assert re.findall(r"npm install --global --silent (\w+)", ci) == OF_NPM
     assert f"export {REQUIRE}=1" in ci
 
 
@@ -44,6 +47,7 @@ def test_the_workflow_installs_them_for_one_job_and_hides_them_from_another() ->
     asked = [line[2:] for line in of("sudo") if line[0] == "apt-get" and line[1] == "install"]
     named = {name for line in asked for name in line if not name.startswith("-")}
     assert named == {*PACKAGES} - ON_GITHUB | {"linux-tools-$(uname -r)"}
+    assert [line[3:] for line in of("sudo") if line[:2] == ["npm", "install"]] == [OF_NPM]
     removed = " ".join(" ".join(line) for line in of("sudo") if line[0] == "rm")
     libraries = {each.preload for each in SETTINGS.values() if each.preload}
     for name in (*PROGRAMS.keys() - NOT_ON_PATH, *NAMES, *libraries):
@@ -70,7 +74,8 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> dict[str, Program]:
     pretended = {
         "cc": Program("gcc libc6-dev", lambda: False),
         "nginx": Program("nginx", lambda: False),
-        "bun": Program("", lambda: False),
+        "bun": Program("", lambda: False, npm="bun"),
+        "go": Program("", lambda: False),
         "perf": Program("linux-perf", lambda: True, lambda: "sysctl permits it"),
     }
     monkeypatch.setattr(programs, "PROGRAMS", pretended)
@@ -80,13 +85,14 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> dict[str, Program]:
 
 @pytest.mark.usefixtures("machine")
 def test_the_summary_counts_tests_and_has_one_command_for_what_can_be_installed() -> None:
-    assert summary(["nginx", "perf", "cc nginx", "bun"]) == [
-        "4 tests skipped for lack of a program:",
-        "  bun: 1 test, not installed (Debian has none)",
+    assert summary(["nginx", "perf", "cc nginx", "bun", "go"]) == [
+        "5 tests skipped for lack of a program:",
+        "  bun: 1 test, not installed (npm's package bun)",
         "  cc: 1 test, not installed (package gcc libc6-dev)",
+        "  go: 1 test, not installed (Debian has none)",
         "  nginx: 2 tests, not installed (package nginx)",
         "  perf: 1 test, sysctl permits it",
-        f"To run them: {INSTALL} gcc libc6-dev nginx",
+        f"To run them: {INSTALL} gcc libc6-dev nginx && {NPM} bun",
     ]
     assert summary(["perf"])[-1] == "  perf: 1 test, sysctl permits it"
     assert summary([]) == []

@@ -38,6 +38,7 @@ COLLECTED = "SCALING_SKIPPED"
 """The variable with the file to which each of several runs adds what it skipped (noxfile.py)."""
 PROPERTY = "lacks"
 INSTALL = "apt-get install --no-install-recommends"
+NPM = "npm install --global"
 
 
 def on_path(*names: str) -> bool:
@@ -95,7 +96,7 @@ def looks_inside() -> str:
 
 @dataclass(frozen=True)
 class Program:
-    """What tests need, with the packages of Debian 12 that bring it.
+    """What tests need, with the packages that bring it: of Debian 12, or of npm.
 
     Without packages, Debian has none that is new enough, or a Python package brings it. `forbidden`
     says why it does not do its work here, and what permits it; empty: it does.
@@ -104,21 +105,29 @@ class Program:
     packages: str
     is_there: Callable[[], bool] = lambda: True
     forbidden: Callable[[], str] = lambda: ""
+    npm: str = ""
 
     @property
     def can_be_required(self) -> bool:
-        return bool(self.packages) or self.is_there()
+        return bool(self.packages or self.npm) or self.is_there()
+
+    @property
+    def source(self) -> str:
+        """Where it can be had."""
+        if self.npm:
+            return f"npm's package {self.npm}"
+        return f"package {self.packages}" if self.packages else "Debian has none"
 
 
 (COMPILER,) = (each for each in NEEDS if each.name == "C compiler")
 PROGRAMS = {
-    "bun": Program("", partial(on_path, "bun"), partial(runs, "bun")),
+    "bun": Program("", partial(on_path, "bun"), partial(runs, "bun"), npm="bun"),
     "cc": Program(COMPILER.apt, partial(can_be_compiled, COMPILER)),
     "chromium": Program("chromium", partial(on_path, *BROWSERS)),
     "go": Program("", partial(on_path, "go"), partial(runs, "go")),  # Debian 12 has 1.19
     "jemalloc": Program("libjemalloc2", partial(can_be_loaded, "jemalloc")),
     "nginx": Program("nginx", partial(serves, "nginx"), as_somebody),
-    "node": Program("nodejs", partial(on_path, "node"), partial(runs, "node")),
+    "node": Program("nodejs npm", partial(on_path, "node"), partial(runs, "node")),
     "perf": Program("linux-perf", partial(on_path, "perf"), samples),
     "pgbouncer": Program("pgbouncer", partial(serves, "pgbouncer"), as_somebody),
     "servers": Program("", forbidden=as_somebody),  # PostgreSQL, which a wheel brings, and others
@@ -133,8 +142,7 @@ def why_not(name: str) -> str:
     program = PROGRAMS[name]
     if program.is_there():
         return program.forbidden()
-    package = f"package {program.packages}" if program.packages else "Debian has none"
-    return f"not installed ({package})"
+    return f"not installed ({program.source})"
 
 
 def require(item: pytest.Item) -> None:
@@ -161,12 +169,16 @@ def summary(skipped: Sequence[str]) -> list[str]:
     if not skipped:
         return []
     counts = Counter(name for names in skipped for name in names.split())
-    absent = (PROGRAMS[name] for name in sorted(counts) if not PROGRAMS[name].is_there())
-    packages = " ".join(each.packages for each in absent if each.packages)
+    absent = [PROGRAMS[name] for name in sorted(counts) if not PROGRAMS[name].is_there()]
+    asked = {
+        INSTALL: [each.packages for each in absent if each.packages],
+        NPM: [each.npm for each in absent if each.npm],
+    }
+    commands = [f"{command} {' '.join(names)}" for command, names in asked.items() if names]
     return [
         f"{plural(len(skipped), 'test')} skipped for lack of a program:",
         *(f"  {name}: {plural(counts[name], 'test')}, {why_not(name)}" for name in sorted(counts)),
-        *([f"To run them: {INSTALL} {packages}"] if packages else []),
+        *([f"To run them: {' && '.join(commands)}"] if commands else []),
     ]
 
 
