@@ -78,6 +78,7 @@ def test_another_loop_and_protocol_and_contexts_of_their_own_take_effect() -> No
     assert lost(run(arm, tls="shared"), arm) == []
 
 
+@pytest.mark.one_build  # the free-threaded build has its own allocator
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.needs(name)) for name in PRELOADED]
 )
