@@ -65,6 +65,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what was skipped for lack of a program; of several runs, after the last of them."""
+    if hasattr(terminalreporter.config, "workerinput"):
+        return  # one of several processes: the first of them has all reports
     skipped = programs.missed(terminalreporter.stats.get("skipped", []))
     if skipped and (file := os.environ.get(programs.COLLECTED)):
         with Path(file).open("a", encoding="utf-8") as opened:

@@ -98,12 +98,14 @@ def test_the_summary_counts_tests_and_has_one_command_for_what_can_be_installed(
     assert summary([]) == []
 
 
-def run_without_programs(folder: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
+def run_without_programs(
+    folder: Path, processes: str = "0", **variables: str
+) -> "subprocess.CompletedProcess[str]":
     """A test that needs a compiler, where there is no program at all."""
     file = "tests/workers/test_gil_is_verified.py"
     given = {**os.environ, "PATH": str(folder), "CC": "", COLLECTED: "", REQUIRE: "", **variables}
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", file, "-k", "every_process"],
+        [sys.executable, "-m", "pytest", "-q", file, "-k", "every_process", "-n", processes],
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
@@ -128,10 +130,13 @@ def test_a_test_without_a_program_that_is_required_fails(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_several_runs_are_summed_up_after_the_last(tmp_path: Path) -> None:
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_several_runs_are_summed_up_after_the_last(processes: str, tmp_path: Path) -> None:
+    """Each test once, in however many processes they run."""
     collected = tmp_path / "skipped"
     collected.write_text("cc\n")  # by another build
-    assert "To run them" not in run_without_programs(tmp_path, **{COLLECTED: str(collected)}).stdout
+    done = run_without_programs(tmp_path, processes, **{COLLECTED: str(collected)})
+    assert "To run them" not in done.stdout
     printed = subprocess.check_output(
         [sys.executable, "-m", "tests.support.programs", str(collected)],
         text=True,
