@@ -18,8 +18,9 @@ from scaling.base import formats
 from scaling.journal.record import StudyLine
 from scaling.report.page.figures import PARTS
 from scaling.report.page.parts import Block, PageFigure
-from scaling.report.page.picture import RC_OF_PAGES, Picture, picture
+from scaling.report.page.picture import Picture, picture
 from scaling.report.plots.caption import machine_text
+from scaling.report.plots.style import RC
 from scaling.report.plots.verdicts import draw
 from scaling.report.remedies_view import notes
 from scaling.report.tables.application import ship_grid, shipped_text
@@ -177,7 +178,7 @@ def _what(of_throughput: Sequence[Finding], of_load: Sequence[Finding]) -> str:
 
 
 def _picture(findings: Sequence[Finding], results: StudyResults, what: str) -> Picture:
-    with mpl.rc_context(RC_OF_PAGES):
+    with mpl.rc_context(RC):
         study = results.study
         words = (results.soundness.warning, *results.caveats, machine_text(study))
         caption = " · ".join(filter(None, words))

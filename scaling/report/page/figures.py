@@ -9,10 +9,11 @@ from functools import partial
 import matplotlib as mpl
 
 from scaling.report.page.parts import Block, PageFigure, PageSection
-from scaling.report.page.picture import RC_OF_PAGES, Picture, Pictures
+from scaling.report.page.picture import Picture, Pictures
 from scaling.report.plots import versions
 from scaling.report.plots.draw import plots_of
 from scaling.report.plots.plot import Plot
+from scaling.report.plots.style import RC
 from scaling.report.plots.subject import Subject
 from scaling.report.tables.grid import Grid, PagePart
 from scaling.report.tables.loss_sentences import LEGEND
@@ -64,7 +65,7 @@ def figure_parts(about: Mapping[str, Subject], pictures: Pictures) -> list[PageS
     compared = [found for each in about.values() for found in each.comparisons]
     has_processes = any(found.over_processes for found in compared)
     titles = PARTS if has_processes else PARTS | {PROCESSES: WITHOUT_PROCESSES}
-    with mpl.rc_context(RC_OF_PAGES):
+    with mpl.rc_context(RC):
         if of_versions := versions.sheet(about.values()):
             shown = pictures.of(versions.NAME, versions.NAME, lambda: of_versions)
             blocks[VERSIONS].append(Block(figures=[PageFigure(shown, [])]))

@@ -4,15 +4,16 @@ import matplotlib as mpl
 
 from scaling.analysis.results import StudyResults
 from scaling.report.page.parts import Block, PageFigure
-from scaling.report.page.picture import RC_OF_PAGES, Pictures
+from scaling.report.page.picture import Pictures
 from scaling.report.plots.full_stack import drawings
+from scaling.report.plots.style import RC
 from scaling.report.tables.full_stack import stack_chapters
 
 
 def stack_blocks(results: StudyResults, pictures: Pictures) -> list[Block]:
     """A block with all stacks of the study; none where it has none."""
     drawn = drawings(results, results.soundness.warning)
-    with mpl.rc_context(RC_OF_PAGES):
+    with mpl.rc_context(RC):
         figures = [
             PageFigure(pictures.of(plot, f"stack-{number}", draw), [])
             for number, (plot, draw) in enumerate(drawn, start=1)

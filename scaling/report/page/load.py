@@ -7,9 +7,10 @@ import matplotlib as mpl
 
 from scaling.analysis.results import StudyResults
 from scaling.report.page.parts import Block, PageFigure
-from scaling.report.page.picture import RC_OF_PAGES, Pictures
+from scaling.report.page.picture import Pictures
 from scaling.report.plots.draw import load_plots_of
 from scaling.report.plots.load_subject import LoadSubject
+from scaling.report.plots.style import RC
 from scaling.report.tables.questions.at_rate import at_rate_grids
 from scaling.report.tables.questions.capacity import capacity_grids
 
@@ -21,7 +22,7 @@ def load_blocks(
 
     `about` has them by the beginning of their file names.
     """
-    with mpl.rc_context(RC_OF_PAGES):
+    with mpl.rc_context(RC):
         return [
             _block(each, stem, f"l{number}", results, pictures)
             for number, (stem, each) in enumerate(about.items(), start=1)

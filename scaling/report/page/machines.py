@@ -8,9 +8,10 @@ from scaling.analysis.lookup.extent import incomplete
 from scaling.analysis.results import StudyResults
 from scaling.journal.hosts import Standing
 from scaling.report.page.parts import Block, PageFigure, PageSection
-from scaling.report.page.picture import RC_OF_PAGES, picture
+from scaling.report.page.picture import picture
 from scaling.report.page.render import template
 from scaling.report.plots.machines import machine_sheets
+from scaling.report.plots.style import RC
 from scaling.report.tables.grid import Chapter
 from scaling.report.tables.machines_view import (
     curve_chapters,
@@ -55,7 +56,7 @@ def _blocks(chapters: list[Chapter]) -> list[Block]:
 
 
 def _pictures(machines: Mapping[str, StudyResults]) -> list[Block]:
-    with mpl.rc_context(RC_OF_PAGES):
+    with mpl.rc_context(RC):
         figures = [
             PageFigure(picture(sheet, f"m-{name}"), []) for name, sheet in machine_sheets(machines)
         ]

@@ -8,8 +8,9 @@ from scaling.analysis.curves.curve import Point
 from scaling.analysis.curves.sweeps import Sweep
 from scaling.base import formats
 from scaling.report.page.parts import Block, PageFigure
-from scaling.report.page.picture import RC_OF_PAGES, Picture, Pictures
+from scaling.report.page.picture import Picture, Pictures
 from scaling.report.plots import sweep as plots
+from scaling.report.plots.style import RC
 from scaling.report.plots.subject import Subject
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.measures import curve_name, medians_note
@@ -24,7 +25,7 @@ def sweep_blocks(
     `about` are the subjects of all of the study's sections.
     """
     shown = list(filter(plots.is_drawn, sweeps))
-    with mpl.rc_context(RC_OF_PAGES):
+    with mpl.rc_context(RC):
         drawn = [
             pictures.of(plot, f"s{number}-sweep", draw)
             for number, (plot, draw) in enumerate(plots.drawings(about, sweeps), start=1)

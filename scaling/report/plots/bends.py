@@ -10,10 +10,9 @@ from itertools import pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patheffects import withStroke
 
 from scaling.journal.record import Machine
-from scaling.report.plots.style import QUIET
+from scaling.report.plots.style import BEHIND_TEXT, QUIET
 
 LINE = (0, (1, 2))
 NAME_SIZE = 6.8  # points
@@ -63,7 +62,7 @@ def draw_bends(axes: Axes, found: list[Bend]) -> None:
                 va="center",
                 fontsize=NAME_SIZE,
                 color=QUIET,
-                path_effects=[withStroke(linewidth=2.0, foreground="white")],
+                bbox=BEHIND_TEXT,
                 zorder=6,
             )
 

@@ -25,9 +25,7 @@ from scaling.report.tables.rated import free_running, free_sweeps, rate_of
 from scaling.study.questions import section_of
 
 
-def draw_all(
-    results: StudyResults, folder: Path, formats: Sequence[str] = tuple(FORMATS)
-) -> list[Path]:
+def draw_all(results: StudyResults, folder: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
     """Draw everything there is to draw into `folder`, which is made; return the files written.
 
     A figure without a single valid run behind it is not drawn: speed-up without runs at N = 1, say.

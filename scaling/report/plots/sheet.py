@@ -27,6 +27,7 @@ from scaling.report.plots.style import (
     RC,
     WIDTH_IN,
 )
+from scaling.report.plots.svg import small_svg
 
 EDGE_IN = 0.16
 LEFT_IN, RIGHT_IN = 0.78, 0.18
@@ -35,11 +36,7 @@ PANEL_HEAD_IN, AXIS_IN = 0.42, 0.5
 TITLE_SIZE, SUBTITLE_SIZE, CAPTION_SIZE = 12.5, 9.0, 7.2  # points
 TITLE_LINE_IN, SUBTITLE_LINE_IN, KEY_LINE_IN, CAPTION_LINE_IN = 0.26, 0.2, 0.21, 0.145
 ROOM_IN = WIDTH_IN - 2 * EDGE_IN
-# How each is saved, and what it says of where it comes from.
-FORMATS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "svg": ({}, {"Date": None, "Creator": "scaling"}),
-    "png": ({"dpi": PNG_DPI}, {"Software": "scaling"}),
-}
+FORMATS = ("svg", "png")
 
 
 @dataclass(slots=True)
@@ -63,13 +60,17 @@ class Sheet:
             if axes in row:
                 row.remove(axes)
 
-    def save(self, stem: Path, formats: Sequence[str] = tuple(FORMATS)) -> list[Path]:
+    def save(self, stem: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
         """Write `stem`.svg, `stem`.png or both; the same drawing gives the same bytes."""
-        about = {"Title": self.title, "Description": self.description}
         files = [stem.with_name(f"{stem.name}.{kind}") for kind in formats]
         for file, kind in zip(files, formats, strict=True):
-            options, made_by = FORMATS[kind]
-            self.figure.savefig(file, **options, metadata={**made_by, **about})
+            if kind == "svg":
+                drawn = small_svg(self.figure, self.title, self.description)
+                file.write_text(drawn, encoding="utf-8")
+            else:
+                about = {"Title": self.title, "Description": self.description}
+                made_by = {"Software": "scaling"}
+                self.figure.savefig(file, dpi=PNG_DPI, metadata={**made_by, **about})
         return files
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:

@@ -8,7 +8,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from scaling.analysis.curves.curve import Curve
@@ -18,7 +17,7 @@ from scaling.report.plots.memory import axis_label
 from scaling.report.plots.panel import HEAD_ROOM, highest, reaches, short
 from scaling.report.plots.plot import Plot, columns_table
 from scaling.report.plots.sheet import Layout, Sheet
-from scaling.report.plots.style import BAND_ALPHA, DPI, INK, line, marker_style
+from scaling.report.plots.style import BAND_ALPHA, BEHIND_TEXT, DPI, INK, line, marker_style
 from scaling.report.plots.subject import Subject
 
 MOST_IN_A_ROW = 2
@@ -159,7 +158,7 @@ def _write_workers(axes: Axes, curves: list[Curve]) -> None:
             textcoords="offset points",
             fontsize=SIZE,
             color=INK,
-            path_effects=[withStroke(linewidth=2.0, foreground="white")],
+            bbox=BEHIND_TEXT,
             zorder=6,
             gid="N",
         )

@@ -10,7 +10,6 @@ from itertools import pairwise
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from scaling.analysis.attribution.cells import Attribution, Loss
@@ -20,7 +19,7 @@ from scaling.builds.version_arms import free_arms
 from scaling.report.plots.panel import short
 from scaling.report.plots.plot import Plot
 from scaling.report.plots.sheet import Layout, Sheet
-from scaling.report.plots.style import BAR_MARKER, IDEAL_LINE, INK, QUIET
+from scaling.report.plots.style import BAR_MARKER, BEHIND_TEXT, IDEAL_LINE, INK, QUIET
 from scaling.report.plots.subject import Subject
 from scaling.report.tables.grid import Grid
 from scaling.report.tables.loss_sentences import Unit, unit_of, words_of
@@ -163,7 +162,7 @@ def _write(axes: Axes, place: int, after: float, text: str) -> None:
         va="center",
         fontsize=LETTERS,
         color=INK,
-        path_effects=[withStroke(linewidth=2.0, foreground="white")],
+        bbox=BEHIND_TEXT,
         zorder=6,
         gid="figure",
     )

@@ -1,0 +1,146 @@
+"""Small SVG: what Matplotlib draws, in a fifth of its bytes, without losing a dot.
+
+Text stays text, which can be searched; labels were fitted in a wide font, so other fonts take no
+more room. Coordinates have two decimals of a point, a hundredth of what can be seen. A style that
+several elements have is a class. Ids and classes of one picture can get a prefix, for a page with
+several pictures. Title and description are SVG's own, for readers who cannot see the picture.
+"""
+
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import count, product
+from string import ascii_lowercase
+from xml.etree import ElementTree as ET
+
+from matplotlib.figure import Figure
+
+NAMESPACE = "http://www.w3.org/2000/svg"
+SVG = f"{{{NAMESPACE}}}"
+XLINK = "{http://www.w3.org/1999/xlink}href"
+FALLBACK = "DejaVu Sans,Verdana,sans-serif"
+REFERENCE = re.compile(r"url\(#([^)]+)\)")
+NUMBER = re.compile(r"-?\d+\.\d+")
+AROUND_COMMANDS = re.compile(r"\s*([A-Za-z])\s*")
+NO_TURN = re.compile(r"^rotate\(-?0 [^)]*\)$")
+FONT_FAMILY = re.compile(r"font-family: [^;]*; ?")
+NUMBERS = ("x", "y", "width", "height", "transform")  # attributes that hold them, besides `d`
+DECIMALS = 2
+
+
+def small_svg(figure: Figure, title: str, description: str, prefix: str = "") -> str:
+    """The figure as an SVG document; `prefix` begins its ids and the names of its classes.
+
+    The same drawing gives the same text.
+    """
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
+    root = ET.fromstring(drawn.getvalue())
+    _strip(root)
+    _rename(root, prefix)
+    for element in root.iter():
+        _tidy(element)
+    _unwrap(root)
+    _share_styles(root, prefix)
+    _describe(root, title, description, prefix)
+    return ET.tostring(root, "unicode") + "\n"
+
+
+def _strip(root: ET.Element) -> None:
+    """Remove metadata with addresses, and the style that every document of Matplotlib has."""
+    for parent in root.iter():
+        for child in list(parent):
+            if child.tag in (f"{SVG}metadata", f"{SVG}style"):
+                parent.remove(child)
+
+
+def _names() -> Iterator[str]:
+    """Short names: a, b, …, z, aa, ab, …."""
+    for length in count(1):
+        yield from map("".join, product(ascii_lowercase, repeat=length))
+
+
+def _rename(root: ET.Element, prefix: str) -> None:
+    """Give each element that is referred to a short id; remove all other ids."""
+    wanted = dict.fromkeys(_references(root))
+    new = dict(zip(wanted, (f"{prefix}{name}" for name in _names()), strict=False))
+    for element in root.iter():
+        if (old := element.attrib.pop("id", None)) in new:
+            element.set("id", new[str(old)])
+        if (link := element.attrib.pop(XLINK, None)) is not None:
+            element.set("href", f"#{new[link.removeprefix('#')]}")
+        for key, value in element.items():
+            element.set(key, REFERENCE.sub(lambda found: f"url(#{new[found[1]]})", value))
+
+
+def _references(root: ET.Element) -> Iterator[str]:
+    for element in root.iter():
+        for key, value in element.items():
+            if key == XLINK:
+                yield value.removeprefix("#")
+            yield from REFERENCE.findall(value)
+
+
+def _tidy(element: ET.Element) -> None:
+    """The same element in fewer characters."""
+    element.tag = element.tag.removeprefix(SVG)
+    element.tail = None
+    if element.tag != "text":
+        element.text = None
+    if path := element.get("d"):
+        element.set("d", AROUND_COMMANDS.sub(r"\1", _short(path)).strip())
+    for key in NUMBERS:
+        if (value := element.get(key)) is not None:
+            element.set(key, _short(value))
+    if NO_TURN.match(element.get("transform", "")):
+        del element.attrib["transform"]
+    if style := element.get("style"):
+        style = FONT_FAMILY.sub("", style)
+        element.set("style", style.replace("; ", ";").replace(": ", ":"))
+
+
+def _short(numbers: str) -> str:
+    return NUMBER.sub(
+        lambda found: f"{float(found[0]):.{DECIMALS}f}".rstrip("0").rstrip("."), numbers
+    )
+
+
+def _unwrap(parent: ET.Element) -> None:
+    """Put the content of groups that say nothing in their place, and remove empty definitions."""
+    for child in list(parent):
+        _unwrap(child)
+        if (child.tag == "g" and not child.attrib) or (
+            child.tag in ("g", "defs") and not len(child)
+        ):
+            place = list(parent).index(child)
+            parent.remove(child)
+            for offset, grandchild in enumerate(child):
+                parent.insert(place + offset, grandchild)
+
+
+def _share_styles(root: ET.Element, prefix: str) -> None:
+    """Write a style that several elements have once, as a class."""
+    used = Counter(style for element in root.iter() if (style := element.get("style")))
+    shared = [style for style, times in used.most_common() if times > 1]
+    names = dict(zip(shared, (f"{prefix}{name}" for name in _names()), strict=False))
+    for element in root.iter():
+        if name := names.get(element.get("style", "")):
+            del element.attrib["style"]
+            element.set("class", name)
+    sheet = ET.Element("style")
+    sheet.text = "".join(f".{name}{{{style}}}" for style, name in names.items())
+    root.insert(0, sheet)
+
+
+def _describe(root: ET.Element, title: str, description: str, prefix: str) -> None:
+    root.attrib.pop("version", None)
+    root.set("xmlns", NAMESPACE)
+    root.set("font-family", FALLBACK)
+    root.set("role", "img")
+    for place, (tag, text) in enumerate((("title", title), ("desc", description))):
+        element = ET.Element(tag, {"id": f"{prefix}{tag}"})
+        element.text = text
+        root.insert(place, element)
+    root.set("aria-labelledby", f"{prefix}title")
+    root.set("aria-describedby", f"{prefix}desc")
