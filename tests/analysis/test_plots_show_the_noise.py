@@ -69,7 +69,7 @@ def test_a_band_is_around_every_median_as_wide_as_the_noise(
         for n in (1, 2, 4):
             heights = points[points[:, 0] == n, 1]
             assert heights.max() / heights.min() == pytest.approx((1 + floor) ** 2)
-    assert f"A/A: ±{formats.percent(floor)}: differences inside are noise" in key(sheet)
+    assert f"A/A: equal cells differ by up to ±{formats.percent(floor)}" in key(sheet)
 
 
 def test_the_ladder_has_it_around_1(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_the_ladder_has_it_around_1(tmp_path: Path) -> None:
         assert isinstance(band, Rectangle)
         ends = band.get_y(), band.get_y() + band.get_height()
         assert ends == pytest.approx((1 / (1 + floor), 1 + floor))
-    assert f"A/A: ±{formats.percent(floor)}" in key(sheet)
+    assert f"equal cells differ by up to ±{formats.percent(floor)}" in key(sheet)
 
 
 def test_where_memory_meets_throughput_each_has_its_own(tmp_path: Path) -> None:

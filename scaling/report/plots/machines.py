@@ -16,7 +16,7 @@ from scaling.report.plots.style import IDEAL_LINE, QUIET, arm_colours
 from scaling.report.plots.subject import MOST_COLUMNS, Subject
 from scaling.report.tables.rated import rate_of
 
-NOISE = "A/A pairs: differences inside are noise"
+NOISE = "A/A pairs: how far equal cells differ"
 MODEL = "threads"  # where the curves of all models are too many for a panel
 
 

@@ -156,12 +156,12 @@ def subject(
 
 
 def _band_text(floors: list[float]) -> str:
-    """`A/A: ±1.2 %: differences inside are noise`; of two, that across comes first."""
+    """`A/A: equal cells differ by up to ±1.2 %`; of two, that across comes first."""
     if not floors or any(map(math.isnan, floors)):
         return ""
     spreads = [f"±{formats.percent(floor)}" for floor in floors]
     whole = f"{spreads[0]} across, {spreads[1]} up" if len(spreads) > 1 else spreads[0]
-    return f"A/A: {whole}: differences inside are noise"
+    return f"A/A: equal cells differ by up to {whole}"
 
 
 def _sizing_text(sizing: str) -> str:
