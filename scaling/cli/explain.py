@@ -21,7 +21,7 @@ def explain(
         bool, typer.Option("--json", help="Print JSON: every term of every cell.")
     ] = False,
     details: Annotated[
-        bool, typer.Option("--details", help="Also explain more workers than there are CPUs.")
+        bool, typer.Option("--details", help="Print every term of every cell.")
     ] = False,
     profile: Annotated[
         bool,

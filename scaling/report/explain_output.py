@@ -1,9 +1,11 @@
 """`scaling explain`: where the time of each cell goes, printed or as JSON."""
 
+import shlex
 from pathlib import Path
 
 from rich.console import Console
 
+from scaling.analysis.attribution.cells import Attribution
 from scaling.analysis.results import StudyResults
 from scaling.base.console import say
 from scaling.base.errors import UsageError
@@ -13,16 +15,17 @@ from scaling.report.export.explained import explained_json
 from scaling.report.output import read
 from scaling.report.tables.loss_sentences import LEGEND
 from scaling.report.terminal.profile import ProfileView
-from scaling.report.terminal.waterfall import Waterfalls
+from scaling.report.terminal.waterfall import InShort, Waterfalls
 from scaling.study.caveats import caveats
 
 
 def explain(
     results: Path, console: Console, *, json_to: Console | None = None, details: bool = False
 ) -> None:
-    """Print what each cell of the study in `results` loses against N = 1, as JSON to `json_to`.
+    """Print what the cells of the study in `results` lose against N = 1, as JSON to `json_to`.
 
-    Cells with more workers than CPUs are printed with `details` only; JSON has them always.
+    Those of threads without the GIL that lose most are explained, other cells have a row. With
+    `details` every term of every cell is printed, as in JSON.
 
     Raises:
         UsageError: there is no journal that could be read, or nothing in it can be explained.
@@ -35,15 +38,29 @@ def explain(
     for warning in filter(None, (study.soundness.warning, *caveats(study.study))):
         say(console, warning)
     every = sorted(study.attributions, key=lambda each: each.runs.section.is_control)
-    within = [each for each in every if not each.is_oversubscribed]
-    shown = every if details or not within else within
-    console.print(Waterfalls(shown))
+    if details:
+        console.print(Waterfalls(every))
+        left = 0
+    else:
+        asked = [each for each in every if not _is_aside(each)]
+        short = InShort(asked or every)
+        console.print(short)
+        left = len(every) - short.shown
     console.print(LEGEND, style="dim")
     for profile in read_profiles(study.path.parent) if study.path else ():
         console.print()
         console.print(ProfileView(profile))
-    if left := len(every) - len(shown):
-        say(console, f"{plural(left, 'cell')} with more workers than CPUs left out: see --details")
+    if not details:
+        command = f"scaling explain {shlex.quote(str(results))} --details"
+        omitted = f"; {plural(left, 'cell')} left out" if left else ""
+        say(console, f"Every term of every cell{omitted}: {command}")
+
+
+def _is_aside(each: Attribution) -> bool:
+    """Whether a cell is a control, or has more workers than there are CPUs: most of its loss is
+    their waiting.
+    """
+    return each.is_oversubscribed or each.runs.section.is_control
 
 
 def show_profile(

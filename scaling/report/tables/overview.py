@@ -53,7 +53,7 @@ def overview(results: StudyResults) -> list[Chapter]:
 
 
 def _running_free(sections: Sequence[Section]) -> Chapter:
-    shared, rest = _apart([section.label for section in sections])
+    shared, rest = apart([section.label for section in sections])
     n = max(section.headline_n for section in sections)
     rows = [
         (
@@ -65,7 +65,7 @@ def _running_free(sections: Sequence[Section]) -> Chapter:
     ]
     points = [point for each in sections for curve in each.curves for point in curve.points]
     title = f"{shared}{DOT}{sections[0].sizing} sizing, N = {n}"
-    return _chapter(title, ["with", "loop"], rows, [medians_note(points)])
+    return chapter_of(title, ["with", "loop"], rows, [medians_note(points)])
 
 
 def _figures(section: Section, curve: Curve, n: int) -> Iterator[Figure]:
@@ -84,7 +84,7 @@ def _figures(section: Section, curve: Curve, n: int) -> Iterator[Figure]:
 
 
 def _under_load(several: Sequence[Rated]) -> Chapter:
-    shared, rest = _apart([each.label for each in several])
+    shared, rest = apart([each.label for each in several])
     rows: list[Row] = []
     points, notes = [], []
     for own, each in zip(rest, several, strict=True):
@@ -100,7 +100,7 @@ def _under_load(several: Sequence[Rated]) -> Chapter:
         notes += [BOUNDS_NOTE] if any(one.bound for one in each.capacities) else []
     n = max(each.headline_n for each in several)
     title = f"{shared}{DOT}{several[0].section.sizing} sizing, under load, N = {n}"
-    return _chapter(title, ["with", "rate", "loop"], rows, [medians_note(points), *notes])
+    return chapter_of(title, ["with", "rate", "loop"], rows, [medians_note(points), *notes])
 
 
 def _capacities(each: Rated, line: Line) -> Iterator[Figure]:
@@ -129,7 +129,7 @@ def _known(figures: Iterable[Figure]) -> dict[str, Cell]:
     return {name: value for name, value in figures if isinstance(value, str) or value.n}
 
 
-def _chapter(title: str, heads: Sequence[str], rows: Sequence[Row], notes: list[str]) -> Chapter:
+def chapter_of(title: str, heads: Sequence[str], rows: Sequence[Row], notes: list[str]) -> Chapter:
     """The table of all rows; words that they have in common are in the title."""
     kept = []
     for place in range(len(heads)):
@@ -158,7 +158,7 @@ def _in_lines(subject: Sequence[str]) -> str:
     return f"{own}\n{' '.join(others).replace('\n', ' ')}"
 
 
-def _apart(labels: Sequence[str]) -> tuple[str, list[str]]:
+def apart(labels: Sequence[str]) -> tuple[str, list[str]]:
     """The parts that all labels have, and those that each has besides, one below the other."""
     parts = [label.split(DOT) for label in labels]
     shared = [part for part in parts[0] if all(part in each for each in parts)]

@@ -3,7 +3,8 @@
 A loss is a full bar to the right of where the one before ended, a gain a shaded one to the left.
 """
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -11,14 +12,87 @@ from rich.text import Text
 
 from scaling.analysis.attribution.cells import Attribution
 from scaling.base import formats
+from scaling.builds.arms import parse_arm
 from scaling.report.tables.comparison_view import Comparison
-from scaling.report.tables.grid import Chapter
+from scaling.report.tables.grid import Cell, Chapter
 from scaling.report.tables.loss_sentences import sentences, unit_for, words_of
 from scaling.report.tables.losses import terms_grid
+from scaling.report.tables.overview import Row, apart, chapter_of
+from scaling.report.tables.phrases import workers
 from scaling.report.terminal.bars import FULL, LONGEST, SHADED, SHORTEST, SLIVER
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 
 INDENT = "  "
+MOST_TOLD, MOST_ROWS = 4, 6
+
+
+class InShort:
+    """The sentences of the cells that lose most, the waterfall of the first, and a row for others.
+
+    Told are threads without the GIL, where a study has them; the other tables are `Waterfalls`.
+    """
+
+    def __init__(self, cells: Sequence[Attribution]) -> None:
+        asked = [each for each in cells if _is_asked(each)] or list(cells)
+        asked.sort(key=_kept)
+        self._told = asked[:MOST_TOLD]
+        told = set(map(id, self._told))
+        others = [
+            each for each in cells if each.whole and not each.is_rated and id(each) not in told
+        ]
+        self._rows = sorted(others, key=_kept)[:MOST_ROWS]
+
+    @property
+    def shown(self) -> int:
+        """How many cells are in it."""
+        return len(self._told) + len(self._rows)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Sentences, a waterfall, a table."""
+        del console
+        yield from _told(self._told)
+        first = self._told[0]
+        if _is_drawn(first) and not first.is_rated:
+            yield Text(first.name, "bold")
+            yield from waterfall(first, options.max_width)
+            yield Text()
+        if self._rows:
+            yield Comparison([_others(self._rows)])
+
+
+def _is_asked(each: Attribution) -> bool:
+    return each.of.model == "threads" and parse_arm(each.of.arm).without_gil
+
+
+def _kept(each: Attribution) -> tuple[bool, float]:
+    """For sorting: what misses its ideal first, and of that what has the least efficiency."""
+    efficiency = each.whole.factor.point if each.whole and each.whole.factor.n else math.inf
+    return not each.misses, efficiency
+
+
+def _others(cells: Sequence[Attribution]) -> Chapter:
+    """A row for each cell: its efficiency, its loss, and where most of that goes."""
+    shared, labels = apart([each.runs.section.label for each in cells])
+    rows: list[Row] = []
+    for label, each in zip(labels, cells, strict=True):
+        assert each.whole is not None
+        unit, loss = unit_for(each), each.whole.loss
+        figures: dict[str, Cell] = {
+            "efficiency": each.whole.factor,
+            "loss per\noperation": f"{unit.number(loss)} {unit.name}\n{unit.bounds(loss)}".strip(),
+            "largest\npart": words_of(each.largest.term, each) if each.largest else formats.BLANK,
+        }
+        rows.append(([label, each.runs.loop, f"{each.of.arm}\n{workers(each.of)}"], figures))
+    title = f"Other cells{f' of {shared}' if shared else ''}, what loses most first"
+    return chapter_of(title, ["with", "loop"], rows, [])
+
+
+def _told(cells: Iterable[Attribution]) -> Iterator[Text]:
+    """A heading and sentences for each cell."""
+    for each in cells:
+        yield Text(each.name, "bold")
+        yield from map(Text, sentences(each))
+        yield Text()
 
 
 class Waterfalls:
@@ -30,12 +104,9 @@ class Waterfalls:
         self._cells = cells
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """A heading and sentences for each cell; then headings, waterfalls and tables."""
+        """Sentences; then headings, waterfalls and tables."""
         del console
-        for each in self._cells:
-            yield Text(each.name, "bold")
-            yield from map(Text, sentences(each))
-            yield Text()
+        yield from _told(self._cells)
         for each in filter(_is_drawn, self._cells):
             yield Text(each.name, "bold")
             if not each.is_rated:
