@@ -62,9 +62,9 @@ class Blocks:
     -1 where there is none; `blocks` the number of each block, ascending.
 
     `cells` are all cells of the study, measured or not, in the order in which it is shown, with the
-    place of each; none has a region, CPUs or is a twin. `objectives` are those that the study
-    states. `derived` are measures that are worked out
-    from several runs of a block, such as capacities, by measure and cell.
+    place of each; none has a region, CPUs or is a twin. The noise `floor` is that of the A/A pairs.
+    `objectives` are those that the study states. `derived` are measures that are worked out from
+    several runs of a block, such as capacities, by measure and cell.
     """
 
     study: StudyLine
@@ -73,6 +73,7 @@ class Blocks:
     blocks: Integers
     rows: Integers
     regions: Mapping[Cell, Region | None]
+    floor: NoiseFloor
     objectives: Sequence[str] = ()
     derived: dict[str, dict[Cell, Series]] = field(default_factory=dict)
     _columns: dict[str, Floats] = field(default_factory=dict)
@@ -151,11 +152,6 @@ class Blocks:
             measure = CPU
         return self.floor.margin(NOISE_OF.get(measure, measure))
 
-    @cached_property
-    def floor(self) -> NoiseFloor:
-        """The noise floor of the study."""
-        return noise_floor(self.frame, self.study)
-
     def measured(self, cells: Iterable[Cell], measure: str = THROUGHPUT) -> list[Cell]:
         """Those of some cells that have a value of the measure in any block."""
         return [each for each in cells if np.isfinite(self.series(each, measure).values).any()]
@@ -228,4 +224,5 @@ def blocks_of(frame: pd.DataFrame, study: StudyLine) -> Blocks:
     # Of several attempts the last one counts: it is assigned last.
     rows[np.searchsorted(blocks, block[used]), column[used]] = used
     stated = [parse_objective(text).text for text in study.study.get("slo") or ()]
-    return Blocks(study, frame, cells, blocks, rows, regions, stated)
+    floor = noise_floor(frame, study)
+    return Blocks(study, frame, cells, blocks, rows, regions, floor, stated)

@@ -75,7 +75,7 @@ class StudyResults:
         """Sections that differ in one parameter, compared across its values."""
         return sweeps(self.sections, self.study)
 
-    @cached_property
+    @property
     def floor(self) -> NoiseFloor:
         """The noise floor, from the A/A pairs."""
         return self._runs.floor

@@ -1,7 +1,9 @@
 """Files read with errors in a line, and written whole or not at all."""
 
 import glob
+import hashlib
 import os
+import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,7 +40,7 @@ def refusal(error: OSError) -> str:
 def whole(file: Path) -> Iterator[Path]:
     """A path to write to. It replaces `file` if all goes well, and is removed if not.
 
-    What a killed process left unfinished of the same file is removed, too.
+    What a killed process of this host left unfinished of the same file is removed, too.
     A pipe or a device (`/dev/stdout`) is written to directly: nothing can replace it.
 
     Raises:
@@ -49,7 +51,7 @@ def whole(file: Path) -> Iterator[Path]:
         return
     target = file.resolve()  # a link stays one
     _remove_unfinished(target)
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    unfinished = target.with_name(f".{target.name}.{_host()}.{os.getpid()}")
     try:
         yield unfinished
         unfinished.replace(target)
@@ -62,10 +64,21 @@ def whole(file: Path) -> Iterator[Path]:
 
 
 def _remove_unfinished(target: Path) -> None:
-    """Remove what processes that are gone have left beside a file."""
+    """Remove what processes of this host that are gone have left beside a file."""
     import psutil
 
-    for left in target.parent.glob(f".{glob.escape(target.name)}.*"):
+    for left in target.parent.glob(f".{glob.escape(target.name)}.{_host()}.*"):
         pid = left.suffix[1:]
         if pid.isdecimal() and not psutil.pid_exists(int(pid)):
             left.unlink(missing_ok=True)
+
+
+def _host() -> str:
+    """What tells the process ids of this host from those of others that write to the same folder:
+    a digest of its name, and of the container's part of its processes on Linux.
+    """
+    try:
+        processes = Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        processes = 0
+    return hashlib.sha256(f"{platform.node()} {processes}".encode()).hexdigest()[:8]

@@ -1,6 +1,5 @@
 """`scaling app`: your own application as N event loops in threads, or as N processes."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -207,11 +206,7 @@ def app(
         rates=values_in(rate or (), "--rate"),
         command=command,
         full=full,
-        note=ApplicationNote(
-            requests=sent_note,
-            environment=tuple(sorted(variables)),
-            environment_digest=_digest(variables),
-        ),
+        note=ApplicationNote.of(sent_note, variables),
     )
     if pythons:
         asked = replace(asked, builds=(pythons[0].build, pythons[1].build))
@@ -280,12 +275,6 @@ def _variables(texts: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"--env {name}: the study sets such variables: leave it out")
         found[name] = value
     return found
-
-
-def _digest(variables: dict[str, str]) -> str:
-    """Eight digits that change with the values, and do not give them away."""
-    text = "\0".join(f"{name}={value}" for name, value in sorted(variables.items()))
-    return hashlib.sha256(text.encode()).hexdigest()[:8] if variables else ""
 
 
 def _file(path: Path) -> Path:

@@ -115,9 +115,27 @@ def _in_detail(word: str, ours: object, theirs: object) -> str:
     """`the study (seed, blocks)`: the keys that differ, where there are any."""
     if not isinstance(ours, Mapping) or not isinstance(theirs, Mapping):
         return word
-    keys = [
-        str(key)
-        for key in {**ours, **theirs}
-        if canonical(ours.get(key)) != canonical(theirs.get(key))
-    ]
+    keys = _differing(ours, theirs)
+    if "application" in keys and "application" in ours and "application" in theirs:
+        at = keys.index("application")
+        keys[at : at + 1] = _of_application(ours["application"], theirs["application"])
     return f"{word} ({', '.join(keys)})"
+
+
+def _differing(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
+    """The keys whose values differ."""
+    every = {**ours, **theirs}
+    return [key for key in every if canonical(ours.get(key)) != canonical(theirs.get(key))]
+
+
+def _of_application(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
+    """What differs of that which a user gave `scaling app`. Of the values of `--env` only digests
+    are known (`scaling.study.application_note`).
+    """
+    keys = _differing(ours, theirs)
+    found = [key for key in keys if key not in ("environment_digest", "environment_key")]
+    if len(found) == len(keys) or "environment" in keys:
+        return found
+    if "environment_key" in keys:
+        return [*found, "perhaps values of --env: their digests have different keys"]
+    return [*found, "values of --env"]

@@ -1,13 +1,17 @@
 """The machine as a journal describes it: its hardware and system, and a random id.
 
 No host name, user name or path is read: people publish their journals. The id distinguishes two
-machines of one kind, so that a journal is never resumed on another.
+machines of one kind, so that a journal is never resumed on another. Beside it the machine keeps a
+random key, which is published nowhere: digests made with it do not give away what a guess could
+find (`keyed_digest`).
 """
 
+import hashlib
+import hmac
 import os
 import platform
 import re
-import uuid
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -21,6 +25,7 @@ from scaling.machine.topology import Topology
 
 # Names another folder than the user's own for what outlives a run: for tests and read-only homes.
 STATE_VARIABLE = "SCALING_STATE"
+ID_BYTES, KEY_BYTES = 16, 32
 
 # Names of hypervisors in the DMI tables, and the names that people know.
 HYPERVISORS = {
@@ -76,16 +81,39 @@ def machine_id(folder: Path) -> str:
     Raises:
         ScalingError: the folder cannot be written to.
     """
-    file = folder / "machine-id"
+    return _kept(folder / "machine-id", ID_BYTES, 0o644, "the random id of this machine")
+
+
+def keyed_digest(text: str, folder: Path) -> tuple[str, str]:
+    """A digest of a text with the machine's key, and which key that is: 16 and 8 digits.
+
+    Two digests with the same key are equal where the texts are; with different keys they say
+    nothing about each other. The key is in `folder`, made on first use, for its user alone.
+
+    Raises:
+        ScalingError: the folder cannot be written to.
+    """
+    kept = _kept(folder / "digest-key", KEY_BYTES, 0o600, "the key of this machine's digests")
+    key = bytes.fromhex(kept)
+    return hmac.digest(key, text.encode(), "sha256").hex()[:16], hashlib.sha256(key).hexdigest()[:8]
+
+
+def _kept(file: Path, size: int, mode: int, what: str) -> str:
+    """So many random bytes that a file keeps, in hexadecimal; made where it has none.
+
+    Raises:
+        ScalingError: the folder cannot be written to.
+    """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not _id_in(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if not _digits_in(file, size):
             with whole(file) as unfinished:
-                unfinished.write_text(f"{uuid.uuid4().hex}\n")
-        return _id_in(file)
+                unfinished.touch(mode)
+                unfinished.write_text(f"{secrets.token_hex(size)}\n")
+        return _digits_in(file, size)
     except OSError as error:
         raise ScalingError(
-            f"the random id of this machine cannot be written to {folder} ({error.strerror}). "
+            f"{what} cannot be written to {file.parent} ({error.strerror}). "
             f"Set {STATE_VARIABLE} to a folder that can be written"
         ) from error
 
@@ -107,9 +135,9 @@ def virtualised(root: Path = Path("/")) -> str | None:
     return next(named, "unknown" if flags else None)
 
 
-def _id_in(file: Path) -> str:
+def _digits_in(file: Path, size: int) -> str:
     text = _text(file)
-    return text if re.fullmatch(r"[0-9a-f]{32}", text) else ""
+    return text if re.fullmatch(rf"[0-9a-f]{{{2 * size}}}", text) else ""
 
 
 def _text(path: Path) -> str:

@@ -1,15 +1,20 @@
 """`scaling app` makes a study of an application; what cannot be is said before anything is made."""
 
+import hashlib
 import json
+import stat
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from scaling.base.errors import UsageError
 from scaling.cli import main
-from scaling.journal.record import Cell
+from scaling.journal.identity import Identity, identity
+from scaling.journal.record import Cell, Machine
 from scaling.run.requests_file import read_requests_file
 from scaling.study.application import AppAsked, application_study
 from scaling.study.application_note import ApplicationNote
@@ -158,6 +163,66 @@ def test_requests_and_variables_are_part_of_what_is_asked(tmp_path: Path) -> Non
     file.write_text('{"path": "/a"}\n')
     assert read_requests_file(file)[1].sha256 != sent.sha256
     assert json.loads(json.dumps(document)) == document | {"environment": ["SECRET"]}
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """What follows is done on the machine of this name."""
+    return lambda name: monkeypatch.setenv("SCALING_STATE", str(tmp_path / name))
+
+
+def of_variables(**variables: str) -> ApplicationNote:
+    return ApplicationNote.of(None, variables)
+
+
+def test_values_of_variables_cannot_be_guessed_from_what_is_published(
+    machine: Callable[[str], None], tmp_path: Path
+) -> None:
+    machine("here")
+    published = msgspec.json.encode(of_variables(PIN="1234")).decode()
+    kept = tmp_path / "here" / "digest-key"
+    key = bytes.fromhex(kept.read_text())
+    assert len(key) == 32
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert key.hex() not in published
+    machine("that of who guesses")  # with the right value, but without the key
+    digests = [of_variables(PIN="1234").environment_digest]
+    digests += [hashlib.sha256(text).hexdigest() for text in (b"PIN=1234", b"1234")]
+    assert not any(digest[:8] in published for digest in digests)
+
+
+def test_a_changed_value_makes_another_study_and_an_equal_one_does_not(
+    machine: Callable[[str], None],
+) -> None:
+    machine("here")
+    first, same, other = (of_variables(PIN=pin) for pin in ("1234", "1234", "1235"))
+    assert identity_with(first).fingerprint == identity_with(same).fingerprint
+    assert identity_with(first).differences(identity_with(same)) == ()
+    (said,) = identity_with(other).differences(identity_with(first))
+    assert said == "the study (values of --env)"
+    (said,) = identity_with(of_variables(PIN="1234", HOST="")).differences(identity_with(first))
+    assert said == "the study (environment)"
+
+
+@pytest.mark.parametrize("digest", ["", "0123abcd"])
+def test_values_with_digests_of_different_keys_are_not_called_different(
+    machine: Callable[[str], None], digest: str
+) -> None:
+    machine("here")
+    here = of_variables(PIN="1234")
+    machine("there")
+    there = of_variables(PIN="1234")
+    if digest:  # one of version 1.0, which had no key
+        there = ApplicationNote(environment=("PIN",), environment_digest=digest)
+    (said,) = identity_with(here).differences(identity_with(there))
+    assert said == "the study (perhaps values of --env: their digests have different keys)"
+
+
+def identity_with(note: ApplicationNote) -> Identity:
+    """The identity of the study of one application, on one machine."""
+    document = study(AppAsked(application="shop:app", note=note)).document
+    machine = Machine(id="0" * 32)
+    return identity(study=document, machine=machine, arms={}, pins=None, workers_source=None)
 
 
 def test_a_study_of_anything_else_says_nothing_of_applications() -> None:

@@ -91,6 +91,11 @@ def test_threads_are_compared_with_the_strongest_processes(found: StudyResults) 
     assert primary == [ratio]
 
 
+def test_capacities_are_judged_by_the_one_noise_floor_of_the_study(found: StudyResults) -> None:
+    assert found.blocks.derived
+    assert found.blocks.floor is found.floor
+
+
 def test_two_workers_have_the_capacity_of_two(found: StudyResults) -> None:
     cell = of(found, FREE, 2).cell
     (gain,) = ratios(found).where("gain", keep=lambda each: each.of == cell)
