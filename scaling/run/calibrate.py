@@ -8,7 +8,6 @@ import msgspec
 
 from scaling.base.errors import ScalingError
 from scaling.base.formats import duration, number, plural
-from scaling.journal.identity import cell_key
 from scaling.journal.record import Calibration, Cell, RunLine
 from scaling.run.progress import Display
 from scaling.run.session import Execute, InterruptedStudyError
@@ -64,25 +63,22 @@ def calibrate(
 
 def _calibration(needed: Needed, lines: list[RunLine], plan: Plan) -> Calibration:
     """The best of the candidates, by the median of its runs."""
-    found: dict[str, list[float]] = {}
-    cells: dict[str, Cell] = {}
+    found: dict[Cell, list[float]] = {}
     for line in lines:
         if line.outcome == "measured" and line.load and line.load.achieved_per_s > 0:
-            key = cell_key(line.cell)
-            cells[key] = line.cell
-            found.setdefault(key, []).append(line.load.achieved_per_s)
+            found.setdefault(line.cell, []).append(line.load.achieved_per_s)
     if not found:
         why = figure_of(lines[-1], plan.workloads[needed.workload].operation)
         raise ScalingError(
             f"the rates of {needed.workload} cannot be calibrated: no run of the baseline was "
             f"measured ({why}). Name the rates: --set {needed.workload}.rate_per_s=1000,2000"
         )
-    best = max(found, key=lambda key: median(found[key]))
+    best = max(found, key=lambda cell: median(found[cell]))
     peak = median(found[best])
     return Calibration(
         workload=needed.workload,
         parameters=dict(needed.parameters),
-        baseline=cells[best],
+        baseline=best,
         peak_per_s=peak,
         runs_per_s=found[best],
         rates=rates_for(needed.names, peak),

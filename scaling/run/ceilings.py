@@ -4,23 +4,14 @@ The load generator has one, too: what one of its processes can send at most.
 """
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from scaling.journal.file import JournalFile
-from scaling.journal.identity import canonical
-from scaling.journal.record import ParameterValue
+from scaling.journal.record import Parameters
 from scaling.run.service_process import ServiceError
-from scaling.run.services import Parameters, Services
+from scaling.run.services import Services
 from scaling.run.session import InterruptedStudyError
 from scaling.study.plan.cells import Plan
 from scaling.study.services import LOAD_GENERATOR, WITH_CEILING
-
-
-class Loaded(NamedTuple):
-    """A service and the parameters of a workload that it is started for."""
-
-    service: str
-    parameters: dict[str, ParameterValue]
 
 
 def measure_ceilings(
@@ -60,9 +51,9 @@ def _measure(
         services.end(service)
 
 
-def _missing(plan: Plan, journal: JournalFile) -> Iterator[Loaded]:
+def _missing(plan: Plan, journal: JournalFile) -> Iterator[tuple[str, Parameters]]:
     """Each service of the plan, once for each set of its parameters, if not in the journal."""
-    known = {(line.service, canonical(line.parameters)) for line in journal.ceilings}
+    known = {(line.service, Parameters.of(line.parameters)) for line in journal.ceilings}
     for cell in plan.cells:
         facts = plan.workloads[cell.workload]
         has_generator = facts.served and not plan.study.load_elsewhere  # one of this machine
@@ -71,7 +62,7 @@ def _missing(plan: Plan, journal: JournalFile) -> Iterator[Loaded]:
             if kind and kind.to_load is None:
                 continue
             parameters = kind.parameters_of(cell.parameters) if kind else {}
-            key = service, canonical(parameters)
+            key = service, Parameters.of(parameters)
             if key not in known:
                 known.add(key)
-                yield Loaded(service, parameters)
+                yield key

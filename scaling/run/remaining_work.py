@@ -13,13 +13,13 @@ from rich.text import Text
 from scaling.analysis.table.rows import judge_of
 from scaling.base.errors import UsageError
 from scaling.base.formats import plural
-from scaling.journal.identity import cell_key, identity_of
+from scaling.journal.identity import identity_of
 from scaling.journal.reading import find_journal, read_lines
 from scaling.journal.record import Cell, RunLine, StudyLine
 from scaling.machine.identity import describe_machine
 from scaling.run.header import head
 from scaling.run.measure import Prepared, precision_rule_of
-from scaling.run.session import Replay
+from scaling.run.session import Key, Replay
 from scaling.run.time_left import Left, TimeLeft
 from scaling.study.file import StudyFile, study_file_of
 from scaling.study.plan.cells import EXPECTED_OVERHEAD_S
@@ -114,11 +114,11 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
     plan = plan.at_rates(measured.head.calibrations)
     judge, rule = judge_of(measured.head), precision_rule_of(plan.study, measured.head)
     replay, time = Replay(), TimeLeft(plan.inside_s, EXPECTED_OVERHEAD_S)
-    latest: dict[tuple[int, str], str | None] = {}  # why the latest attempt is invalid
+    latest: dict[Key, str | None] = {}  # why the latest attempt is invalid
     # A disturbed run that was made again still counts if the second attempt is the invalid one.
     used = set()
     for line in runs:
-        key, reason = (line.block, cell_key(line.cell)), judge(line)
+        key, reason = (line.block, line.cell), judge(line)
         replay.add(line, reason)
         time.learn(line)
         latest[key] = reason
@@ -130,10 +130,10 @@ def work_in(measured: Measured, ready: Prepared, *, same: bool) -> Work:
     attempts = [attempt for batch in batches for attempt in batch]
     for attempt in attempts:
         time.expect(attempt.run.cell)
-    open_runs = {(each.run.block, cell_key(each.run.cell)): each.attempt > 1 for each in attempts}
+    open_runs = {(each.run.block, each.run.cell): each.attempt > 1 for each in attempts}
     counts: dict[tuple[str, ...], Counter[str]] = {}
     for run in planned:
-        key = (run.block, cell_key(run.cell))
+        key = (run.block, run.cell)
         row = counts.setdefault(_name(run.cell), Counter())
         if key in open_runs:
             row["again" if open_runs[key] else "to_do"] += 1

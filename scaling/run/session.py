@@ -16,7 +16,6 @@ from scaling.analysis.statistics.precision_forecast import PairScatter
 from scaling.base.errors import INTERRUPTED, ScalingError
 from scaling.base.formats import plural
 from scaling.journal.file import JournalFile
-from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine
 from scaling.run.extra_time import ExtraTime
 from scaling.run.precision_rule import Rule
@@ -36,7 +35,7 @@ type Execute = Callable[[PlannedRun, int], Done]
 type Together = Callable[[Sequence["Attempt"]], Sequence[Done]]
 type Batch = tuple["Attempt", ...]  # runs that are made together: a group's, or one
 type Judge = Callable[[RunLine], str | None]  # why a run is invalid; None where it is not
-type Key = tuple[int, str]  # block and cell
+type Key = tuple[int, Cell]  # block and cell
 
 
 class InterruptedStudyError(ScalingError):
@@ -73,7 +72,7 @@ class Replay:
 
     def add(self, line: RunLine, reason: str | None) -> None:
         """The journal's next run, and why it is invalid."""
-        key = _key(line.block, line.cell)
+        key = line.block, line.cell
         self._attempts[key] += 1
         self._to_repeat[key] = self._attempts[key] <= RETRIES and reason is not None
         self._blocks = max(self._blocks, line.block + 1)
@@ -107,7 +106,7 @@ class Replay:
         """
         first, again = [], []
         for runs in together:
-            keys = [_key(run.block, run.cell) for run in runs]
+            keys = [(run.block, run.cell) for run in runs]
             batch = tuple(
                 Attempt(run, self._attempts[key] + 1) for run, key in zip(runs, keys, strict=True)
             )
@@ -296,7 +295,7 @@ class _Work:
             self.add([_again(batch)])
         to_count = len(batch) if again else 0
         for (run, _), reason in zip(batch, reasons, strict=True):
-            if reason is not None and _key(run.block, run.cell) not in self._valid_though_busy:
+            if reason is not None and (run.block, run.cell) not in self._valid_though_busy:
                 self._display.invalid(reason, again=again)
                 to_count -= again
         if to_count > 0 and len(batch) > 1:
@@ -319,7 +318,7 @@ class _Work:
         if again:
             for (run, _), reason in zip(batch, reasons, strict=True):
                 if reason is None:
-                    self._valid_though_busy.add(_key(run.block, run.cell))
+                    self._valid_though_busy.add((run.block, run.cell))
             if len(batch) > 1:
                 self._display.more(len(batch) - 1, len(batch) - 1)
             self._extra.wait(batch[0].run.cell.workers)
@@ -357,7 +356,3 @@ def _again_in(batches: Iterable[Batch]) -> int:
 
 def _again(batch: Batch) -> Batch:
     return tuple(Attempt(run, attempt + 1) for run, attempt in batch)
-
-
-def _key(block: int, cell: Cell) -> Key:
-    return block, cell_key(cell)

@@ -5,10 +5,7 @@ from collections.abc import Callable
 from statistics import fmean
 from typing import NamedTuple
 
-from msgspec.structs import replace
-
 from scaling.base.formats import duration
-from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine
 
 type Inside = Callable[[Cell], float | None]  # seconds of warm-up and window; None where finite
@@ -40,8 +37,8 @@ class TimeLeft:
         self._estimate_s = overhead_s
         self._overheads_s: list[float] = []
         self._windowed: Counter[float] = Counter()  # runs to come, by their warm-up and window
-        self._finite: Counter[str] = Counter()  # runs to come, by cell
-        self._took_s: defaultdict[str, list[float]] = defaultdict(list)
+        self._finite: Counter[Cell] = Counter()  # runs to come
+        self._took_s: defaultdict[Cell, list[float]] = defaultdict(list)
 
     def expect(self, cell: Cell) -> None:
         """A run of this cell is to come."""
@@ -54,7 +51,7 @@ class TimeLeft:
     def _count(self, cell: Cell, runs: int) -> None:
         inside_s = self._inside_s(cell)
         if inside_s is None:
-            self._finite[_name(cell)] += runs
+            self._finite[_original(cell)] += runs
         else:
             self._windowed[inside_s] += runs
 
@@ -64,7 +61,7 @@ class TimeLeft:
             return
         inside_s = self._inside_s(line.cell)
         if inside_s is None:
-            self._took_s[_name(line.cell)].append(line.elapsed_s)
+            self._took_s[_original(line.cell)].append(line.elapsed_s)
         else:
             self._overheads_s.append(line.elapsed_s - inside_s)
 
@@ -74,14 +71,14 @@ class TimeLeft:
         overhead_s = fmean(self._overheads_s) if self._overheads_s else self._estimate_s
         seconds = sum(runs * (each_s + overhead_s) for each_s, runs in self._windowed.items())
         unknown = 0
-        for name, runs in self._finite.items():
-            if name in self._took_s:
-                seconds += runs * fmean(self._took_s[name])
+        for cell, runs in self._finite.items():
+            if cell in self._took_s:
+                seconds += runs * fmean(self._took_s[cell])
             else:
                 unknown += runs
         return Left(seconds, unknown)
 
 
-def _name(cell: Cell) -> str:
+def _original(cell: Cell) -> Cell:
     """A hidden duplicate takes as long as the cell that it repeats."""
-    return cell_key(replace(cell, twin=False))
+    return cell.but(twin=False)

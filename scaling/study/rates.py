@@ -28,8 +28,7 @@ from scaling.base.typed import share
 from scaling.builds.arms import parse_arm
 from scaling.builds.interpreters.builds import Build
 from scaling.builds.settings.ladder import LADDER
-from scaling.journal.identity import canonical, cell_key
-from scaling.journal.record import Calibration, Cell, ParameterValue
+from scaling.journal.record import Calibration, Cell, Parameters, ParameterValue
 from scaling.study.load import CLOSED, RATE
 
 GRID = "grid"
@@ -67,6 +66,7 @@ AT_PEAK: Mapping[str, Mapping[str, ParameterValue]] = {
 }
 EXPECTED = 'a number, "grid" or a share of the peak such as "50%"'
 
+type Subject = tuple[str, Parameters]  # a workload, and what its rates depend on
 type Name = str  # of a rate that is not known yet: "50%", or "grid 3 of 8"
 
 
@@ -139,10 +139,10 @@ class Needed:
 
 def calibrations_for(cells: Iterable[Cell]) -> list[Needed]:
     """The calibrations that cells need whose rates are still names."""
-    groups: dict[str, list[Cell]] = {}
+    groups: dict[Subject, list[Cell]] = {}
     for cell in cells:
         if is_asked(cell.parameters.get(RATE)):
-            groups.setdefault(_key(cell), []).append(cell)
+            groups.setdefault(_subject(cell), []).append(cell)
     return [
         Needed(
             workload=group[0].workload,
@@ -168,9 +168,9 @@ def rate_in_words(rate: ParameterValue) -> ParameterValue:
 
 def at_rates(cells: Iterable[Cell], calibrations: Iterable[Calibration]) -> tuple[Cell, ...]:
     """The cells with their rates as numbers, each once."""
-    known = {canonical([each.workload, each.parameters]): each.rates for each in calibrations}
-    found = [_with_rate(cell, known.get(_key(cell), {})) for cell in cells]
-    return tuple({cell_key(each): each for each in found}.values())
+    known = {(each.workload, Parameters.of(each.parameters)): each.rates for each in calibrations}
+    found = [_with_rate(cell, known.get(_subject(cell), {})) for cell in cells]
+    return tuple(dict.fromkeys(found))
 
 
 def _with_rate(cell: Cell, rates: Mapping[Name, float]) -> Cell:
@@ -180,15 +180,15 @@ def _with_rate(cell: Cell, rates: Mapping[Name, float]) -> Cell:
     return replace(cell, parameters={**cell.parameters, RATE: rates[rate]})
 
 
-def _deciding(cell: Cell) -> dict[str, ParameterValue]:
+def _subject(cell: Cell) -> Subject:
+    return cell.workload, _deciding(cell)
+
+
+def _deciding(cell: Cell) -> Parameters:
     """The parameters that the rates of a cell depend on."""
     own = OF_ONE_APPLICATION if cell.workload == "app" else AT_PEAK.get(cell.workload, ())
     others = (RATE, *SAME_RATES, *own)
-    return {name: value for name, value in cell.parameters.items() if name not in others}
-
-
-def _key(cell: Cell) -> str:
-    return canonical([cell.workload, _deciding(cell)])
+    return Parameters.of(cell.parameters).without(*others)
 
 
 def _candidates(group: Sequence[Cell]) -> tuple[Cell, ...]:
@@ -216,7 +216,7 @@ def _candidates(group: Sequence[Cell]) -> tuple[Cell, ...]:
         for cell in among
         if [cell.parameters.get(name) for name in OF_ONE_APPLICATION] == server
     ]
-    return tuple({cell_key(each): each for each in chosen}.values())
+    return tuple(dict.fromkeys(chosen))
 
 
 def _is_baseline(name: str) -> bool:

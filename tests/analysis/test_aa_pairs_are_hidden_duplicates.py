@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell
 from scaling.machine.topology import Topology
 from scaling.run.session import Replay, drive
@@ -123,11 +122,10 @@ def test_a_duplicate_differs_from_its_cell_only_in_the_label() -> None:
 def test_duplicates_are_in_every_block_at_places_of_their_own() -> None:
     made = plan(seed=3)
     for block in range(3):
-        keys = Counter(cell_key(run.cell) for run in made.runs if run.block == block)
-        assert keys == Counter(map(cell_key, (*made.cells, *made.repeats)))
+        keys = Counter(run.cell for run in made.runs if run.block == block)
+        assert keys == Counter((*made.cells, *made.repeats))
     places = {
-        (run.block, cell_key(replace(run.cell, twin=False)), run.cell.twin): run.position
-        for run in made.runs
+        (run.block, replace(run.cell, twin=False), run.cell.twin): run.position for run in made.runs
     }
     apart = [
         position - places[block, key, False] for (block, key, twin), position in places.items()
@@ -147,7 +145,7 @@ def test_neither_the_child_nor_the_live_line_is_reported() -> None:
 
 def test_a_duplicate_has_its_own_key_so_a_study_resumes_the_right_one(tmp_path: Path) -> None:
     made = plan()
-    assert len({cell_key(cell) for cell in made.every_cell}) == len(made.every_cell)
+    assert len(set(made.every_cell)) == len(made.every_cell)
     with opened(tmp_path / "journal.jsonl") as journal:
         drive(made, journal, Pretended(), believes, Told())
         twins = [line for line in journal.runs if line.cell.twin]

@@ -17,7 +17,6 @@ from scaling.analysis.table.columns import COLUMNS
 from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
 from scaling.cli.program import app
 from scaling.cli.study_options import asked_from
-from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, Description, Offer
 from scaling.machine.topology import Topology
 from scaling.study.combine import study_from
@@ -67,7 +66,7 @@ def names(claim: Claim) -> list[NamedCell]:
 def test_its_command_measures_its_cells(claim: Claim, planned: Callable[[str], list[Cell]]) -> None:
     for name in names(claim):
         meant = {
-            cell_key(cell)
+            cell
             for cell in planned(claim.run)
             if not name.build_differences(
                 NamedCell(

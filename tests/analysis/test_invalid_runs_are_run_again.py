@@ -13,7 +13,6 @@ from rich.console import Console
 import scaling
 from scaling.analysis.curves.summarise import curves
 from scaling.analysis.table.rows import judge_of
-from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine
 from scaling.run.progress import LiveLine, PlainLines
 from scaling.run.session import RETRIES, Attempt, InterruptedStudyError, Replay, drive
@@ -24,7 +23,7 @@ from tests.support.fabricate import Made, journal, study_line, with_, write
 
 __all__ = ["plan"]  # the fixture
 
-type Key = tuple[int, str]
+type Key = tuple[int, Cell]
 
 CELLS = [
     Cell(workload="echo", loop="asyncio", arm="3.14t", model="threads", workers=n)
@@ -33,7 +32,7 @@ CELLS = [
 
 
 def key(run: PlannedRun | RunLine) -> Key:
-    return run.block, cell_key(run.cell)
+    return run.block, run.cell
 
 
 def doubts(*invalid: tuple[Key, int]) -> Callable[[RunLine], str | None]:

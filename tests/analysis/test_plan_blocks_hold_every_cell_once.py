@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell
 from scaling.study.plan.order import in_blocks, one_block
 
@@ -21,8 +20,8 @@ CELLS = [
 SEEDS = st.integers(-(2**64), 2**64)
 
 
-def order(blocks: int, seed: int, cells: list[Cell] = CELLS) -> list[tuple[int, int, str]]:
-    return [(run.block, run.position, cell_key(run.cell)) for run in in_blocks(cells, blocks, seed)]
+def order(blocks: int, seed: int, cells: list[Cell] = CELLS) -> list[tuple[int, int, Cell]]:
+    return [(run.block, run.position, run.cell) for run in in_blocks(cells, blocks, seed)]
 
 
 @given(st.integers(0, len(CELLS)), st.integers(1, 20), SEEDS)
@@ -32,7 +31,7 @@ def test_every_block_holds_every_cell_exactly_once(count: int, blocks: int, seed
     for block in range(blocks):
         inside = [(position, key) for number, position, key in runs if number == block]
         assert [position for position, _ in inside] == list(range(count))
-        assert Counter(key for _, key in inside) == Counter(map(cell_key, cells))
+        assert Counter(key for _, key in inside) == Counter(cells)
 
 
 @given(st.integers(1, 10), st.integers(0, 10), SEEDS)
@@ -72,7 +71,7 @@ def test_cells_whose_ratio_is_taken_stand_together(seed: int) -> None:
 def test_every_order_inside_a_group_comes_up(seed: int) -> None:
     """Over blocks each cell is the first of its group, and each group the first of its block."""
     first = [next(one_block(CELLS, block, seed)).cell for block in range(600)]
-    assert {cell_key(cell) for cell in first} == set(map(cell_key, CELLS))
+    assert set(first) == set(CELLS)
 
 
 def test_the_order_for_a_seed_is_this_one_on_every_machine_and_python() -> None:

@@ -14,7 +14,6 @@ from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.table.frame import live_frame
 from scaling.analysis.table.load import load
 from scaling.journal.file import JournalFile
-from scaling.journal.identity import cell_key
 from scaling.journal.record import RunLine
 from scaling.run.precision_rule import Ratios, Rule, Standing, precision_rule
 from scaling.run.session import InterruptedStudyError, drive, is_complete
@@ -101,7 +100,7 @@ def test_a_run_to_be_made_again_is_made_before_the_next_block(plan: Plan, tmp_pa
     unlucky = plan.runs[0]
 
     def doubts(line: RunLine) -> str | None:
-        same = (line.block, cell_key(line.cell)) == (0, cell_key(unlucky.cell))
+        same = (line.block, line.cell) == (0, unlucky.cell)
         return "throttled" if same and line.attempt == 1 else None
 
     runs = Pretended()

@@ -9,8 +9,7 @@ import pytest
 
 from scaling.analysis.table.frame import live_frame
 from scaling.journal.file import JournalFile
-from scaling.journal.identity import cell_key
-from scaling.journal.record import Memory, RunLine
+from scaling.journal.record import Cell, Memory, RunLine
 from scaling.machine.topology import Topology
 from scaling.run.precision_rule import Standing
 from scaling.run.session import InterruptedStudyError, Replay, drive
@@ -122,8 +121,8 @@ def opened(path: Path) -> JournalFile:
     return journal
 
 
-def keys(runs: list[PlannedRun]) -> list[tuple[int, str]]:
-    return [(run.block, cell_key(run.cell)) for run in runs]
+def keys(runs: list[PlannedRun]) -> list[tuple[int, Cell]]:
+    return [(run.block, run.cell) for run in runs]
 
 
 def test_an_interrupted_study_goes_on_with_what_is_missing(plan: Plan, tmp_path: Path) -> None:

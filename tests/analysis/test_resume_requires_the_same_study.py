@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from scaling.builds.arms import parse_arm
-from scaling.journal.identity import Identity, cell_key, identity, identity_of
+from scaling.journal.identity import Identity, identity, identity_of
 from scaling.journal.record import (
     SCHEMA,
     ArmRecord,
@@ -102,17 +102,19 @@ def test_memory_that_a_reboot_counts_a_little_differently_makes_no_other_machine
 
 def test_a_cell_is_known_by_what_it_measures_and_not_by_where() -> None:
     cell = Cell(workload="echo", loop="asyncio", arm="3.14t", model="threads", workers=2)
-    assert cell_key(cell) == cell_key(replace(cell, region="smt"))
+    elsewhere = replace(cell, region="smt")
+    assert cell == elsewhere
+    assert {cell: "known"}[elsewhere] == "known"
     for other in (
         replace(cell, workers=4),
         replace(cell, parameters={"connections": 8}),
         replace(cell, sizing="strong"),
     ):
-        assert cell_key(other) != cell_key(cell)
+        assert other != cell
 
 
 def test_the_order_in_which_parameters_stand_makes_no_other_cell() -> None:
     cell = Cell(workload="echo", loop="asyncio", arm="3.14t", model="threads", workers=2)
     one = replace(cell, parameters={"a": 1, "b": 2.0})
     other = replace(cell, parameters={"b": 2.0, "a": 1})
-    assert cell_key(one) == cell_key(other)
+    assert one == other

@@ -14,9 +14,8 @@ import numpy as np
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.statistics.estimate import NORMAL
-from scaling.journal.identity import cell_key
 from scaling.journal.reading import find_journal, read_lines
-from scaling.journal.record import RunLine
+from scaling.journal.record import Cell, RunLine
 from tests.benchmarks.figure import Effort, Figure
 from tests.support.published import FOLDERS, name_of, read
 
@@ -51,13 +50,13 @@ def figures(effort: Effort, *, free_threaded: bool) -> Iterator[Figure]:
         yield Figure(f"correlation, {lag} runs apart", values, "at least", None)
 
 
-def _cells(folder: Path) -> dict[str, Runs]:
-    cells: dict[str, Runs] = defaultdict(list)
+def _cells(folder: Path) -> dict[Cell, Runs]:
+    cells: dict[Cell, Runs] = defaultdict(list)
     for place, line in enumerate(read_lines(find_journal(folder), print)):
         if isinstance(line, RunLine) and line.outcome == "measured":
             rates = _rates(line)
             if len(rates) == 20 and (rates > 0).all():
-                cells[cell_key(line.cell)].append((place, line, rates))
+                cells[line.cell].append((place, line, rates))
     return {key: runs for key, runs in cells.items() if len(runs) >= FEWEST_RUNS}
 
 
@@ -88,7 +87,7 @@ def _components(runs: Runs, beside_s: float) -> Mapping[str, float]:
     return found
 
 
-def _residuals(cells: Mapping[str, Runs]) -> dict[int, float]:
+def _residuals(cells: Mapping[Cell, Runs]) -> dict[int, float]:
     """The log throughput of each run less the median of its cell, by its place in the journal."""
     found = {}
     for runs in cells.values():

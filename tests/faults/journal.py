@@ -7,9 +7,11 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
+import msgspec
+
 from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.file import FILE_NAME
-from scaling.journal.record import RunLine
+from scaling.journal.record import Cell, RunLine
 from scaling.study.plan.order import PlannedRun
 from tests.faults import namespaces
 from tests.faults.attempt import Fault, Try
@@ -134,11 +136,11 @@ def killed(folder: Path, begun: bytes, number: int, place: float) -> Try:
         os.close(reading)
         with os.fdopen(writing, "w", buffering=1) as said:
             _kill_at(number, place)
-            do_study(folder, PLAN, acknowledge=lambda key: print(*key, sep="\t", file=said))
+            do_study(folder, PLAN, acknowledge=lambda key: print(_text(key), file=said))
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as told:
-        acknowledged = {_key(line) for line in told}
+        acknowledged = {msgspec.json.decode(line, type=tuple[int, Cell, int]) for line in told}
     _, status = os.waitpid(pid, 0)
     if os.waitstatus_to_exitcode(status) != -signal.SIGKILL:
         return Try(problem=f"the writer of line {number} was not killed: nothing was tried")
@@ -150,9 +152,8 @@ def _whole(folder: Path) -> bytes:
     return (folder / FILE_NAME).read_bytes()
 
 
-def _key(line: str) -> Key:
-    block, cell, attempt = line.rstrip("\n").split("\t")
-    return int(block), cell, int(attempt)
+def _text(key: Key) -> str:
+    return msgspec.json.encode(key).decode()
 
 
 def _kill_at(number: int, place: float) -> None:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from scaling.analysis.table.rows import judge_of
 from scaling.journal.file import FILE_NAME
-from scaling.journal.identity import cell_key
 from scaling.journal.reading import read_lines
 from scaling.journal.record import RunLine, StudyLine
 
@@ -19,5 +18,5 @@ def judged(folder: Path) -> list[tuple[RunLine, str | None]]:
 
 def latest(folder: Path) -> list[tuple[RunLine, str | None]]:
     """The last attempt at each of them."""
-    found = {(line.block, cell_key(line.cell)): (line, why) for line, why in judged(folder)}
+    found = {(line.block, line.cell): (line, why) for line, why in judged(folder)}
     return list(found.values())

@@ -5,16 +5,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from scaling.base.errors import ScalingError
-from scaling.journal.identity import cell_key
 from scaling.journal.reading import read_lines
-from scaling.journal.record import RunLine
+from scaling.journal.record import Cell, RunLine
 from tests.faults.attempt import Try
 
-type Key = tuple[int, str, int]  # block, cell, attempt
+type Key = tuple[int, Cell, int]  # block, cell, attempt
 
 
 def key_of(line: RunLine) -> Key:
-    return line.block, cell_key(line.cell), line.attempt
+    return line.block, line.cell, line.attempt
 
 
 def records(path: Path) -> Counter[Key]:

@@ -11,7 +11,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from scaling.analysis.statistics.estimate import median
-from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell
 from scaling.study.plan.order import LEVELS, Levels, PlannedRun, one_block
 
@@ -108,13 +107,13 @@ def scatters(
     Gains are of N = 2 over 1.
     """
     runs = simulated(cells, blocks, design, noise, seed)
-    values = {(run.block, cell_key(run.cell)): value for run, value in runs}
+    values = {(run.block, run.cell): value for run, value in runs}
     pairs, gains = [], []
     for (block, _, cell), value in runs:
         if cell.twin:
-            pairs.append(value - values[block, cell_key(replace(cell, twin=False))])
+            pairs.append(value - values[block, replace(cell, twin=False)])
         elif cell.workers == 2:
-            gains.append(value - values[block, cell_key(replace(cell, workers=1))])
+            gains.append(value - values[block, replace(cell, workers=1)])
     return _root_mean_square(pairs), _root_mean_square(gains)
 
 

@@ -16,16 +16,14 @@ from collections.abc import Iterable, Mapping
 from statistics import NormalDist
 
 import numpy as np
-from msgspec.structs import replace
 
 from scaling.analysis.statistics.estimate import median
 from scaling.analysis.table.latency import histograms_of, summary
 from scaling.analysis.table.ticks import throughputs
-from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine
 from scaling.study.load import is_open_loop
 
-type Place = tuple[int, str, bool]  # block, cell, whether it is the second of the pair
+type Place = tuple[int, Cell]  # block and cell
 
 
 class PairScatter:
@@ -43,16 +41,15 @@ class PairScatter:
             cell.workload: cell for cell in reversed(twins) if is_open_loop(cell.parameters)
         }
         closed = (cell for cell in twins if not is_open_loop(cell.parameters))
-        self._paired = {_without_label(cell) for cell in (*closed, *headline.values())}
+        self._paired = {cell.but(twin=False) for cell in (*closed, *headline.values())}
         self._per_s: dict[Place, float] = {}
         self._p99_s: dict[Place, float] = {}
 
     def add(self, run: RunLine, *, is_valid: bool) -> None:
         """One more run; of a cell without a twin nothing is kept."""
-        name = _without_label(run.cell)
-        if name not in self._paired or not is_valid:
+        if not is_valid or run.cell.but(twin=False) not in self._paired:
             return
-        place = run.block, name, run.cell.twin
+        place = run.block, run.cell
         if run.load is not None and run.load.rate_per_s is not None:
             self._p99_s[place] = summary(histograms_of(run)).get("latency_p99_s", math.nan)
         else:
@@ -73,9 +70,9 @@ class PairScatter:
 def _log_ratios(figures: Mapping[Place, float]) -> list[float]:
     """ln(second over first run) of every complete pair."""
     found = []
-    for (block, name, twin), ours in figures.items():
-        theirs = figures.get((block, name, not twin), math.nan)
-        if twin and ours > 0 and theirs > 0:
+    for (block, cell), ours in figures.items():
+        theirs = figures.get((block, cell.but(twin=False)), math.nan)
+        if cell.twin and ours > 0 and theirs > 0:
             found.append(math.log(ours / theirs))
     return found
 
@@ -91,7 +88,3 @@ def expected_half_width(scatter: float, blocks: int) -> float:
     shares = (ranks - 0.375) / (blocks + 0.25)
     values = np.exp([scatter * NormalDist().inv_cdf(share) for share in shares])
     return median(values, "×").relative_half_width
-
-
-def _without_label(cell: Cell) -> str:
-    return cell_key(replace(cell, twin=False))

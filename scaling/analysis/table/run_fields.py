@@ -2,10 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from scaling.analysis.table.column import COUNT, FLAG, WORD, Column, Noise, Shown, field
-from scaling.journal.record import RunLine
+from scaling.journal.record import Parameters, RunLine
 
 if TYPE_CHECKING:
     from scaling.analysis.table.rows import Rows
@@ -13,11 +11,9 @@ if TYPE_CHECKING:
 
 KERNELS_PSS = "0.1.0"  # of journals with the kernel's PSS, which other programs lower
 
-_parameters = msgspec.json.Encoder(order="sorted")
-
 
 def _sorted_parameters(rows: "Rows") -> list[str]:
-    return [_parameters.encode(run.cell.parameters).decode() for run in rows.runs]
+    return [Parameters.of(run.cell.parameters).text for run in rows.runs]
 
 
 def _busiest(run: RunLine) -> float | None:

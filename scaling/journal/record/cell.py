@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any, Literal, Self
 
 import msgspec
@@ -12,6 +13,9 @@ type Region = Literal["cores", "smt", "oversubscribed"]
 
 _encoder = msgspec.json.Encoder(order="sorted")
 _known: dict[str, "Parameters"] = {}
+_measured = attrgetter(
+    *("workload", "parameters", "loop", "arm", "model", "workers", "sizing", "pinning", "twin")
+)
 
 
 class Parameters(dict[str, ParameterValue]):
@@ -65,7 +69,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     `pinning` has the CPUs of each worker; None leaves that to the kernel. A `twin` repeats another
     cell in every block without any difference (an A/A pair): its ratio to that cell is noise.
-    The `region` follows from the machine.
+    The `region` follows from the machine, so cells that differ in nothing else are equal.
     """
 
     workload: str
@@ -82,6 +86,15 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def __post_init__(self) -> None:
         """Make the parameters hashable, however they were given."""
         msgspec.structs.force_setattr(self, "parameters", Parameters.of(self.parameters))
+
+    def __hash__(self) -> int:
+        return hash(_measured(self))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the same is measured, wherever it runs."""
+        if not isinstance(other, Cell):
+            return NotImplemented
+        return self is other or bool(_measured(self) == _measured(other))
 
     def but(self, **changed: Any) -> Self:
         """The same cell with other values of some fields."""

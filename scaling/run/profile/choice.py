@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 
 from scaling.analysis.table.labels import parameter, plain, short_labels
@@ -12,10 +11,10 @@ from scaling.analysis.table.rows import Rows
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.runtimes.known import RUNTIMES
-from scaling.journal.identity import cell_key
 from scaling.journal.record import Cell, RunLine, StudyLine
 from scaling.run.wording import run_in_words
 from scaling.study.controls import is_control
+from scaling.study.questions import curve_of
 
 MOST_LISTED = 8
 
@@ -58,15 +57,15 @@ def choose(head: StudyLine, runs: Sequence[RunLine], asked: str | None) -> Chose
     if asked is None:
         fitting = [each for each in known if _is_default(each.several)]
         largest = {
-            _curve(each.several): max(
+            curve_of(each.several): max(
                 one.several.workers
                 for one in fitting
-                if _curve(one.several) == _curve(each.several)
+                if curve_of(one.several) == curve_of(each.several)
             )
             for each in fitting
         }
         fitting = [
-            each for each in fitting if each.several.workers == largest[_curve(each.several)]
+            each for each in fitting if each.several.workers == largest[curve_of(each.several)]
         ]
     else:
         fitting = [each for each in known if words <= _words(each.several)]
@@ -120,14 +119,14 @@ def _cells(head: StudyLine, runs: Sequence[RunLine]) -> list[Chosen]:
     """Every cell with several workers whose curve also has one, with its efficiency."""
     rows = Rows(runs, head)
     valid = np.array(["invalid" not in {each.severity for each in one} for one in rows.findings])
-    throughput: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    cells: dict[str, dict[int, Cell]] = defaultdict(dict)
+    throughput: dict[Cell, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    cells: dict[Cell, dict[int, Cell]] = defaultdict(dict)
     for line, per_s, is_valid in zip(runs, rows["throughput_per_s"], valid, strict=True):
         cell = line.cell
         outside = line.record is not None and line.record.outside is not None
         if is_valid and not cell.twin and not outside and cell.arm not in RUNTIMES:
-            throughput[_curve(cell)][cell.workers].append(float(per_s))
-            cells[_curve(cell)][cell.workers] = cell
+            throughput[curve_of(cell)][cell.workers].append(float(per_s))
+            cells[curve_of(cell)][cell.workers] = cell
     found = []
     for curve, by_n in cells.items():
         middle = {n: float(np.median(values)) for n, values in throughput[curve].items()}
@@ -136,7 +135,3 @@ def _cells(head: StudyLine, runs: Sequence[RunLine]) -> list[Chosen]:
                 efficiency = middle[n] / (n * middle[1]) if middle[1] else float("nan")
                 found.append(Chosen(by_n[1], by_n[n], efficiency, middle[n]))
     return found
-
-
-def _curve(cell: Cell) -> str:
-    return cell_key(msgspec.structs.replace(cell, workers=1, pinning=None, twin=False))

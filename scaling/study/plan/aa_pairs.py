@@ -5,15 +5,14 @@ same document, the live line says the same words, and it has a place of its own 
 of every block.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from msgspec.structs import replace
 
 from scaling.base.vocabulary import PROCESSES
 from scaling.builds.arms import parse_arm
-from scaling.journal.identity import canonical, cell_key
-from scaling.journal.record import Cell
+from scaling.journal.record import Cell, ParameterValue
 from scaling.study.load import RATE, is_open_loop, middle
 
 FEWEST_ALIKE = 8  # so many cells get a pair of their own, which adds an eighth to their number
@@ -44,11 +43,11 @@ def _of_workload(cells: Sequence[Cell]) -> Iterator[Cell]:
     processes = _strongest(closed or at_middle)
     if processes is not None and processes not in chosen:
         yield processes
-    variants: dict[str, list[Cell]] = {}
+    variants: dict[Mapping[str, ParameterValue], list[Cell]] = {}
     for cell in cells:
-        variants.setdefault(canonical(cell.parameters), []).append(cell)
+        variants.setdefault(cell.parameters, []).append(cell)
     for cell in chosen:
-        del variants[canonical(cell.parameters)]
+        del variants[cell.parameters]
     yield from (_repeated(alike) for alike in variants.values() if len(alike) >= FEWEST_ALIKE)
 
 
@@ -79,9 +78,9 @@ def _strongest(cells: Sequence[Cell]) -> Cell | None:
 
 def _curves(cells: Sequence[Cell]) -> list[list[Cell]]:
     """The cells that differ in N alone."""
-    curves: dict[str, list[Cell]] = {}
+    curves: dict[Cell, list[Cell]] = {}
     for cell in cells:
-        curves.setdefault(cell_key(replace(cell, workers=0, pinning=None)), []).append(cell)
+        curves.setdefault(cell.but(workers=0, pinning=None), []).append(cell)
     return list(curves.values())
 
 

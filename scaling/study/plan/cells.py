@@ -9,7 +9,6 @@ from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
 from scaling.builds.settings.setting import Place
-from scaling.journal.identity import cell_key
 from scaling.journal.record import (
     SCHEMA,
     Calibration,
@@ -78,11 +77,11 @@ class Plan:
     def together(self, runs: Iterable[PlannedRun]) -> list[tuple[PlannedRun, ...]]:
         """The runs of a group in a block together, every other run by itself; in their order."""
         places = enumerate(self.groups)
-        number = {cell_key(cell): place for place, group in places for cell in group}
+        number = {cell: place for place, group in places for cell in group}
         gathered: dict[object, list[PlannedRun]] = {}
         for run in runs:
-            key = cell_key(run.cell)
-            gathered.setdefault((run.block, number.get(key, key)), []).append(run)
+            together = number.get(run.cell, run.cell)
+            gathered.setdefault((run.block, together), []).append(run)
         return [tuple(each) for each in gathered.values()]
 
     @property
@@ -274,7 +273,7 @@ def _places(entry: WorkloadEntry) -> Iterator[tuple[str, str, str, str]]:
 
 def _distinct(found: Iterable[Cell | Refused]) -> tuple[Cell, ...]:
     """The cells, each once, in the order in which they first come."""
-    return tuple({cell_key(each): each for each in found if isinstance(each, Cell)}.values())
+    return tuple(dict.fromkeys(each for each in found if isinstance(each, Cell)))
 
 
 def _sweep(entry: WorkloadEntry, rates: int) -> Iterator[dict[str, ParameterValue]]:

@@ -16,23 +16,22 @@ inside a workload its groups, and inside a group its cells.
 """
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from scaling.journal.identity import canonical, cell_key
 from scaling.journal.record import Cell
 
 # One of these stands in each journal (`StudyLine.order`); a changed order takes the next number.
 ORDER = 3
 IN_GROUPS = 4  # the cells of a group, which are measured in turn, one after the other
 
-type Levels = Sequence[Callable[[Cell], str]]
+type Levels = Sequence[Callable[[Cell], Hashable]]
 
 LEVELS: Levels = (
     lambda cell: cell.workload,
-    lambda cell: f"{canonical(cell.parameters)} {cell.sizing}",
+    lambda cell: (cell.parameters, cell.sizing),
     lambda cell: cell.loop,
-    lambda cell: f"{cell.workers} {cell.twin}",
+    lambda cell: (cell.workers, cell.twin),
 )
 
 
@@ -78,8 +77,8 @@ def one_block(
     # keep as they are; `shuffle` and `sample` are not.
     source = random.Random(f"{seed}:{block}")
     if groups:
-        number = {cell_key(cell): place for place, group in enumerate(groups) for cell in group}
-        levels = (levels[0], lambda cell: str(number.get(cell_key(cell), cell_key(cell))))
+        number = {cell: place for place, group in enumerate(groups) for cell in group}
+        levels = (levels[0], lambda cell: number.get(cell, cell))
     for position, cell in enumerate(_shuffled(cells, levels, source)):
         yield PlannedRun(block, position, cell)
 
@@ -88,7 +87,7 @@ def _shuffled(cells: Sequence[Cell], levels: Levels, source: random.Random) -> l
     """The cells, those alike at the first level together, and so on level by level."""
     if not levels:
         return sorted(cells, key=lambda _: source.random())
-    groups: dict[str, list[Cell]] = {}
+    groups: dict[Hashable, list[Cell]] = {}
     for cell in cells:
         groups.setdefault(levels[0](cell), []).append(cell)
     inside = [_shuffled(group, levels[1:], source) for group in groups.values()]
