@@ -14,7 +14,7 @@ from scaling.base.errors import UsageError
 from scaling.base.formats import listed
 from scaling.base.suggest import unknown
 from scaling.builds import installed
-from scaling.builds.interpreters.builds import Build, parse_build
+from scaling.builds.cpython import Build, parse_build
 from scaling.builds.runtimes.known import RUNTIMES, Runtime
 from scaling.builds.settings import SETTINGS
 from scaling.builds.settings.setting import Place, Setting, Value

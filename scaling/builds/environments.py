@@ -20,7 +20,7 @@ from packaging.requirements import Requirement
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds import cache, uv_tool
 from scaling.builds.cache import Say
-from scaling.builds.interpreters.builds import NEWEST_MINOR
+from scaling.builds.cpython import NEWEST_MINOR
 from scaling.builds.interpreters.interpreter import Interpreter
 
 PINS = Path(__file__).parent / "pins"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scaling.builds.arms import Arm
-from scaling.builds.interpreters import Build
+from scaling.builds.cpython import Build
 from scaling.journal.record import Description
 
 

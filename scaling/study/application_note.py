@@ -6,8 +6,6 @@ from typing import Self
 
 import msgspec
 
-from scaling.machine.identity import keyed_digest, state_folder
-
 
 class Sent(msgspec.Struct, frozen=True, kw_only=True):
     """The requests that a study sends, as its first line has them: how many, and their digest."""
@@ -37,6 +35,8 @@ class ApplicationNote(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
         Raises:
             ScalingError: the machine's key cannot be kept.
         """
+        from scaling.machine.identity import keyed_digest, state_folder
+
         if not variables:
             return cls(requests=requests)
         text = "\0".join(f"{name}={value}" for name, value in sorted(variables.items()))

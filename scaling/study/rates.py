@@ -25,9 +25,6 @@ from msgspec.structs import replace
 
 from scaling.base.errors import UsageError
 from scaling.base.typed import share
-from scaling.builds.arms import parse_arm
-from scaling.builds.interpreters.builds import Build
-from scaling.builds.settings.ladder import LADDER
 from scaling.journal.record import Calibration, Cell, Parameters, ParameterValue
 from scaling.study.load import CLOSED, RATE
 
@@ -197,6 +194,8 @@ def _candidates(group: Sequence[Cell]) -> tuple[Cell, ...]:
     Without processes on an arm with the GIL it is processes on any arm, else all configurations of
     the ladder's arms, else all.
     """
+    from scaling.builds.settings.ladder import LADDER  # `--help` needs no arms
+
     within = [cell for cell in group if cell.region == "cores"]
     most = max(cell.workers for cell in within) if within else min(c.workers for c in group)
     largest = [cell for cell in group if cell.workers == most]
@@ -221,6 +220,9 @@ def _candidates(group: Sequence[Cell]) -> tuple[Cell, ...]:
 
 def _is_baseline(name: str) -> bool:
     """Whether people run the arm today: a build with the GIL, at most with another allocator."""
+    from scaling.builds.arms import parse_arm  # `--help` needs no arms
+    from scaling.builds.cpython import Build
+
     arm = parse_arm(name)
     has_gil = isinstance(arm.build, Build) and not arm.build.free_threaded
     return has_gil and set(arm.settings) <= {"mimalloc"}

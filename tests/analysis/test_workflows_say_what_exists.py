@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from scaling.builds.interpreters.builds import parse_build
+from scaling.builds.cpython import parse_build
 from scaling.cli.program import app
 from tests.support.children import ROOT
 from tests.support.cli import Command

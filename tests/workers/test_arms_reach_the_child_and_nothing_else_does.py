@@ -11,7 +11,7 @@ import pytest
 
 from scaling.base.errors import UsageError
 from scaling.builds.arms import Arm, parse_arm, parse_arms, switched
-from scaling.builds.interpreters.builds import BUILDS
+from scaling.builds.cpython import BUILDS
 from scaling.builds.settings import SETTINGS
 from scaling.builds.settings.claimed import NOT_IN_CPYTHON
 from scaling.journal.record import ReadBack

@@ -9,7 +9,7 @@ from scaling.analysis.validity import Batch, Expectation
 from scaling.analysis.validity.finding import processes
 from scaling.analysis.validity.promises import settings_lost
 from scaling.builds.arms import Arm, parse_arm
-from scaling.builds.interpreters.builds import parse_build
+from scaling.builds.cpython import parse_build
 from scaling.builds.settings import REMEDIES
 from scaling.builds.settings.setting import Place
 from scaling.journal.record import Cell, Machine, RunLine, StudyLine

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from scaling.builds.interpreters.builds import BUILDS, VERSIONS, Build, parse_build
+from scaling.builds.cpython import BUILDS, VERSIONS, Build, parse_build
 from scaling.builds.interpreters.choose import available, ensure, source_first
 from scaling.builds.interpreters.find import survey
 from scaling.builds.interpreters.interpreter import Interpreter, inspect

@@ -16,8 +16,8 @@ from pathlib import Path
 from scaling.base.errors import ScalingError
 from scaling.builds import cache
 from scaling.builds.cache import Say
+from scaling.builds.cpython import Build
 from scaling.builds.interpreters import libraries, source
-from scaling.builds.interpreters.builds import Build
 from scaling.builds.interpreters.find import built_folder
 from scaling.builds.interpreters.follow import follow, last_lines
 from scaling.builds.interpreters.interpreter import Interpreter, inspect

@@ -13,8 +13,8 @@ from typing import Protocol
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.builds.cache import Say
+from scaling.builds.cpython import Build, parse_build
 from scaling.builds.interpreters.build import from_source
-from scaling.builds.interpreters.builds import Build, parse_build
 from scaling.builds.interpreters.crashes import ISSUE, SOUND_SINCE, may_crash
 from scaling.builds.interpreters.download import download
 from scaling.builds.interpreters.find import best_first, survey

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from scaling.base.errors import ScalingError
 from scaling.builds import uv_tool
 from scaling.builds.cache import Say
-from scaling.builds.interpreters.builds import Build
+from scaling.builds.cpython import Build
 from scaling.builds.interpreters.find import version_key
 
 # One try instead of three with growing pauses: behind a package mirror the answer stays no.

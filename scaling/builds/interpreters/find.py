@@ -14,7 +14,7 @@ from packaging.version import Version
 
 from scaling.base.errors import ScalingError
 from scaling.builds import cache, uv_tool
-from scaling.builds.interpreters.builds import BUILDS, Build
+from scaling.builds.cpython import BUILDS, Build
 from scaling.builds.interpreters.interpreter import Interpreter, inspect
 
 ORIGINS = ("PATH", "uv", "pyenv", "built")

@@ -3,7 +3,7 @@
 import platform
 
 from scaling.builds import installed
-from scaling.builds.interpreters.builds import Build
+from scaling.builds.cpython import Build
 from scaling.builds.settings.setting import Setting
 
 

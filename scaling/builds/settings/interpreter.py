@@ -1,6 +1,6 @@
 """Settings of the interpreter itself: how the GIL changes hands, and two controls."""
 
-from scaling.builds.interpreters.builds import Build
+from scaling.builds.cpython import Build
 from scaling.builds.settings.setting import Place, Setting
 
 SWITCH_INTERVAL_S = 0.0005

@@ -1,6 +1,6 @@
 """The rungs of the ladder between `3.14` and `3.14t`: allocator, build, GIL."""
 
-from scaling.builds.interpreters.builds import Build
+from scaling.builds.cpython import Build
 from scaling.builds.settings.setting import Setting
 
 # CPython's mimalloc came with free-threading (PEP 703).

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from scaling.builds.interpreters.builds import Build
+from scaling.builds.cpython import Build
 
 type Value = bool | int | float | str
 

@@ -1,6 +1,6 @@
 """What threads share, and need not: code, the application, contexts, warning filters."""
 
-from scaling.builds.interpreters.builds import Build
+from scaling.builds.cpython import Build
 from scaling.builds.settings.setting import Place, Setting
 
 _GUIDE = "https://docs.python.org/3/howto/free-threading-python.html"
