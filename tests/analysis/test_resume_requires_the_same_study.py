@@ -1,5 +1,7 @@
 """A journal is gone on with only if study, machine, builds and pins are the same; then always."""
 
+import copy
+import pickle
 from typing import Any
 
 import pytest
@@ -111,6 +113,14 @@ def test_a_cell_is_known_by_what_it_measures_and_not_by_where() -> None:
         replace(cell, sizing="strong"),
     ):
         assert other != cell
+
+
+def test_a_cell_of_another_process_is_the_same() -> None:
+    cell = Cell(workload="echo", loop="asyncio", arm="3.14t", model="threads", workers=2)
+    cell = replace(cell, parameters={"connections": 8, "ratio": 1.0})
+    for other in (pickle.loads(pickle.dumps(cell)), copy.deepcopy(cell)):  # our own
+        assert {cell: "known"}[other] == "known"
+    assert cell != replace(cell, parameters={"connections": 8, "ratio": 1})
 
 
 def test_the_order_in_which_parameters_stand_makes_no_other_cell() -> None:

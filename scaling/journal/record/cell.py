@@ -1,7 +1,7 @@
 """One cell of a study: frozen and hashable, so that it is the key of whatever is known of it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any, Literal, Self
 
@@ -32,7 +32,8 @@ class Parameters(dict[str, ParameterValue]):
         """The parameters with these values."""
         if isinstance(values, cls):
             return values
-        return cls.read(_encoder.encode(dict(values)).decode())
+        text = _encoder.encode(values).decode()
+        return _known.get(text) or cls.read(text)
 
     @classmethod
     def read(cls, text: str) -> "Parameters":
@@ -51,8 +52,11 @@ class Parameters(dict[str, ParameterValue]):
         """The same without some of them."""
         return Parameters.of({name: self[name] for name in self if name not in names})
 
-    def __hash__(self) -> int:  # type: ignore[override]  # a dict has none, since it may change
-        return hash(self.text)
+    def __reduce__(self) -> tuple[Callable[[str], "Parameters"], tuple[str]]:
+        """Copies and what another process sends are the one object, too."""
+        return Parameters.read, (self.text,)
+
+    __hash__ = object.__hash__  # type: ignore[assignment]  # a dict has none, since it may change
 
     def __eq__(self, other: object) -> bool:
         """Whether the two are one: 1 is not 1.0, nor true."""
