@@ -11,7 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple, Self
 
-from scaling.analysis.lookup.extent import FAILING_BLOCKS, MEASURED
+from scaling.analysis.lookup.extent import MEASURED
 from scaling.analysis.statistics.precision_forecast import PairScatter
 from scaling.base.errors import INTERRUPTED, ScalingError
 from scaling.base.formats import plural
@@ -24,6 +24,7 @@ from scaling.run.time_left import TimeLeft
 from scaling.run.wording import block_in_words, figure_of, run_in_words
 from scaling.study.plan.cells import EXPECTED_OVERHEAD_S, Plan
 from scaling.study.plan.order import PlannedRun
+from scaling.study.presets import FAILING_BLOCKS
 
 # What made a run invalid by chance (a throttled moment, a suspended machine) is gone by the end of
 # the study, so once more is enough; what is invalid by its nature (an import that turns the GIL on)

@@ -41,6 +41,9 @@ class Preset(NamedTuple):
 # 1 - 2/2^5 = 93.75 % of studies.
 FEWEST_FOR_INTERVAL = 6
 
+# A workload whose every run failed in so many blocks is not run again: it would fail again.
+FAILING_BLOCKS = 2
+
 # The smallest difference worth a word, unless a study says otherwise: code layout and the order of
 # runs alone make as much. Mozilla's Perfherder has 2 %, criterion.rs 1 %.
 MARGIN = 0.02

@@ -9,11 +9,10 @@ import pandas as pd
 from scaling.analysis.table.load import Journal
 from scaling.base.formats import plural
 from scaling.journal.record import StudyLine
+from scaling.study.presets import FAILING_BLOCKS
 
 MINUTE_S = 60.0
 MEASURED = "measured"  # the outcome of a run that did not fail
-# A workload whose every run failed in so many blocks is not run again: it would fail again.
-FAILING_BLOCKS = 2
 
 
 @dataclass(frozen=True, slots=True)
