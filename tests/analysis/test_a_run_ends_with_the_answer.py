@@ -16,7 +16,7 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import read_journal
 from scaling.journal.record import Line, RunLine
 from scaling.report.output import finish
-from scaling.report.terminal.answer import LINES, WIDTH, print_answer, wrapped
+from scaling.report.terminal.answer import LINES, MORE, WIDTH, print_answer, wrapped
 from scaling.run.progress import PlainLines
 from scaling.run.time_left import Left
 from tests.support.children import ROOT
@@ -229,11 +229,11 @@ def test_disturbed_runs_are_counted_and_states_named(tmp_path: Path) -> None:
 
 
 def test_what_has_no_room_ends_with_a_whole_figure() -> None:
-    text = "MiB per extra thread: echo 11.4 (7.84–13.9), scrape 0.854 (0.505–0.991), stream 3."
-    assert wrapped(text, 60, 1) == ["MiB per extra thread: echo 11.4 (7.84–13.9) …"]
+    text = "MiB per thread: echo 11.4 (7.84–13.9), scrape 0.854 (0.505–0.991), stream 3."
+    assert wrapped(text, 60, 1) == [f"MiB per thread: echo 11.4 (7.84–13.9){MORE}"]
     assert " ".join(wrapped(text, 60, 2)) == text
-    assert wrapped("Left out: 3 runs. Disturbed: 5 of 87 runs.", 20, 1) == ["Left out: 3 runs …"]
-    assert wrapped(text, 10, 1) == ["MiB per …"]
+    assert wrapped("Left out: 3 runs. Disturbed: 5 of 87 runs.", 20, 1) == ["Left out: 3 runs."]
+    assert wrapped(text, 10, 1) == ["MiB per"]
 
 
 @pytest.mark.parametrize("width", [20, 40, 79, 80, 200])

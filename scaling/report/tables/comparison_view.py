@@ -47,7 +47,7 @@ def _grid(grid: Grid, room: int, most: int | None = None) -> Iterator[Text | Tab
     if grid.title:
         yield Text(f"\n{grid.title}", "italic")
     rows = [list(map(_cell, row)) for row in grid.rows]
-    for places in islice(_parts(grid, rows, max(room, WIDTH)), most):
+    for places in islice(_parts(grid, rows, room), most):
         yield _table(grid, rows, places)
     if grid.note:
         yield Text(grid.note, "dim")

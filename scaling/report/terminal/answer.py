@@ -37,7 +37,7 @@ from scaling.study.presets import DEFAULT_PRESET, FEWEST_FOR_INTERVAL
 
 WIDTH, LINES = 80, 24
 MOST_BARS, MOST_MEMORY = 3, 3
-MORE = " …"
+MORE = "; more with --details"
 LONGEST_BAR = 40  # characters
 NO_LATENCY = "No latency: no valid run under load has requests enough for a percentile."
 DOUBTFUL = ("void", "undecided")  # what the controls show comes before any figure
@@ -93,7 +93,9 @@ class Answer:
         doubt = results.soundness.text if results.soundness.status in DOUBTFUL else ""
         lines += wrapped(doubt, width, 4)
         most = BESIDE_RATIOS if found or others else MOST_ROWS
-        of_stacks = list(stack_lines(results))  # in place of ratios: it is their order that counts
+        of_stacks = list(
+            stack_lines(results, width)
+        )  # in place of ratios: it is their order that counts
         if of_stacks:
             found, others = [], []
         lines += of_stacks
@@ -105,7 +107,7 @@ class Answer:
             rows = [Row(each.question, each.ratio, each.label) for each in others]
             lines += ratio_lines(rows, "Throughput", width)
         trust = [] if doubt else wrapped(results.soundness.text or "Controls hold.", width, 2)
-        trust += wrapped(few_cores(results), width, 1)
+        trust += wrapped(few_cores(results), width, 2)
         trust += wrapped(left_out(results), width, 3)
         room = self._most - len(lines) - len(trust)
         noise = fitting([spread_text(results)], width, min(2, room))
@@ -135,18 +137,20 @@ def fitting(texts: Iterable[str], width: int, most: int) -> list[str]:
 
 
 def wrapped(text: str, width: int, most: int) -> list[str]:
-    """The text in at most so many lines; too long a one ends with a whole part and `…`.
+    """The text in at most so many lines: of too long a one the first sentences, or of one sentence
+    the first parts and `MORE`.
 
     No figure is cut off from its interval.
     """
     if most < 1:
         return []
-    lines = wrap(text, width, max_lines=most, placeholder=MORE, break_on_hyphens=False)
-    if not (lines and lines[-1].endswith(MORE)):
-        return lines
-    kept = f"{' '.join(lines).removesuffix(MORE)} "
-    end = max(kept.rfind(mark) for mark in (", ", "; ", ". "))
-    return wrap(kept[:end] + MORE, width, break_on_hyphens=False) if end > 0 else lines
+    lines = wrap(text, width, break_on_hyphens=False)
+    for mark, end in ((". ", "."), ("; ", MORE), (", ", MORE)):
+        parts = text.split(mark)
+        while len(lines) > most and len(parts) > 1:
+            parts.pop()
+            lines = wrap(mark.join(parts) + end, width, break_on_hyphens=False)
+    return lines[:most]
 
 
 def _cpu_lines(found: list[Headline], width: int) -> list[str]:

@@ -4,6 +4,7 @@ A study of several Ns has a line for each workload and loop: the gain of N worke
 throughput over that of as many processes with its verdict, and what an extra worker of both takes.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from textwrap import wrap
@@ -234,6 +235,8 @@ def _heads(
     theirs = [line.over.throughput.over for line in lines if line.over]
     over = f"over N processes on {builds_of(theirs)}" if theirs else ""
     memory = ("MiB" if theirs else _of_memory(found)) if has_memory else ""
+    if cell_len(memory) > rest:
+        memory = re.sub(r" \(.*?\)", "", memory)  # which kind of memory is in the tables
     return f"{'over one':<{gain_width}}  {over}{memory:>{max(0, rest - cell_len(over))}}"
 
 

@@ -4,6 +4,7 @@ import math
 import shlex
 from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
+from textwrap import wrap
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -22,7 +23,7 @@ from scaling.journal.soak import read_soak
 from scaling.report.tables.app_check import check_sentence
 from scaling.report.tables.application import NOT_DECIDED, aim_text, shipped_text, sides
 from scaling.report.tables.faults import faults_sentence
-from scaling.report.tables.findings import bounds_heading, with_bounds
+from scaling.report.tables.findings import bounds_heading, times, with_bounds
 from scaling.report.tables.grid import Cell as GridCell
 from scaling.report.tables.margins import spread_text
 from scaling.report.tables.refused import refused_sentence
@@ -91,9 +92,10 @@ class AppLines:
         if found is None:
             nothing = [*wrapped(NOTHING, width, 2), *wrapped(left_out(results), width, 2)]
             return [title, *doubts, *nothing]
-        lines = [f"{title}, N = {found.workers}", *doubts, *ship_lines(found, width)]
+        head = wrap(f"{title}, N = {found.workers}", width)
+        lines = [*head, *doubts, *ship_lines(found, width)]
         for factors in found.factors:
-            lines += wrapped(factors_text(factors), width, 2)
+            lines += wrapped(factors_text(factors), width, 3)
         fitting = wrapped(self._fitting(found), width, 2)
         later = [*fitting, *wrapped(faults, width, 2), *wrapped(soaked, width, 2)]
         room = self._most - len(lines) - len(later)
@@ -173,16 +175,22 @@ def ship_lines(found: AppAnswer, width: int) -> Iterator[str]:
         yield from wrapped(NOTHING, width, 2)
         return
     kind = bounds_heading(each.ratio for each in found.shipped)
-    figures = [
-        [f"  {aim_text(each)}", *map(_short, sides(each)), with_bounds(each.ratio)]
-        for each in found.shipped
-    ]
-    headings = ["", "threads", "processes", f"ratio, {kind}", "to ship"]
     lines: list[str] = []
-    for name in (_with_word, shipped_text, _model):  # the longest that there is room for
-        ships = [name(each) for each in found.shipped]
-        rows = [[*row, ship] for row, ship in zip(figures, ships, strict=True)]
-        lines = aligned([headings, *rows], words={0, 3, 4}, gap="  ")
+    # The most that there is room for.
+    every = (
+        (aim_text, with_bounds, _with_word),
+        (aim_text, with_bounds, _model),
+        (aim_text, times, _model),
+        (_brief, times, _model),
+    )
+    for aim, ratio, name in every:
+        figures = [
+            [f"  {aim(each)}", *map(_short, sides(each)), ratio(each.ratio), name(each)]
+            for each in found.shipped
+        ]
+        above = f"ratio, {kind}" if ratio is with_bounds else "ratio"
+        headings = ["", "threads", "processes", above, "to ship"]
+        lines = aligned([headings, *figures], words={0, 3, 4}, gap="  ")
         if max(map(cell_len, lines)) <= width:
             break
     yield from lines
@@ -191,6 +199,10 @@ def ship_lines(found: AppAnswer, width: int) -> Iterator[str]:
 
 def _with_word(each: Shipped) -> str:
     return f"{shipped_text(each)} ({each.ratio.verdict.word})" if each.cell else NOT_DECIDED
+
+
+def _brief(each: Shipped) -> str:
+    return aim_text(each).removesuffix(" at the peak")
 
 
 def _model(each: Shipped) -> str:
@@ -255,7 +267,7 @@ def figure_lines(found: AppAnswer, width: int, most: int) -> list[str]:
     known = ", ".join(heading for heading, *_ in columns if heading in ("P50", "P99"))
     latency = f"; {known} in ms{rate}" if known else ""
     title = f"At the peak{latency}; MiB; start in s{left_over}:"
-    return [title, *lines]
+    return [*wrap(title, width), *lines]
 
 
 def _row_name(each: Figures, rows: Sequence[Figures]) -> str:
