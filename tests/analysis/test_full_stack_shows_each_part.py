@@ -104,7 +104,7 @@ def test_tables_have_a_column_for_each_part(results: StudyResults) -> None:
 
 
 def test_the_answer_is_the_order_of_the_stacks(results: StudyResults) -> None:
-    (line,) = (line for line in stack_lines(results) if HEAVY in line)
+    (line,) = (line for line in stack_lines(results, 80) if HEAVY in line)
     assert "3.14 processes" in line
     console = Console(width=80, record=True, file=io.StringIO())
     console.print(Answer(results))

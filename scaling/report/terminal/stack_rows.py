@@ -47,5 +47,6 @@ def stack_lines(results: StudyResults, width: int) -> Iterator[str]:
     figures = next((each for each in every if max(map(len, each)) <= room), every[-1])
     for place, (name, figure) in enumerate(zip(names, figures, strict=True)):
         if place == FIRST and len(shown) < len(order):
-            yield f"{GAP}and {formats.plural(len(order) - len(shown), 'more stack')}: see the tables"
+            more = formats.plural(len(order) - len(shown), "more stack")
+            yield f"{GAP}and {more}: see the tables"
         yield f"{GAP}{name:<{wide}}{GAP}{figure}"
