@@ -1,8 +1,9 @@
-"""`python -m tests.benchmarks.analyse JOURNAL [scaling|pandas]`: what reading a journal costs.
+"""`python -m tests.benchmarks.analyse JOURNAL [scaling|page|pandas]`: what reading a journal costs.
 
 In a process of its own, so that its time and peak memory are its own, imports included. `scaling`
-loads, analyses and tabulates everything but the plots; `pandas` reads the same lines and keeps
-nothing. Prints one JSON document: seconds by what they were spent on, CPU seconds, peak MiB.
+loads, analyses and tabulates everything but the plots; `page` makes the page, with its plots;
+`pandas` reads the same lines and keeps nothing. Prints one JSON document: seconds by what they
+were spent on, CPU seconds, peak MiB.
 """
 
 import io
@@ -48,6 +49,16 @@ def with_scaling(path: Path) -> dict[str, float]:
     }
 
 
+def with_page(path: Path) -> dict[str, float]:
+    """The runs and the size of the page, which is made as `scaling report` does."""
+    from scaling.analysis.results import StudyResults
+    from scaling.analysis.table.load import read_journal
+    from scaling.report.page.render import page
+
+    results = StudyResults.of(read_journal(path))
+    return {"runs": len(results.frame), "kib": len(page(results, None).encode()) / 1024}
+
+
 def with_pandas(path: Path) -> dict[str, float]:
     """Seconds in which pandas alone reads the lines, and the runs among them."""
     import pandas as pd
@@ -68,7 +79,7 @@ def peak_mib() -> float:
 def main() -> None:
     """Read, measure, print."""
     path, how = Path(sys.argv[1]), sys.argv[2]
-    found = {"scaling": with_scaling, "pandas": with_pandas}[how](path)
+    found = {"scaling": with_scaling, "page": with_page, "pandas": with_pandas}[how](path)
     used = os.times()
     cpu_s = used.user + used.system
     print(json.dumps(found | {"cpu_s": cpu_s, "peak_mib": peak_mib()}))

@@ -1,4 +1,4 @@
-"""How long does a journal of 100,000 runs take to become tables, and one of a usual size?"""
+"""How long does a journal of 100,000 runs take to become tables, and a usual one a page?"""
 
 import json
 import random
@@ -19,6 +19,7 @@ from tests.support.fabricate import STARTED_AT, Made, cells_of, run_line, study_
 TARGET_S = 5.0
 TARGET_MIB = 1024.0
 TARGET_DEFAULT_S = 2.0
+TARGET_PAGE_CPU_S = 4.0
 BLOCKS = 200  # of 500 cells: 100,000 runs
 USUAL_BLOCKS = 8
 DIFFERENT = 8  # runs of a cell that are made; the others repeat them in other blocks
@@ -70,6 +71,10 @@ def figures(effort: Effort, *, free_threaded: bool) -> Iterator[Figure]:
         yield Figure("large journal, load / pandas", ratios, "at most", None, detail=detail)
         usual_s = [analysed(usual, "scaling")["whole_s"] for _ in range(repeats)]
         yield Figure("usual journal shown", usual_s, "at most", TARGET_DEFAULT_S, " s")
+        pages = [analysed(usual, "page") for _ in range(repeats)]
+        cpu_s = [each["cpu_s"] for each in pages]
+        size = f"{pages[0]['runs']:,.0f} runs, a page of {pages[0]['kib']:,.0f} KiB"
+        yield Figure("page of it, CPU time", cpu_s, "at most", TARGET_PAGE_CPU_S, " s", size)
 
 
 PARTS = ("load", "analyse", "tabulate")
