@@ -55,6 +55,23 @@ class Series:
         """Values that are no bounds."""
         return cls(values, np.zeros(len(values), np.int64), values, values)
 
+    @property
+    def known(self) -> "Series":
+        """Those of blocks that have a value."""
+        known = np.isfinite(self.values)
+        return Series(self.values[known], self.side[known], self.least[known], self.most[known])
+
+    @property
+    def bound(self) -> int:
+        """The side of the median: it is a bound where half of the values are; 0 for none."""
+        sides = self.side[np.isfinite(self.values)]
+        return next((s for s in (1, -1) if sides.any() and 2 * (sides == s).sum() >= len(sides)), 0)
+
+    @property
+    def mark(self) -> str:
+        """`≥` or `<` before a median that is a bound."""
+        return {1: "≥", -1: "<"}.get(self.bound, "")
+
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
@@ -180,8 +197,7 @@ class Blocks:
                 return -float(found.side.mean()), -median
             if measure in LESS_IS_BETTER:
                 return -median, 0.0
-            sides = found.side[np.isfinite(found.values)]
-            return median, next((s for s in (1, -1) if 2 * (sides == s).sum() >= len(sides)), 0)
+            return median, found.bound
 
         return max(known, key=goodness, default=None)
 

@@ -8,6 +8,9 @@ Some values are bounds. The P99 of a server that fell behind or declined request
 so is a capacity beyond the rates that were measured; the ratio of two lower bounds is not known,
 and has no value. Where a load generator was late, what the server needed lies between two
 latencies. A word is given only where it holds for every true value that the bounds allow.
+
+The runs of two studies were not made side by side: their ratios are unpaired, their verdicts
+exploratory, and their margin is the wider one of the two. Bounds are treated as above.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +19,7 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from scaling.analysis.arrays import Floats
+from scaling.analysis.arrays import Flags, Floats
 from scaling.analysis.blocks import PSS, RSS, Blocks, Series
 from scaling.analysis.statistics.families import Family
 from scaling.analysis.statistics.verdict import (
@@ -28,6 +31,8 @@ from scaling.analysis.statistics.verdict import (
     RatioVerdict,
     hypothesis,
     judge,
+    unpaired_hypothesis,
+    wider,
 )
 from scaling.journal.record import Cell
 from scaling.study.questions import CAPACITY, MEMORY, THROUGHPUT, Asked, every_ratio
@@ -46,7 +51,8 @@ class Ratio(RatioVerdict):
     `question` is what it answers, `blocks` has the single ratios, shape (blocks,), NaN where a
     block has none. `measure` is as asked, but for memory, of which it says the kind; `over` is the
     strongest of the cells `among`. `name` is what a step of the ladder changes. `is_headline`: the
-    question is about this ratio first.
+    question is about this ratio first. Of two studies `over` is of the earlier one, and `blocks` is
+    empty.
     """
 
     question: str
@@ -116,17 +122,23 @@ class Ratios(Sequence[Ratio]):
 
 
 def ratios(
-    blocks: Blocks, asked: Iterable[Asked] | None = None, *, exploratory: bool = False
+    blocks: Blocks,
+    asked: Iterable[Asked] | None = None,
+    *,
+    exploratory: bool = False,
+    then: Blocks | None = None,
 ) -> Ratios:
     """The ratios of a study that have a value in any block; of all its questions, or those asked.
 
-    Those of questions that the study has not named beforehand are all `exploratory`.
+    Those of questions that the study has not named beforehand are all `exploratory`. With the
+    blocks of an earlier study, `then`, the ratios asked for are over the cells of that.
     """
-    taken = [
-        each
-        for one in (every_ratio(blocks) if asked is None else asked)
-        if (each := _taken(blocks, one, exploratory=exploratory)) is not None
-    ]
+    asked = every_ratio(blocks) if asked is None else asked
+    if then is None:
+        found = (_paired(blocks, each, exploratory=exploratory) for each in asked)
+    else:
+        found = (_unpaired(blocks, then, each) for each in asked)
+    taken = [each for each in found if each is not None]
     verdicts = judge([each.tested for each in taken])
     return Ratios(each.judged(verdict) for each, verdict in zip(taken, verdicts, strict=True))
 
@@ -149,7 +161,7 @@ class _Taken(NamedTuple):
     def judged(self, found: RatioVerdict) -> Ratio:
         """The ratio with its verdict; `inconclusive` where the bounds allow another one."""
         verdict = found.verdict
-        if verdict.is_decided and not self.sides <= {verdict.side}:
+        if (verdict.is_decided or not found.n) and not self.sides <= {verdict.side}:
             is_capacity = self.measure.startswith(CAPACITY.format(""))
             found = found.undecided("bound", BEYOND_RATES if is_capacity else FELL_BEHIND)
         elif verdict.is_decided and not verdict.holds_between(*self.between):
@@ -168,7 +180,7 @@ class _Taken(NamedTuple):
         )
 
 
-def _taken(blocks: Blocks, asked: Asked, *, exploratory: bool) -> _Taken | None:
+def _paired(blocks: Blocks, asked: Asked, *, exploratory: bool) -> _Taken | None:
     """The ratio block by block; None where no block has it."""
     over = asked.among[0]
     if len(asked.among) > 1:
@@ -180,26 +192,55 @@ def _taken(blocks: Blocks, asked: Asked, *, exploratory: bool) -> _Taken | None:
     if measure == MEMORY:
         measure = blocks.memory_column(asked.of)
     of, under = blocks.series(asked.of, measure), blocks.series(over, measure)
-    values = _quotient(of, under)
+    values = quotient(of, under)
     for each in asked.along:
         values = np.where(np.isfinite(blocks.series(each, measure).values), values, np.nan)
     if asked.apart_from:
         one, other = (blocks.series(each, measure) for each in asked.apart_from)
-        values = values / _quotient(one, other)
+        values = values / quotient(one, other)
     known = np.isfinite(values)
     if not known.any():
         return None
-    sides = {*of.side[known].tolist(), *(-under.side[known]).tolist()} - {0}
     with np.errstate(divide="ignore", invalid="ignore"):
         least, most = (of.least / under.most)[known], (of.most / under.least)[known]
     named = asked.question in blocks.primary or measure != THROUGHPUT
     family: Family = "primary" if asked.headline and named and not exploratory else "exploratory"
     tested = hypothesis(values, blocks.margin(measure), direction_of(measure), family)
     between = float(np.median(least)), float(np.median(most))
-    return _Taken(asked, measure, over, values, frozenset(sides), between, tested)
+    return _Taken(asked, measure, over, values, _sides(of, under, known), between, tested)
 
 
-def _quotient(of: Series, under: Series) -> Floats:
+def _unpaired(now: Blocks, then: Blocks, asked: Asked) -> _Taken | None:
+    """The ratio of the runs of two studies; None where one has no value, or memory of another kind.
+
+    Of two medians that are bounds to the same side the ratio is not known.
+    """
+    (over,), measure = asked.among, asked.measure
+    if measure == MEMORY:
+        measure = now.memory_column(asked.of)
+        if measure != then.memory_column(over):
+            return None
+    of, under = (side.known for side in (now.series(asked.of, measure), then.series(over, measure)))
+    if not (len(of.values) and len(under.values)):
+        return None
+    margin = wider(each.margin(measure) for each in (now, then))
+    none = np.empty(0)
+    is_known = not of.bound or of.bound != under.bound
+    ours, theirs = (of.values, under.values) if is_known else (none, none)
+    tested = unpaired_hypothesis(ours, theirs, margin, direction_of(measure), "exploratory")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        least = np.median(of.least) / np.median(under.most)
+        most = np.median(of.most) / np.median(under.least)
+    between = float(least), float(most)
+    return _Taken(asked, measure, over, none, _sides(of, under), between, tested)
+
+
+def _sides(of: Series, under: Series, known: Flags | slice = slice(None)) -> frozenset[int]:
+    """On which sides of some of their ratios the true ones are."""
+    return frozenset({*of.side[known].tolist(), *(-under.side[known]).tolist()} - {0})
+
+
+def quotient(of: Series, under: Series) -> Floats:
     """Block by block; NaN where it is not known: of two bounds to the same side or at one value."""
     with np.errstate(divide="ignore", invalid="ignore"):
         found = of.values / under.values

@@ -17,6 +17,7 @@ from scaling.analysis.attribution.cells import Attribution, attributions
 from scaling.analysis.blocks import Blocks, blocks_of
 from scaling.analysis.comparison.compare import Compared, compare
 from scaling.analysis.controls import ControlOutcome, Soundness, outcomes, soundness_of
+from scaling.analysis.curves.curve import Point
 from scaling.analysis.curves.sections import RunIssue, Section, run_issues, sections
 from scaling.analysis.curves.sweeps import Sweep, sweeps
 from scaling.analysis.ratios import Ratios, ratios
@@ -26,6 +27,7 @@ from scaling.analysis.served.ship import AppAnswer, app_answer, of_one_server
 from scaling.analysis.statistics.drift import Drift, drift
 from scaling.analysis.statistics.noise import NoiseFloor
 from scaling.analysis.table.groups import CURVE, curve_cell, fell_behind
+from scaling.analysis.table.labels import labels, short_labels
 from scaling.analysis.table.load import Journal
 from scaling.journal.record import CeilingLine, Cell, StudyLine
 from scaling.study.caveats import caveats
@@ -63,6 +65,31 @@ class StudyResults:
     def sections(self) -> list[Section]:
         """Curves by workload, parameters and sizing, in the order in which they are shown."""
         return sections(self.frame, self.study)
+
+    @cached_property
+    def points(self) -> dict[Cell, Point]:
+        """The point of each cell on its curve."""
+        return {
+            curve.key.but(workers=point.workers): point
+            for section in self.sections
+            for curve in section.curves
+            for point in curve.points
+        }
+
+    @cached_property
+    def names(self) -> dict[Cell, str]:
+        """What messages call each cell: `echo · weak · asyncio · 3.14t · threads · N = 2`; those
+        that have a capacity without a rate, too.
+        """
+        rated = dict.fromkeys(each.cell for each in self.capacities)
+        label = labels(self.frame) | short_labels(
+            [(each.workload, each.parameters) for each in rated], simulated=self.study.simulated
+        )
+        return {
+            each: f"{label[each.workload, each.parameters]} · {each.sizing} · {each.loop} · "
+            f"{each.arm} · {each.model} · N = {each.workers}"
+            for each in (*self.blocks.cells, *rated)
+        }
 
     @cached_property
     def commands(self) -> set[Cell]:

@@ -3,32 +3,37 @@
 Against an earlier study it shows what is better, worse or inconclusive, with a bound or without.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from scaling.analysis.gate.bounds import BOUNDS
 from scaling.base.console import new_console
 from scaling.cli.program import Results, Texts, app
+from scaling.cli.study_options import parameter, with_options
 
 CELLS = "Which cells are checked"
 
 
+def takes_bounds(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command an option for each bound, in place of its first parameter."""
+    shown = {
+        name: typer.Option(each.flag, metavar="SHARE", help=each.about)
+        for name, each in BOUNDS.items()
+    }
+    options = [parameter(name, Annotated[str | None, each]) for name, each in shown.items()]
+    return with_options(command, options, dict)
+
+
 @app.command()
+@takes_bounds
 def gate(
+    bounds: dict[str, str | None],
     results: Results,
-    min_efficiency: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SHARE", help="Lowest throughput of N workers as a share of N times one: 0.8."
-        ),
-    ] = None,
     against: Annotated[
         Path | None, typer.Option(metavar="OLD", help="An earlier study, to show what changed.")
-    ] = None,
-    max_regression: Annotated[
-        str | None,
-        typer.Option(metavar="SHARE", help="Largest loss of throughput compared with OLD: 5%."),
     ] = None,
     workload: Annotated[
         Texts,
@@ -93,11 +98,8 @@ def gate(
     from scaling.analysis.gate.request import Limits, filter_of, share
     from scaling.report.gate_output import gate
 
-    limits = Limits(
-        min_efficiency=share(min_efficiency, "--min-efficiency"),
-        max_regression=share(max_regression, "--max-regression"),
-        against=against,
-    )
+    given = {name: share(text, BOUNDS[name].flag) for name, text in bounds.items()}
+    limits = Limits(against=against, **given)
     named = {"workload": workload, "loop": loop, "arm": arm, "model": model, "sizing": sizing}
     wanted = filter_of(named, at)
     code = gate(

@@ -69,19 +69,19 @@ def _parameters() -> Iterator[inspect.Parameter]:
         typer.Option(help=about, metavar=metavar, rich_help_panel=WHAT)
         for about, metavar in ((STUDY, "STUDY"), (WORKLOAD, "NAME,…"), (SET, "W.P=V,…"))
     )
-    yield _parameter("study", Annotated[text, study])
-    yield _parameter("workload", Annotated[texts, workload])
+    yield parameter("study", Annotated[text, study])
+    yield parameter("workload", Annotated[texts, workload])
     for option in OPTIONS.values():
         if option.flag:
             yield _declared(option)
-    yield _parameter("set", Annotated[texts, set_])
+    yield parameter("set", Annotated[texts, set_])
     for name, flag, kind, metavar, about in (
         ("path", "--path", list[Path] | None, "DIR", PATH),
         ("with_", "--with", texts, "REQUIREMENT", WITH),
         ("pgo", "--pgo", bool, None, PGO),
     ):
         shown = typer.Option(flag, help=about, metavar=metavar, rich_help_panel=YOURS)
-        yield _parameter(name, Annotated[kind, shown], default=False if kind is bool else None)
+        yield parameter(name, Annotated[kind, shown], default=False if kind is bool else None)
 
 
 def _declared(option: Option) -> inspect.Parameter:
@@ -94,10 +94,11 @@ def _declared(option: Option) -> inspect.Parameter:
         rich_help_panel=option.group,
     )
     of: Any = bool if switch else list[str] if kind.several else str
-    return _parameter(option.parameter, Annotated[of | None, shown])
+    return parameter(option.parameter, Annotated[of | None, shown])
 
 
-def _parameter(name: str, annotation: Any, default: object = None) -> inspect.Parameter:
+def parameter(name: str, annotation: Any, default: object = None) -> inspect.Parameter:
+    """An option as typer reads it off a signature."""
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
     )
@@ -118,7 +119,7 @@ def asked_from(given: Mapping[str, Any]) -> Asked:
 
 def takes_asked(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command these options in place of its first parameter, before its own."""
-    return _with_options(command, list(_parameters()), asked_from)
+    return with_options(command, list(_parameters()), asked_from)
 
 
 def takes_flags(*keys: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -127,10 +128,10 @@ def takes_flags(*keys: str) -> Callable[[Callable[..., None]], Callable[..., Non
     It gets a dict of what was given, as `scaling.study.options.Options` takes it.
     """
     shared = [_declared(OPTIONS[key]) for key in keys]
-    return lambda command: _with_options(command, shared, dict, after=True)
+    return lambda command: with_options(command, shared, dict, after=True)
 
 
-def _with_options(
+def with_options(
     command: Callable[..., None],
     shared: Sequence[inspect.Parameter],
     read: Callable[[dict[str, Any]], object],

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from scaling.analysis.comparison.between_studies import across
+from scaling.analysis.comparison.between_studies import Across
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
 from scaling.base.console import say
@@ -79,8 +79,7 @@ def _several(studies: Mapping[str, StudyResults]) -> list[Chapter]:
     (before, first), *later = studies.items()
     every: list[Chapter] = []
     for name, study in later:
-        found = across((first.frame, first.study), (study.frame, study.study))
-        every += across_chapters(found, before, name)
+        every += across_chapters(Across(first, study), before, name)
     for name, study in studies.items():
         heading = [Chapter(f"The study {name}", [])] if later else []
         if own := chapters(study):

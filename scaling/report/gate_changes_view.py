@@ -4,43 +4,57 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import Literal
 
 from rich.table import Table
 from rich.text import Text
 
-from scaling.analysis.gate.changes import Change
+from scaling.analysis.comparison.between_studies import Across
 from scaling.analysis.lookup.extent import MINUTE_S
+from scaling.analysis.ratios import Ratio
 from scaling.analysis.statistics.decision_forecast import POWER
 from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.analysis.statistics.verdict import Word
 from scaling.analysis.statistics.wording import MOST_BLOCKS
 from scaling.base import formats
+from scaling.report.tables.across_view import value, what
 from scaling.report.tables.fitting import width_of
 from scaling.report.tables.pipes import pipe_table, unbroken
+from scaling.study.questions import CAPACITY
 
-STYLES: dict[Word, str] = {
+type Changed = Literal["worse", "better", "same", "inconclusive"]
+
+STYLES: dict[Changed, str] = {
     "worse": "bold red",
     "better": "green",
     "same": "dim",
     "inconclusive": "yellow",
+}
+CHANGED: dict[Word, Changed] = {
+    "faster": "better",
+    "less": "better",
+    "slower": "worse",
+    "more": "worse",
+    "same": "same",
+    "inconclusive": "inconclusive",
 }
 HEADINGS = ("", "OLD → RESULTS", "ratio", "verdict", "to decide")  # the last of what is not decided
 FIGURES = (1, 2)  # the places of columns that are aligned right
 VERDICT = 3  # the place of the verdict
 
 
-def changes_sentence(found: Sequence[Change], shown: Sequence[Change]) -> str:
+def changes_sentence(found: Sequence[Ratio], shown: Sequence[Ratio]) -> str:
     """`Since OLD, of 6 figures: 1 worse, 4 same, 1 inconclusive.`, and where all are `shown`."""
-    counts = Counter(each.ratio.verdict.word for each in found)
+    counts = Counter(CHANGED[each.verdict.word] for each in found)
     parts = [f"{counts[word]} {word}" for word in STYLES if counts[word]]
     where = " --details lists all of them." if len(shown) < len(found) else ""
     return f"Since OLD, of {formats.plural(len(found), 'figure')}: {', '.join(parts)}.{where}"
 
 
-def changes_notes(found: Sequence[Change]) -> list[str]:
+def changes_notes(found: Sequence[Ratio]) -> list[str]:
     """What verdicts and forecasts rest on."""
-    margins = sorted({each.ratio.verdict.margin for each in found if each.ratio.n})
-    kind = bounds_kind(each.ratio for each in found)
+    margins = sorted({each.verdict.margin for each in found if each.n})
+    kind = bounds_kind(found)
     lines = [f"With each ratio its {kind}, unpaired."] if kind else []
     if margins:
         ends = dict.fromkeys(f"±{formats.percent(margin)}" for margin in (margins[0], margins[-1]))
@@ -48,7 +62,7 @@ def changes_notes(found: Sequence[Change]) -> list[str]:
             f"better, worse: proven to differ by more than {' to '.join(ends)}; "
             "same: proven to differ by less."
         )
-    if any(math.isfinite(each.ratio.verdict.blocks or math.inf) for each in found):
+    if any(math.isfinite(each.verdict.blocks or math.inf) for each in found):
         lines.append(
             f"To decide: with about so many blocks in each study a verdict has a chance of "
             f"{formats.percent(POWER)}, if ratio and scatter stay as they are; minutes are those "
@@ -57,33 +71,43 @@ def changes_notes(found: Sequence[Change]) -> list[str]:
     return lines
 
 
-def changes_lines(found: Sequence[Change], block_s: float) -> Iterator[Text | Table]:
+def changes_lines(of: Across, found: Sequence[Ratio], block_s: float) -> Iterator[Text | Table]:
     """A line for each figure under the name of its cell; `block_s` is what a block takes, s."""
-    headings, rows = _body(found, block_s)
+    headings, rows = _body(of, found, block_s)
     if not rows:
         return
     widths = [width_of(map(str, column)) for column in zip(headings, *rows, strict=True)]
     yield _table(widths, [[Text(heading, "bold") for heading in headings]])
-    for name, group in groupby(zip(found, rows, strict=True), key=lambda each: each[0].of.cell):
+    lines = zip(found, rows, strict=True)
+    for name, group in groupby(lines, key=lambda each: _name(of, each[0])):
         yield Text(name)
         yield _table(widths, [_styled(change, row) for change, row in group])
 
 
-def changes_markdown(found: Sequence[Change], block_s: float) -> str:
+def changes_markdown(of: Across, found: Sequence[Ratio], block_s: float) -> str:
     """The same as a Markdown table; empty without a figure."""
     if not found:
         return ""
-    headings, rows = _body(found, block_s)
+    headings, rows = _body(of, found, block_s)
     named = [
-        [unbroken(text) for text in (each.of.cell, *row)]
+        [unbroken(text) for text in (_name(of, each), *row)]
         for each, row in zip(found, rows, strict=True)
     ]
     return pipe_table(["cell", *headings], named, {1 + place for place in FIGURES})
 
 
-def _body(found: Sequence[Change], block_s: float) -> tuple[Sequence[str], list[list[str]]]:
+def _name(of: Across, each: Ratio) -> str:
+    """The cell, of a capacity with its objective."""
+    objective = each.measure.removeprefix(CAPACITY.format(""))
+    name = of.now.names[each.of]
+    return name if objective == each.measure else f"{name} · {objective}"
+
+
+def _body(
+    of: Across, found: Sequence[Ratio], block_s: float
+) -> tuple[Sequence[str], list[list[str]]]:
     """The headings and a row for each figure; `to decide` only where there is something to."""
-    rows = [_row(each, block_s) for each in found]
+    rows = [_row(of, each, block_s) for each in found]
     if any(row[-1] for row in rows):
         return HEADINGS, rows
     return HEADINGS[:-1], [row[:-1] for row in rows]
@@ -101,33 +125,32 @@ def _table(widths: Sequence[int], rows: list[list[Text]]) -> Table:
     return table
 
 
-def _row(change: Change, block_s: float) -> list[str]:
-    of = change.of
+def _row(of: Across, each: Ratio, block_s: float) -> list[str]:
     then, now = (
-        f"{bound} {formats.number(value.point)}".strip()
-        for bound, value in zip(of.bounds, (of.then, of.now), strict=True)
+        f"{study.blocks.series(cell, each.measure).mark} "
+        f"{formats.number(value(study, cell, each.measure).point)}".strip()
+        for study, cell in ((of.then, each.over), (of.now, each.of))
     )
-    ratio = str(change.ratio) if change.ratio.n else formats.BLANK
     return [
-        of.what,
+        what(of.now, each.of, each.measure),
         f"{then} → {now}",
-        ratio,
-        change.ratio.verdict.word,
-        _to_decide(change, block_s),
+        str(each) if each.n else formats.BLANK,
+        CHANGED[each.verdict.word],
+        _to_decide(each, block_s),
     ]
 
 
-def _styled(change: Change, row: list[str]) -> list[Text]:
+def _styled(each: Ratio, row: list[str]) -> list[Text]:
     cells = [*map(Text, row)]
-    cells[VERDICT].stylize(STYLES[change.ratio.verdict.word])
+    cells[VERDICT].stylize(STYLES[CHANGED[each.verdict.word]])
     for to_decide in cells[VERDICT + 1 :]:
         to_decide.stylize("dim")
     return cells
 
 
-def _to_decide(change: Change, block_s: float) -> str:
+def _to_decide(each: Ratio, block_s: float) -> str:
     """`40 blocks, 12 min`; or why no number of blocks is known."""
-    verdict, blocks = change.ratio.verdict, change.ratio.verdict.blocks
+    verdict, blocks = each.verdict, each.verdict.blocks
     if verdict.is_decided:
         return ""
     if blocks is None or not math.isfinite(blocks):

@@ -3,22 +3,18 @@ baseline, and returns the exit code.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from scaling.analysis.comparison.between_studies import across
-from scaling.analysis.controls import soundness
-from scaling.analysis.curves.sections import sections
-from scaling.analysis.gate.capacity_changes import capacity_figures
-from scaling.analysis.gate.cells import CheckedCell, cells, compared, every, matching, pairs
-from scaling.analysis.gate.changes import Change, changes, figures
-from scaling.analysis.gate.checks import limits_held
+from scaling.analysis.comparison.between_studies import Across
+from scaling.analysis.gate.cells import checked, in_both, named, passes
+from scaling.analysis.gate.checks import Checked, limits_held
 from scaling.analysis.gate.request import Filter, Limits
 from scaling.analysis.lookup.extent import MINUTE_S, extent, incomplete
-from scaling.analysis.statistics.noise import noise_floor
+from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import wider
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError
@@ -39,7 +35,6 @@ from scaling.report.gate_view import (
     void_sentence,
 )
 from scaling.report.output import read
-from scaling.study.caveats import caveats
 
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
 PASS, FAIL = 0, 1
@@ -70,54 +65,46 @@ def gate(
         UsageError: a journal cannot be read, it has nothing that could be checked, or the summary
             cannot be written: an exit code of 1 is for what is proven.
     """
-    new = read(results, console)
-    old = read(limits.against, console) if limits.against else None
-    studies = {"RESULTS": new} | ({"OLD": old} if old else {})
-    sound = {which: soundness(each.frame, each.study) for which, each in studies.items()}
-    void = next((f"{which} is void" for which, s in sound.items() if s.status == "void"), "")
-    here = sections(new.frame, new.study)
-    before = sections(old.frame, old.study) if old else []
-    now = cells(here, wanted) if limits.has_bound else []
-    floors = [noise_floor(each.frame, each.study) for each in studies.values()]
-    doubt = wider(floor.margin("throughput") for floor in floors).doubt
-    found = limits_held(now, limits, every(before), void or doubt)
+    journals = {"RESULTS": read(results, console)}
+    if limits.against:
+        journals["OLD"] = read(limits.against, console)
+    studies = {which: StudyResults.of(each) for which, each in journals.items()}
+    new, old = studies["RESULTS"], studies.get("OLD")
+    is_void = (f"{which} is void" for which, s in studies.items() if s.soundness.status == "void")
+    void = next(is_void, "")
+    across = Across(old, new, lambda cell: passes(cell, wanted)) if old else None
+    doubt = wider(each.floor.margin("throughput") for each in studies.values()).doubt
+    cells = checked(new.blocks, wanted) if limits.bounds else []
+    found = limits_held(Checked(cells, new, across), limits, void or doubt)
     words = {check.word for check in found}
-    passes = "fails" not in words and not (strict and "inconclusive" in words)
-    outcome = sentence(found, passes=passes, strict=strict)
+    passing = "fails" not in words and not (strict and "inconclusive" in words)
+    outcome = sentence(found, passes=passing, strict=strict)
     if void and not allow_void:
-        passes, outcome = False, void_sentence(void, sound.values())
+        passing = False
+        outcome = void_sentence(void, [each.soundness for each in studies.values()])
     notes = [note for note in (spread_note(found), family(found)) if note]
-    for (which, each), floor in zip(studies.items(), floors, strict=True):
-        doubts = (sound[which].text, *floor.withheld, *caveats(each.study))
+    for which, each in studies.items():
+        doubts = (each.soundness.text, *each.caveats)
         notes += [f"{which}: {doubt}" for doubt in doubts if doubt]
     if found:
         console.print(table(found))
-    shown: list[Change] = []
-    block_s = max(map(_block_s, studies.values()))
-    if old:
-        both = pairs(compared(here, wanted), every(before))
-        ours, theirs = (new.frame, new.study), (old.frame, old.study)
-        at_objectives = capacity_figures(ours, theirs, wanted, floors)
-        changed = changes([*figures(both, floors), *at_objectives], void)
-        shown = [each for each in changed if details or each.ratio.verdict.is_decided]
-        for part in changes_lines(shown, block_s):
+    tables = [markdown(found)]
+    if across:
+        in_both(named(new.blocks.cells, wanted), across.then.blocks.cells)
+        changed = [each.undecided("void", void) if void else each for each in across.ratios]
+        shown = [each for each in changed if details or each.verdict.is_decided]
+        block_s = max(map(_block_s, journals.values()))
+        for part in changes_lines(across, shown, block_s):
             console.print(part)
-        notes += [*changes_notes(shown), *_differences(old, new)]
-        for some, others, what in (
-            (matching(here, wanted), every(before), "Not in OLD, and not compared with it"),
-            (matching(before, wanted), every(here), "Only in OLD, and not checked"),
-        ):
-            notes += _alone(some, others, what, named=details)
-        for which, cells_of in zip(studies, zip(*both, strict=True), strict=True):
-            notes += _invalid(cells_of, which)
+        tables.append(changes_markdown(across, shown, block_s))
+        notes += [*changes_notes(shown), *_differences(across), *_alone(across, wanted, details)]
         notes.append(changes_sentence(changed, shown))
-    notes += _missing(studies)
+    notes += _missing(journals)
     for line in [*notes, outcome]:
         console.print(Text(line))
     if file := summary or environment.get(JOB_SUMMARY):
-        tables = [markdown(found), changes_markdown(shown, block_s)]
         _append(Path(file), summary_text(outcome, tables, notes))
-    return PASS if passes else FAIL
+    return PASS if passing else FAIL
 
 
 def _block_s(journal: Journal) -> float:
@@ -126,33 +113,32 @@ def _block_s(journal: Journal) -> float:
     return MINUTE_S * measured.minutes / max(1, measured.blocks)
 
 
-def _differences(old: Journal, new: Journal) -> list[str]:
+def _differences(across: Across) -> Iterator[str]:
     """What else is not the same in two studies, and may be what a ratio comes from."""
-    between = across((old.frame, old.study), (new.frame, new.study))
-    changed = [
-        "The two studies were not made side by side: what changed on the machine is in the ratio."
-    ]
-    if between.is_backwards:
-        changed.append("OLD was begun after RESULTS: are they the wrong way round?")
-    if between.differences:
-        changed.append(f"Not the same in both: {'; '.join(between.differences)}.")
-    return changed
+    yield "The two studies were not made side by side: what changed on the machine is in the ratio."
+    if across.is_backwards:
+        yield "OLD was begun after RESULTS: are they the wrong way round?"
+    if across.differences:
+        yield f"Not the same in both: {'; '.join(across.differences)}."
 
 
-def _alone(
-    some: Sequence[CheckedCell], others: Sequence[CheckedCell], what: str, *, named: bool
-) -> list[str]:
-    """Those of the cells that the other study does not have; of many how many, unless `named`."""
-    known = {cell.cell for cell in others}
-    alone = [cell.name for cell in some if cell.cell not in known]
-    names = "; ".join(alone) if named or len(alone) <= FEW else plural(len(alone), "cell")
-    return [f"{what}: {names}."] if alone else []
-
-
-def _invalid(some: Iterable[CheckedCell], which: str) -> list[str]:
-    """Those of the cells that have no valid run."""
-    without = [cell.name for cell in some if not cell.point.throughput.n]
-    return [f"No valid run in {which}: {'; '.join(without)}."] if without else []
+def _alone(across: Across, wanted: Filter, details: bool) -> Iterator[str]:
+    """The cells that one study does not have or has no valid run of; of many how many they are,
+    unless `details` are wanted.
+    """
+    new, old = across.now, across.then
+    for study, other, what in (
+        (new, old, "Not in OLD, and not compared with it"),
+        (old, new, "Only in OLD, and not checked"),
+    ):
+        known = set(other.blocks.cells)
+        passing = (each for each in study.blocks.cells if passes(each, wanted))
+        if alone := [study.names[each] for each in passing if each not in known]:
+            is_named = details or len(alone) <= FEW
+            yield f"{what}: {'; '.join(alone) if is_named else plural(len(alone), 'cell')}."
+    for study, which in ((new, "RESULTS"), (old, "OLD")):
+        if without := across.without_run(study):
+            yield f"No valid run in {which}: {'; '.join(without)}."
 
 
 def _missing(studies: Mapping[str, Journal]) -> Iterator[str]:

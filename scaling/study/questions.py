@@ -23,6 +23,7 @@ CAPACITY = "capacity at {}"  # with the text of an objective
 BASE_LOOP = "asyncio"
 THREADS = "threads"
 OVER_PROCESSES = "over processes"
+TWO_STUDIES = "two studies"
 
 
 @dataclass(frozen=True, slots=True)
@@ -452,6 +453,31 @@ def capacities(scope: Scope) -> Iterator[Asked]:
                 one = of.but(workers=1)
                 if of.workers > 1 and one in known:
                     yield Asked("gain", measure, of, (one,))
+
+
+# ------------------------------------------------------------------------------ two studies
+
+
+def two_studies(now: Scope, then: Scope) -> Iterator[Asked]:
+    """What changed since an earlier study: each cell of both over itself, now over then.
+
+    The only question about two scopes, so it is asked by itself. In an open loop throughput is the
+    schedule's, and P99 takes its place; capacities are compared at the objectives that both state.
+    """
+    earlier = set(then.cells)
+    for group in groups(now):
+        pace = P99 if group.is_open_loop else THROUGHPUT
+        for cell in group.cells:
+            if cell in earlier:
+                yield from _pair(TWO_STUDIES, cell, cell, (pace, CPU, MEMORY))
+    rated, before = (
+        dict.fromkeys(without_rate(each) for each in scope.cells if is_open_loop(each.parameters))
+        for scope in (now, then)
+    )
+    for objective in now.objectives:
+        if objective in then.objectives:
+            for cell in filter(before.__contains__, rated):
+                yield from _pair(TWO_STUDIES, cell, cell, (CAPACITY.format(objective),))
 
 
 def without_rate(cell: Cell) -> Cell:

@@ -12,7 +12,8 @@ from matplotlib.text import Text
 from rich.console import Console
 from typer.testing import CliRunner
 
-from scaling.analysis.comparison.between_studies import across
+from scaling.analysis.blocks import PSS
+from scaling.analysis.comparison.between_studies import Across
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.noise import noise_floor
@@ -160,16 +161,17 @@ def test_two_studies_stand_side_by_side(tmp_path: Path) -> None:
     then = studied(tmp_path / "then", Made(name="a", speeds=slow, blocks=8))
     made = Made(name="b", speeds=quick, blocks=8, seed=2, workers=(1, 2), arms=("3.14t", "3.14"))
     now = studied(tmp_path / "now", made)
-    found = across((then.frame, then.study), (now.frame, now.study))
-    assert [change.workers for change in found.changes] == [1, 2]
-    assert (found.only_then, found.only_now) == (1, 2)
-    for change in found.changes:
-        assert change.ratio.point == pytest.approx(1.2, rel=0.03)
-        assert change.ratio.coverage is not None
-        assert "unpaired" in change.ratio.method
-        assert change.ratio.verdict.word == "faster"
-        assert change.memory.verdict.word == "same"
-        assert change.memory.point == pytest.approx(1, rel=0.02)
+    found = Across(StudyResults.of(then), StudyResults.of(now))
+    throughput, memory = (found.ratios.where(measure=name) for name in ("throughput_per_s", PSS))
+    assert [each.of.workers for each in throughput] == [1, 2]
+    for ratio in throughput:
+        assert ratio.point == pytest.approx(1.2, rel=0.03)
+        assert ratio.coverage is not None
+        assert "unpaired" in ratio.method
+        assert ratio.verdict.word == "faster"
+    for ratio in memory:
+        assert ratio.verdict.word == "same"
+        assert ratio.point == pytest.approx(1, rel=0.02)
     console = Console(file=io.StringIO(), width=80, color_system=None)
     compare([tmp_path / "then", tmp_path / "now"], tmp_path / "out", console)
     assert isinstance(console.file, io.StringIO)
@@ -179,19 +181,19 @@ def test_two_studies_stand_side_by_side(tmp_path: Path) -> None:
     assert text.startswith("now over then")
     assert "ratios are unpaired" in text
     assert "Left out: 1 cell only in the earlier, 2 cells only in the later." in text
-    assert found.changes[0].ratio.bounds in text
+    assert throughput[0].bounds in text
     assert (tmp_path / "out" / "now" / "summary.csv").exists()
     assert not (tmp_path / "out" / "now" / "plots").exists()
     assert "now over then" in (tmp_path / "out" / "comparison.md").read_text()
 
 
 def test_what_is_not_the_same_in_both_is_warned_of(tmp_path: Path) -> None:
-    same = across(*[(s.frame, s.study) for s in [studied(tmp_path, Made())] * 2])
-    assert same.differences == ()
+    results = StudyResults.of(studied(tmp_path, Made()))
+    assert Across(results, results).differences == ()
     now = studied(tmp_path / "now", Made(logical=4))
     line = with_(now.study, pins="other", study={**now.study.study, "window_s": 5.0})
     then = studied(tmp_path, Made())
-    found = across((then.frame, then.study), (now.frame, line))
+    found = Across(StudyResults.of(then), StudyResults(now.frame, line))
     told = " ".join(found.differences)
     assert "the machine (logical_cpus, usable_cpus)" in told
     assert "the pinned packages" in told

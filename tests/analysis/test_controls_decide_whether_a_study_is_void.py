@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from scaling.analysis.blocks import blocks_of
-from scaling.analysis.comparison.between_studies import across
+from scaling.analysis.comparison.between_studies import Across
 from scaling.analysis.controls import Soundness, soundness
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, load, read_journal
@@ -240,8 +240,8 @@ def test_void_stands_at_the_top_of_every_output(tmp_path: Path) -> None:
     assert markdown(StudyResults.of(read)).startswith("**VOID: ")
     assert set(summary(StudyResults.of(read))["controls"]) == {"void"}
     assert set(comparison_rows(StudyResults.of(read))["controls"]) == {"void"}
-    twice = [(read.frame, read.study)] * 2
-    opening, *_ = across_chapters(across(*twice), "then", "now")
+    results = StudyResults.of(read)
+    opening, *_ = across_chapters(Across(results, results), "then", "now")
     warned = [words.partition(": the controls")[0] for words in opening.words[:2]]
     assert warned == ["then: VOID", "now: VOID"]
     finish(tmp_path, Console(quiet=True))

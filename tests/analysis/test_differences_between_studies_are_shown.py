@@ -9,12 +9,14 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from scaling.analysis.comparison.between_studies import Across, across
+from scaling.analysis.comparison.between_studies import Across
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base import formats
 from scaling.journal.record import RunLine
 from scaling.report.tables.across_view import across_chapters
 from scaling.report.tables.comparison_view import Comparison, comparison_markdown
+from scaling.study.questions import CPU, THROUGHPUT
 from tests.support.fabricate import Made, journal, with_, write
 
 type Change = Callable[[RunLine], RunLine]
@@ -25,7 +27,7 @@ def studied(file: Path, made: Made | None = None, change: Change | None = None) 
 
 
 def compared(then: Journal, now: Journal) -> Across:
-    return across((then.frame, then.study), (now.frame, now.study))
+    return Across(StudyResults.of(then), StudyResults.of(now))
 
 
 def text_of(found: Across) -> str:
@@ -69,9 +71,11 @@ def test_no_figure_is_cut_at_80_columns(tmp_path: Path) -> None:
     assert isinstance(console.file, io.StringIO)
     text = console.file.getvalue()
     assert max(map(len, text.splitlines())) <= 80
-    assert len(found.changes) == 4
-    for change in found.changes:
-        for value in (change.then.throughput, change.ratio, change.memory):
+    assert len(found.cells) == 4
+    for cell in found.cells:
+        ratios = [each for each in found.ratios if each.of == cell and each.measure != CPU]
+        assert len(ratios) == 2
+        for value in (found.then.points[cell].throughput, *ratios):
             assert {formats.number(value.point), value.bounds} <= set(text.split())
 
 
@@ -108,7 +112,7 @@ def test_a_cell_without_a_valid_run_on_one_side_is_named(tmp_path: Path) -> None
     cell = "echo · weak · asyncio · 3.14t · threads · N = 2"
     for pair, side in (((whole, lacking), "later"), ((lacking, whole), "earlier")):
         found = compared(*pair)
-        assert [change.workers for change in found.changes] == [1, 4]
+        assert [each.of.workers for each in found.ratios.where(measure=THROUGHPUT)] == [1, 4]
         assert f"Left out, 1 cell without a valid run in the {side}: {cell}." in text_of(found)
 
 
@@ -116,8 +120,7 @@ def test_memory_of_two_kinds_has_no_ratio(tmp_path: Path) -> None:
     made = Made(models=("processes",))
     then = studied(tmp_path / "a.jsonl", made, lambda run: with_(run, memory__pss_bytes=None))
     found = compared(then, studied(tmp_path / "b.jsonl", made))
-    assert {change.memory_kinds for change in found.changes} == {("RSS", "PSS")}
-    assert {change.memory.n for change in found.changes} == {0}
+    assert {each.measure for each in found.ratios} == {THROUGHPUT, CPU}
     assert "Memory is blank where one study has PSS and the other RSS." in text_of(found)
 
 
@@ -164,8 +167,5 @@ def test_another_allocator_state_is_reported(tmp_path: Path) -> None:
     made = Made(arms=("3.14",), workers=(1, 2))
     then, now = studied(tmp_path / "a.jsonl", made), studied(tmp_path / "b.jsonl", made, keeping)
     found = compared(then, now)
-    assert [(change.workers, change.is_across_states) for change in found.changes] == [
-        (1, False),
-        (2, True),
-    ]
+    assert [each.workers for each in found.across_states] == [2]
     assert "In another allocator state than before" in text_of(found)

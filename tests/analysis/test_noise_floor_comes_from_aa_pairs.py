@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scaling.analysis.blocks import blocks_of
-from scaling.analysis.comparison.between_studies import across
+from scaling.analysis.comparison.between_studies import Across
 from scaling.analysis.curves.sections import run_issues
 from scaling.analysis.curves.summarise import curves
 from scaling.analysis.results import StudyResults
@@ -262,9 +262,10 @@ def test_verdicts_use_it(tmp_path: Path) -> None:
             return slowed(run, 1.04 * (spread if run.cell.twin else 1))
 
         now = studied(tmp_path / f"{name}.jsonl", made, change)
-        found = across((then.frame, then.study), (now.frame, now.study))
-        words[name] = {each.ratio.verdict.text.partition(":")[0] for each in found.changes}
-        (memory,) = {each.memory.verdict.word for each in found.changes}
+        found = Across(StudyResults.of(then), StudyResults.of(now)).ratios
+        throughput = found.where(measure="throughput_per_s")
+        words[name] = {each.verdict.text.partition(":")[0] for each in throughput}
+        (memory,) = {each.verdict.word for each in found.where(measure="pss_bytes")}
         assert memory == "same", "that equal cells do not differ in"
         withheld = StudyResults.of(now).caveats
     assert words == {

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from scaling.analysis.comparison.between_studies import Across, across
-from scaling.analysis.gate.cells import cells, chosen
+from scaling.analysis.comparison.between_studies import Across
+from scaling.analysis.gate.cells import checked
 from scaling.analysis.gate.request import Filter
+from scaling.analysis.ratios import FELL_BEHIND
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import ScalingError, UsageError
@@ -15,6 +16,8 @@ from scaling.base.formats import BLANK
 from scaling.report.export.pyperf_suite import suite
 from scaling.report.tables.across_view import across_chapters
 from scaling.report.tables.comparison_view import comparison_markdown
+from scaling.study.load import is_open_loop
+from scaling.study.questions import P99, THROUGHPUT
 from tests.support.served import Served, studied
 
 ONE = (("3.14t", "threads"),)
@@ -27,39 +30,52 @@ def two_studies(folder: Path, now: Served) -> tuple[Journal, Journal]:
 
 
 def compared(then: Journal, now: Journal) -> Across:
-    return across((then.frame, then.study), (now.frame, now.study))
+    return Across(StudyResults.of(then), StudyResults.of(now))
 
 
 def test_studies_are_compared_by_p99(tmp_path: Path) -> None:
     found = compared(*two_studies(tmp_path, replace(OPEN, speeds={ONE[0]: 1_400.0}, seed=2)))
-    assert [change.measure for change in found.changes] == ["latency_p99_s"] * 2
-    for change in found.changes:
-        then, now = change.values
-        assert change.ratio.point == pytest.approx(now.point / then.point, rel=0.05)
-        assert change.ratio.point < 1
-        assert change.ratio.verdict.word == "faster"
+    assert THROUGHPUT not in {each.measure for each in found.ratios}
+    ratios = found.ratios.where(measure=P99)
+    assert len(ratios) == 2
+    for each in ratios:
+        then, now = (s.points[each.of].figures[P99] for s in (found.then, found.now))
+        assert each.point == pytest.approx(now.point / then.point, rel=0.05)
+        assert each.point < 1
+        assert each.verdict.word == "faster"
     text = comparison_markdown(across_chapters(found, "then", "now"))
     assert "P99 ms then" in text
     assert "requests/s then" not in text
 
 
-def test_lower_bounds_have_no_ratio(tmp_path: Path) -> None:
+def test_a_lower_bound_over_a_latency_is_slower_by_at_least_so_much(tmp_path: Path) -> None:
+    """The policy of all ratios: what is known of a server that fell behind is not dropped."""
     found = compared(*two_studies(tmp_path, replace(OPEN, speeds={ONE[0]: 300.0})))
-    one, two = found.changes
-    assert (one.ratio.n, two.ratio.n) == (0, 6)
+    one, _ = found.ratios.where(measure=P99)
+    assert (one.n, one.verdict.word) == (6, "slower")
+    back = Across(found.now, found.then).ratios.where(measure=P99)[0]
+    assert (back.n, back.verdict.word) == (6, "faster")
+
+
+def test_two_lower_bounds_have_no_ratio(tmp_path: Path) -> None:
+    behind = [studied(tmp_path / n, replace(OPEN, speeds={ONE[0]: 300.0})) for n in ("a", "b")]
+    found = compared(*behind)
+    one, two = found.ratios.where(measure=P99)
+    assert (one.n, two.n) == (0, 6)
+    assert one.verdict.why == FELL_BEHIND
     text = comparison_markdown(across_chapters(found, "then", "now"))
     assert f"{BLANK} no ratio:" in text
 
 
 def test_the_gate_checks_closed_loops_only(tmp_path: Path) -> None:
     results = StudyResults.of(studied(tmp_path, BOTH))
-    assert {each.section.rate_per_s for each in chosen(results.sections, Filter())} == {None}
+    assert not any(is_open_loop(each.parameters) for each in checked(results.blocks, Filter()))
 
 
 def test_the_gate_says_why_there_is_nothing_to_check(tmp_path: Path) -> None:
     results = StudyResults.of(studied(tmp_path, OPEN))
     with pytest.raises(UsageError, match="open loops"):
-        cells(results.sections, Filter())
+        checked(results.blocks, Filter())
 
 
 def test_pyperf_gets_closed_loops_only(tmp_path: Path) -> None:

@@ -5,14 +5,19 @@ Holm's correction accounts for the number of checks (`scaling.analysis.statistic
 bound in the place of 1). It holds only where that is proven, too; else it is inconclusive.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
-from scaling.analysis.gate.cells import CheckedCell, Pair, pairs
+from scaling.analysis.comparison.between_studies import Across
+from scaling.analysis.gate.bounds import BOUNDS
+from scaling.analysis.gate.cells import in_both
 from scaling.analysis.gate.request import Limits
-from scaling.analysis.statistics.estimate import Estimate
-from scaling.analysis.statistics.unpaired import ratio
+from scaling.analysis.ratios import quotient
+from scaling.analysis.results import StudyResults
+from scaling.analysis.statistics import unpaired
+from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.analysis.statistics.verdict import (
     Hypothesis,
     RatioVerdict,
@@ -22,7 +27,9 @@ from scaling.analysis.statistics.verdict import (
 )
 from scaling.base.errors import UsageError
 from scaling.base.formats import number, plural
+from scaling.journal.record import Cell
 from scaling.study.presets import FEWEST_FOR_INTERVAL
+from scaling.study.questions import THROUGHPUT
 
 type Word = Literal["holds", "fails", "inconclusive"]
 
@@ -31,115 +38,92 @@ WORDS: dict[int, Word] = {1: "holds", -1: "fails", 0: "inconclusive"}
 
 @dataclass(frozen=True, slots=True)
 class BoundCheck:
-    """One cell against one bound: `value`, of `what`, was to be `bound` or more; `why` it is so."""
+    """One cell against one bound: `value`, of `what`, was to be `bound` or more; `why` it is so.
 
-    cell: str
-    what: str
-    value: Estimate
-    bound: float
-    word: Word
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Open:
-    """A check before its family is known; `tested` is the value over the bound."""
+    `tested` is the value over the bound.
+    """
 
     cell: str
     what: str
     value: Estimate
     bound: float
     tested: Hypothesis
+    word: Word = "inconclusive"
+    why: str = ""
 
 
-def efficiencies(cells: Sequence[CheckedCell], least: float) -> list[_Open]:
-    """The efficiency of every cell above N = 1, which must be `least` or more.
+class Checked:
+    """The cells that are checked, of a study and of an earlier one, if there is one."""
 
-    Raises:
-        UsageError: there is no such cell, or no run at N = 1 that it could be over.
-    """
-    above_one = [cell for cell in cells if cell.point.workers > 1]
-    if not above_one:
-        raise UsageError("gate: efficiency is 1 at N = 1; choose an N above 1 with --at")
-    for cell in above_one:
-        if 1 not in cell.curve.workers:
-            raise UsageError(f"gate: {cell.name}: efficiency needs N = 1, which was not measured")
-    return [
-        _Open(cell.name, "efficiency", cell.point.efficiency, least, _over(cell, least))
-        for cell in above_one
-    ]
+    def __init__(self, cells: Sequence[Cell], now: StudyResults, across: Across | None) -> None:
+        self.cells = cells
+        self.now = now
+        self._across = across
 
+    @cached_property
+    def in_both(self) -> list[Cell]:
+        """Those that the earlier study has, too.
 
-def _over(cell: CheckedCell, least: float) -> Hypothesis:
-    return hypothesis(cell.runs("efficiency") / least, 0.0)
+        Raises:
+            UsageError: there is none.
+        """
+        return in_both(self.cells, self._across.then.blocks.cells if self._across else ())
 
+    def paired(
+        self, what: str, of: Cell, over: Cell, least: float, *, per: float = 1.0
+    ) -> BoundCheck:
+        """That throughput of a cell over that of another, `per` so much, is `least` or more."""
+        blocks = self.now.blocks
+        values = quotient(blocks.series(of, THROUGHPUT), blocks.series(over, THROUGHPUT)) / per
+        tested = hypothesis(values / least, 0.0)
+        return BoundCheck(self.now.names[of], what, median(values, ""), least, tested)
 
-def regressions(
-    now: Sequence[CheckedCell], then: Sequence[CheckedCell], most: float
-) -> list[_Open]:
-    """Throughput over that of the same cell `then`, which may be lower by the share `most`.
-
-    Raises:
-        UsageError: the studies have none of these cells in common.
-    """
-    return list(_regressions(pairs(now, then), 1 - most))
-
-
-def _regressions(both: list[Pair], least: float) -> Iterator[_Open]:
-    for cell, old in both:
-        ours, theirs = cell.runs("throughput"), old.runs("throughput")
+    def over_old(self, what: str, cell: Cell, least: float) -> BoundCheck:
+        """That throughput of a cell over that of the earlier study is `least` or more."""
+        assert self._across is not None
+        studies = (self.now, self._across.then)
+        ours, theirs = (each.blocks.series(cell, THROUGHPUT).values for each in studies)
         tested = unpaired_hypothesis(ours / least, theirs, 0.0)
-        yield _Open(cell.name, "throughput over OLD", ratio(ours, theirs), least, tested)
+        name = self.now.names[cell]
+        return BoundCheck(name, what, unpaired.ratio(ours, theirs), least, tested)
 
 
-def settle(family: Sequence[_Open], void: str = "") -> list[BoundCheck]:
-    """The checks with their words. In a `void` study (the reason) all are inconclusive."""
-    verdicts = judge([each.tested for each in family])
-    return [
-        _settled(each, verdict, len(family), void)
-        for each, verdict in zip(family, verdicts, strict=True)
-    ]
-
-
-def _settled(each: _Open, ratio: RatioVerdict, among: int, void: str) -> BoundCheck:
-    value, bound = each.value, number(each.bound)
-    word = WORDS[ratio.verdict.side]
-    if void:
-        word, why = "inconclusive", void
-    elif value.n < FEWEST_FOR_INTERVAL:
-        why = f"{plural(value.n, 'block')}; an interval takes {FEWEST_FOR_INTERVAL}"
-    elif ratio.verdict.reason == "two states":
-        why = ratio.verdict.why
-    elif word == "fails":
-        why = f"its whole interval is below {bound}"
-    elif word == "holds":
-        why = f"its whole interval is above {bound}"
-    elif value.low <= each.bound <= value.high:
-        why = f"its interval has {bound} inside"
-    else:
-        side = "below" if value.high < each.bound else "above"
-        by_chance = f"so might one of {plural(among, 'check')} by chance"
-        why = f"its interval is {side} {bound}, but {by_chance}"
-    return BoundCheck(each.cell, each.what, value, each.bound, word, why)
-
-
-def limits_held(
-    now: Sequence[CheckedCell], limits: Limits, then: Sequence[CheckedCell] = (), void: str = ""
-) -> list[BoundCheck]:
-    """Every cell against every bound, one family; `then` is of the study `limits.against`.
+def limits_held(checked: Checked, limits: Limits, void: str = "") -> list[BoundCheck]:
+    """Every cell against every bound, one family. In a `void` study (the reason) no word is given.
 
     Raises:
         UsageError: no cell can be compared with a bound, or one has no valid run.
     """
-    family: list[_Open] = []
-    if limits.min_efficiency is not None:
-        family += efficiencies(now, limits.min_efficiency)
-    if limits.max_regression is not None:
-        family += regressions(now, then, limits.max_regression)
+    family = [
+        check
+        for name, share in limits.bounds.items()
+        for check in BOUNDS[name].rule(checked, share)
+    ]
     if blank := [f"{each.what} of {each.cell}" for each in family if not each.value.n]:
         # Not inconclusive: a cell that always crashes would pass for ever.
         raise UsageError(
             f"gate: no valid runs for {'; '.join(blank)}. `scaling show RESULTS --details` lists "
             "the reasons"
         )
-    return settle(family, void)
+    return list(_settled(family, void))
+
+
+def _settled(family: Sequence[BoundCheck], void: str) -> Iterable[BoundCheck]:
+    for each, found in zip(family, judge([each.tested for each in family]), strict=True):
+        word = "inconclusive" if void else WORDS[found.verdict.side]
+        yield replace(each, word=word, why=void or _why(each, found, word, len(family)))
+
+
+def _why(each: BoundCheck, found: RatioVerdict, word: Word, among: int) -> str:
+    value, bound = each.value, number(each.bound)
+    if value.n < FEWEST_FOR_INTERVAL:
+        return f"{plural(value.n, 'block')}; an interval takes {FEWEST_FOR_INTERVAL}"
+    if found.verdict.reason == "two states":
+        return found.verdict.why
+    if word != "inconclusive":
+        return f"its whole interval is {'below' if word == 'fails' else 'above'} {bound}"
+    if value.low <= each.bound <= value.high:
+        return f"its interval has {bound} inside"
+    side = "below" if value.high < each.bound else "above"
+    by_chance = f"so might one of {plural(among, 'check')} by chance"
+    return f"its interval is {side} {bound}, but {by_chance}"

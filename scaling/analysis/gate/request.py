@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from scaling.analysis.gate.bounds import BOUNDS
 from scaling.base.errors import UsageError
 from scaling.base.typed import share as share_of
 from scaling.base.typed import values_in
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Bounds as shares of 1: `min_efficiency` 0.8, `max_regression` 0.05 over the study `against`.
 
@@ -19,28 +19,20 @@ class Limits:
         UsageError: no bound, half of one, or one that nothing could fail.
     """
 
-    min_efficiency: float | None = None
-    max_regression: float | None = None
-    against: Path | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse bounds that are missing or that nothing could fail."""
-        if self.min_efficiency is None and self.max_regression is None and self.against is None:
+    def __init__(self, against: Path | None = None, **bounds: float | None) -> None:
+        self.against = against
+        self.bounds = {name: value for name, value in bounds.items() if value is not None}
+        if not self.bounds and against is None:
             raise UsageError(
                 "gate: no bound given: use --min-efficiency 0.8, or --against OLD (with "
                 "--max-regression 5% as a bound), or both"
             )
-        if self.max_regression is not None and self.against is None:
-            raise UsageError(
-                "gate: --max-regression 5% needs a study to compare with: --against OLD"
-            )
-        if self.min_efficiency == 0 or self.max_regression == 1:
-            raise UsageError("gate: an efficiency of 0 or a regression of 100 % can never fail")
-
-    @property
-    def has_bound(self) -> bool:
-        """Whether anything can fail."""
-        return self.min_efficiency is not None or self.max_regression is not None
+        for name, value in self.bounds.items():
+            bound = BOUNDS[name]
+            if bound.over_old and against is None:
+                raise UsageError(f"gate: {bound.flag} needs a study to compare with: --against OLD")
+            if value == bound.useless:
+                raise UsageError(f"gate: {bound.flag}: a bound of {value:.0%} can never fail")
 
 
 def share(text: str | None, flag: str) -> float | None:

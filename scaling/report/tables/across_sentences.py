@@ -1,18 +1,20 @@
 """What must be known before two studies are compared, in words."""
 
+from collections.abc import Sequence
 from itertools import groupby
 
 from scaling.analysis.comparison.between_studies import Across
 from scaling.analysis.curves.sections import RunIssue
+from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
 from scaling.report.tables.phrases import ratios_note
 
 
-def changed(found: Across) -> list[str]:
-    """The notes that stand above the comparison of two studies."""
+def changed(found: Across, figures: Sequence[Estimate]) -> list[str]:
+    """The notes that stand above the comparison of two studies, and above these figures."""
     lines = []
     if found.is_backwards:
-        began = [study.started_at for _, study in (found.then, found.now)]
+        began = [each.study.started_at for each in (found.then, found.now)]
         lines.append(
             "The study named first began after the one named second "
             f"({began[0]}, {began[1]}): swap them."
@@ -20,25 +22,24 @@ def changed(found: Across) -> list[str]:
     if found.differences:
         lines.append(f"Not the same in both: {'; '.join(found.differences)}.")
     lines.append("The studies were not run side by side: ratios are unpaired.")
-    if found.changes:
-        figures = [(*c.values, c.ratio) for c in found.changes]
-        lines.append(ratios_note([value for row in figures for value in row], "ratios unpaired"))
+    if figures:
+        lines.append(ratios_note(figures, "ratios unpaired"))
     alone = [
         f"{formats.plural(count, 'cell')} only in the {which}"
-        for count, which in ((found.only_then, "earlier"), (found.only_now, "later"))
-        if count
+        for study, which in ((found.then, "earlier"), (found.now, "later"))
+        if (count := len(study.blocks.cells) - len(found.cells))
     ]
     if alone:
         lines.append(f"Left out: {', '.join(alone)}.")
-    for without, which in ((found.invalid_then, "earlier"), (found.invalid_now, "later")):
-        if without:
-            count = formats.plural(len(without), "cell")
+    for study, which in ((found.then, "earlier"), (found.now, "later")):
+        if without := found.without_run(study):
+            cells = formats.plural(len(without), "cell")
             lines.append(
-                f"Left out, {count} without a valid run in the {which}: {'; '.join(without)}."
+                f"Left out, {cells} without a valid run in the {which}: {'; '.join(without)}."
             )
-    if cells := [change.name for change in found.changes if change.is_across_states]:
-        state = "In another allocator state than before, which the ratio includes"
-        lines.append(f"{state}: {'; '.join(cells)}.")
+    if others := found.across_states:
+        names = "; ".join(found.now.names[each] for each in others)
+        lines.append(f"In another allocator state than before, which the ratio includes: {names}.")
     return lines
 
 

@@ -1,61 +1,108 @@
 """Two studies compared, as chapters of words and tables."""
 
-from itertools import groupby
-
-from scaling.analysis.comparison.between_studies import Across, Change
+from scaling.analysis.comparison.between_studies import Across
+from scaling.analysis.curves.memory import READINGS
+from scaling.analysis.curves.sections import Section
+from scaling.analysis.ratios import MEMORY_KINDS, Ratio
 from scaling.analysis.results import StudyResults
+from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.base import formats
+from scaling.journal.record import Cell as StudyCell
 from scaling.report.tables.across_sentences import changed, doubted
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.grid import Cell, Chapter, Grid
-from scaling.report.tables.margins import margins_across
-from scaling.report.tables.measures import SUSPECT, curve_name
+from scaling.report.tables.margins import margin_of
+from scaling.report.tables.measures import SUSPECT
+from scaling.study.questions import CPU, P99, THROUGHPUT
+
+FACTORS = {P99: 1e3, CPU: 1e6}  # from s to what is shown
+UNITS = {P99: "P99 ms", CPU: "CPU µs/op"}
 
 
 def across_chapters(found: Across, then: str, now: str) -> list[Chapter]:
     """Two studies side by side: a table for each section; `then` and `now` name them."""
-
-    def title(change: Change) -> str:
-        return change.section.title
-
-    studies = ((then, StudyResults(*found.then)), (now, StudyResults(*found.now)))
+    studies = ((then, found.then), (now, found.now))
     words = [f"{name}: {each}" for name, study in studies for each in warnings_of(study)]
-    words += changed(found)
+    tables = [*filter(None, (_chapter(found, section) for section in found.now.sections))]
+    rows = [row for table in tables for grid in table.grids for row in grid.rows]
+    words += changed(found, [each for row in rows for each in row if isinstance(each, Estimate)])
     words += [each for name, study in studies for each in doubted(name, study.run_issues)]
-    opening = Chapter(f"{now} over {then}", words)
-    lines = []
-    for heading, group in groupby(found.changes, title):
-        members = list(group)
-        rows: list[list[Cell]] = [[_curve(c), str(c.workers), *_figures(c)] for c in members]
-        is_rate = members[0].measure == "throughput"
-        unit = f"{members[0].section.operation}/s" if is_rate else "P99 ms"
-        headings = ["curve", "N", f"{unit} then", "now", "ratio", "memory"]
-        grid = Grid("", headings, rows, 2, _across_note(members))
-        lines.append(Chapter(heading, margins_across(members), [grid]))
-    return [opening, *lines]
+    return [Chapter(f"{now} over {then}", words), *tables]
 
 
-def _across_note(changes: list[Change]) -> str:
+def what(study: StudyResults, cell: StudyCell, measure: str) -> str:
+    """A measure with the unit that it is shown in: `round trips/s`, `P99 ms`, `PSS MiB`."""
+    if measure == THROUGHPUT:
+        note = study.study.workloads.get(cell.workload)
+        return f"{note.operation if note else 'operations'}/s"
+    if measure in MEMORY_KINDS:
+        return f"{MEMORY_KINDS[measure]} MiB"
+    return UNITS.get(measure, "capacity/s")
+
+
+def value(study: StudyResults, cell: StudyCell, measure: str) -> Estimate:
+    """A measure of a cell, in that unit."""
+    values = study.blocks.series(cell, measure).values
+    return median(values * FACTORS.get(measure, 1.0), what(study, cell, measure))
+
+
+def _chapter(found: Across, section: Section) -> Chapter | None:
+    """The cells of a section that have a valid run in both studies; None where there are none."""
+    cells = [
+        each
+        for curve in section.curves
+        for point in curve.points
+        if found.is_measured(each := curve.key.but(workers=point.workers))
+    ]
+    if not cells:
+        return None
+    pace = P99 if section.rate_per_s is not None else THROUGHPUT
+    ratios = {(each.of, each.measure): each for each in found.ratios}
+    rows = [_row(found, ratios, each, pace) for each in cells]
+    unit = what(found.now, cells[0], pace)
+    headings = ["curve", "N", f"{unit} then", "now", "ratio", "memory"]
+    grid = Grid("", headings, rows, 2, _note(found, cells, ratios, pace))
+    own = [each for each in ratios.values() if each.of in cells]
+    return Chapter(section.title, margin_of(own), [grid])
+
+
+def _row(
+    found: Across, ratios: dict[tuple[StudyCell, str], Ratio], cell: StudyCell, pace: str
+) -> list[Cell]:
+    """Loop, arm and model with the runs, `8, 8? runs`: how many then and now, of the latter some
+    suspect; then N and the figures.
+    """
+    points = (study.points[cell] for study in (found.then, found.now))
+    runs = ", ".join(f"{each.runs}{SUSPECT if each.suspect else ''}" for each in points)
+    ratio = ratios.get((cell, pace))
+    memory = next((ratios[cell, kind] for kind in MEMORY_KINDS if (cell, kind) in ratios), None)
+    return [
+        f"{cell.loop} · {cell.arm} · {cell.model} · {runs} runs".replace(" · ", "\n"),
+        str(cell.workers),
+        *(value(study, cell, pace) for study in (found.then, found.now)),
+        ratio if ratio and ratio.n else formats.BLANK,
+        memory or formats.BLANK,
+    ]
+
+
+def _note(
+    found: Across,
+    cells: list[StudyCell],
+    ratios: dict[tuple[StudyCell, str], Ratio],
+    pace: str,
+) -> str:
     """What the marks and blanks of a table across studies mean."""
+    studies = (found.then, found.now)
     lines = ["Runs: earlier study, later study."]
-    if any(point.suspect for c in changes for point in (c.then, c.now)):
+    if any(study.points[cell].suspect for study in studies for cell in cells):
         lines.append(f"{SUSPECT} some of them are suspect: see above.")
-    if any(c.measure == "latency_p99_s" and not c.ratio.n for c in changes):
+    shown = [ratios.get((cell, pace)) for cell in cells]
+    if pace == P99 and not all(each and each.n for each in shown):
         lines.append(
-            f"{formats.BLANK} no ratio: too few requests for P99, or a server fell behind or "
-            "declined requests, and its P99 is a lower bound."
+            f"{formats.BLANK} no ratio: too few requests for P99, or servers fell behind or "
+            "declined requests in both studies, and both P99 are lower bounds."
         )
-    if any(len(set(c.memory_kinds)) > 1 for c in changes):
+    kinds = {study.blocks.memory_column(cell) for study in studies for cell in cells}
+    if len(kinds) == len(READINGS):
         lines.append("Memory is blank where one study has PSS and the other RSS.")
     return " ".join(lines)
-
-
-def _curve(change: Change) -> str:
-    """Loop, arm and model, and `8, 8? runs`: how many then and now, of the latter some suspect."""
-    counts = (f"{p.runs}{SUSPECT if p.suspect else ''}" for p in (change.then, change.now))
-    return f"{curve_name(change.curve)} · {', '.join(counts)} runs".replace(" · ", "\n")
-
-
-def _figures(change: Change) -> list[Cell]:
-    ratio: Cell = change.ratio if change.ratio.n else formats.BLANK
-    return [*change.values, ratio, change.memory]

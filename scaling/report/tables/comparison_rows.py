@@ -29,12 +29,7 @@ def comparison_rows(results: StudyResults) -> pd.DataFrame:
     everything); `controls`, what the study's controls say, and its `scale`.
     """
     about = study_columns(results)
-    points: dict[Cell, Point | int] = {
-        curve.key.but(workers=point.workers): point
-        for section in results.sections
-        for curve in section.curves
-        for point in curve.points
-    }
+    points: dict[Cell, Point | int] = {**results.points}
     for each in results.capacities:
         points.setdefault(each.cell, len(each.blocks))
     return pd.DataFrame([_row(each, points, results.study) | about for each in results.ratios])

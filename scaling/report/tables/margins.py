@@ -3,8 +3,8 @@
 import math
 from collections.abc import Iterable
 
-from scaling.analysis.comparison.between_studies import Change
 from scaling.analysis.comparison.compare import Compared
+from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.base import formats
 from scaling.report.tables.rated import is_open_loop
@@ -13,14 +13,12 @@ from scaling.study.controls import CONTROLS
 
 def margins(compared: Compared) -> list[str]:
     """The margin that the verdicts use; none without a verdict."""
-    if all(ratio.coverage is None for ratio in compared.ratios):
-        return []
-    return [_margin(compared.blocks.floor.share)]
+    return margin_of(compared.ratios)
 
 
-def margins_across(changes: Iterable[Change]) -> list[str]:
-    """The margin of a section of two studies: the wider one of the two."""
-    used = [each.ratio.verdict.margin for each in changes if each.ratio.coverage is not None]
+def margin_of(ratios: Iterable[Ratio]) -> list[str]:
+    """The margin that these ratios are judged by; none without a verdict."""
+    used = [each.verdict.margin for each in ratios if each.coverage is not None]
     return [_margin(used[0])] if used else []
 
 

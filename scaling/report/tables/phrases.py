@@ -1,6 +1,6 @@
 """Phrases that titles, questions and notes are made of."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from scaling.analysis.statistics.estimate import Estimate, bounds_kind
 from scaling.base.vocabulary import WORKER, WORKERS
@@ -28,7 +28,7 @@ def reasons_text(words: str) -> str:
     return ", ".join(REASONS.get(word) or word.replace("-", " ") for word in words.split(", "))
 
 
-def ratios_note(values: list[Estimate], made: str = "ratios paired inside blocks") -> str:
+def ratios_note(values: Sequence[Estimate], made: str = "ratios paired inside blocks") -> str:
     """What stands beside the figures of a section, and how its ratios were made."""
     kind = bounds_kind(values)
     if not kind:
