@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -129,7 +128,8 @@ def new_sheet(title: str, subtitle: str, key: list[Line2D], caption: str, layout
         write_key(figure, row, (EDGE_IN, key_at + number * KEY_LINE_IN))
     small_print_at = height_in - small_print_in - 0.08
     _write(figure, small_print, small_print_at, CAPTION_LINE_IN, size=CAPTION_SIZE, color=QUIET)
-    sns.despine(fig=figure)
+    for axes in figure.axes:
+        axes.spines[["top", "right"]].set_visible(False)
     return Sheet(figure, panels, title, f"{subtitle}. {caption}")
 
 
