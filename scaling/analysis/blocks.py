@@ -12,15 +12,14 @@ import numpy as np
 import pandas as pd
 
 from scaling.analysis.arrays import Floats, Integers
-from scaling.analysis.curves.memory import MIB, READINGS, memory_kind
-from scaling.analysis.lookup.bounds import LATENCY, shortest_s
+from scaling.analysis.curves.memory import MIB, READINGS, MemoryKind, memory_kind
 from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
 from scaling.analysis.statistics.verdict import Margin
+from scaling.analysis.table.bounds import LATENCY, has_no_most, may_be_one, shortest_s
 from scaling.analysis.table.groups import (
     CELL,
     curve_cell,
     in_order,
-    p99_is_bound,
     require_one_study,
 )
 from scaling.base.vocabulary import PRIMARY_QUESTIONS
@@ -33,6 +32,7 @@ PSS, RSS = "pss_bytes", "rss_bytes"
 # it would take the blocks away from the steps beside it.
 ENOUGH_BLOCKS = 0.5
 NOISE_OF = {THROUGHPUT: "throughput", PSS: "PSS", RSS: "RSS"}
+MEMORY_KINDS: dict[str, MemoryKind] = {PSS: "PSS", RSS: "RSS"}
 LESS_IS_BETTER = (CPU, MEMORY, PSS, RSS)
 
 
@@ -94,6 +94,7 @@ class Blocks:
     objectives: Sequence[str] = ()
     derived: dict[str, dict[Cell, Series]] = field(default_factory=dict)
     _columns: dict[str, Floats] = field(default_factory=dict)
+    _bounds: dict[str, Floats] = field(default_factory=dict)
     _memory_columns: dict[Cell, str] = field(default_factory=dict)
 
     @cached_property
@@ -113,8 +114,20 @@ class Blocks:
     def of(self, cell: Cell, column: str) -> Floats:
         """The values of a column of the frame in the runs of a cell, shape (blocks,)."""
         if column not in self._columns:
-            self._columns[column] = self.frame[column].to_numpy(np.float64)
+            self._columns[column] = self._read(column)
         return self.at(cell, self._columns[column])
+
+    def _read(self, column: str) -> Floats:
+        """A column of the frame, or the runs' figures of that name; NaN for none."""
+        if column in self.frame:
+            return np.asarray(self.frame[column], np.float64)
+        return np.array([each.get(column, np.nan) for each in self.frame["figures"]], np.float64)
+
+    def own_figures(self, cell: Cell) -> list[str]:
+        """The names of the figures that the runs of a cell have of their workload's own."""
+        rows = self.rows[:, self.place[cell]]
+        figures = self.frame["figures"].to_numpy()
+        return list(dict.fromkeys(name for row in rows if row >= 0 for name in figures[row]))
 
     def at(self, cell: Cell, values: Floats) -> Floats:
         """Of values of all runs, shape (runs,), those of a cell, shape (blocks,); NaN for none."""
@@ -140,15 +153,17 @@ class Blocks:
         if measure in (PSS, RSS):
             return Series.exact(self.of(cell, measure) / MIB)
         values = self.of(cell, measure)
-        if not measure.startswith(LATENCY):
+        if not may_be_one(measure):
             return Series.exact(values)
-        side = self.at(cell, self._is_bound) == 1
+        side = self.at(cell, self._has_no_most(measure)) == 1
         least = self.at(cell, np.asarray(shortest_s(self.frame, measure), np.float64))
         return Series(values, side.astype(np.int64), least, values)
 
-    @cached_property
-    def _is_bound(self) -> Floats:
-        return p99_is_bound(self.frame).astype(np.float64)
+    def _has_no_most(self, measure: str) -> Floats:
+        """1 for each run of which it is a lower bound, shape (runs,)."""
+        if measure not in self._bounds:
+            self._bounds[measure] = np.asarray(has_no_most(self.frame, measure), np.float64)
+        return self._bounds[measure]
 
     def memory_column(self, cell: Cell) -> str:
         """The column of the kind of memory that is compared in the section of a cell."""

@@ -20,7 +20,7 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from scaling.analysis.arrays import Flags, Floats
-from scaling.analysis.blocks import PSS, RSS, Blocks, Series
+from scaling.analysis.blocks import MEMORY_KINDS, PSS, RSS, Blocks, Series
 from scaling.analysis.statistics.families import Family
 from scaling.analysis.statistics.verdict import (
     COST,
@@ -38,7 +38,6 @@ from scaling.journal.record import Cell
 from scaling.study.questions import CAPACITY, MEMORY, THROUGHPUT, Asked, every_ratio
 
 FIGURES = {THROUGHPUT: "throughput", PSS: "memory", RSS: "memory"}
-MEMORY_KINDS = {PSS: "PSS", RSS: "RSS"}
 FELL_BEHIND = "a server fell behind, or declined requests: its P99 is a lower bound"
 BEYOND_RATES = "a capacity lies outside the rates that were measured"
 SENT_LATE = "the load generator was late, and its lateness may be all of the difference"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from scaling.analysis.comparison.between_studies import Across
+from scaling.analysis.between_studies import Across
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
 from scaling.base.console import say

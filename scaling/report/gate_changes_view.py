@@ -9,7 +9,7 @@ from typing import Literal
 from rich.table import Table
 from rich.text import Text
 
-from scaling.analysis.comparison.between_studies import Across
+from scaling.analysis.between_studies import Across
 from scaling.analysis.lookup.extent import MINUTE_S
 from scaling.analysis.ratios import Ratio
 from scaling.analysis.statistics.decision_forecast import POWER

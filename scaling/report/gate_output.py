@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from scaling.analysis.comparison.between_studies import Across
+from scaling.analysis.between_studies import Across
 from scaling.analysis.gate.cells import checked, in_both, named, passes
 from scaling.analysis.gate.checks import Checked, limits_held
 from scaling.analysis.gate.request import Filter, Limits

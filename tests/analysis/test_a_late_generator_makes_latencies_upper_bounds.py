@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from scaling.analysis.lookup.bounds import SHORTEST_S, has_no_most, may_be_one, shortest_s
 from scaling.analysis.ratios import SENT_LATE
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.verdict import Verdict
+from scaling.analysis.table.bounds import SHORTEST_S, has_no_most, may_be_one, shortest_s
 from scaling.analysis.validity import served as validity
 from scaling.journal.record import Latency, RunLine
 from scaling.report.tables.questions.capacity import capacity_grids

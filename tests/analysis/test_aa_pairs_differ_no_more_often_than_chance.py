@@ -10,17 +10,16 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from scaling.analysis.lookup.figure import noise_of
 from scaling.analysis.statistics.families import ERROR_RATE
 from scaling.analysis.statistics.noise import COLUMNS, AAPair
 from scaling.analysis.statistics.verdict import hypothesis
 from scaling.analysis.table.column import Noise
-from tests.support.published import FOLDERS, read
+from tests.support.published import FOLDERS, results_of
 
 
 @pytest.fixture(scope="module")
 def pairs() -> list[AAPair]:
-    return [pair for folder in FOLDERS for pair in noise_of(read(folder)).pairs]
+    return [pair for folder in FOLDERS for pair in results_of(folder).floor.pairs]
 
 
 def p_values(pairs: Sequence[AAPair], measure: Noise) -> list[float]:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import scaling
+from scaling.analysis.lookup.name import parse
 from scaling.analysis.ratios import Ratios
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.capacity import Capacity
@@ -15,8 +16,7 @@ from scaling.analysis.served.crossing import crossing
 from scaling.base import formats
 from scaling.base.errors import UsageError
 from scaling.journal.record import RunLine
-from scaling.report.quotes.capacities import capacity as quoted
-from scaling.report.quotes.source import parse
+from scaling.report.quotes.lookup import figure_text
 from scaling.study.objective import parse_objective
 from scaling.study.questions import CAPACITY
 from tests.support.comparisons import place
@@ -203,6 +203,10 @@ THREADS = "workload=serve arm=3.14t workers=2"
 OVER = "over.arm=3.14+mimalloc over.model=processes"
 
 
+def quoted(source: str, known: StudyResults) -> str:
+    return figure_text(known, parse(f"served: {source}")[1])
+
+
 def test_a_text_can_quote_it_and_its_ratios(found: StudyResults) -> None:
     one = of(found, FREE, 2)
     ratio = over_processes(one, found.ratios)
@@ -214,27 +218,25 @@ def test_a_text_can_quote_it_and_its_ratios(found: StudyResults) -> None:
         f"capacity {THREADS} {OVER}": ratio,
     }.items():
         text = f"{formats.number(value.point)} ({value.bounds})"
-        assert quoted(parse(f"served: {source}"), found) == text
-    verdict = quoted(parse(f"served: capacity {THREADS} {OVER} as=verdict"), found)
+        assert quoted(source, found) == text
+    verdict = quoted(f"capacity {THREADS} {OVER} as=verdict", found)
     assert verdict == ratio.verdict.word
 
 
 @pytest.mark.parametrize(
     ("source", "told"),
     [
-        (f"capacity {THREADS} as=verdict", "no such ratio"),
-        (f"capacity_per_gib {THREADS} {OVER}", "no such ratio"),
-        (f"capacity {THREADS} over.arm=3.14 over.model=processes", "no such ratio"),
-        (
-            f"capacity {THREADS} parameters.server=none",
-            "0 capacities with .* parameters.server=none; it must be one",
-        ),
-        ("capacity workload=serve arm=3.14t", "2 capacities with workload=serve arm=3.14t"),
+        (f"capacity {THREADS} as=verdict", "name what it is over"),
+        (f"capacity_per_gib {THREADS} {OVER}", "has no ratio"),
+        (f"capacity {THREADS} over.arm=3.14 over.model=processes as=verdict", "no verdict on it"),
+        (f"capacity {THREADS} parameters.server=none", "the nearest has (no server|server=)"),
+        ("capacity workload=serve arm=3.14t", "name the cell's `workers`"),
+        (f"capacity {THREADS} over.arm=3.13", "has no serve .*; the nearest has 3.14"),
     ],
 )
 def test_what_cannot_be_quoted_is_said(source: str, told: str, found: StudyResults) -> None:
     with pytest.raises(UsageError, match=told):
-        quoted(parse(f"served: {source}"), found)
+        quoted(source, found)
 
 
 def test_a_bound_is_not_quoted_as_a_figure(tmp_path: Path) -> None:
@@ -242,9 +244,9 @@ def test_a_bound_is_not_quoted_as_a_figure(tmp_path: Path) -> None:
     known = at_objective(low)
     for source in (f"capacity {THREADS}", f"capacity {THREADS} over.workers=1"):
         with pytest.raises(UsageError, match=r"only a bound \(≥"):
-            quoted(parse(f"served: {source}"), known)
+            quoted(source, known)
 
 
 def test_a_study_without_objectives_has_none_to_quote(results: StudyResults) -> None:
     with pytest.raises(UsageError, match="states no objective"):
-        quoted(parse(f"served: capacity {THREADS}"), results)
+        quoted(f"capacity {THREADS}", results)

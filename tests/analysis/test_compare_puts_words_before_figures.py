@@ -12,8 +12,8 @@ from matplotlib.text import Text
 from rich.console import Console
 from typer.testing import CliRunner
 
+from scaling.analysis.between_studies import Across
 from scaling.analysis.blocks import PSS
-from scaling.analysis.comparison.between_studies import Across
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.noise import noise_floor

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from rich.console import Console
 
+from scaling.analysis.between_studies import Across
 from scaling.analysis.blocks import blocks_of
-from scaling.analysis.comparison.between_studies import Across
 from scaling.analysis.controls import Soundness, soundness
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, load, read_journal

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from scaling.analysis.comparison.between_studies import Across
+from scaling.analysis.between_studies import Across
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
 from scaling.base import formats

@@ -11,8 +11,8 @@ from typer.main import get_command
 
 from scaling.analysis.claims.claim import Claim
 from scaling.analysis.claims.reading import read_claims
-from scaling.analysis.lookup.named_cell import NamedCell, named
-from scaling.analysis.lookup.quantity import OVER_ONE, SLOPE
+from scaling.analysis.lookup.cells import Fields, differing, text, wanted
+from scaling.analysis.lookup.measures import OVER_ONE, SLOPE
 from scaling.analysis.table.columns import COLUMNS
 from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
 from scaling.cli.program import app
@@ -54,10 +54,10 @@ def planned(described_here: Description) -> Callable[[str], list[Cell]]:
     return cells
 
 
-def names(claim: Claim) -> list[NamedCell]:
+def names(claim: Claim) -> list[Fields]:
     """Every cell that the claim's figure is worked out of."""
-    cells = [named(cell) for cell in claim.cells]
-    ones = [named({**cell, "workers": 1}) for cell in claim.cells if claim.measure in OVER_ONE]
+    cells = [wanted(cell) for cell in claim.cells]
+    ones = [wanted({**cell, "workers": 1}) for cell in claim.cells if claim.measure in OVER_ONE]
     return [*cells, *ones]
 
 
@@ -65,27 +65,13 @@ def names(claim: Claim) -> list[NamedCell]:
 @pytest.mark.parametrize("claim", TESTABLE, ids=lambda claim: claim.name)
 def test_its_command_measures_its_cells(claim: Claim, planned: Callable[[str], list[Cell]]) -> None:
     for name in names(claim):
-        meant = {
-            cell
-            for cell in planned(claim.run)
-            if not name.build_differences(
-                NamedCell(
-                    cell.workload,
-                    cell.arm,
-                    cell.loop,
-                    cell.model,
-                    cell.sizing,
-                    cell.workers,
-                    cell.parameters,
-                )
-            )
-        }
-        assert len(meant) == 1, f"{len(meant)} cells are {name.text}"
+        meant = {cell for cell in planned(claim.run) if not differing(cell, name)}
+        assert len(meant) == 1, f"{len(meant)} cells are {text(name)}"
 
 
 @pytest.mark.parametrize("claim", TESTABLE, ids=lambda claim: claim.name)
 def test_its_measure_is_that_of_its_workload(claim: Claim) -> None:
-    workload = named(claim.cells[0]).workload
+    workload = claim.cells[0]["workload"]
     told = (HERE / "workers" / "workloads" / f"{workload}.py").read_text("utf-8")
     own = f'"{claim.measure}"' in told
     assert own or claim.measure in COLUMNS or claim.measure in WORKED_OUT

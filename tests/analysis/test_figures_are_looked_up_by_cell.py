@@ -11,8 +11,8 @@ import pytest
 import scaling
 from scaling.analysis.curves.curve import Curve, Point
 from scaling.analysis.curves.summarise import curves
+from scaling.analysis.lookup.cells import AbsentCellError
 from scaling.analysis.lookup.figure import Figure
-from scaling.analysis.lookup.named_cell import AbsentCellError
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.noise import noise_floor
 from scaling.analysis.table.load import Journal, read_journal

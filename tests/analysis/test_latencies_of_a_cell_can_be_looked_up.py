@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import scaling
-from scaling.analysis.lookup.latencies import TimedRun
 from scaling.analysis.table.load import Journal
+from scaling.analysis.table.timed_runs import TimedRun
 from scaling.base.errors import ScalingError, UsageError
 from scaling.journal.record import Cell, Latency, RunLine
 from scaling.report.export.percentiles import distribution, write_percentiles

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scaling.analysis.between_studies import Across
 from scaling.analysis.blocks import blocks_of
-from scaling.analysis.comparison.between_studies import Across
 from scaling.analysis.curves.sections import run_issues
 from scaling.analysis.curves.summarise import curves
 from scaling.analysis.results import StudyResults

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scaling.analysis.comparison.between_studies import Across
+from scaling.analysis.between_studies import Across
 from scaling.analysis.gate.cells import checked
 from scaling.analysis.gate.request import Filter
 from scaling.analysis.ratios import FELL_BEHIND

@@ -12,7 +12,7 @@ from scaling.report.quotes.check import check
 from scaling.report.quotes.lookup import Lookup
 from scaling.report.quotes.text import quotes_in, without_code
 from tests.support.children import ROOT
-from tests.support.published import PUBLISHED, alike, published_ratios, read
+from tests.support.published import PUBLISHED, alike, read
 
 pytestmark = pytest.mark.slow
 
@@ -29,7 +29,7 @@ POINTS = 0.1  # a hundredth of a letter's height is no other drawing
 
 @pytest.fixture(scope="module")
 def results() -> Lookup:
-    return Lookup(PUBLISHED, read, published_ratios)
+    return Lookup(PUBLISHED, read)
 
 
 def test_every_figure_is_the_one_that_was_measured(results: Lookup) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from scaling.analysis.lookup.latencies import counting_lines
+from scaling.analysis.table.timed_runs import counting_lines
 from scaling.journal.record import Cell, RunLine
 from scaling.report.deploy import commands
 from scaling.report.deploy.commands import command, deploy_commands

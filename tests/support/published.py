@@ -5,11 +5,9 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal, read_journal
-from scaling.report.files import COMPARISON
 from tests.support.children import ROOT
 
 PUBLISHED = ROOT / "results" / "published"
@@ -28,17 +26,6 @@ read = cache(read_journal)
 def results_of(folder: Path) -> StudyResults:
     journal: Journal = read(folder)
     return StudyResults.of(journal)
-
-
-def published_ratios(journal: Journal) -> pd.DataFrame:
-    """The `comparison_rows` of a published study, as its folder has them.
-
-    `test_published_results_match_their_journals` compares these with the journal.
-    """
-    file = journal.path.parent / COMPARISON
-    if not file.exists():
-        return pd.DataFrame()
-    return pd.read_csv(file, dtype={"arm": str, "over_arm": str})
 
 
 def alike(one: str, other: str, *, by: float, to: float = 0.0) -> bool:

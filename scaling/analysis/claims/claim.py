@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from scaling.analysis.lookup.named_cell import changed, named
+from scaling.analysis.lookup.cells import changed
 
 type Fields = dict[str, Any]
 
@@ -67,7 +67,7 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     @property
     def cores_needed(self) -> int:
         """How many physical cores it needs: by default one for each worker."""
-        return self.cores or max((named(cell).workers or 1 for cell in self.cells), default=1)
+        return self.cores or max((each.get("workers") or 1 for each in self.cells), default=1)
 
 
 class Claims(msgspec.Struct, frozen=True):

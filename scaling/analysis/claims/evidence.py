@@ -12,8 +12,8 @@ from scaling.analysis.claims.claim import Claim
 from scaling.analysis.claims.rules import figures_of
 from scaling.analysis.comparison.build_differences import build_differences_of
 from scaling.analysis.controls import Soundness, soundness
+from scaling.analysis.lookup.cells import AbsentCellError
 from scaling.analysis.lookup.figure import Figure
-from scaling.analysis.lookup.named_cell import AbsentCellError
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError
 from scaling.base.formats import plural

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from scaling.analysis.claims.claim import Claim, Claims, Fields, Source
 from scaling.analysis.claims.rules import AGAINST_ONE
-from scaling.analysis.lookup.named_cell import named
-from scaling.analysis.lookup.quantity import is_of_a_curve
+from scaling.analysis.lookup.cells import wanted
+from scaling.analysis.lookup.measures import is_of_a_curve
 from scaling.base.errors import UsageError
 from scaling.base.files import text_in
 from scaling.base.suggest import unknown
@@ -84,7 +84,7 @@ def _check(claim: Claim, place: str) -> None:
     _check_rule(claim, place)
     for cell in claim.cells:
         try:
-            is_at_n = named(cell).workers is not None
+            is_at_n = "workers" in wanted(cell)
         except UsageError as error:
             raise UsageError(f"{place}: cell: {error}") from None
         if not is_at_n and not is_of_a_curve(claim.measure):

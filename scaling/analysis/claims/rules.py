@@ -19,8 +19,8 @@ import numpy as np
 
 from scaling.analysis.claims.amounts import amount
 from scaling.analysis.claims.claim import Claim
+from scaling.analysis.lookup.cells import changed
 from scaling.analysis.lookup.figure import Figure, figure
-from scaling.analysis.lookup.named_cell import changed
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.analysis.statistics.families import CORRECTIONS, Family
 from scaling.analysis.statistics.verdict import (
@@ -52,7 +52,7 @@ class ClaimTest:
 
     `question` is about the value divided by its bound; `bound` is empty where a ratio is compared
     with 1. From `least` to `most` are the medians that the quotient can have: latencies may be
-    bounds (`scaling.analysis.lookup.bounds`).
+    bounds (`scaling.analysis.table.bounds`).
     """
 
     value: Estimate

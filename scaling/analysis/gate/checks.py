@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from scaling.analysis.comparison.between_studies import Across
+from scaling.analysis.between_studies import Across
 from scaling.analysis.gate.bounds import BOUNDS
 from scaling.analysis.gate.cells import in_both
 from scaling.analysis.gate.request import Limits

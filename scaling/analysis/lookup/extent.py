@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from scaling.analysis.results import StudyResults
 from scaling.analysis.table.load import Journal
 from scaling.base.formats import plural
 from scaling.journal.record import StudyLine
@@ -36,14 +37,14 @@ class Extent:
         return self.begun[:10] if self.begun else None
 
 
-def extent(journal: Journal) -> Extent:
-    """The extent of a journal."""
-    frame = journal.frame
+def extent(of: Journal | StudyResults) -> Extent:
+    """The extent of a study."""
+    frame = of.frame
     took_s = frame["elapsed_s"].to_numpy(np.float64)
     ends = frame["at"] + pd.to_timedelta(frame["elapsed_s"], unit="s")
     last = ends.max()
     return Extent(
-        begun=journal.study.started_at,
+        begun=of.study.started_at,
         ended=None if pd.isna(last) else f"{last:%Y-%m-%dT%H:%M:%SZ}",
         blocks=int(frame["block"].nunique()),
         runs=len(frame),

@@ -1,30 +1,59 @@
-"""One figure of a study, looked up by the name of its cell: what texts, claims and notebooks quote.
+"""One figure of a study, found by its name: what texts, claims and notebooks quote.
 
     journal = scaling.read("results/scale")
-    cell = {"workload": "echo", "arm": "3.14t", "workers": 2}
-    scaling.figure(journal, "throughput_per_s", cell, over={"workers": 1}).estimate
+    scaling.figure(journal, "throughput_per_s workload=echo arm=3.14t workers=2 over.workers=1")
 
 It is computed as in tables and plots: from valid runs, the last attempt at each, without A/A
 duplicates, with ratios taken inside each block before their median.
+
+Besides measures of a cell these can be named: `date`, `blocks`, `runs` and `minutes` of the study;
+`noise.throughput workload=echo`, by how much A/A pairs differ in a measure; `capacity`,
+`capacity_per_core` and `capacity_per_gib` of a cell at the study's objective; `soak.FIGURE` and
+`fault.FIGURE` of the single runs beside a journal. Each kind is a function that is registered by
+`@kind`; the names it stands for are those of the registry, one ending in a dot takes any after it.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from scaling.analysis.arrays import Floats, Integers
-from scaling.analysis.lookup import bounds
-from scaling.analysis.lookup.named_cell import AbsentCellError, changed, curve_of, named
-from scaling.analysis.lookup.quantity import OVER_ONE, Quantity, Read, Runs, is_of_a_curve, quantity
+from scaling.analysis.arrays import Floats
+from scaling.analysis.blocks import PSS, RSS, Series
+from scaling.analysis.lookup.cells import Fields, cell_of, changed, part, text, wanted
+from scaling.analysis.lookup.extent import Extent, extent
+from scaling.analysis.lookup.measures import MEMORY, is_of_a_curve, measure_of
+from scaling.analysis.lookup.name import FAULT_FIELD, OVER, QUESTION, FigureName, parse
+from scaling.analysis.ratios import Ratio, quotient
+from scaling.analysis.results import StudyResults
+from scaling.analysis.served.capacity import Capacity
+from scaling.analysis.served.growth import ends_mib, growth
 from scaling.analysis.statistics.estimate import Estimate, median
-from scaling.analysis.statistics.noise import NoiseFloor, noise_floor
-from scaling.analysis.statistics.verdict import Margin
+from scaling.analysis.statistics.noise import COLUMNS as NOISY
+from scaling.analysis.statistics.verdict import Margin, Verdict
+from scaling.analysis.table.bounds import may_be_one
 from scaling.analysis.table.load import Journal
 from scaling.base.errors import UsageError
+from scaling.base.formats import percent
 from scaling.base.once import once_for_each
+from scaling.base.suggest import unknown
+from scaling.journal.faults import FaultRecord, read_faults
+from scaling.journal.soak import SoakRecord, read_soak
+from scaling.study.questions import CAPACITY, CPU, P99, THROUGHPUT
 
 RATIO = "×"
+
+# What ratios call the measures on which they have verdicts, or what that begins with.
+WITH_VERDICTS: dict[str, tuple[str, ...]] = {
+    THROUGHPUT: (THROUGHPUT,),
+    "speedup": (THROUGHPUT,),
+    CPU: (CPU,),
+    MEMORY: (PSS, RSS),
+    P99: (P99,),
+    "capacity": (CAPACITY.format(""),),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +63,9 @@ class Figure:
     `values` has one value for each block of the study, NaN where there is none, and `estimate` is
     their median. Ratios of this measure are judged by the study's `margin`. `what` says in words
     what it is, `study` is the name of the study that it is from. Where a latency is a bound
-    (`scaling.analysis.lookup.bounds`) the values lie between `least` and `most`; else these are the
-    values. A ratio of two lower bounds has no value.
+    (`scaling.analysis.table.bounds`) the values lie between `least` and `most`; else these are the
+    values. A ratio of two lower bounds has no value. What is no estimate, such as a date or a
+    count, is `written` as texts have it.
     """
 
     values: Floats
@@ -45,83 +75,288 @@ class Figure:
     study: str
     least: Floats
     most: Floats
+    written: str = ""
+
+
+type Kind = Callable[[StudyResults, FigureName], Figure]
+KINDS: dict[str, Kind] = {}  # by the names of measures, or what these begin with
+
+
+def kind(*names: str) -> Callable[[Kind], Kind]:
+    """Register what finds figures of these names."""
+
+    def register(find: Kind) -> Kind:
+        KINDS.update(dict.fromkeys(names, find))
+        return find
+
+    return register
+
+
+results_of = once_for_each(StudyResults.of)  # figures are looked up by the dozen
 
 
 def figure(
-    journal: Journal,
-    measure: str,
-    cell: Mapping[str, object],
-    over: Mapping[str, object] | None = None,
+    journal: Journal, measure: str, cell: Fields | None = None, over: Fields | None = None
 ) -> Figure:
-    """A measure of a cell; with `over`, its ratio to the same measure of another cell.
+    """A figure of a study; with `over`, the ratio of a cell to another cell in this measure.
 
-    `cell` names its `workload` and `workers`, and what else matters of `arm` (of a study with
-    several), `loop` (asyncio), `model` (threads), `sizing` (weak) and `parameters`. `over` is the
-    same cell with these fields changed; of its parameters those change that `over` names. A rate
-    may be the name that the study file has for it, such as "40%".
+    `measure` is its whole name (`scaling.analysis.lookup.name`), or the name of a measure alone,
+    with a `cell`. That names its `workload` and `workers`, and what else matters of `arm` (of a
+    study with several), `loop` (asyncio), `model` (threads), `sizing` (weak) and `parameters`.
+    `over` is the same cell with these fields changed; of its parameters those change that `over`
+    names. A rate may be the name that the study file has for it, such as "40%".
 
-    `measure` is a numeric column of a frame (`scaling.analysis.table.columns`), a figure of the
-    workload's own, or one of `s_per_op` (1 / throughput), `speedup` and `efficiency` (over N = 1 of
-    the same curve), `memory_mib` (PSS; RSS where one side has no PSS), `memory_slope_mib` (MiB for
-    each extra worker, over every N of the curve with a CPU for each: no `workers` then).
+    A measure of a cell is a numeric column of a frame (`scaling.analysis.table.columns`), a figure
+    of the workload's own, or one of `s_per_op` (1 / throughput), `speedup` and `efficiency` (over
+    N = 1 of the same curve), `memory_mib` (PSS; RSS where one side has no PSS), `memory_slope_mib`
+    (MiB for each extra worker, over every N of the curve with a CPU for each: no `workers` then).
 
     Raises:
         UsageError: no such measure, no such cell (the message has the nearest one), or several (the
             message says what to name).
     """
-    sides = [named(cell), *([] if over is None else [named(changed(cell, over))])]
-    if is_of_a_curve(measure):
-        sides = [replace(side, workers=None) for side in sides]
-    elif any(side.workers is None for side in sides):
-        raise UsageError(f"{measure} is of a number of workers: name the cell's `workers`")
-    study = journal.study
-    curves = [curve_of(journal, side) for side in sides]
-    for side, runs in zip(sides, curves, strict=True):
-        if measure in OVER_ONE and not (runs["workers"] == 1).any():
-            message = f"{side.text}: {measure} is over N = 1, which {study.name} does not have"
-            raise AbsentCellError(message, distance=1)
-    note = study.workloads.get(sides[0].workload)
-    sought = quantity(measure, curves, note.operation if note else "operations")
-    blocks = np.unique(journal.frame["block"])
-    columns = [
-        _between(sought, measure, runs, side.workers, blocks)
-        for runs, side in zip(curves, sides, strict=True)
-    ]
-    margin = noise_of(journal).margin(sought.noise)
-    what = f"{sought.words} of {sides[0].text}"
+    name = parse(measure)[1] if cell is None else FigureName(measure, cell, over)
+    return find(results_of(journal), name)
+
+
+def find(results: StudyResults, name: FigureName) -> Figure:
+    """The figure of that name. Raises `UsageError` as `figure` does."""
+    prefix, dot, _ = name.measure.partition(".")
+    if FAULT_FIELD in name.beside and prefix != FAULT_FIELD:
+        raise UsageError(f"{FAULT_FIELD} is a field of {FAULT_FIELD}.FIGURE alone")
+    found = KINDS.get(name.measure) or KINDS.get(f"{prefix}{dot}") or _of_cells
+    return found(results, name)
+
+
+def verdicts(results: StudyResults, name: FigureName) -> list[Verdict]:
+    """The verdicts of the study's comparison on a ratio: one for each question that asks for it.
+
+    Raises:
+        UsageError: no such ratio, or it is of a measure without verdicts.
+    """
+    if name.measure.startswith(OF_RUNS):
+        raise _no_ratio(name)
+    over = {"workers": 1} if name.measure == "speedup" else name.over
     if over is None:
-        ((least, values, most),) = columns
-        return Figure(values, median(values, sought.unit), margin, what, study.name, least, most)
-    above, below = columns
-    least, ratio, most = (_ratio(*each) for each in zip(above, reversed(below), strict=True))
-    two_bounds = np.isinf(above[-1]) & np.isinf(below[-1])  # their ratio may be anything
-    ratio[~np.isfinite(ratio) | two_bounds] = np.nan
-    what = f"{what}, over {sides[1].part(over)}"
-    return Figure(ratio, median(ratio, RATIO), margin, what, study.name, least, most)
+        raise UsageError(f"a verdict is on a ratio: name what it is over, as in {OVER}workers=1")
+    if name.measure not in WITH_VERDICTS:
+        raise unknown("measure with verdicts", name.measure, WITH_VERDICTS)
+    fields = [wanted(name.cell), wanted(changed(name.cell, over))]
+    known = [each.cell for each in results.capacities] if name.measure == "capacity" else None
+    of, under = (cell_of(results.blocks, each, known) for each in fields)
+    found = results.ratios.where(
+        name.beside.get(QUESTION),
+        keep=lambda each: (each.of, each.over) == (of, under) and is_of(each, name.measure),
+    )
+    return [each.verdict for each in found]
 
 
-def _between(
-    sought: Quantity, measure: str, runs: Runs, workers: int | None, blocks: Integers
-) -> tuple[Floats, Floats, Floats]:
-    """What it is at least in each block, as measured, and at most."""
-
-    def by_block(read: Read = sought.read) -> Floats:
-        values = replace(sought, read=read).values(runs, workers)
-        return np.asarray(values.reindex(blocks), np.float64)
-
-    values = by_block()
-    if not bounds.may_be_one(measure):
-        return values, values, values
-    most = np.where(by_block(lambda runs: bounds.has_no_most(runs, measure)) == 1, np.inf, values)
-    return by_block(lambda runs: bounds.shortest_s(runs, measure)), values, most
+def is_of(ratio: Ratio, measure: str) -> bool:
+    """Whether a ratio is of a measure as it is named here."""
+    return ratio.measure.startswith(WITH_VERDICTS[measure])
 
 
-def _ratio(above: Floats, below: Floats) -> Floats:
+def _of_cells(results: StudyResults, name: FigureName) -> Figure:
+    """A measure of a cell, or its ratio to that of another."""
+    fields, blocks = _sides(name), results.blocks
+    cells = [cell_of(blocks, each) for each in fields]
+    sought = measure_of(blocks, name.measure, cells)
+    sides = [_between(sought.series(blocks, each), name.measure) for each in cells]
+    margin = results.floor.margin(sought.noise)
+    return _figure(
+        results, name, sides, sought.unit, margin, f"{sought.words} of {text(fields[0])}"
+    )
+
+
+def _sides(name: FigureName) -> list[dict[str, object]]:
+    """What the fields of the cell must be, and those of the one that it is divided by."""
+    cells = [name.cell, *([] if name.over is None else [changed(name.cell, name.over)])]
+    fields = [wanted(each) for each in cells]
+    if is_of_a_curve(name.measure):
+        return [{n: value for n, value in each.items() if n != "workers"} for each in fields]
+    if any("workers" not in each for each in fields):
+        raise UsageError(f"{name.measure} is of a number of workers: name the cell's `workers`")
+    return fields
+
+
+def _figure(
+    results: StudyResults,
+    name: FigureName,
+    sides: Sequence[Series],
+    unit: str,
+    margin: Margin,
+    what: str,
+) -> Figure:
+    """That of one side, or the ratio of two."""
+    study, (above, *below) = results.study.name, sides
+    if name.over is None or not below:
+        values = above.values
+        return Figure(values, median(values, unit), margin, what, study, above.least, above.most)
+    (under,) = below
+    ratio = quotient(above, under)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(above / below)
+        least, most = above.least / under.most, above.most / under.least
+    over = part(
+        wanted(changed(name.cell, name.over)) | {"parameters": name.over.get("parameters", {})},
+        name.over,
+    )
+    what = f"{what}, over {over}"
+    return Figure(ratio, median(ratio, RATIO), margin, what, study, least, most)
 
 
-@once_for_each  # figures are looked up by the dozen
-def noise_of(journal: Journal) -> NoiseFloor:
-    """The noise floor of a study."""
-    return noise_floor(journal.frame, journal.study)
+def _between(series: Series, measure: str) -> Series:
+    """A series whose `most` is infinite where it is a lower bound of a latency."""
+    if not may_be_one(measure):
+        return series
+    most = np.where(series.side == 1, np.inf, series.most)
+    return Series(series.values, series.side, series.least, most)
+
+
+def _fact(results: StudyResults, name: FigureName, value: Estimate, written: str = "") -> Figure:
+    """One value of a whole study or of a single run."""
+    values = np.array([value.point])
+    margin = Margin(results.floor.share)
+    study = results.study.name
+    return Figure(values, value, margin, name.measure, study, values, values, written)
+
+
+# ------------------------------------------------------------------------------ of a whole study
+
+OF_A_STUDY: Mapping[str, Callable[[Extent], float]] = {
+    "blocks": lambda found: found.blocks,
+    "runs": lambda found: found.runs,
+    "minutes": lambda found: max(1, round(found.minutes)),
+}
+
+
+@kind("date", *OF_A_STUDY)
+def _of_study(results: StudyResults, name: FigureName) -> Figure:
+    name.take_no_cell("a whole study")
+    found = extent(results)
+    if name.measure != "date":
+        value = OF_A_STUDY[name.measure](found)
+        return _fact(results, name, median([value], ""), f"{value:,}")
+    if not found.date:
+        raise UsageError("the journal has no date")
+    return _fact(results, name, median([], ""), found.date)
+
+
+@kind("noise.")
+def _noise(results: StudyResults, name: FigureName) -> Figure:
+    measure = name.measure.removeprefix("noise.")
+    if measure not in NOISY:
+        raise unknown("measure", measure, NOISY, where="noise.")
+    if name.cell.keys() != {"workload"} or name.over:
+        raise UsageError(f"{name.measure} is of a workload alone: write workload=NAME")
+    spread = results.floor.of(str(name.cell["workload"]), measure)
+    if math.isnan(spread):
+        raise UsageError("the study has no A/A pair that has it")
+    return _fact(results, name, median([spread], ""), percent(spread))
+
+
+# ------------------------------------------------------------------------------ capacities
+
+OF_A_CAPACITY: Mapping[str, Callable[[Capacity], Estimate]] = {
+    "capacity": lambda found: found.estimate,
+    "capacity_per_core": lambda found: found.per_core,
+    "capacity_per_gib": lambda found: found.per_gib,
+}
+
+
+@kind(*OF_A_CAPACITY)
+def _capacity(results: StudyResults, name: FigureName) -> Figure:
+    """That at the one objective of a study, or its ratio to that of another cell."""
+    if name.over is not None and name.measure != "capacity":
+        raise UsageError(f"{name.measure} has no ratio: quote that of the capacity")
+    fields = _sides(name)
+    found = [_one_capacity(results, each) for each in fields]
+    measure = CAPACITY.format(found[0].objective.text)
+    sides = [results.blocks.series(each.cell, measure) for each in found]
+    margin = results.blocks.margin(measure)
+    what = f"{name.measure.replace('_', ' ')} of {text(fields[0])}"
+    of = _figure(results, name, sides, "requests/s", margin, what)
+    if name.over is not None:
+        return of
+    estimate = OF_A_CAPACITY[name.measure](found[0])
+    return Figure(of.values, estimate, margin, what, of.study, of.least, of.most)
+
+
+def _one_capacity(results: StudyResults, fields: Fields) -> Capacity:
+    """The one capacity of a cell.
+
+    Raises:
+        UsageError: none, several, or it is only a bound.
+    """
+    if not results.capacities:
+        raise UsageError("the study has no capacity: it states no objective, or has no rates")
+    cell = cell_of(results.blocks, fields, [each.cell for each in results.capacities])
+    found = [each for each in results.capacities if each.cell == cell]
+    if len(found) != 1:
+        raise UsageError(
+            f"the study has {len(found)} capacities of {text(fields)}, one for each objective"
+        )
+    if found[0].bound:
+        raise UsageError(f"a capacity is only a bound ({found[0].text}): quote it by hand")
+    return found[0]
+
+
+# ------------------------------------------------------------------------------ single runs
+
+OF_RUNS = ("soak.", "fault.")
+MIB = "MiB"
+RUN_FIELDS = ("arm", "model", "server", "workers")
+OF_A_SOAK: Mapping[str, Callable[[SoakRecord], Estimate]] = {
+    "begin": lambda run: median(ends_mib(run)[:1], MIB),
+    "gain": lambda run: median(np.diff(ends_mib(run)), MIB),
+    "growth": growth,
+}
+COUNTS = ("requests", "lost", "refused")
+OF_A_FAULT = (*COUNTS, "back_s", "own_p99_ms", "own_max_ms", "others_p99_ms", "others_max_ms")
+
+
+@kind("soak.")
+def _soak(results: StudyResults, name: FigureName) -> Figure:
+    """Of a long load of an application."""
+    what = name.measure.removeprefix("soak.")
+    if what not in OF_A_SOAK:
+        raise unknown("figure", what, OF_A_SOAK, where="soak.")
+    run = _run(name, read_soak(_folder(results)))
+    return _fact(results, name, OF_A_SOAK[what](run))
+
+
+@kind("fault.")
+def _fault(results: StudyResults, name: FigureName) -> Figure:
+    """Of a fault that was caused: the fields of `FaultRecord`."""
+    what = name.measure.removeprefix("fault.")
+    if what not in OF_A_FAULT:
+        raise unknown("figure", what, OF_A_FAULT, where="fault.")
+    value = getattr(_run(name, read_faults(_folder(results))), what)
+    estimate = median([] if value is None else [value], "")
+    return _fact(results, name, estimate, f"{value:,}" if what in COUNTS else "")
+
+
+def _folder(results: StudyResults) -> Path:
+    if results.path is None:
+        raise UsageError("single runs are beside a journal, and these results have none")
+    return results.path.parent
+
+
+def _run[Run: SoakRecord | FaultRecord](name: FigureName, runs: Sequence[Run]) -> Run:
+    """The one run that a name means."""
+    if name.over:
+        raise _no_ratio(name)
+    for field in name.cell:
+        if field not in RUN_FIELDS:
+            raise unknown("field", field, RUN_FIELDS, where=name.measure)
+    fault = name.beside.get(FAULT_FIELD)
+    fields = {**name.cell, **({FAULT_FIELD: fault} if fault else {})}
+    found = [run for run in runs if all(getattr(run, each) == fields[each] for each in fields)]
+    if len(found) != 1:
+        words = " ".join(f"{field}={value}" for field, value in fields.items())
+        which = f" with {words}" if words else ""
+        raise UsageError(f"the study has {len(found)} such runs{which}; it must be one")
+    return found[0]
+
+
+def _no_ratio(name: FigureName) -> UsageError:
+    return UsageError(f"{name.measure} is of a single run: it has no ratio and no verdict")

@@ -21,9 +21,9 @@ import numpy as np
 from scaling.analysis.arrays import Flags, Floats
 from scaling.analysis.blocks import Blocks, Series
 from scaling.analysis.curves.memory import MIB
-from scaling.analysis.lookup.bounds import shortest_s
 from scaling.analysis.served.crossing import Crossing, crossing
 from scaling.analysis.statistics.estimate import Estimate, median
+from scaling.analysis.table.bounds import shortest_s
 from scaling.analysis.table.groups import fell_behind
 from scaling.base.formats import number
 from scaling.journal.record import Cell, Region

@@ -13,7 +13,7 @@ import numpy as np
 
 from scaling.analysis.arrays import Flags, Floats, Integers
 from scaling.analysis.blocks import Blocks
-from scaling.analysis.lookup.latencies import counting_lines
+from scaling.analysis.table.timed_runs import counting_lines
 from scaling.journal.record import Cell, Load, ProcessFacts, Record, RunLine, Spans
 from scaling.study.load import open_loop_rate
 from scaling.study.questions import P99

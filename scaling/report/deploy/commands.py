@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from scaling.analysis.lookup.latencies import counting_lines
 from scaling.analysis.results import StudyResults
+from scaling.analysis.table.timed_runs import counting_lines
 from scaling.journal.record import Cell, RunLine
 from scaling.report.tables.grid import Cell as GridCell
 from scaling.report.tables.grid import Grid

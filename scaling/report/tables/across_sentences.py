@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from scaling.analysis.comparison.between_studies import Across
+from scaling.analysis.between_studies import Across
 from scaling.analysis.curves.sections import RunIssue
 from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats

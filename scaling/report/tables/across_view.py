@@ -1,9 +1,10 @@
 """Two studies compared, as chapters of words and tables."""
 
-from scaling.analysis.comparison.between_studies import Across
+from scaling.analysis.between_studies import Across
+from scaling.analysis.blocks import MEMORY_KINDS
 from scaling.analysis.curves.memory import READINGS
 from scaling.analysis.curves.sections import Section
-from scaling.analysis.ratios import MEMORY_KINDS, Ratio
+from scaling.analysis.ratios import Ratio
 from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.base import formats

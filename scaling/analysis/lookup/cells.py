@@ -1,0 +1,193 @@
+"""A cell as a user names it: what its fields must be, and the cell of a study that it means.
+
+Fields may be left out: the default is asyncio, threads, weak sizing, and otherwise the only value
+that the study has. A rate may be named as in the study file: "40%" of the calibrated peak. If no
+cell fits, the error names the nearest one; if several do, the error says which field to add.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from scaling.analysis.blocks import Blocks
+from scaling.base import formats
+from scaling.base.errors import UsageError
+from scaling.base.suggest import unknown
+from scaling.base.vocabulary import WORKER, WORKERS
+from scaling.builds.runtimes.known import OWN_LOOP, RUNTIMES
+from scaling.journal.record import Calibration, Cell
+from scaling.study.load import RATE
+from scaling.study.questions import curve_of
+
+FIELDS = ("workload", "arm", "loop", "model", "sizing", "parameters", "workers")
+DEFAULTS = {"loop": "asyncio", "model": "threads", "sizing": "weak"}
+
+type Fields = Mapping[str, object]  # of a cell, by name: what they are, or must be
+
+
+class AbsentCellError(UsageError):
+    """A study does not have a cell that was named.
+
+    `distance` is in how many fields and parameters the nearest one differs; infinite where it does
+    not have the workload.
+    """
+
+    def __init__(self, message: str, distance: float) -> None:
+        super().__init__(message)
+        self.distance = distance
+
+
+def wanted(cell: Fields) -> dict[str, object]:
+    """What the fields of a cell must be that is named so: those given, and the defaults.
+
+    Raises:
+        UsageError: a field that no cell has, no workload, or a value of another kind.
+    """
+    for name in cell:
+        if name not in FIELDS:
+            raise unknown("field of a cell", name, FIELDS)
+    if "workload" not in cell:
+        raise UsageError("a cell is named by its workload, at least")
+    parameters, workers = cell.get("parameters", {}), cell.get("workers")
+    if not isinstance(parameters, Mapping):
+        raise UsageError(f"parameters: expected names with values, got {parameters!r}")
+    if workers is not None and (not isinstance(workers, int) or workers < 1):
+        raise UsageError(f"workers: expected a whole number from 1 on, got {workers!r}")
+    of_runtime = {"loop": OWN_LOOP} if cell.get("arm") in RUNTIMES else {}
+    given = {name: value for name, value in cell.items() if value is not None}
+    return DEFAULTS | of_runtime | given
+
+
+def changed(cell: Fields, over: Fields) -> dict[str, object]:
+    """The cell with the fields of `over`; of its parameters only those that `over` names."""
+    merged = {**cell, **over}
+    ours, theirs = cell.get("parameters"), over.get("parameters")
+    if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
+        merged["parameters"] = {**ours, **theirs}
+    return merged
+
+
+def differing(cell: Cell, fields: Fields) -> dict[str, object]:
+    """The fields of a cell that are not as they must be, with what they are; empty if it fits."""
+    found = {
+        name: getattr(cell, name)
+        for name, value in fields.items()
+        if name != "parameters" and getattr(cell, name) != value
+    }
+    parameters = {
+        name: cell.parameters.get(name)
+        for name, value in _parameters(fields).items()
+        if name not in cell.parameters or not _same(value, cell.parameters[name])
+    }
+    return {**found, **({"parameters": parameters} if parameters else {})}
+
+
+def cell_of(blocks: Blocks, fields: Fields, cells: Sequence[Cell] | None = None) -> Cell:
+    """The cell that is named so, of all in the study or of some; without an N its curve (N is 0).
+
+    Raises:
+        AbsentCellError: there is none.
+        UsageError: there are several.
+    """
+    cells = blocks.cells if cells is None else cells
+    study = blocks.study
+    fields = _at_rate(fields, study.calibrations)
+    found = [each for each in cells if not differing(each, fields)]
+    if not found:
+        raise _absent(fields, cells, study.name)
+    curves = list(dict.fromkeys(map(curve_of, found)))
+    if len(curves) > 1:
+        raise UsageError(f"{study.name} has several {text(fields)}; {_to_name(curves)}")
+    return found[0] if "workers" in fields else curves[0]
+
+
+def text(fields: Fields) -> str:
+    """`echo on uvloop, 3.14t, 2 threads, payload_bytes=256`."""
+    arm = [str(fields["arm"])] if "arm" in fields else []
+    sizing = fields["sizing"]
+    of_sizing = [] if sizing == DEFAULTS["sizing"] else [f"{sizing} sizing"]
+    place = f"{fields['workload']} on {fields['loop']}"
+    return ", ".join([place, *arm, _at(fields), *of_sizing, *_spelt(_parameters(fields))])
+
+
+def part(fields: Fields, named: Iterable[str]) -> str:
+    """What some fields are, of the parameters all that are there: `3.14, 1 thread`."""
+    words = [str(fields[name]) for name in ("workload", "arm", "loop") if name in named]
+    if "model" in named or "workers" in named:
+        words.append(_at(fields))
+    if "sizing" in named:
+        words.append(f"{fields['sizing']} sizing")
+    return ", ".join([*words, *_spelt(_parameters(fields))])
+
+
+def _at(fields: Fields) -> str:
+    """`1 thread`, `2 processes`; without an N the model alone."""
+    model, workers = str(fields["model"]), fields.get("workers")
+    if workers == 1:
+        return f"1 {WORKER.get(model, model)}"
+    several = WORKERS.get(model, model)
+    return several if workers is None else f"{workers:,} {several}"
+
+
+def _parameters(fields: Fields) -> Mapping[str, object]:
+    found = fields.get("parameters", {})
+    return found if isinstance(found, Mapping) else {}
+
+
+def _at_rate(fields: Fields, calibrations: Iterable[Calibration]) -> Fields:
+    """The fields with the number that the rate's name stands for, if the study has just one."""
+    parameters = _parameters(fields)
+    rate = parameters.get(RATE)
+    rates = {
+        each.rates[rate]
+        for each in calibrations
+        if each.workload == fields["workload"] and isinstance(rate, str) and rate in each.rates
+        if all(_same(each.parameters.get(n, v), v) for n, v in parameters.items())
+    }
+    if len(rates) != 1:
+        return fields
+    return {**fields, "parameters": {**parameters, RATE: rates.pop()}}
+
+
+def _absent(fields: Fields, there: Sequence[Cell], study: str) -> AbsentCellError:
+    """Says what there is: of the workload the cell that differs least, else other workloads."""
+
+    def distance(cell: Cell) -> int:
+        found = differing(cell, fields)
+        return len(found) - ("parameters" in found) + len(_parameters(found))
+
+    absent = f"{study} has no {text(fields)}"
+    same_workload = [each for each in there if each.workload == fields["workload"]]
+    if not same_workload:
+        others = ", ".join(dict.fromkeys(each.workload for each in there))
+        return AbsentCellError(f"{absent}; its workloads: {others}", math.inf)
+    nearest = min(same_workload, key=distance)
+    differs = differing(nearest, fields)
+    whole = {name: getattr(nearest, name) for name in FIELDS}
+    instead = part(whole | {"parameters": _parameters(differs)}, differs)
+    return AbsentCellError(f"{absent}; the nearest has {instead}", distance(nearest))
+
+
+def _to_name(curves: Sequence[Cell]) -> str:
+    """What to name: the arm, or the parameters that have several values."""
+    arms = list(dict.fromkeys(each.arm for each in curves))
+    if len(arms) > 1:
+        return f"name the arm: {' or '.join(arms)}"
+    sets = [each.parameters for each in curves]
+    several = []
+    for name in dict.fromkeys(name for each in sets for name in each):
+        values = list(dict.fromkeys(formats.parameter(each.get(name)) for each in sets))
+        if len(values) > 1:
+            several.append(f"{name} ({' or '.join(values)})")
+    return f"name the parameter {' and '.join(several)}"
+
+
+def _spelt(parameters: Fields) -> list[str]:
+    return [
+        f"no {name}" if value is None else f"{name}={formats.parameter(value)}"
+        for name, value in parameters.items()
+    ]
+
+
+def _same(one: object, other: object) -> bool:
+    """Whether two values of a parameter are one: 1 is 1.0, and is not true."""
+    return isinstance(one, bool) == isinstance(other, bool) and one == other
