@@ -21,6 +21,7 @@ OWN_HEADERS = ("connection", "content-length", "transfer-encoding", "keep-alive"
 FIRST_ERROR = 400
 SAFE = "!#$%&'()*+,/:;=?@[]~-._"  # in a URL, of what is ASCII
 SWITCHING = 101
+SCHEMES = ("http", "https", "ws", "wss")
 NAMED = 5  # hosts in a note
 
 
@@ -32,12 +33,12 @@ def requests_in_har(file: Path) -> tuple[list[dict[str, Any]], list[str]]:
     """
     entries = _entries(file)
     hosts = [_host(each) for each in entries]
-    own = hosts[0]
-    others = Counter(host for host in hosts if host != own)
+    own = next(filter(None, hosts), "any host")
+    others = Counter(host for host in hosts if host not in (own, ""))
     reasons: Counter[str] = Counter()
     weights: Counter[str] = Counter()
     for entry, host in zip(entries, hosts, strict=True):
-        if host == own:
+        if host in (own, ""):
             if reason := _unfit(entry):
                 reasons[reason] += 1
             else:
@@ -74,12 +75,16 @@ def _entries(file: Path) -> Sequence[Mapping[str, Any]]:
 
 
 def _host(entry: Mapping[str, Any]) -> str:
-    return urlsplit(str(entry["request"]["url"])).netloc.rpartition("@")[2].lower()
+    """The host that was asked; empty for a URL of the browser's own."""
+    parts = urlsplit(str(entry["request"]["url"]))
+    return parts.netloc.rpartition("@")[2].lower() if parts.scheme in SCHEMES else ""
 
 
 def _unfit(entry: Mapping[str, Any]) -> str:
     """Why an entry is not sent again; empty if it is."""
     request, status = entry["request"], entry.get("response", {}).get("status", 0)
+    if not _host(entry):
+        return "of the browser's own (data:, blob:, extensions)"
     if status == SWITCHING or urlsplit(request["url"]).scheme in ("ws", "wss"):
         return "over WebSocket"
     if "_fromCache" in entry:

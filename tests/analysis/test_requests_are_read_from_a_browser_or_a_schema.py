@@ -73,6 +73,11 @@ def test_bodies_are_sent_and_equal_requests_have_a_weight(tmp_path: Path) -> Non
         (entry("wss://shop.example/live", status=101), "1 over WebSocket"),
         (entry("https://shop.example/a", _fromCache="disk"), "1 answered from the browser's cache"),
         (entry("https://shop.example/b", status=0), "1 without an answer"),
+        (entry("data:image/png,x"), "1 of the browser's own (data:, blob:, extensions)"),
+        (
+            entry("chrome-extension://abc/x.js"),
+            "1 of the browser's own (data:, blob:, extensions)",
+        ),
         (
             entry("https://shop.example/c", "POST", postData={"text": "\ufffd\ufffdPNG"}),
             "1 with a binary body",
