@@ -66,11 +66,11 @@ class AppSteps:
         and of a `full` study which servers are installed.
         """
         application_study(self.asked)  # what cannot be asked is refused before anything is made
+        free = self.asked.builds[1]
+        own = self.needs.pythons.get(free)
         names, files = self.needs.requirements, self.needs.requirement_files
-        if (names or files) and not self.needs.pythons:
-            say_what_blocks(
-                names, [Path(each) for each in files], self.asked.builds[1], self.errors
-            )
+        if names or files or own:
+            say_what_blocks(names, [Path(each) for each in files], free, self.errors, own)
         if self.asked.interface == WSGI:
             return replace(self, interface=WSGI)
         with replace(self, asked=replace(self.asked, threads_only=True)).ready() as ready:

@@ -86,20 +86,28 @@ def ready(
     raise SystemExit(1 if found[0].blocking else 0)
 
 
-def say_what_blocks(names: Sequence[str], files: Sequence[Path], build: str, to: Console) -> None:
+def say_what_blocks(
+    names: Sequence[str], files: Sequence[Path], build: str, to: Console, python: Path | None = None
+) -> None:
     """Print what of a user's requirements blocks `build`, before an environment is made of them.
 
-    What cannot be found out is said in a line, too: making the environment may still succeed.
+    With `python`, of what is installed in that environment. What cannot be found out is said in a
+    line, too: what comes next may still succeed.
     """
-    from scaling.builds.interpreters import ensure
-    from scaling.builds.ready.examine import examine
+    from scaling.builds.interpreters import ensure, inspect
+    from scaling.builds.ready.examine import examine, examine_installed
     from scaling.builds.ready.resolve import Required
     from scaling.report.tables.ready import blocking_lines
 
-    required = Required(names=names, files=files)
-    interpreter = ensure([build], say=lambda text: say(to, text))[build]
+    def note(text: str) -> None:
+        say(to, text)
+
+    interpreter = inspect(python) if python else ensure([build], say=note)[build]
     try:
-        found = examine(required, interpreter, say=lambda text: say(to, text))
+        if python:
+            found = examine_installed(python, interpreter, say=note)
+        else:
+            found = examine(Required(names=names, files=files), interpreter, say=note)
     except ScalingError as error:
         say(to, f"not known whether what it requires is ready for {build}: {error}")
         return

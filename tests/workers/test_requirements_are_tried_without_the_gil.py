@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from scaling.base.errors import ScalingError, UsageError
+from scaling.builds import uv_tool
+from scaling.builds.environments import make_empty
 from scaling.builds.interpreters import inspect
 from scaling.builds.ready import imports
-from scaling.builds.ready.examine import examine
+from scaling.builds.ready.examine import examine, examine_installed
 from scaling.builds.ready.package import Package, Readiness
 from scaling.builds.ready.replacements import REPLACEMENTS
 from scaling.builds.ready.resolve import Required
@@ -158,6 +160,22 @@ def test_the_application_is_imported_last_and_nothing_is_written_beside_it(
     found = tried(required, application=("shop", source))
     assert found.packages[-1].blocks == "turns the GIL on: flips"
     assert [each.name for each in source.iterdir()] == ["shop.py"]
+
+
+def test_an_environment_of_the_users_own_is_left_as_it_is(tmp_path: Path, speed: Path) -> None:
+    flips = compile_flips(tmp_path) / f"flips{SUFFIX}"
+    files = {"gilly/__init__.py": "", f"gilly/flips{SUFFIX}": flips, f"gilly/{BISECT}": speed}
+    paths = wheel(tmp_path, "gilly", files), wheel(tmp_path, "plain", {"plain.py": ""})
+    interpreter = inspect(sys.executable)
+    python = make_empty(interpreter, tmp_path / "own")
+    uv_tool.must(uv_tool.run(["pip", "install", "--python", str(python), *map(str, paths)]), "them")
+    before = sorted((tmp_path / "own").rglob("*"))
+    found = examine_installed(python, interpreter, say=lambda _: None)
+    assert [(each.name, each.has, each.blocks) for each in found.packages] == [
+        ("gilly", "wheel", "turns the GIL on: gilly.flips"),
+        ("plain", "pure", ""),
+    ]
+    assert sorted((tmp_path / "own").rglob("*")) == before
 
 
 def test_what_was_found_is_kept(tmp_path: Path, speed: Path) -> None:

@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from importlib.metadata import Distribution, distributions
@@ -39,6 +39,7 @@ from scaling.builds.ready.resolve import (
 )
 
 FOUND = "found.json"
+NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}  # into folders of the user's
 WHERE = """
 import importlib.machinery, json, sysconfig
 paths = sysconfig.get_paths()
@@ -79,7 +80,7 @@ def examine(
         found = _installed(
             packages, entries, python, interpreter.build, build=build, say=say, uv=uv
         )
-        found = _imported(found, python, interpreter, say, progress)
+        found = _imported(found, python, interpreter, say, progress, {})
         (folder / FOUND).write_bytes(msgspec.json.encode(found))
         return folder
 
@@ -92,14 +93,31 @@ def examine(
         module, path = application
         say(f"importing {module}")
         with workers_path() as workers:
-            variables = _variables(interpreter, [str(workers), str(path)])
-            variables["PYTHONDONTWRITEBYTECODE"] = "1"  # into the user's folder
+            variables = _variables(interpreter, [str(workers), str(path)]) | NO_BYTECODE
             own = Package(name=module, has="own")
             found.append(
                 imports.imported(own, {module: False}, str(python_of(destination)), variables)
             )
     if any(imports.TOO_LATE in how for each in found for how in each.ends.values()):
         shutil.rmtree(destination, ignore_errors=True)  # the machine may have been busy
+    return Readiness(build=interpreter.build, version=interpreter.version, packages=found)
+
+
+def examine_installed(
+    python: Path, interpreter: Interpreter, *, say: Say, progress: Progress = lambda *_: None
+) -> Readiness:
+    """What is installed for `python`, an environment of the user's own, which is left as it is.
+
+    `interpreter` says what `python` is. Nothing is kept: what is installed may change.
+    """
+    there, _ = _there(python)
+    packages = [
+        Package(name=name, version=each.version, has="pure") for name, each in there.items()
+    ]
+    found = [
+        msgspec.structs.replace(each, has="wheel") if each.extensions else each
+        for each in _imported(packages, python, interpreter, say, progress, NO_BYTECODE)
+    ]
     return Readiness(build=interpreter.build, version=interpreter.version, packages=found)
 
 
@@ -142,12 +160,13 @@ def _imported(
     interpreter: Interpreter,
     say: Say,
     progress: Progress,
+    variables: Mapping[str, str],
 ) -> list[Package]:
-    """The packages with what their extension modules did, and with what requires them."""
-    answer = run([str(python), "-I", "-c", WHERE], capture_output=True, text=True, check=True)
-    folders, suffixes = json.loads(answer.stdout)
-    installed = distributions(path=list(set(folders)))
-    there: dict[str, Distribution] = {canonicalize_name(each.name): each for each in installed}
+    """The packages with what their extension modules did, and with what requires them.
+
+    `variables` are those of a child, beside the usual ones.
+    """
+    there, suffixes = _there(python)
     modules = {
         name: imports.extension_modules(map(str, each.files or ()), suffixes)
         for name, each in there.items()
@@ -158,18 +177,26 @@ def _imported(
     say(f"importing {plural(count, 'extension module')} of {plural(compiled, 'distribution')}")
 
     with workers_path() as workers, ThreadPoolExecutor(os.cpu_count()) as pool:
-        variables = _variables(interpreter, [str(workers)])
+        environment = _variables(interpreter, [str(workers)]) | variables
 
         def tried(each: Package) -> Package:
             each = msgspec.structs.replace(each, needed_by=tuple(sorted(needed_by[each.name])))
             of_it = modules.get(each.name)
-            return imports.imported(each, of_it, str(python), variables) if of_it else each
+            return imports.imported(each, of_it, str(python), environment) if of_it else each
 
         found = []
         for each in pool.map(tried, packages):
             found.append(each)
             progress(len(found), len(packages))
         return found
+
+
+def _there(python: Path) -> tuple[Mapping[str, Distribution], Sequence[str]]:
+    """The distributions installed for `python`, by name, and the endings of extension modules."""
+    answer = run([str(python), "-I", "-c", WHERE], capture_output=True, text=True, check=True)
+    folders, suffixes = json.loads(answer.stdout)
+    installed = sorted(distributions(path=list(set(folders))), key=lambda each: each.name)
+    return {canonicalize_name(each.name): each for each in installed}, suffixes
 
 
 def _needed_by(

@@ -219,7 +219,8 @@ class _Asking:
             where = ["--project", str(file.absolute().parent), "-o", str(pins)]
             answer = self.uv(["export", *options, *where])
             if answer.returncode:
-                raise UsageError(f"{file}: cannot be read: {uv_tool.reason(answer)}")
+                words = uv_tool.reason(answer).removeprefix("error: ")
+                raise UsageError(f"{file}: cannot be read: {words}")
             return pins
         if file.name.endswith(".lock"):
             raise UsageError(
