@@ -177,7 +177,7 @@ def _imported(
     say(f"importing {plural(count, 'extension module')} of {plural(compiled, 'distribution')}")
 
     with workers_path() as workers, ThreadPoolExecutor(os.cpu_count()) as pool:
-        environment = _variables(interpreter, [str(workers)]) | variables
+        environment = {**_variables(interpreter, [str(workers)]), **variables}
 
         def tried(each: Package) -> Package:
             each = msgspec.structs.replace(each, needed_by=tuple(sorted(needed_by[each.name])))
