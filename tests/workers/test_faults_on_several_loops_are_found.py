@@ -1,10 +1,12 @@
 """`check_application` finds each fault that only several loops have, and none in a sound one."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
+from scaling.builds import uv_tool
 from scaling.run.app_check import AppCheckError
 from tests.support.app_checks import check
 from tests.support.children import FREE_THREADED
@@ -71,6 +73,29 @@ def test_sound_application_passes() -> None:
 @pytest.mark.parametrize("twin", ["built_once", "own_context"])
 def test_a_sound_twin_of_a_fault_passes(twin: str) -> None:
     assert check(f"faults.{twin}:application", USERS, alone=1).findings == []
+
+
+def test_what_aiohttp_and_wsgi_applications_build_lazily_is_found() -> None:
+    lazily = "faults.built_lazily_elsewhere"
+    for name, kinds in (("aiohttp", {"built-lazily"}), ("sound_aiohttp", set())):
+        found = check(f"{lazily}:create_{name}", USERS, alone=1, factory=True)
+        assert {each.kind for each in found.findings} == kinds, found
+    for name, kinds in (("wsgi", {"built-lazily"}), ("sound_wsgi", set())):
+        found = check(f"{lazily}:{name}", USERS, alone=1)
+        assert {each.kind for each in found.findings} == kinds, found
+
+
+# asgiref 3.12.0 ignores what a thread has inherited.
+@pytest.mark.parametrize(
+    ("version", "kinds"), [("3.11.1", {"context-inherited"}), ("3.12.0", set())]
+)
+def test_a_local_of_asgiref_is_inherited_before_that_was_mended(
+    version: str, kinds: set[str], tmp_path: Path
+) -> None:
+    where = ["--no-deps", "--target", str(tmp_path), "--python", sys.executable]
+    uv_tool.must(uv_tool.run(["pip", "install", *where, f"asgiref=={version}"]), "asgiref")
+    found = check("faults.inherited_local:application", USERS, tmp_path, alone=1)
+    assert {each.kind for each in found.findings} == kinds, found
 
 
 def test_application_that_is_wrong_on_one_loop_is_no_finding(tmp_path: Path) -> None:

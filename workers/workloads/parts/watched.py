@@ -87,7 +87,11 @@ class _Watching(Application):
                 self.interface = "asgi"
         for each in _inside(made):
             _watch(each)
-        return _Together(made, _together[0]) if _together and self.interface == "asgi" else made
+        if _together and self.interface == "aiohttp":
+            if self.factory:  # else aiohttp refuses it on all loops but one
+                _begin_together(made, _together[0])
+            return made
+        return _Together(made, _together[0]) if _together else made
 
 
 class _Together:
@@ -99,9 +103,23 @@ class _Together:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
-            with contextlib.suppress(threading.BrokenBarrierError):  # one loop has no request
-                self._barrier.wait(ANOTHER_S)
+            _wait(self._barrier)
         await self._application(scope, receive, send)
+
+
+def _begin_together(application: Any, barrier: threading.Barrier) -> None:
+    """The same for an aiohttp Application, which is not wrapped: its outermost middleware waits."""
+
+    async def begin(request: Any, handler: Any) -> Any:
+        _wait(barrier)
+        return await handler(request)
+
+    application.middlewares.insert(0, sys.modules["aiohttp.web"].middleware(begin))
+
+
+def _wait(barrier: threading.Barrier) -> None:
+    with contextlib.suppress(threading.BrokenBarrierError):  # one loop has no request
+        barrier.wait(ANOTHER_S)
 
 
 def _note(kind: str, words: str) -> None:
