@@ -10,6 +10,8 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 HIDDEN = "(hidden)"
+LONG = 8  # letters; a shorter value may be a part of any word
+CUT = " .…'\"\n"  # what may stand after a text that was cut
 SHORTEST = 4  # letters; a shorter value is any word, and is hidden beside its name alone
 # In the name of a header, of a parameter, or of a field in a body.
 NAMES = re.compile(
@@ -36,23 +38,31 @@ def secrets_in(requests: Iterable[Mapping[str, Any]]) -> frozenset[str]:
 
 
 def hide(text: str, secrets: Collection[str]) -> str:
-    """The text without the secrets, wherever they stand as whole words."""
+    """The text without the secrets: short ones as whole words, long ones wherever they stand, and
+    the parts that are left where the text was cut at one.
+    """
     for each in sorted(secrets, key=len, reverse=True):
         if each in text:
-            text = re.sub(rf"(?<!\w){re.escape(each)}(?!\w)", HIDDEN, text)
+            word = re.escape(each)
+            text = re.sub(word if len(each) >= LONG else rf"(?<!\w){word}(?!\w)", HIDDEN, text)
+    for each in filter(lambda secret: len(secret) >= LONG, secrets):
+        sizes = range(len(each) - 1, SHORTEST - 1, -1)
+        if size := next((size for size in sizes if text.startswith(each[-size:])), 0):
+            text = f"{HIDDEN}{text[size:]}"
+        whole = text.rstrip(CUT)
+        if size := next((size for size in sizes if whole.endswith(each[:size])), 0):
+            text = f"{whole[:-size]}{HIDDEN}{text[len(whole) :]}"
     return text
 
 
 def hide_in_record(printed: bytes, secrets: Collection[str]) -> bytes:
     """What a child printed, without the secrets: a record's figures and names stay as they are."""
-    text = printed.decode(errors="replace")
-    if not any(each in text for each in secrets):
-        return printed
     try:
         record = json.loads(printed)
     except ValueError:  # it printed something else
-        return hide(text, secrets).encode()
-    return json.dumps(_hidden(record, secrets, within=False)).encode()
+        return hide(printed.decode(errors="replace"), secrets).encode()
+    hidden = _hidden(record, secrets, within=False)
+    return printed if hidden == record else json.dumps(hidden).encode()
 
 
 def _hidden(value: Any, secrets: Collection[str], *, within: bool) -> Any:

@@ -34,6 +34,20 @@ def test_a_short_value_is_hidden_beside_its_name() -> None:
     assert hide("got id=7 of 77 and 7", secrets) == f"got {HIDDEN} of 77 and 7"
 
 
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        (f"{TOKEN[3:]} was cut", f"{HIDDEN} was cut"),  # the end of what a server wrote is kept
+        (f"no session {TOKEN[:-1]}", f"no session {HIDDEN}"),
+        (f"no session '{TOKEN[:6]}…", f"no session '{HIDDEN}…"),
+        (f"key sess_{TOKEN}_1", f"key sess_{HIDDEN}_1"),
+        (f"{TOKEN[-3:]} or {TOKEN[:3]}", f"{TOKEN[-3:]} or {TOKEN[:3]}"),
+    ],
+)
+def test_a_part_of_a_secret_is_hidden_where_a_text_was_cut(text: str, hidden: str) -> None:
+    assert hide(text, secrets_in([{"headers": {"cookie": f"sid={TOKEN}"}}])) == hidden
+
+
 def test_what_is_no_secret_stays() -> None:
     request = {
         "path": "/items?page=12345",
