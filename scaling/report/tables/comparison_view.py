@@ -62,7 +62,7 @@ def _parts(grid: Grid, rows: list[list[Text]], room: int) -> Iterator[list[int]]
     leading = sum(widths[: grid.words]) + grid.words * GAP
     places = range(len(widths))
     figures = places[grid.words :]
-    if not figures or leading > room / 2 or not all(map(grid.is_figure, figures)):
+    if not figures or leading > max(room, WIDTH) / 2 or not all(map(grid.is_figure, figures)):
         yield [*places]
         return
     for part in packed(widths[grid.words :], leading, room):
