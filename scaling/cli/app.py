@@ -16,7 +16,7 @@ from scaling.cli.study_options import folder, takes_flags
 
 if TYPE_CHECKING:
     from scaling.builds.interpreters import Interpreter
-    from scaling.journal.app_check import AppCheck
+    from scaling.journal.beside import AppCheck
 
 YOURS, LOAD, SHOWN = "The application", "How it is loaded", "What is shown"
 EFFORT = (

@@ -15,9 +15,7 @@ from scaling.analysis.table.load import read_journal
 from scaling.base.console import say
 from scaling.base.formats import duration, listed, plural
 from scaling.cli.ready import say_what_blocks
-from scaling.journal.app_check import AppCheck, write_check
-from scaling.journal.faults import write_faults
-from scaling.journal.soak import write_soak
+from scaling.journal.beside import AppCheck, write_check, write_faults, write_soak
 from scaling.report.deploy.write import PROGRAMS
 from scaling.report.terminal.app_findings import finding_lines
 from scaling.run.app_faults import FAULT_S, FAULTS, measure_faults

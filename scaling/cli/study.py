@@ -31,7 +31,7 @@ def study(
     if schema and name:
         raise UsageError("study: --schema is the same for every study: leave out the name")
     if schema:
-        from scaling.study.schema import study_schema
+        from scaling.study.file import study_schema
 
         print(json.dumps(study_schema(), indent=2, ensure_ascii=False))
     elif name:

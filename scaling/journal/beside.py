@@ -1,7 +1,11 @@
-"""Files beside a journal: what was found out and is no run of the study. They are published."""
+"""Files beside a journal: what was found out and is no run of the study. They are published.
+
+The check of an application, what happened to its requests when something failed, and its memory
+under a long load; a profile has a file of its own (`scaling.journal.profile`).
+"""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -27,3 +31,122 @@ def read_beside[T](folder: Path, name: str, kind: type[T]) -> T | None:
         return msgspec.json.decode((folder / name).read_bytes(), type=kind)
     except (OSError, msgspec.DecodeError):
         return None
+
+
+type Kind = Literal[
+    "other-loop",
+    "state-overwritten",
+    "middleware-built-twice",
+    "one-loop-only",
+    "one-thread-for-all",
+    "context-inherited",
+    "built-lazily",
+    "mixed-up",
+    "gil-enabled",
+    "signals-in-thread",
+    "failed-to-start",
+    "crashed",
+    "no-answer",
+    "error",
+    "differs",
+]
+
+KINDS: tuple[Kind, ...] = get_args(Kind.__value__)
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that is wrong. `request` is the first one it shows in; "" if it is not of one."""
+
+    kind: Kind
+    request: str
+    message: str
+    remedy: str
+
+
+class AppCheck(msgspec.Struct, frozen=True, kw_only=True):
+    """The result of a check; as JSON it is what `scaling app --check --json` prints."""
+
+    ok: bool
+    findings: list[Finding]
+
+
+def write_check(folder: Path, found: AppCheck) -> None:
+    """Write it beside the journal. Raises `OSError`."""
+    write_beside(folder, CHECK, found)
+
+
+def read_check(folder: Path) -> AppCheck | None:
+    """That of a study; None where nothing was checked, or the file cannot be read."""
+    return read_beside(folder, CHECK, AppCheck)
+
+
+class FaultRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One fault in one configuration, served as it is deployed, under an open loop of requests.
+
+    `lost` requests were sent and not answered; `refused` ones found nobody to connect to. Latencies
+    are from the due time, of the loop that failed (`own`) and of the others; None without requests
+    there. `back_s` is from the fault to the next answer of a new or another loop; None: none came.
+    """
+
+    fault: str
+    arm: str
+    model: str
+    server: str
+    workers: int
+    rate_per_s: float
+    requests: int
+    lost: int
+    refused: int
+    own_p99_ms: float | None = None
+    own_max_ms: float | None = None
+    others_p99_ms: float | None = None
+    others_max_ms: float | None = None
+    back_s: float | None = None
+
+
+def write_faults(folder: Path, faults: list[FaultRecord]) -> None:
+    """Write them. Raises `OSError`."""
+    write_beside(folder, FAULTS, faults)
+
+
+def read_faults(folder: Path) -> list[FaultRecord]:
+    """Those of a study; none where none were measured, or the file cannot be read."""
+    return read_beside(folder, FAULTS, list[FaultRecord]) or []
+
+
+class SoakRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One configuration, served as it is deployed, under an open loop for `duration_s`.
+
+    `memory_mib` has the median of each of its equal parts, up to the last one that was measured:
+    PSS of the server's processes, or RSS where the system has no PSS (`kind`); None is a part in
+    which nothing could be read. `ended` says why a run ended early; without it, `requests` were
+    answered, and `errors` failed.
+    """
+
+    arm: str
+    model: str
+    server: str
+    workers: int
+    rate_per_s: float
+    duration_s: float
+    parts: int
+    memory_mib: list[float | None]
+    kind: str = "PSS"
+    requests: int | None = None
+    errors: int | None = None
+    ended: str = ""
+
+    @property
+    def part_s(self) -> float:
+        """How long a part is."""
+        return self.duration_s / self.parts
+
+
+def write_soak(folder: Path, found: list[SoakRecord]) -> None:
+    """Write them. Raises `OSError`."""
+    write_beside(folder, SOAK, found)
+
+
+def read_soak(folder: Path) -> list[SoakRecord]:
+    """Those of a study; none where none were measured, or the file cannot be read."""
+    return read_beside(folder, SOAK, list[SoakRecord]) or []

@@ -6,13 +6,15 @@ one torn line, at the end. It is recognised and set aside.
 """
 
 import os
+import shutil
+from array import array
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 
 from scaling.base.errors import ScalingError, UsageError
 from scaling.base.files import refusal
-from scaling.journal.intrusion import intrusion, saved_again
 from scaling.journal.reading import UNREADABLE, is_torn_head
 from scaling.journal.record import (
     SCHEMA,
@@ -25,9 +27,10 @@ from scaling.journal.record import (
     decode_line,
     encode_line,
 )
-from scaling.journal.runs import Runs
 
 FILE_NAME = "journal.jsonl"
+
+type Harm = Literal["removed", "replaced", "changed"]  # what another program did to an open journal
 
 try:
     import fcntl
@@ -61,6 +64,45 @@ def opened_alone(path: Path, writer: str) -> int:
             f"Wait for it, or choose another folder with --output DIR"
         ) from None
     return file
+
+
+class Runs(Collection[RunLine]):
+    """The runs in a file, in its order. `file` is its descriptor, open as long as they are read.
+
+    A run takes ten KiB of memory and more: a driver that kept them would grow beside what it
+    measures. So they are read from the file whenever they are looked at.
+
+    What another program has changed meanwhile is left out; the journal's next line reports that.
+    """
+
+    def __init__(self, file: int) -> None:
+        self._file = file
+        self._starts = array("q")
+        self._sizes_bytes = array("q")
+
+    def add(self, start: int, size_bytes: int) -> None:
+        """There is one more, whose line starts at this byte of the file."""
+        self._starts.append(start)
+        self._sizes_bytes.append(size_bytes)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._starts)
+
+    def __iter__(self) -> Iterator[RunLine]:
+        """One after the other; none is kept."""
+        for start, size_bytes in zip(self._starts, self._sizes_bytes, strict=True):
+            os.lseek(self._file, start, os.SEEK_SET)  # lines are appended at the end nevertheless
+            try:
+                line = decode_line(os.read(self._file, size_bytes))
+            except UNREADABLE:
+                continue
+            if isinstance(line, RunLine):
+                yield line
+
+    def __contains__(self, run: object) -> bool:
+        """Whether one is equal to this."""
+        return any(run == each for each in self)
 
 
 class JournalFile:
@@ -111,7 +153,7 @@ class JournalFile:
                 second case the line is kept nevertheless.
         """
         begins = self.head is None
-        harm = intrusion(self._file, self.path, self._size)
+        harm = _intrusion(self._file, self.path, self._size)
         # What another program left may end inside a line.
         encoded = encode_line(line, record)
         self._write(b"\n" * (harm == "changed") + encoded)
@@ -149,7 +191,7 @@ class JournalFile:
         by = f"{self.path} was {harm} by another program while the study was measured"
         if harm == "removed":
             try:
-                saved = saved_again(self._file, self.path)
+                saved = _saved_again(self._file, self.path)
             except OSError as error:
                 return f"{by}, and cannot be written again ({refusal(error)}): what it had is lost"
             back = "" if saved == self.path else f"move it to {self.path}, and "
@@ -222,3 +264,35 @@ def _refuse_newer(text: bytes, path: Path) -> None:
             f"{path} was written by a newer scaling (journal schema {schema}, this one writes "
             f"{SCHEMA}). Upgrade, or choose another folder with --output DIR"
         )
+
+
+def _intrusion(file: int, path: Path, size: int) -> Harm | None:
+    """What another program did to an open file that had so many bytes and was at `path`."""
+    ours = os.fstat(file)
+    if ours.st_nlink == 0:
+        return "removed"
+    try:
+        if not os.path.samestat(ours, path.stat()):
+            return "replaced"
+    except OSError:
+        return "replaced"  # moved, with its folder perhaps, and nothing is in its place
+    return None if ours.st_size == size else "changed"
+
+
+def _saved_again(file: int, path: Path) -> Path:
+    """Copy an open file that was removed to its place, or beside what is there now.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    number, saved = 1, path
+    while saved.exists():
+        saved = path.with_name(f"{path.stem}-saved-{number}{path.suffix}")
+        number += 1
+    with os.fdopen(os.dup(file), "rb") as old, saved.open("xb") as new:
+        old.seek(0)
+        shutil.copyfileobj(old, new)
+        new.flush()
+        os.fsync(new.fileno())
+    return saved

@@ -11,7 +11,7 @@ from scaling.analysis.safety.exceptions import fatal, stuck
 from scaling.analysis.safety.findings import OF_SHARED_STATE, Seen, judge, relabelled
 from scaling.base.errors import ScalingError
 from scaling.base.formats import listed, plural
-from scaling.journal.app_check import AppCheck, Kind
+from scaling.journal.beside import AppCheck, Kind
 from scaling.journal.record import GilStates, ParameterValue, Record
 from scaling.run.app_checker import Checker
 from scaling.run.child import Child, run_child

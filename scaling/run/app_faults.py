@@ -9,7 +9,7 @@ from typing import Any
 
 from scaling.base.errors import ScalingError
 from scaling.builds.cache import Say
-from scaling.journal.faults import FaultRecord
+from scaling.journal.beside import FaultRecord
 from scaling.run.deployed import WORKERS, Deployed, Served
 from scaling.run.fault_client import BLOCK, KILL, PER_LOOP, FaultClient, Sent, have
 

@@ -20,7 +20,7 @@ from scaling.base.formats import percent
 from scaling.builds.arms import parse_arm
 from scaling.builds.cache import Say
 from scaling.builds.ready.replacements import instead_of_module
-from scaling.journal.app_check import AppCheck
+from scaling.journal.beside import AppCheck
 from scaling.journal.record import Cell, GilStates, RunLine
 from scaling.run.app_check import answers_of, check_application
 from scaling.run.child import Child

@@ -12,8 +12,8 @@ import psutil
 from scaling.base import formats
 from scaling.base.errors import ScalingError
 from scaling.builds.cache import Say
+from scaling.journal.beside import SoakRecord
 from scaling.journal.record import Load
-from scaling.journal.soak import SoakRecord
 from scaling.run.deployed import WORKERS, Deployed, Served
 from scaling.run.load import Generator, GeneratorProgram, LoadError
 from scaling.run.own_memory import full_memory

@@ -16,6 +16,9 @@ from scaling.base.toml_file import converted, document, title
 from scaling.study.definition import OPTIONS, Option, WorkloadEntry
 from scaling.study.presets import PRESETS
 
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+ABOUT = "A study of how asyncio scales, for: scaling run --study FILE.toml"
+
 
 @dataclass(frozen=True)
 class PresetTable:
@@ -202,3 +205,8 @@ def _values(table: object, shape: type[msgspec.Struct], where: str) -> dict[str,
             continue
         given[key] = OPTIONS[key].kind.check(given[key], f"{where}: {key}")
     return given
+
+
+def study_schema() -> dict[str, Any]:
+    """The JSON Schema of study files, with which an editor completes and checks them."""
+    return {"$schema": DIALECT, "description": ABOUT, **msgspec.json.schema(FILE)}

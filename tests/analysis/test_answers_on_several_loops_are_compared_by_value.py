@@ -8,7 +8,7 @@ from scaling.analysis.safety.answers import Answer, Reference
 from scaling.analysis.safety.causes import BY_KIND
 from scaling.analysis.safety.exceptions import fatal, raised
 from scaling.analysis.safety.findings import Seen, judge
-from scaling.journal.app_check import KINDS, AppCheck
+from scaling.journal.beside import KINDS, AppCheck
 from scaling.journal.record import GilStates
 from tests.support.children import ROOT
 

@@ -16,7 +16,7 @@ from scaling.analysis.served.ship import AppAnswer
 from scaling.base import formats
 from scaling.base.console import new_console
 from scaling.cli import main
-from scaling.journal.app_check import AppCheck, Finding, write_check
+from scaling.journal.beside import AppCheck, Finding, write_check
 from scaling.journal.record import Calibration, Cell
 from scaling.report.export.application import application_json
 from scaling.report.output import finish

@@ -12,7 +12,7 @@ from typing import Any, Self
 import pytest
 
 from scaling.cli import app_steps, program, remedy_steps
-from scaling.journal.app_check import AppCheck, Finding
+from scaling.journal.beside import AppCheck, Finding
 from tests.support.applications import application_study
 from tests.support.cli import Command, environment
 from tests.support.fabricate import Made, journal, write

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scaling.journal.beside import FAULTS
-from scaling.journal.faults import FaultRecord, read_faults, write_faults
+from scaling.journal.beside import FAULTS, FaultRecord, read_faults, write_faults
 from scaling.report.export.application import application_json
 from scaling.report.page.render import page
 from scaling.run.app_faults import record

@@ -8,8 +8,7 @@ import pytest
 
 from scaling.base.console import new_console
 from scaling.base.errors import ScalingError
-from scaling.journal.app_check import AppCheck, Finding, read_check, write_check
-from scaling.journal.beside import CHECK
+from scaling.journal.beside import CHECK, AppCheck, Finding, read_check, write_check
 from scaling.report.export.application import application_json
 from scaling.report.page.render import page
 from scaling.report.publish.folder import publish

@@ -12,7 +12,7 @@ from scaling.analysis.served.growth import growth
 from scaling.base.amounts import seconds_in
 from scaling.base.console import new_console
 from scaling.base.errors import UsageError
-from scaling.journal.soak import SoakRecord, read_soak, write_soak
+from scaling.journal.beside import SoakRecord, read_soak, write_soak
 from scaling.report.export.application import application_json
 from scaling.report.page.render import page
 from scaling.report.terminal.app_answer import AppLines

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from scaling.analysis.safety.findings import Seen
-from scaling.journal.app_check import AppCheck, Finding, Kind
+from scaling.journal.beside import AppCheck, Finding, Kind
 from scaling.journal.record import GilStates
 from scaling.run.app_check import _with_inherited
 

@@ -5,10 +5,9 @@ import pytest
 from scaling.base.errors import UsageError
 from scaling.study.combine import study_from
 from scaling.study.definition import Study
-from scaling.study.file import read_study, study_file_of
+from scaling.study.file import read_study, study_file_of, study_schema
 from scaling.study.objective import PERCENTILES, Objective, parse_objective
 from scaling.study.options import Options
-from scaling.study.schema import study_schema
 from tests.support.json_schema import faults
 
 ECHO = '[[workloads]]\nname = "echo"\n'

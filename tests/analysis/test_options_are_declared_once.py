@@ -17,9 +17,8 @@ from scaling.cli import COMMANDS, main
 from scaling.cli.program import app
 from scaling.cli.study_options import Asked, takes_asked
 from scaling.study.definition import OPTIONS, Study
-from scaling.study.file import built_in_studies, built_in_text, read_study
+from scaling.study.file import built_in_studies, built_in_text, read_study, study_schema
 from scaling.study.options import Options
-from scaling.study.schema import study_schema
 from tests.support.children import ROOT
 from tests.support.json_schema import faults
 

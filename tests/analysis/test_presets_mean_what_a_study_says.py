@@ -7,10 +7,9 @@ import pytest
 from scaling.base.errors import UsageError
 from scaling.study.combine import study_from
 from scaling.study.definition import Study
-from scaling.study.file import read_study
+from scaling.study.file import read_study, study_schema
 from scaling.study.options import Options
 from scaling.study.presets import PRESETS
-from scaling.study.schema import study_schema
 from tests.support.json_schema import faults
 
 FILE = """

@@ -22,9 +22,8 @@ from scaling.analysis.table.load import read_journal
 from scaling.base import formats
 from scaling.base.errors import UsageError
 from scaling.cli.program import app
-from scaling.journal.faults import FaultRecord, write_faults
+from scaling.journal.beside import FaultRecord, SoakRecord, write_faults, write_soak
 from scaling.journal.record import ParameterValue
-from scaling.journal.soak import SoakRecord, write_soak
 from scaling.report.claims_view import STYLES
 from scaling.report.quotes.check import check, corrected
 from scaling.report.quotes.counts import OF_CLAIMS

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scaling.journal.app_check import AppCheck
+from scaling.journal.beside import AppCheck
 from scaling.run import app_check
 from scaling.run.child import Child
 from tests.support.children import ROOT, environment

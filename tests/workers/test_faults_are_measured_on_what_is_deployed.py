@@ -14,7 +14,7 @@ import pytest
 from scaling.base.errors import ScalingError
 from scaling.builds.arms import parse_arm
 from scaling.builds.prepared_arm import PreparedArm
-from scaling.journal.faults import FaultRecord
+from scaling.journal.beside import FaultRecord
 from scaling.report.deploy.write import PROGRAMS
 from scaling.run import app_faults
 from scaling.run.app_faults import FAULTS

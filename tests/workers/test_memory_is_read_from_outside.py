@@ -222,7 +222,7 @@ def test_uss_is_what_only_one_process_of_a_run_has(library: Path) -> None:
 @pytest.mark.parametrize(
     ("what", "instead"),
     [
-        ("scaling.run.file_pages.MOST_BYTES", 0),  # too much to read
+        ("scaling.run.own_memory.MOST_BYTES", 0),  # too much to read
         ("scaling.run.own_memory._bytes_in", lambda *_: {}),  # not Linux, or an old one
     ],
 )

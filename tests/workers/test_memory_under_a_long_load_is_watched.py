@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from scaling.journal.soak import SoakRecord
+from scaling.journal.beside import SoakRecord
 from scaling.run import soak as soak_module
 from scaling.run.deployed import Served
 from scaling.run.soak import MIB, PARTS, soak

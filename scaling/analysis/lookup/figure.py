@@ -39,8 +39,7 @@ from scaling.base.errors import UsageError
 from scaling.base.formats import percent
 from scaling.base.once import once_for_each
 from scaling.base.suggest import unknown
-from scaling.journal.faults import FaultRecord, read_faults
-from scaling.journal.soak import SoakRecord, read_soak
+from scaling.journal.beside import FaultRecord, SoakRecord, read_faults, read_soak
 from scaling.study.questions import CAPACITY, CPU, P99, THROUGHPUT
 
 RATIO = "×"

@@ -8,7 +8,7 @@ import msgspec
 from scaling.analysis.safety.answers import Answer, Difference, Reference
 from scaling.analysis.safety.causes import BY_KIND, CAUSES, Cause, cause_of
 from scaling.analysis.safety.exceptions import RAISED, fatal, raised
-from scaling.journal.app_check import KINDS, AppCheck, Finding, Kind
+from scaling.journal.beside import KINDS, AppCheck, Finding, Kind
 from scaling.journal.record import GilStates, Outcome
 
 FIRST_SERVER_ERROR = 500

@@ -1,7 +1,7 @@
 """Whether memory grows under a long load: its trend after the first part of one run."""
 
 from scaling.analysis.statistics.estimate import Estimate, median
-from scaling.journal.soak import SoakRecord
+from scaling.journal.beside import SoakRecord
 
 FIRST = 0.1  # so much of a run fills caches and arenas: a minute of ten
 HOUR_S = 3600.0

@@ -9,10 +9,8 @@ import msgspec
 from scaling.analysis.results import StudyResults
 from scaling.analysis.served.ship import Factors, Figures, Shipped
 from scaling.analysis.statistics.estimate import Estimate
-from scaling.journal.app_check import read_check
-from scaling.journal.faults import read_faults
+from scaling.journal.beside import read_check, read_faults, read_soak
 from scaling.journal.record import Cell
-from scaling.journal.soak import read_soak
 from scaling.report.deploy.commands import deploy_json
 from scaling.report.tables.soak import soak_json
 from scaling.study.caveats import caveats

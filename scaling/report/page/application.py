@@ -1,9 +1,7 @@
 """Your own application: what to ship, in full."""
 
 from scaling.analysis.results import StudyResults
-from scaling.journal.app_check import read_check
-from scaling.journal.faults import read_faults
-from scaling.journal.soak import read_soak
+from scaling.journal.beside import read_check, read_faults, read_soak
 from scaling.report.deploy.commands import deploy_grids
 from scaling.report.page.parts import Block
 from scaling.report.tables.app_check import check_grids, check_sentence

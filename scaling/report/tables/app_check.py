@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from scaling.base.formats import plural
-from scaling.journal.app_check import AppCheck
+from scaling.journal.beside import AppCheck
 from scaling.report.tables.grid import Cell, Grid
 
 SOUND = "its answers are the same on several loops as on one"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from scaling.base import formats
-from scaling.journal.faults import FaultRecord
+from scaling.journal.beside import FaultRecord
 from scaling.report.tables.grid import Cell, Grid
 
 HEADINGS = ["fault", "arm", "model", "server", "requests", "lost", "refused"]

@@ -8,7 +8,7 @@ import msgspec
 from scaling.analysis.served.growth import FIRST, ends_mib, growth
 from scaling.base import formats
 from scaling.base.formats import number
-from scaling.journal.soak import SoakRecord
+from scaling.journal.beside import SoakRecord
 from scaling.report.tables.grid import Cell, Grid
 
 NOTE = (

@@ -16,10 +16,8 @@ from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.vocabulary import WORKERS
-from scaling.journal.app_check import read_check
-from scaling.journal.faults import read_faults
+from scaling.journal.beside import read_check, read_faults, read_soak
 from scaling.journal.record import Cell
-from scaling.journal.soak import read_soak
 from scaling.report.tables.app_check import check_sentence
 from scaling.report.tables.application import NOT_DECIDED, aim_text, shipped_text, sides
 from scaling.report.tables.faults import faults_sentence

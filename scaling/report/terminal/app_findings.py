@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from scaling.journal.app_check import AppCheck
+from scaling.journal.beside import AppCheck
 from scaling.report.tables.app_check import check_sentence
 
 
