@@ -36,7 +36,7 @@ def workers_folder() -> Path:
     if found is None or not found.submodule_search_locations:
         raise ScalingError(
             "the package 'workers' is missing, so the installation is incomplete. "
-            "Install asyncio-scaling again."
+            "Install the project again: pip install . in its folder"
         )
     return Path(found.submodule_search_locations[0])
 

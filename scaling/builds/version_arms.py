@@ -1,7 +1,7 @@
 """The arms of one Python version, and the part that each plays in a comparison.
 
 An arm is its build and its settings; what a comparison needs to know is which of them are rungs of
-the ladder (DESIGN.md, Arms), which have the GIL, and which one does not.
+the ladder (`scaling.builds.settings.ladder`), which have the GIL, and which one does not.
 """
 
 import re

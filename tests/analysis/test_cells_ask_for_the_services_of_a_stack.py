@@ -161,7 +161,7 @@ def test_what_each_of_them_costs_per_request_is_a_column(tmp_path: Path) -> None
         )
         assert stack[f"{role}_bytes"] == used.memory_bytes
     assert (stack["pooler_connections"], stack["database_connections"]) == (8, 4)
-    # What services take of the cores bounds what workers can gain (DESIGN.md).
+    # What services take of the cores bounds what workers can gain.
     assert stack["gain_bound"] <= plain["gain_bound"]
 
 

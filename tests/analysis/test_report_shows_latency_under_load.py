@@ -16,6 +16,7 @@ from scaling.report.files import tables_markdown
 from scaling.report.page.render import page
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_view import Comparison
+from scaling.report.tables.few_cores import bounds
 from scaling.report.tables.findings import times
 from scaling.report.terminal.answer import LINES, NO_LATENCY, WIDTH, print_answer
 from scaling.report.terminal.load_rows import load_lines
@@ -135,6 +136,16 @@ def test_where_cores_are_few_it_ends_with_cpu_time(tmp_path: Path) -> None:
         (line,) = [line for line in lines if line.startswith(f"  {arm} · {model} ")]
         assert "µs a request" in line
     assert "Shared cores: N workers gain at most ×1." in " ".join(lines)
+
+
+def test_the_bound_of_gains_is_one_of_every_configuration(tmp_path: Path) -> None:
+    speeds = {CONFIGURATIONS[0]: 2_000.0}
+    made = replace(OPEN, cores=2, generator_cpu_s=0.5e-3, busy_fraction=0.4, speeds=speeds)
+    results = results_of(tmp_path, made)
+    runs = results.frame.query("workers == 2")
+    of_cells = runs.groupby(["arm", "model", "parameters"], observed=True)["gain_bound"].median()
+    assert of_cells.nunique() > 1
+    assert bounds(results.frame, results.sections)[2] == of_cells.max()
 
 
 def test_where_cores_are_few_a_proven_ratio_is_beside_its_latency(tmp_path: Path) -> None:

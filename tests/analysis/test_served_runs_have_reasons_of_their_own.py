@@ -122,12 +122,26 @@ def test_a_generator_unlike_that_of_most_runs_is_named(tmp_path: Path) -> None:
         assert (frame.loc[frame["block"] != 2, "reasons"] == ()).all()
 
 
+def test_most_runs_are_those_of_the_study_and_not_of_a_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The odd runs are most of the first three, and few of the whole study."""
+    monkeypatch.setattr("scaling.analysis.table.parts.RUNS_AT_A_TIME", 3)
+
+    def change(run: RunLine) -> RunLine:
+        return changes(processes=3 if run.block < 2 else 2)(run)
+
+    frame = studied(tmp_path, replace(ONE, blocks=7), change).frame
+    is_odd = [reasons == ("generator-unlike",) for reasons in frame["reasons"]]
+    assert is_odd == (frame["block"] < 2).tolist()
+
+
 def test_a_generator_on_cpus_of_its_own_is_no_fault(tmp_path: Path) -> None:
     assert judged(tmp_path, ONE, changes(cpus=[1], worker_cpus=[0]))["details"] == ()
 
 
 def test_every_check_has_such_a_fault() -> None:
-    words = {word for word, *_ in FAULTS} | {"generator-unlike"}
+    words = {word for word, *_ in FAULTS}
     words |= {"load-declined", "not-recovered"}  # test_recovery_from_overload_is_found.py
     words |= {"not-at-rest"}  # test_commands_are_judged_by_what_is_seen_from_outside.py
     assert {check.__name__.replace("_", "-") for check in SERVED_CHECKS} == words

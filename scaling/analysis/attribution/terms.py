@@ -1,4 +1,4 @@
-"""The terms that the workers' time per operation is made of (DESIGN.md, What is lost).
+"""The terms that the workers' time per operation is made of.
 
     τ = N·T / n = user + system + collector + run queue + blocked + idle + imbalance + rest
 

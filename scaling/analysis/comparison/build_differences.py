@@ -1,7 +1,7 @@
 """Arms whose builds differ in more than the thing compared: found, so that no table hides it.
 
 Two builds with another compiler or OpenSSL differ by more than the GIL, and their ratio says
-nothing about it (PITFALLS.md, 3). Intended differences are ignored: having the GIL
+nothing about it. Intended differences are ignored: having the GIL
 or not, the allocator that comes with it, and the version where two versions are compared, with the
 backports that the older one needs.
 """

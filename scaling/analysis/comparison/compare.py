@@ -152,7 +152,7 @@ class Compared:
     def across_states(self) -> list[tuple[Cell, Cell]]:
         """The pairs of cells that ran in different allocator states, each once.
 
-        Their ratio includes that difference, which must be shown beside it (DESIGN.md, Arms).
+        Their ratio includes that difference, which must be shown beside it.
         """
         compared = self.ratios.where(keep=lambda each: each.question != "gain")
         pairs = dict.fromkeys((ratio.of, ratio.over) for ratio in compared)

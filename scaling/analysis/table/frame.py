@@ -9,9 +9,10 @@ import pandas as pd
 
 from scaling.analysis.table.column import OBJECT, WORD
 from scaling.analysis.table.columns import COLUMNS
-from scaling.analysis.table.marks import mark_between_runs
+from scaling.analysis.table.marks import mark_between_runs, marked
 from scaling.analysis.table.outliers import label_outliers
 from scaling.analysis.table.rows import Rows
+from scaling.analysis.validity.served import GeneratorKind, kind_of, unlike_generators
 from scaling.journal.record import RunLine, StudyLine
 
 # Enough for numpy to pay off, few enough to stay in a core's cache.
@@ -36,10 +37,12 @@ class FrameBuilder:
 
     def __init__(self) -> None:
         self._values: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+        self._generators: list[GeneratorKind | None] = []
         self._codes = {name: _Codes() for name, column in COLUMNS.items() if column.dtype == WORD}
 
     def add(self, rows: Rows) -> None:
         """Append some runs."""
+        self._generators += [kind_of(run.load) for run in rows.runs]
         for name, column in COLUMNS.items():
             if column.dtype == WORD:
                 self._values[name] += map(self._codes[name].__getitem__, rows[name])
@@ -50,6 +53,7 @@ class FrameBuilder:
 
     def extend(self, later: Self) -> None:
         """Append all runs of another builder."""
+        self._generators += later._generators
         for name, values in later._values.items():
             if name in self._codes:
                 codes = [self._codes[name][word] for word in later._codes[name]]
@@ -60,7 +64,7 @@ class FrameBuilder:
     def frame(self) -> pd.DataFrame:
         """All runs that were added, marked where one differs from others of its cell."""
         frame = pd.DataFrame({name: self._column(name) for name in COLUMNS})
-        frame = mark_between_runs(frame)
+        frame = mark_between_runs(marked(frame, unlike_generators(self._generators)))
         return frame.assign(outlier=label_outliers(frame))
 
     def _column(self, name: str) -> Any:

@@ -2,9 +2,8 @@
 clients saw, from the due time; requests without an answer count with their latency so far.
 
 A percentile needs `BEYOND` samples beyond it: P50 is given from 40 operations on, P90 from 200, P95
-from 400, P99 from 2,000, P99.9 from 20,000 (PITFALLS.md, 24). Each is the middle of the bucket of
-the nearest rank; buckets are at most 2**-7 of their value wide, so it is within 0.4 % of the
-operation of that rank.
+from 400, P99 from 2,000, P99.9 from 20,000. Each is the middle of the bucket of the nearest rank;
+buckets are at most 2**-7 of their value wide, so it is within 0.4 % of the operation of that rank.
 """
 
 from collections.abc import Iterable

@@ -15,11 +15,12 @@ BETWEEN_RUNS = (mixed_states, late_generators)
 def mark_between_runs(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame with these findings among the reasons of its runs."""
     for find in BETWEEN_RUNS:
-        frame = _marked(frame, find(frame))
+        frame = marked(frame, find(frame))
     return frame
 
 
-def _marked(frame: pd.DataFrame, found: Mapping[int, Finding]) -> pd.DataFrame:
+def marked(frame: pd.DataFrame, found: Mapping[int, Finding]) -> pd.DataFrame:
+    """The frame with the findings for some rows, by position."""
     if not found:
         return frame
     valid, validity = frame["valid"].to_numpy(copy=True), frame["validity"].tolist()

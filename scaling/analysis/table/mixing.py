@@ -2,8 +2,7 @@
 
 Stock asyncio on glibc's malloc runs in one of two states, whose speeds differ by a factor of three
 to eight. In one, every receive buffer is mapped and unmapped, so each operation faults its pages in
-again; in the other, malloc keeps the memory (DESIGN.md, Arms). Minor faults per operation show
-which it was.
+again; in the other, malloc keeps the memory. Minor faults per operation show which it was.
 """
 
 import numpy as np

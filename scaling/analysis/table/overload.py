@@ -4,7 +4,7 @@ P99 is back at the first moment after the overload from which on, up to the end 
 least 99 % of the requests get a good answer within twice the P99 before the overload. A request
 that is declined, wrong or unfinished counts as a slow one. `recovery_s` is the time from the end of
 the overload to that moment. Before the overload and after that moment at least as many requests
-must be due as a P99 takes (PITFALLS.md, 24). Moments are the borders of the parts of the window.
+must be due as a P99 takes. Moments are the borders of the parts of the window.
 """
 
 from collections.abc import Callable

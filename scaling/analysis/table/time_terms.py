@@ -1,7 +1,7 @@
 """Where the time of all workers went, per operation: eight terms that add up to it.
 
 For a worker over its own window, T = c + r + b + e + x: on CPU, in the run queue, blocked, idle in
-the loop's poll, the rest (`DESIGN.md`, What is lost, and what helps). T, c and r are measured, so
+the loop's poll, the rest. T, c and r are measured, so
 the time off the CPU, T - c - r, is known exactly. Samples of the call that the thread waits in
 divide it: at most what the samples allow is waiting (Wilson's upper bound), and what is left is the
 term `rest`. A worker without a sample of waiting counts as not waiting, unless that may be chance:

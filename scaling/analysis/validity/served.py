@@ -4,7 +4,7 @@ The limits on the generator are those that it has for itself (`workers.services.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -39,6 +39,7 @@ SLIP_ALWAYS_S = 0.1e-3
 MOST_BUSY = 0.7
 
 # What must be the same of the generator in all runs of a study.
+type GeneratorKind = tuple[object, ...]
 KIND = ("scheduling slice (ns)", "processes", "loop", "Python", "GIL")
 
 # Most connections of a worker over their mean. Dealt evenly, they are even.
@@ -98,27 +99,31 @@ def generator_misplaced(batch: Batch) -> Found:
             yield row, Finding("generator-misplaced", "invalid", detail)
 
 
-def generator_unlike(batch: Batch) -> Found:
-    """The generator was not the same as in most runs: its clients are a part of what is compared.
-
-    `batch` has runs of one study.
+def unlike_generators(kinds: Sequence[GeneratorKind | None]) -> dict[int, Finding]:
+    """The finding for each run whose generator was not the same as in most runs of the study: its
+    clients are a part of what is compared. None is a run without a generator.
     """
-    kinds = {row: _kind(run.load) for row, run in enumerate(batch.runs) if run.load}
-    if not kinds:
-        return
-    ((usual, _),) = Counter(kinds.values()).most_common(1)
-    for row, kind in kinds.items():
-        if kind != usual:
+    counts = Counter(kind for kind in kinds if kind is not None)
+    if len(counts) < 2:
+        return {}
+    ((usual, _),) = counts.most_common(1)
+    found = {}
+    for row, kind in enumerate(kinds):
+        if kind is not None and kind != usual:
             odd = "; ".join(
                 f"{name} {own}, not {theirs}"
                 for name, own, theirs in zip(KIND, kind, usual, strict=True)
                 if own != theirs
             )
             detail = f"the load generator was unlike that of most runs: {odd}"
-            yield row, Finding("generator-unlike", "suspect", detail)
+            found[row] = Finding("generator-unlike", "suspect", detail)
+    return found
 
 
-def _kind(load: Load) -> tuple[object, ...]:
+def kind_of(load: Load | None) -> GeneratorKind | None:
+    """What must be the same of the generator in all runs of a study, as `KIND` names it."""
+    if load is None:
+        return None
     return load.slice_ns, load.processes, load.loop, load.python, load.gil
 
 
@@ -251,7 +256,6 @@ SERVED_CHECKS: tuple[Check, ...] = (
     generator_late,
     generator_busy,
     generator_misplaced,
-    generator_unlike,
     load_errors,
     load_declined,
     uneven_load,

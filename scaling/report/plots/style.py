@@ -28,7 +28,7 @@ _BROWN, _ROSE, _GREY, _YELLOW, _SKY = "#ca9161", "#fbafe4", "#949494", "#ece133"
 
 VERSION_LETTERS = "0123456789."
 
-# An arm without its version: the part that an arm plays in the ladder of DESIGN.md.
+# An arm without its version: the part that an arm plays in the ladder.
 ROLES = {
     "t": _BLUE,
     "": _ORANGE,

@@ -22,7 +22,7 @@ class Form:
 
     @property
     def is_verdict(self) -> bool:
-        """Whether only the verdict is written (`scaling.report.quotes.verdicts`)."""
+        """Whether only the verdict is written (`scaling.analysis.lookup.figure.verdicts`)."""
         return bool(self.parts & {VERDICT, WORDS})
 
     @property

@@ -1,4 +1,4 @@
-"""What is said where a study is about garbage, and the collector hardly ran (PITFALLS.md, 46)."""
+"""What is said where a study is about garbage, and the collector hardly ran."""
 
 import math
 from collections import defaultdict

@@ -7,16 +7,15 @@ import numpy as np
 import pandas as pd
 
 from scaling.analysis.curves.sections import Section
-from scaling.analysis.table.groups import originals
+from scaling.analysis.table.groups import CELL, originals
 from scaling.analysis.table.shared_cores import SHARED_CORES
 from scaling.base import formats
 from scaling.journal.record import Parameters
 
 
 def bounds(frame: pd.DataFrame, sections: Collection[Section]) -> dict[int, float]:
-    """What N workers can gain over one at most, by N, where cores are shared: the median of runs.
-
-    Empty where there were cores enough.
+    """What N workers of any configuration can gain over one at most, by N, where cores are shared:
+    the greatest of the cells' medians. Empty where there were cores enough.
     """
     variants = {
         (curve.key.workload, curve.key.parameters) for each in sections for curve in each.curves
@@ -28,8 +27,9 @@ def bounds(frame: pd.DataFrame, sections: Collection[Section]) -> dict[int, floa
             runs["workload"], map(Parameters.read, runs["parameters"]), strict=True
         )
     ]
-    medians = runs[np.array(own, np.bool_)].groupby("workers")["gain_bound"].median()
-    found = {int(str(n)): float(bound) for n, bound in medians.items()}
+    cells = runs[np.array(own, np.bool_)].groupby(list(CELL), observed=True)["gain_bound"].median()
+    greatest = cells.groupby(level="workers").max()
+    found = {int(str(n)): float(bound) for n, bound in greatest.items()}
     return {n: bound for n, bound in found.items() if n > 1 and math.isfinite(bound)}
 
 
