@@ -172,7 +172,8 @@ class StudyResults:
         if "application" not in self.study.study or self.is_of_remedies:
             return None
         frame = of_one_server(self.frame)
-        return app_answer(self if frame is self.frame else StudyResults(frame, self.study))
+        own = self if frame is self.frame else StudyResults(frame, self.study)
+        return app_answer(own.blocks, own.ratios, own.judged, own.capacities)
 
     @cached_property
     def outcomes(self) -> list[ControlOutcome]:

@@ -15,7 +15,7 @@ from scaling.base.errors import UsageError
 from scaling.journal.protected_write import write_file
 from scaling.journal.reading import journal_in
 from scaling.report.claims_view import View, counts, figures_note, markdown, missing
-from scaling.report.output import read
+from scaling.report.reading import read
 
 MOST_COMMANDS = 3  # that measure what is missing, unless everything is printed
 

@@ -18,7 +18,7 @@ from scaling.base.errors import UsageError
 from scaling.journal.hosts import folders_of, read_hosts
 from scaling.journal.protected_write import write_file
 from scaling.report.files import write_tables
-from scaling.report.output import read, say_incomplete
+from scaling.report.reading import read, say_incomplete
 from scaling.report.tables.across_view import across_chapters
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_view import Comparison, comparison_markdown

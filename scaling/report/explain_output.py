@@ -12,7 +12,7 @@ from scaling.base.errors import UsageError
 from scaling.base.formats import plural
 from scaling.journal.profile import Profile, read_profiles
 from scaling.report.export.explained import explained_json
-from scaling.report.output import read
+from scaling.report.reading import read
 from scaling.report.tables.loss_sentences import LEGEND
 from scaling.report.terminal.profile import ProfileView
 from scaling.report.terminal.waterfall import InShort, Waterfalls

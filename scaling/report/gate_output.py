@@ -34,7 +34,7 @@ from scaling.report.gate_view import (
     table,
     void_sentence,
 )
-from scaling.report.output import read
+from scaling.report.reading import read
 
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
 PASS, FAIL = 0, 1

@@ -10,7 +10,8 @@ from scaling.base.errors import ScalingError
 from scaling.base.formats import listed
 from scaling.journal.hosts import folders_of, read_hosts
 from scaling.journal.protected_write import write_file
-from scaling.report.output import answered, read, without_figure
+from scaling.report.output import answered, without_figure
+from scaling.report.reading import read
 from scaling.report.tables.comparison_view import Comparison, comparison_markdown
 from scaling.report.tables.machines_view import machines_chapters
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from scaling.analysis.lookup.extent import incomplete
 from scaling.analysis.results import StudyResults
-from scaling.analysis.table.load import Journal, read_journal
+from scaling.analysis.table.load import Journal
 from scaling.base import formats
 from scaling.base.console import say
 from scaling.base.errors import ScalingError
 from scaling.report.files import TABLES, write_derived
+from scaling.report.reading import read
 
 
 def finish(
@@ -86,27 +86,6 @@ def write_again(results: Path, output: Path | None, console: Console) -> None:
     journal = read(results, console)
     folder = output or journal.path.parent
     _say_written(journal, folder, write_derived(StudyResults.of(journal), folder), console)
-
-
-def read(results: Path, console: Console) -> Journal:
-    """The journal; prints what was skipped in it, and whether it is incomplete.
-
-    Raises `UsageError` as `read_journal` does.
-    """
-    journal = read_journal(results)
-    for note in journal.notes:
-        say(console, note)
-    say_incomplete(journal, console)
-    return journal
-
-
-def say_incomplete(journal: Journal, console: Console) -> None:
-    """Print what of the study is missing; nothing where all is there.
-
-    Every output begins with it, and those in which it would scroll away end with it, too.
-    """
-    if text := incomplete(journal.frame, journal.study, journal.notes):
-        say(console, f"{text} in {journal.path}")
 
 
 def _say_written(journal: Journal, folder: Path, files: list[Path], console: Console) -> None:

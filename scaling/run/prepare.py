@@ -13,9 +13,8 @@ from scaling.builds import environments, interpreters
 from scaling.builds.arms import Arm, parse_arm
 from scaling.builds.cache import Say
 from scaling.builds.missing_packages import explained
-from scaling.builds.prepared_arm import PreparedArm
+from scaling.builds.prepared_arm import PreparedArm, prepare_runtime
 from scaling.builds.runtimes.known import RUNTIMES
-from scaling.builds.runtimes.prepare import prepare_runtime
 from scaling.journal.record import Description, decode_description
 from scaling.run.execute import child_environment
 

@@ -14,10 +14,9 @@ from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
 from scaling.builds.cache import Say
 from scaling.builds.interpreters import Build
-from scaling.builds.prepared_arm import PreparedArm
+from scaling.builds.prepared_arm import PreparedArm, prepare_runtime
 from scaling.builds.runtimes.find import AbsentRuntimeError, Found
 from scaling.builds.runtimes.known import Runtime
-from scaling.builds.runtimes.prepare import prepare_runtime
 from scaling.journal.record import (
     ArmRecord,
     GilStates,
@@ -65,7 +64,7 @@ def go_is_here_and_bun_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
             raise AbsentRuntimeError(f"{runtime.name} is not on PATH")
         return Found("go9.99", ("/somewhere/spawn",), "abc")
 
-    monkeypatch.setattr("scaling.builds.runtimes.prepare.find", find)
+    monkeypatch.setattr("scaling.builds.prepared_arm.find", find)
 
 
 def asked() -> Study:

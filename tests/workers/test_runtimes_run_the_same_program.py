@@ -12,10 +12,9 @@ import pytest
 
 from scaling.base.errors import UsageError
 from scaling.builds.arms import parse_arm
-from scaling.builds.prepared_arm import PreparedArm
+from scaling.builds.prepared_arm import PreparedArm, prepare_runtime
 from scaling.builds.runtimes.find import environment
 from scaling.builds.runtimes.known import OWN_LOOP, PROGRAMS, RUNTIMES
-from scaling.builds.runtimes.prepare import prepare_runtime
 from scaling.journal.record import ParameterFacts, Record, WorkloadFacts
 from scaling.run.child import Child, Ending, run_child
 from scaling.study.plan.refusals import refusal

@@ -6,24 +6,50 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from workers.cell import LOOPBACK
 from workers.readback.gil import gil_enabled
-
-if TYPE_CHECKING:
-    from workers.workloads.app import App
-    from workers.workloads.mix import Mix
-    from workers.workloads.web import Web
-
-    type Hosted = App | Mix | Web  # `threads`: of each worker of a server without loops
 
 PYTHON = "python"  # in a command: the interpreter of the run
 LOOPS = ("asyncio", "uvloop")
 IDLE_S = 75  # how long an idle connection is kept: as this project's own servers do
 
+
+class Hosted(Protocol):
+    """A workload whose application a command can serve: `app`, `mix` and `web`."""
+
+    @property
+    def application(self) -> str:
+        """`package.module:name`."""
+
+    @property
+    def interface(self) -> str:
+        """`asgi`, `wsgi` or `aiohttp`; `auto` where the server finds out."""
+
+    @property
+    def lifespan(self) -> str:
+        """Whether ASGI lifespans are used: `on`, `off` or `auto`."""
+
+    @property
+    def factory(self) -> bool:
+        """Whether the application is what a call of that name returns."""
+
+    @property
+    def threads(self) -> int:
+        """Those of each worker of a server without loops."""
+
+    @property
+    def server(self) -> str:
+        """Its entry in `SERVERS`."""
+
+    @property
+    def command(self) -> str:
+        """The user's own command, of the server `command`."""
+
+
 # application, workers, loop, model
-type Arguments = Callable[["Hosted", int, str, str], str]
+type Arguments = Callable[[Hosted, int, str, str], str]
 
 
 @dataclass(frozen=True)
@@ -40,7 +66,7 @@ class Server:
     interfaces: tuple[str, ...] = ("asgi", "wsgi")
 
 
-def _uvicorn(app: "Hosted", workers: int, loop: str, model: str) -> str:
+def _uvicorn(app: Hosted, workers: int, loop: str, model: str) -> str:
     del model
     options = f"--host {LOOPBACK} --port {{port}} --workers {workers} --loop {loop}"
     quiet = "--http httptools --ws none --no-access-log --log-level warning"
@@ -50,7 +76,7 @@ def _uvicorn(app: "Hosted", workers: int, loop: str, model: str) -> str:
     return f"{PYTHON} -m uvicorn {app.application} {options} {quiet} {more}{factory}"
 
 
-def _granian(app: "Hosted", workers: int, loop: str, model: str) -> str:
+def _granian(app: Hosted, workers: int, loop: str, model: str) -> str:
     del model
     kind = "wsgi" if app.interface == "wsgi" else "asgi"
     if kind == "asgi" and app.lifespan == "off":
@@ -63,7 +89,7 @@ def _granian(app: "Hosted", workers: int, loop: str, model: str) -> str:
     return f"{PYTHON} -m granian {app.application} {options} {more}{factory}"
 
 
-def _gunicorn(app: "Hosted", workers: int, loop: str, model: str) -> str:
+def _gunicorn(app: Hosted, workers: int, loop: str, model: str) -> str:
     """Workers in threads are those of one process."""
     del loop
     processes, threads = (workers, 1) if model == "processes" else (1, workers)
@@ -73,19 +99,19 @@ def _gunicorn(app: "Hosted", workers: int, loop: str, model: str) -> str:
     return f"{PYTHON} -m gunicorn {_called(app)} {options} {more}"
 
 
-def _called(app: "Hosted") -> str:
+def _called(app: Hosted) -> str:
     """The application as gunicorn wants it."""
     return shlex.quote(f"{app.application}()" if app.factory else app.application)
 
 
-def _gunicorn_sync(app: "Hosted", workers: int, loop: str, model: str) -> str:
+def _gunicorn_sync(app: Hosted, workers: int, loop: str, model: str) -> str:
     """One request at a time in each worker, on a connection that is closed after it."""
     del loop, model
     options = f"--bind {LOOPBACK}:{{port}} --worker-class sync --workers {workers}"
     return f"{PYTHON} -m gunicorn {_called(app)} {options} --no-control-socket --log-level warning"
 
 
-def _gunicorn_aiohttp(app: "Hosted", workers: int, loop: str, model: str) -> str:
+def _gunicorn_aiohttp(app: Hosted, workers: int, loop: str, model: str) -> str:
     """Workers of aiohttp's own: a loop each."""
     del loop, model
     options = f"--bind {LOOPBACK}:{{port}} --worker-class aiohttp.GunicornWebWorker"
@@ -93,7 +119,7 @@ def _gunicorn_aiohttp(app: "Hosted", workers: int, loop: str, model: str) -> str
     return f"{PYTHON} -m gunicorn {_called(app)} {options} {more}"
 
 
-def _daphne(app: "Hosted", workers: int, loop: str, model: str) -> str:
+def _daphne(app: Hosted, workers: int, loop: str, model: str) -> str:
     """A program of ours starts its workers: daphne has none of its own."""
     del loop, model
     options = f"--host {LOOPBACK} --port {{port}} --workers {workers}"
@@ -101,14 +127,14 @@ def _daphne(app: "Hosted", workers: int, loop: str, model: str) -> str:
     return f"{PYTHON} -m workers.outside.on_daphne {app.application} {options}{factory}"
 
 
-def _sanic(app: "Hosted", workers: int, loop: str, model: str) -> str:
+def _sanic(app: Hosted, workers: int, loop: str, model: str) -> str:
     del loop, model
     options = f"--host {LOOPBACK} --port {{port}} --workers {workers} --no-access-logs --no-motd"
     factory = " --factory" if app.factory else ""
     return f"{PYTHON} -m sanic {app.application}{factory} {options}"
 
 
-def _own(app: "Hosted", workers: int, loop: str, model: str) -> str:
+def _own(app: Hosted, workers: int, loop: str, model: str) -> str:
     del loop, model
     return app.command.replace("{workers}", str(workers))
 
@@ -151,7 +177,7 @@ SERVERS: Mapping[str, Server] = {
 }
 
 
-def refusal(app: "Hosted", model: str, loop: str) -> str | None:
+def refusal(app: Hosted, model: str, loop: str) -> str | None:
     """Why an application cannot be served that way by its `server`; None if it can."""
     server = SERVERS[app.server]
     if not sys.platform.startswith("linux"):
@@ -177,7 +203,7 @@ def require(server: str) -> None:
         raise ModuleNotFoundError(f"{package} is not installed: add it with --with")
 
 
-def command_line(app: "Hosted", workers: int, loop: str, model: str) -> str:
+def command_line(app: Hosted, workers: int, loop: str, model: str) -> str:
     """The command as text, for people and for the record; `{port}` is still in it."""
     return SERVERS[app.server].arguments(app, workers, loop, model)
 

@@ -35,7 +35,11 @@ from workers.workloads.parts.applications import read_budgets, share_variables
 from workers.workloads.parts.where import service_variables
 
 if TYPE_CHECKING:
-    from workers.outside.commands import Hosted
+    from workers.workloads.app import App
+    from workers.workloads.mix import Mix
+    from workers.workloads.web import Web
+
+    type Commanded = App | Mix | Web
 
 HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hook")
 WORDS_KEPT = 4_000  # bytes of what the command printed, from the end
@@ -100,7 +104,7 @@ class OutsideHost:
             raise RefusedError(reason)
         workload.placed(cell.model, cell.workers, None)
         self._phase = "setup"
-        app = cast("Hosted", workload)
+        app = cast("Commanded", workload)
         port = free_port()
         self._start(app, port)
         self._be_ready(app, port)
@@ -127,7 +131,7 @@ class OutsideHost:
         self._phase = "stop"
         self._instants_ns["report"] = time.monotonic_ns()
 
-    def _start(self, app: "Hosted", port: int) -> None:
+    def _start(self, app: "Commanded", port: int) -> None:
         cell = self._cell
         line = command_line(app, cell.workers, cell.loop, cell.model)
         self._facts |= {**app.facts(), "server": app.server, "command": line}
@@ -156,7 +160,7 @@ class OutsideHost:
         except (OSError, ValueError) as error:
             raise CommandError(f"the command cannot be started: {error}: {line}") from None
 
-    def _be_ready(self, app: "Hosted", port: int) -> None:
+    def _be_ready(self, app: "Commanded", port: int) -> None:
         """Wait until it answers, with as many loops as there are workers.
 
         Raises:

@@ -7,6 +7,7 @@ import contextlib
 import os
 import socket
 import threading
+import time
 import traceback
 from typing import Any
 
@@ -15,15 +16,13 @@ from workers.host.channel import Channel, Message
 from workers.host.inbound import socket_of
 from workers.host.open_files import raise_limit
 from workers.loops.registry import import_loop, loop_version
-from workers.loops.runners import Runner, runner_for
+from workers.loops.runners import Runner, Traffic, runner_for
 from workers.readback.gil import GilWatch
 from workers.readback.process import Readback
-from workers.worker.finite import measure_finite, measure_without_loop
 from workers.worker.handle import Worker
 from workers.worker.meter import Meter
 from workers.worker.own_code import imported_anew, is_own, package_of
 from workers.worker.registry import load_workload
-from workers.worker.windowed import measure_window
 from workers.worker.workload import Workload, build, reason_against
 
 OWN_IMPORTS = ("processes", "interpreters")  # models whose workers import for themselves
@@ -260,3 +259,122 @@ def _loop_in_use(runner: Runner) -> Message:
         "debug": runner.debug(),
         "eager_tasks": runner.is_eager(),
     }
+
+
+async def measure_window(session: Session, runner: Runner, grace_s: float) -> Message:
+    """Run traffic from the end of setup until the host says stop; return when it was busy.
+
+    Operations in flight at the stop have `grace_s` to end.
+
+    Raises:
+        RuntimeError: the traffic ended before the stop.
+        Exception: whatever the traffic raised.
+    """
+    busy_from_ns = time.monotonic_ns()
+    traffic = runner.start(session.workload.run(session.worker))
+    try:
+        session.phase = "warm-up"
+        if not session.workload.served:  # the load generator warms that up, before the window
+            await traffic.beside(runner.sleep(session.cell.warmup_s))
+        order = await _ask(session, runner, traffic, session.ready)
+        while order["do"] == "measure":  # the window, or one slice of it after the other
+            session.phase = "window"
+            late_ns = await traffic.beside(_ticks(runner, order["instants_ns"], session.meter))
+            order = await _ask(session, runner, traffic, {"is": "measured", "late_ns": late_ns})
+        busy_until_ns = time.monotonic_ns()
+        session.phase = "stop"
+        session.worker.stop()
+        await traffic.end(grace_s)
+    except BaseException:
+        session.worker.stop()
+        await traffic.cancel(grace_s)
+        raise
+    return {"busy_from_ns": busy_from_ns, "busy_until_ns": busy_until_ns}
+
+
+async def _ask(session: Session, runner: Runner, traffic: Traffic, message: Message) -> Message:
+    session.channel.send(message)
+    return await traffic.beside(runner.receive(session.channel))
+
+
+async def _ticks(runner: Runner, instants_ns: list[int], meter: Meter) -> int:
+    """Take a tick at each instant; return how late the last one was, ns."""
+    opens_ns, closes_ns = instants_ns[0], instants_ns[-1]
+    late_ns = 0
+
+    def tick(instant_ns: int) -> None:
+        nonlocal late_ns
+        if instant_ns == opens_ns:
+            meter.open(instant_ns)
+        elif instant_ns == closes_ns:
+            late_ns = meter.close(instant_ns) - instant_ns
+        else:
+            meter.tick(instant_ns)
+
+    await runner.take_ticks(instants_ns, tick)
+    return late_ns
+
+
+class FiniteRun:
+    """The run of one worker, from the release that the host ordered to its finish."""
+
+    def __init__(self, session: Session, order: Message) -> None:
+        self._session = session
+        self._released_ns: int = order["released_ns"]
+        self._started_ns = self._finished_ns = 0
+
+    @property
+    def wait_s(self) -> float:
+        """Seconds until the release; 0 or less once it has passed."""
+        return (self._released_ns - time.monotonic_ns()) / 1e9
+
+    def start(self) -> None:
+        """Take the first tick; the first operation may begin."""
+        self._session.phase = "work"
+        self._session.meter.open(self._released_ns)
+        self._started_ns = time.monotonic_ns()
+
+    def finish(self) -> None:
+        """Take the last tick, and notify the host."""
+        self._finished_ns = self._session.meter.close(None)
+        self._session.phase = "stop"
+        self._session.channel.send({"is": "measured", "finished_ns": self._finished_ns})
+
+    def times(self) -> Message:
+        """Return the instants of the run for the record, monotonic ns."""
+        return {
+            "busy_from_ns": self._started_ns,
+            "busy_until_ns": self._finished_ns,
+            "released_ns": self._released_ns,
+            "started_ns": self._started_ns,
+            "finished_ns": self._finished_ns,
+        }
+
+
+async def measure_finite(session: Session, runner: Runner) -> Message:
+    """Measure a finite workload on its loop; the loop's own clock waits for the release.
+
+    It runs in the session's task, as it would in a script. Raises whatever the workload raises.
+    """
+    session.channel.send(session.ready)
+    finite_run = FiniteRun(session, await runner.receive(session.channel))
+    while (wait_s := finite_run.wait_s) > 0:  # again if a timer fires early, as uvloop's may
+        await runner.sleep(wait_s)
+    finite_run.start()
+    await session.workload.run(session.worker)
+    finite_run.finish()
+    await runner.receive(session.channel)
+    return finite_run.times()
+
+
+def measure_without_loop(session: Session) -> Message:
+    """Measure a workload that makes its own loops, where none runs. Raises whatever it raises."""
+    session.channel.send(session.ready)
+    finite_run = FiniteRun(session, session.channel.receive())
+    while (wait_s := finite_run.wait_s) > 0:
+        time.sleep(wait_s)
+    finite_run.start()
+    session.workload.work(session.worker)
+    finite_run.finish()
+    session.channel.receive()
+    return finite_run.times()

@@ -17,15 +17,16 @@ factors.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from scaling.analysis.blocks import Blocks
 from scaling.analysis.comparison.compare import Compared, OverProcesses
 from scaling.analysis.curves.curve import Curve, Point
-from scaling.analysis.ratios import Ratio, ratios
-from scaling.analysis.served.capacity import GIB_IN_MIB, Bound
+from scaling.analysis.ratios import Ratio, Ratios, ratios
+from scaling.analysis.served.capacity import GIB_IN_MIB, Bound, Capacity
 from scaling.analysis.statistics.estimate import Estimate, median
 from scaling.base.formats import number
 from scaling.journal.record import Cell, Parameters, StudyLine
@@ -44,9 +45,6 @@ from scaling.study.questions import (
     every_ratio,
 )
 from scaling.study.rates import GRID
-
-if TYPE_CHECKING:
-    from scaling.analysis.results import StudyResults
 
 type Aim = Literal["throughput", "capacity", "memory", "latency"]
 
@@ -162,13 +160,17 @@ class AppAnswer:
         return [each for each in self.figures if each.cell.workers == self.workers]
 
 
-def app_answer(results: "StudyResults") -> AppAnswer | None:
+def app_answer(
+    blocks: Blocks, every: Ratios, judged: Sequence[Compared], capacities: Sequence[Capacity]
+) -> AppAnswer | None:
     """The answer of a study of `scaling app`; None where no run of the application is valid.
+
+    `every` ratio of its blocks, the cells as they are `judged`, and the `capacities` are given.
 
     What is compared is on the first loop that the study names.
     """
-    study = results.study
-    own = [each for each in results.judged if each.group.first.workload == WORKLOAD]
+    study = blocks.study
+    own = [each for each in judged if each.group.first.workload == WORKLOAD]
     peaks = [each for each in own if each.section.rate_per_s is None and each.loop]
     if not peaks:
         return None
@@ -182,14 +184,14 @@ def app_answer(results: "StudyResults") -> AppAnswer | None:
     over = next((each for each in peak.over_processes if _is_headline(each, n)), None)
     shipped = [] if over is None else list(_at_peak(peak, over))
     about = _About(peak.loop, server_of(peak.curves), n)
-    shipped[1:1] = _capacity(results, about)
-    shipped += _latency(results, own, rate, about)
+    shipped[1:1] = _capacity(every, capacities, about)
+    shipped += _latency(blocks, every, own, rate, about)
     return AppAnswer(
         workers=n,
         rate_per_s=rate,
         shipped=shipped,
         factors=[] if over is None else factors(peak, over),
-        figures=[figures for each in peaks for figures in _figures(each, own, rate, results.frame)],
+        figures=[figures for each in peaks for figures in _figures(each, own, rate, blocks.frame)],
     )
 
 
@@ -288,9 +290,9 @@ def _at_peak(peak: Compared, over: OverProcesses) -> Iterator[Shipped]:
         yield Shipped("memory", "memory", least, figures(least, "MiB"))
 
 
-def _capacity(results: "StudyResults", about: _About) -> Iterator[Shipped]:
-    found = {(CAPACITY.format(each.objective.text), each.cell): each for each in results.capacities}
-    for each in results.ratios.where(OVER_PROCESSES):
+def _capacity(every: Ratios, capacities: Sequence[Capacity], about: _About) -> Iterator[Shipped]:
+    found = {(CAPACITY.format(each.objective.text), each.cell): each for each in capacities}
+    for each in every.where(OVER_PROCESSES):
         if each.measure.startswith(CAPACITY.format("")) and about.has(each.of):
             ours, theirs = (found[each.measure, side] for side in (each.of, each.over))
             yield Shipped(
@@ -303,20 +305,20 @@ def _capacity(results: "StudyResults", about: _About) -> Iterator[Shipped]:
 
 
 def _latency(
-    results: "StudyResults", own: Sequence[Compared], rate: float, about: _About
+    blocks: Blocks, every: Ratios, own: Sequence[Compared], rate: float, about: _About
 ) -> Iterator[Shipped]:
     """Of the highest percentile that runs have enough requests for."""
     at_rate = _at_rate(own, rate, about.loop, about.server)
     asked = [
         each
-        for each in every_ratio(results.blocks)
+        for each in every_ratio(blocks)
         if (each.question, each.measure) == (OVER_PROCESSES, P99)
     ]
     for column, name in PERCENTILES.items():
-        found = results.ratios.where(OVER_PROCESSES, P99)
+        found = every.where(OVER_PROCESSES, P99)
         if column != P99:
             of_column = [replace(each, measure=column) for each in asked]
-            found = ratios(results.blocks, of_column, exploratory=True)
+            found = ratios(blocks, of_column, exploratory=True)
         for each in found:
             if each.of.parameters.get(RATE_PER_S) == rate and about.has(each.of):
                 ours, theirs = (

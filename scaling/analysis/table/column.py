@@ -6,15 +6,27 @@ one, put a `Column` into the file that it belongs to, or into a file of its own 
 named in `scaling.analysis.table.columns`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from scaling.analysis.table.rows import Rows
+from scaling.analysis.arrays import Integers
+from scaling.analysis.table.stacks import Readings, Stack, readings, stacks
+from scaling.analysis.validity import (
+    Batch,
+    Expectation,
+    Finding,
+    expectation,
+    judge,
+    processes,
+    watched_cpus,
+)
+from scaling.journal.record import ProcessFacts, Record, RunLine, StudyLine, WorkerRecord
 
 WORD, COUNT, NUMBER, FLAG, OBJECT = "category", "int64", "float64", "bool", "object"
 
@@ -30,7 +42,7 @@ type Noise = Literal[
     "latency_p90_s",
     "latency_p50_s",
 ]
-type Read = Callable[["Rows"], Any]  # a sequence as long as there are runs
+type Read = Callable[["SomeRuns"], Any]  # a sequence as long as there are runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,10 +109,106 @@ def of_served(columns: Mapping[str, Column]) -> dict[str, Column]:
 
 
 def _unless_blank(column: Column) -> Read:
-    def read(rows: "Rows") -> Any:
+    def read(rows: SomeRuns) -> Any:
         if rows.has_load:
             return column.read(rows)
         runs = len(rows.runs)
         return [{}] * runs if column.dtype == OBJECT else np.full(runs, np.nan)
 
     return read
+
+
+def expectations(study: StudyLine) -> dict[str, Expectation]:
+    """What the runs of each arm of a study have to fulfil."""
+    cpus = watched_cpus(study.machine)
+    return {name: expectation(arm, cpus) for name, arm in study.arms.items()}
+
+
+class SomeRuns(dict[str, Any]):
+    """Some runs, and the columns that are known of them, by name: what a column is read from.
+
+    `expected` is what the study's arms promise, `ticks` are the runs' readings where their records
+    no longer have them. `Rows` computes a column when it is first asked for.
+    """
+
+    runs: Sequence[RunLine]
+    study: StudyLine
+
+    def __init__(
+        self,
+        runs: Sequence[RunLine],
+        study: StudyLine,
+        expected: Mapping[str, Expectation] | None = None,
+        ticks: Sequence[Readings | None] | None = None,
+    ) -> None:
+        self.runs = runs
+        self.study = study
+        self._expected = expectations(study) if expected is None else expected
+        self._readings = list(map(readings, self.records)) if ticks is None else ticks
+
+    @cached_property
+    def records(self) -> list[Record | None]:
+        """What the child of each run wrote, None where there is nothing."""
+        return [run.record for run in self.runs]
+
+    @cached_property
+    def has_load(self) -> bool:
+        """Whether any of the runs was loaded from outside."""
+        return any(run.load is not None for run in self.runs)
+
+    @cached_property
+    def workers(self) -> list[WorkerRecord]:
+        """The workers of all runs, one run after the other."""
+        return [each for record in self.records if record is not None for each in record.workers]
+
+    def any_worker_has(self, name: str) -> bool:
+        """Whether that field of any worker is neither None nor empty.
+
+        Most journals have no figure of some kinds, and a look at each run takes longer than this.
+        """
+        return any(map(attrgetter(name), self.workers))
+
+    @cached_property
+    def stacks(self) -> list[Stack]:
+        """The runs' ticks as arrays."""
+        return list(stacks(self._readings))
+
+    @cached_property
+    def processes(self) -> list[list[ProcessFacts]]:
+        """What each process (or sub-interpreter) of each run reported of itself."""
+        return list(map(processes, self.runs))
+
+    @cached_property
+    def every_process(self) -> list[ProcessFacts]:
+        """The processes of all runs, one run after the other."""
+        return list(chain.from_iterable(self.processes))
+
+    @cached_property
+    def process_rows(self) -> Integers:
+        """For each of these the place of its run."""
+        counts = np.array(list(map(len, self.processes)), np.intp)
+        return np.repeat(np.arange(len(self.runs)), counts)
+
+    @property
+    def batch(self) -> Batch:
+        """The runs, ready to be judged; not cached, because it refers to these columns.
+
+        Such a cycle would hold their memory while the garbage collector is off.
+        """
+        measured = [
+            run.outcome == "measured" and record is not None and record.outcome == "measured"
+            for run, record in zip(self.runs, self.records, strict=True)
+        ]
+        return Batch(
+            study=self.study,
+            runs=self.runs,
+            processes=self.processes,
+            expected=[self._expected.get(run.cell.arm, Expectation()) for run in self.runs],
+            figures=self,
+            measured=np.array(measured, np.bool_) & ~np.isnan(self["throughput_per_s"]),
+        )
+
+    @cached_property
+    def findings(self) -> list[tuple[Finding, ...]]:
+        """Every reason why a run is not simply valid, the gravest first."""
+        return judge(self.batch)

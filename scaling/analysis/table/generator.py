@@ -4,20 +4,16 @@ All but the last are what the load generator measured from outside. NaN where a 
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.table.column import OBJECT, Column, Read, Shown
+from scaling.analysis.table.column import OBJECT, Column, Read, Shown, SomeRuns
 from scaling.analysis.table.latency import SHARES, fewest, summary
 from scaling.analysis.table.own_figures import CONNECTIONS
 from scaling.analysis.table.stacks import NS_PER_S
 from scaling.analysis.validity.served import SLIP
 from scaling.journal.record import Latency, Load, RunLine
-
-if TYPE_CHECKING:
-    from scaling.analysis.table.rows import Rows
 
 SLIP_SHOWN = Shown(heading="P99 slip ms", name="slip_p99_ms", factor=1e3, place=113, extra=True)
 
@@ -42,7 +38,7 @@ def _in_summary(column: str, name: str) -> Read:
     return lambda rows: [found.get(name, np.nan) for found in rows[column]]
 
 
-def _offered_per_s(rows: "Rows") -> Floats:
+def _offered_per_s(rows: SomeRuns) -> Floats:
     """Requests that were due in the window, over its length as it was scheduled."""
     return np.array([_offered(run) for run in rows.runs])
 
@@ -56,14 +52,14 @@ def _offered(run: RunLine) -> float:
     return run.load.offered * NS_PER_S / window_ns
 
 
-def _cpu_s_per_op(rows: "Rows") -> Floats:
+def _cpu_s_per_op(rows: SomeRuns) -> Floats:
     used_s = np.array(of_load(lambda load: load.cpu_s)(rows))
     operations = rows["operations"]
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(operations > 0, used_s / operations, np.nan)
 
 
-def _longest(rows: "Rows") -> list[float]:
+def _longest(rows: SomeRuns) -> list[float]:
     return [
         found.get("latency_max_s", np.nan) if run.load is not None else np.nan
         for run, found in zip(rows.runs, rows["latency_summary"], strict=True)

@@ -7,16 +7,13 @@ buckets are at most 2**-7 of their value wide, so it is within 0.4 % of the oper
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from scaling.analysis.arrays import Floats, Integers
-from scaling.analysis.table.column import COUNT, OBJECT, Column, Noise, Read, Shown
+from scaling.analysis.table.column import COUNT, OBJECT, Column, Noise, Read, Shown, SomeRuns
 from scaling.journal.record import Latency, RunLine
-
-if TYPE_CHECKING:
-    from scaling.analysis.table.rows import Rows
 
 S_PER_NS = 1e-9
 EXACT_BITS = 8  # values of no more bits have a bucket each
@@ -93,7 +90,7 @@ def histograms_of(run: RunLine) -> list[Latency]:
     return [worker.latency for worker in workers if worker.latency is not None]
 
 
-def _summaries(rows: "Rows") -> list[dict[str, float]]:
+def _summaries(rows: SomeRuns) -> list[dict[str, float]]:
     if not rows.has_load and not rows.any_worker_has("latency"):
         return [{}] * len(rows.runs)
     every = map(histograms_of, rows.runs)

@@ -8,18 +8,15 @@ must be due as a P99 takes. Moments are the borders of the parts of the window.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from scaling.analysis.table.column import OBJECT, Column, Read, Shown
+from scaling.analysis.table.column import OBJECT, Column, Read, Shown, SomeRuns
 from scaling.analysis.table.generator import of_load
 from scaling.analysis.table.latency import SHARES, Counted, counted, fewest
 from scaling.analysis.table.stacks import NS_PER_S
 from scaling.journal.record import Load, RunLine, SubWindow
-
-if TYPE_CHECKING:
-    from scaling.analysis.table.rows import Rows
 
 REFUSED, MISSED = "status 503", "status 504"
 TIMES_CALM = 2.0  # of the P99 before the overload: below, latency is back
@@ -120,7 +117,7 @@ def _where_declined(figure: Callable[[Load], float | None]) -> Read:
     """Of the runs of workloads that decline requests at all."""
     read = of_load(figure)
 
-    def of_rows(rows: "Rows") -> list[float]:
+    def of_rows(rows: SomeRuns) -> list[float]:
         may = [DECLINES & run.cell.parameters.keys() for run in rows.runs]
         return [
             value if declines else np.nan for value, declines in zip(read(rows), may, strict=True)

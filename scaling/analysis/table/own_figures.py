@@ -7,13 +7,9 @@ one with `total` the sum, which is a count (`wakeups_total`).
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from scaling.analysis.table.column import OBJECT, Column
+from scaling.analysis.table.column import OBJECT, Column, SomeRuns
 from scaling.journal.record import Record
-
-if TYPE_CHECKING:
-    from scaling.analysis.table.rows import Rows
 
 UNITS = {"ns": "ns", "us": "µs", "ms": "ms", "s": "s", "bytes": "B", "kib": "KiB", "mib": "MiB"}
 COUNT = "total"
@@ -54,7 +50,7 @@ def own_figures(records: Sequence[Record | None]) -> list[dict[str, float]]:
     return [_merged(record) if record is not None else {} for record in records]
 
 
-def _of_rows(rows: "Rows") -> list[dict[str, float]]:
+def _of_rows(rows: SomeRuns) -> list[dict[str, float]]:
     if not rows.any_worker_has("figures"):
         return [{}] * len(rows.runs)
     return own_figures(rows.records)

@@ -17,8 +17,9 @@ from typing import NamedTuple, Self
 
 import msgspec
 
+from scaling.analysis.table.column import expectations
 from scaling.analysis.table.frame import RUNS_AT_A_TIME, FrameBuilder
-from scaling.analysis.table.rows import Rows, expectations
+from scaling.analysis.table.rows import Rows
 from scaling.analysis.table.stacks import Readings, readings
 from scaling.base.errors import UsageError
 from scaling.journal.reading import WHOLE, read_lines

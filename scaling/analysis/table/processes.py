@@ -2,17 +2,13 @@
 
 from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.table.column import WORD, Column, Read
+from scaling.analysis.table.column import WORD, Column, Read, SomeRuns
 from scaling.analysis.table.stacks import NS_PER_S
 from scaling.journal.record import GilStates, RunLine
-
-if TYPE_CHECKING:
-    from scaling.analysis.table.rows import Rows
 
 # Per operation. A buffer that is mapped anew faults at least once per read.
 MAPPING_FAULTS = 0.5
@@ -25,7 +21,7 @@ def allocator_state(minor_faults_per_op: float) -> str | None:
     return "mapping" if minor_faults_per_op >= MAPPING_FAULTS else "keeping"
 
 
-def _gil_enabled(rows: "Rows") -> list[bool | None]:
+def _gil_enabled(rows: SomeRuns) -> list[bool | None]:
     states = np.array([_ever_on(each.gil) for each in rows.every_process])
     return [None if count != count else count > 0 for count in _total(rows, states).tolist()]
 
@@ -36,11 +32,11 @@ def _ever_on(gil: GilStates) -> float:
     return float(max(gil.seen, default=np.nan))
 
 
-def _allocator(rows: "Rows") -> list[str | None]:
+def _allocator(rows: SomeRuns) -> list[str | None]:
     return [every[0].allocator if every else None for every in rows.processes]
 
 
-def _counts(rows: "Rows", name: str) -> Floats:
+def _counts(rows: SomeRuns, name: str) -> Floats:
     """A count of each process; NaN where it is None."""
     return np.array(list(map(attrgetter(name), rows.every_process)), np.float64)
 
@@ -49,7 +45,7 @@ def _summed(name: str, unit: float = 1.0) -> Read:
     return lambda rows: _total(rows, _counts(rows, name)) / unit
 
 
-def _os_threads(rows: "Rows") -> Floats:
+def _os_threads(rows: SomeRuns) -> Floats:
     # Sub-interpreters are in the process of their host, which counts the same threads.
     one_process = np.array([run.cell.model == "interpreters" for run in rows.runs], np.bool_)
     of_its_run = np.diff(rows.process_rows, prepend=-1) == 0  # but the first one
@@ -57,7 +53,7 @@ def _os_threads(rows: "Rows") -> Floats:
     return _total(rows, np.where(of_its_run & one_process[rows.process_rows], np.nan, threads))
 
 
-def _start_s(rows: "Rows") -> list[float | None]:
+def _start_s(rows: SomeRuns) -> list[float | None]:
     warmup_s = float(rows.study.study.get("warmup_s") or 0.0)
     return [_started_in_s(run, warmup_s) for run in rows.runs]
 
@@ -77,7 +73,7 @@ def _started_in_s(run: RunLine, warmup_s: float) -> float | None:
     return (opened - started) / NS_PER_S - (0.0 if run.record.finite else warmup_s)
 
 
-def _total(rows: "Rows", values: Floats) -> Floats:
+def _total(rows: SomeRuns, values: Floats) -> Floats:
     """The sum over the processes of each run of what is known; NaN if nothing is."""
     known = np.isfinite(values)
     places, runs = rows.process_rows[known], len(rows.runs)

@@ -1,18 +1,12 @@
 """Columns read from a run's line: the cell and block, the outcome, what the driver measured."""
 
-from typing import TYPE_CHECKING
-
-from scaling.analysis.table.column import COUNT, FLAG, WORD, Column, Noise, Shown, field
+from scaling.analysis.table.column import COUNT, FLAG, WORD, Column, Noise, Shown, SomeRuns, field
 from scaling.journal.record import Parameters, RunLine
-
-if TYPE_CHECKING:
-    from scaling.analysis.table.rows import Rows
-
 
 KERNELS_PSS = "0.1.0"  # of journals with the kernel's PSS, which other programs lower
 
 
-def _sorted_parameters(rows: "Rows") -> list[str]:
+def _sorted_parameters(rows: SomeRuns) -> list[str]:
     return [Parameters.of(run.cell.parameters).text for run in rows.runs]
 
 
@@ -23,7 +17,7 @@ def _busiest(run: RunLine) -> float | None:
     return max(busy, default=None)
 
 
-def _pss_bytes(rows: "Rows") -> list[int | None]:
+def _pss_bytes(rows: SomeRuns) -> list[int | None]:
     """Blank in journals of `KERNELS_PSS`, where it is less than a single process's memory."""
     if rows.study.scaling == KERNELS_PSS:
         return [None] * len(rows.runs)

@@ -5,16 +5,12 @@ where it is one that the user has installed.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.table.column import Column, Read, Shown
+from scaling.analysis.table.column import Column, Read, Shown, SomeRuns
 from scaling.journal.record import ServiceUse
-
-if TYPE_CHECKING:
-    from scaling.analysis.table.rows import Rows
 
 ROLES = {"proxy": "nginx", "pooler": "pgbouncer", "database": "postgres"}
 CPU_OF_SERVICES = tuple(f"{role}_cpu_s_per_op" for role in ROLES)
@@ -22,7 +18,7 @@ POOLED = ("pooler", "database")  # those whose connections are limited
 
 
 def _of(service: str, figure: Callable[[ServiceUse], float | None]) -> Read:
-    def read(rows: "Rows") -> Floats:
+    def read(rows: SomeRuns) -> Floats:
         uses = [run.services.get(service) for run in rows.runs]
         found = [None if use is None else figure(use) for use in uses]
         return np.array([np.nan if each is None else each for each in found], np.float64)
@@ -31,7 +27,7 @@ def _of(service: str, figure: Callable[[ServiceUse], float | None]) -> Read:
 
 
 def _per_operation(read: Read) -> Read:
-    def divided(rows: "Rows") -> Floats:
+    def divided(rows: SomeRuns) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(rows["operations"] > 0, read(rows) / rows["operations"], np.nan)
 
@@ -81,7 +77,7 @@ def _columns(role: str, service: str, place: int) -> dict[str, Column]:
     return columns
 
 
-def _of_all(rows: "Rows") -> Floats:
+def _of_all(rows: SomeRuns) -> Floats:
     """CPU s per operation of the application and of what is around it; NaN without a database."""
     around = np.array([rows[name] for name in CPU_OF_SERVICES])
     known = np.isfinite(rows["database_cpu_s_per_op"])

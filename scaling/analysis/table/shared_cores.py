@@ -11,16 +11,11 @@ than about the workers: it is marked `shared cores`, and CPU time per request is
 A generator that had CPUs of its own, or another host, takes none of the c cores.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from scaling.analysis.arrays import Flags, Floats
-from scaling.analysis.table.column import FLAG, Column
+from scaling.analysis.table.column import FLAG, Column, SomeRuns
 from scaling.journal.record import Machine, RunLine
-
-if TYPE_CHECKING:
-    from scaling.analysis.table.rows import Rows
 
 LEAST_OF_N = 0.9
 SHARED_CORES = "shared cores"  # what tables and captions print beside such throughput
@@ -45,7 +40,7 @@ def gain_bound(
     return np.minimum(workers, bound)
 
 
-def _bounds(rows: "Rows") -> Floats:
+def _bounds(rows: SomeRuns) -> Floats:
     usable = usable_cores(rows.study.machine)
     cores = np.array([_workers_cores(run, usable) for run in rows.runs])
     loads = [run.load for run in rows.runs]
@@ -67,7 +62,7 @@ def _workers_cores(run: RunLine, usable: float) -> float:
     return usable - len(run.load.cpus)
 
 
-def _services_s(rows: "Rows") -> Floats:
+def _services_s(rows: SomeRuns) -> Floats:
     """CPU s of the services per request: of all in the window, or at least the busiest process."""
     in_window = [[use.window_cpu_s for use in run.services.values()] for run in rows.runs]
     busiest = [sum(use.busy_fraction or 0.0 for use in run.services.values()) for run in rows.runs]
@@ -79,7 +74,7 @@ def _services_s(rows: "Rows") -> Floats:
     return np.where(known, per_request, at_least)
 
 
-def _shared(rows: "Rows") -> Flags:
+def _shared(rows: SomeRuns) -> Flags:
     return np.asarray(rows["gain_bound"] < LEAST_OF_N * rows["workers"])
 
 

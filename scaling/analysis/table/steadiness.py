@@ -15,17 +15,13 @@ quarters are short, and much less is found.
 """
 
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.table.column import OBJECT, WORD, Column
+from scaling.analysis.table.column import OBJECT, WORD, Column, SomeRuns
 from scaling.analysis.table.stacks import Stack
 from scaling.analysis.table.ticks import from_ticks
-
-if TYPE_CHECKING:
-    from scaling.analysis.table.rows import Rows
 
 PARTS = 4  # a last quarter that is not level is the sign of a run that has not settled
 FEWEST_SUB_WINDOWS = 8  # below that a quarter has one sub-window, and says nothing of its noise
@@ -95,7 +91,7 @@ def _chance(freedom: int) -> float:
     return float(stdtrit(freedom, 1 - FALSE_ALARMS / (2 * pairs)))
 
 
-def _rise_and_fall(rows: "Rows") -> tuple[Floats, Floats]:
+def _rise_and_fall(rows: SomeRuns) -> tuple[Floats, Floats]:
     """Both of every run, computed together; NaN for finite runs."""
     rise, fall = np.full((2, len(rows.runs)), np.nan)
     for stack in rows.stacks:

@@ -5,18 +5,15 @@ others is part of the result: its throughput is that of all until the last is do
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.table.column import Column, Read, Shown
+from scaling.analysis.table.column import Column, Read, Shown, SomeRuns
 from scaling.analysis.table.process_cpu import process_cpu_s
 from scaling.analysis.table.stacks import NS_PER_S, Stack, over_window, readings, stacks
 from scaling.journal.record import Record
-
-if TYPE_CHECKING:
-    from scaling.analysis.table.rows import Rows
 
 type Figure = Callable[[Stack], Floats | None]
 
@@ -31,7 +28,7 @@ def from_ticks(
     NaN is the value of runs of the other kind, without a record, or with ticks that do not fit.
     """
 
-    def read(rows: "Rows") -> Floats:
+    def read(rows: SomeRuns) -> Floats:
         known = [each for each in rows.stacks if not (inside and each.outside)]
         return _read(figure, known, len(rows.runs), of)
 
@@ -64,7 +61,7 @@ def _finish_gap(stack: Stack) -> Floats:
     return np.asarray(1 - first / stack.counted_s[:, 0])
 
 
-def _payload_per_s(rows: "Rows") -> Floats:
+def _payload_per_s(rows: SomeRuns) -> Floats:
     moved = from_ticks(lambda stack: (stack.bytes / stack.counted_s).sum(axis=1), inside=True)
     served = np.array([run.load is not None for run in rows.runs], dtype=bool)
     per_s = np.asarray(moved(rows))
@@ -80,7 +77,7 @@ def _cpu_per_operation(stack: Stack) -> Floats | None:
     return None if cpu_s is None else _per_operation(cpu_s, stack)
 
 
-def _cost_per_operation(rows: "Rows") -> Floats:
+def _cost_per_operation(rows: SomeRuns) -> Floats:
     """Of served runs with all threads of their processes, as commands have it: a pool's, too."""
     found = from_ticks(_cpu_per_operation)(rows)
     whole_s = np.array([np.nan if run.load is None else process_cpu_s(run) for run in rows.runs])

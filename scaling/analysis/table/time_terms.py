@@ -13,18 +13,15 @@ Only the split of CPU time into user and system is not exact: kernels sample it 
 
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.table.column import OBJECT, Column
+from scaling.analysis.table.column import OBJECT, Column, SomeRuns
 from scaling.analysis.table.process_cpu import process_cpu_s
 from scaling.analysis.table.stacks import NS_PER_S, Stack, over_window
 from scaling.journal.record import Record, RunLine, ThreadUse
-
-if TYPE_CHECKING:
-    from scaling.analysis.table.rows import Rows
 
 # What the loops of Python wait in on Linux. A `poll` or `select` there is a call of the program.
 POLLS = frozenset({"epoll_wait", "epoll_pwait", "epoll_pwait2", "io_uring_enter"})
@@ -59,7 +56,7 @@ def wilson_upper(share: Floats, samples: Floats) -> Floats:
     return np.asarray((middle + half) / (1 + per_sample))
 
 
-def _terms(rows: "Rows") -> dict[str, Floats]:
+def _terms(rows: SomeRuns) -> dict[str, Floats]:
     """All columns that follow but `waits`, in s per operation."""
     names = ("worker", *TERMS, "other_threads")
     found = {name: np.full(len(rows.runs), np.nan) for name in names}
@@ -169,7 +166,7 @@ def _counts(calls: dict[str, int]) -> tuple[int, int, int]:
     return taken - idle - neither, idle, taken
 
 
-def _shares(rows: "Rows") -> list[dict[str, float]]:
+def _shares(rows: SomeRuns) -> list[dict[str, float]]:
     """Which part of a run's samples, of all workers together, had which name."""
     return [_in_parts(run.waits.calls) if run.waits is not None else {} for run in rows.runs]
 
@@ -182,7 +179,7 @@ def _in_parts(calls: list[dict[str, int]]) -> dict[str, float]:
     return {name: count / total for name, count in together.items()}
 
 
-def _term(name: str) -> Callable[["Rows"], Floats]:
+def _term(name: str) -> Callable[[SomeRuns], Floats]:
     return lambda rows: rows["time_terms"][name]
 
 

@@ -18,7 +18,7 @@ from scaling.report.export.pyperf_suite import write_suite
 from scaling.report.export.runs import write_csv, write_parquet
 from scaling.report.export.text import write_columns, write_markdown
 from scaling.report.export.trends import bencher, github_action_benchmark
-from scaling.report.output import read, say_incomplete
+from scaling.report.reading import read, say_incomplete
 
 
 @dataclass(frozen=True, slots=True)

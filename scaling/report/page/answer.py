@@ -19,7 +19,6 @@ from scaling.journal.record import StudyLine
 from scaling.report.page.figures import PARTS
 from scaling.report.page.parts import Block, PageFigure
 from scaling.report.page.picture import Picture, picture
-from scaling.report.plots.caption import machine_text
 from scaling.report.plots.style import RC
 from scaling.report.plots.verdicts import draw
 from scaling.report.remedies_view import notes
@@ -42,6 +41,7 @@ from scaling.report.tables.measures import again
 from scaling.report.tables.phrases import named, ratios_note
 from scaling.report.tables.questions.registry import QUESTIONS
 from scaling.report.tables.rated import free_running, is_served, rated
+from scaling.report.tables.study_notes import machine_text
 
 REACH = (
     "These ratios are of the operations of these workloads on this machine. They do not forecast "

@@ -6,10 +6,10 @@ from scaling.analysis.table.labels import labels
 from scaling.base import formats
 from scaling.journal.record import ArmRecord, StudyLine
 from scaling.report.page.parts import Block
-from scaling.report.plots.caption import machine_text
 from scaling.report.tables.comparison import doubts
 from scaling.report.tables.grid import Cell, Grid
 from scaling.report.tables.refused import refused_chapters
+from scaling.report.tables.study_notes import machine_text
 
 GIB = 2.0**30
 

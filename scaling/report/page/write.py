@@ -7,8 +7,8 @@ from rich.console import Console
 from scaling.analysis.results import StudyResults
 from scaling.base.console import say
 from scaling.journal.protected_write import write_file
-from scaling.report.output import read
 from scaling.report.page.render import page
+from scaling.report.reading import read
 
 FILE_NAME = "report.html"
 KIB = 1024

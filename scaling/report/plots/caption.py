@@ -8,10 +8,10 @@ import numpy as np
 
 from scaling.analysis.curves.curve import Point
 from scaling.analysis.curves.sections import Section
-from scaling.analysis.validity import watched_cpus
 from scaling.base import formats
 from scaling.journal.record import ArmRecord, CeilingLine, StudyLine
 from scaling.report.plots.ceilings import ceiling_text
+from scaling.report.tables.study_notes import machine_text
 from scaling.study.caveats import caveats
 
 if TYPE_CHECKING:
@@ -75,33 +75,6 @@ def blocks_text(planned: int | None, points: Sequence[Point]) -> str:
         return text
     left_out = all(point.left_out for point in fewer)
     return f"{text}, fewer where runs {'were left out' if left_out else 'are missing'}"
-
-
-def machine_text(study: StudyLine) -> str:
-    """`Example CPU, 2 cores, 4 CPUs, 2 NUMA nodes, virtual machine (kvm), Linux 6.1`."""
-    machine = study.machine
-    cores, cpus = machine.physical_cores, machine.usable_cpus
-    nodes, slower = machine.numa_nodes or 1, machine.efficiency_cpus or 0
-    not_all_ours = machine.logical_cpus and watched_cpus(machine) is None
-    parts = [
-        machine.cpu_model or "",
-        formats.plural(cores, "core") if cores else "",
-        formats.plural(cpus, "usable CPU") if cpus and cpus != cores else "",
-        f"CPU quota {machine.cpu_quota:g}" if machine.cpu_quota else "",
-        "other programs' use of them unknown" if not_all_ours else "",
-        formats.plural(nodes, "NUMA node") if nodes > 1 else "",
-        formats.plural(slower, "efficiency CPU") if slower else "",
-        _virtual(machine.virtualised),
-        machine.kernel or "",
-    ]
-    return ", ".join(part for part in parts if part)
-
-
-def _virtual(virtualised: str | None) -> str:
-    """That the machine is a virtual one, and of which kind if that is known."""
-    if virtualised is None:
-        return ""
-    return "virtual machine" + f" ({virtualised})" * (virtualised != "unknown")
 
 
 def builds_text(arms: dict[str, ArmRecord]) -> str:

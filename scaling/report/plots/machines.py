@@ -7,7 +7,6 @@ from scaling.analysis.results import StudyResults
 from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.base import formats
 from scaling.report.plots import efficiency
-from scaling.report.plots.caption import machine_text
 from scaling.report.plots.draw import subjects
 from scaling.report.plots.key import key_entries
 from scaling.report.plots.panel import HEAD_ROOM, draw_curves, finish, highest
@@ -15,6 +14,7 @@ from scaling.report.plots.sheet import Layout, Sheet, new_sheet
 from scaling.report.plots.style import IDEAL_LINE, QUIET, arm_colours
 from scaling.report.plots.subject import MOST_COLUMNS, Subject
 from scaling.report.tables.rated import rate_of
+from scaling.report.tables.study_notes import machine_text
 
 NOISE = "A/A pairs: how far equal cells differ"
 MODEL = "threads"  # where the curves of all models are too many for a panel

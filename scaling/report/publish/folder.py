@@ -30,11 +30,11 @@ from scaling.report.files import (
     TABLES,
     write_derived,
 )
-from scaling.report.output import read
 from scaling.report.page import again
 from scaling.report.publish import environment
 from scaling.report.publish.packed import packed, unpacked
 from scaling.report.publish.privacy_check import names_in
+from scaling.report.reading import read
 
 PAGE = "index.html"  # report.html is a page that stands alone
 PUBLISHED = (

@@ -9,7 +9,6 @@ from scaling.analysis.statistics.estimate import Estimate
 from scaling.base import formats
 from scaling.journal.hosts import Standing
 from scaling.journal.record import Cell as CellOfStudy
-from scaling.report.plots.caption import machine_text
 from scaling.report.tables.across_sentences import doubted
 from scaling.report.tables.comparison import warnings_of
 from scaling.report.tables.grid import Cell, Chapter, Grid
@@ -17,6 +16,7 @@ from scaling.report.tables.laws_view import fitted_lines
 from scaling.report.tables.measures import curve_name
 from scaling.report.tables.phrases import named, ratios_note, workers
 from scaling.report.tables.rated import free_sections
+from scaling.report.tables.study_notes import machine_text
 from scaling.study.questions import section_of
 
 ANSWERS: tuple[Holds, ...] = ("everywhere", "not everywhere", "undecided")

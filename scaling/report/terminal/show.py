@@ -8,7 +8,7 @@ from rich.console import Console
 from scaling.analysis.remedies import bases_of, remedies_in
 from scaling.analysis.results import StudyResults
 from scaling.base.console import say
-from scaling.report.output import read, say_incomplete
+from scaling.report.reading import read, say_incomplete
 from scaling.report.remedies_view import print_factors
 from scaling.report.tables.comparison import chapters
 from scaling.report.tables.comparison_view import Comparison

@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from itertools import islice
 
-from workers.loops.libraries import Begin, Leg
+from workers.loops.libraries.patterns import Begin, Leg
 
 
 class Asyncio:

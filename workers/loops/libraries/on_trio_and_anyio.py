@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from itertools import islice
 from typing import Any
 
-from workers.loops.libraries import Begin, Leg
+from workers.loops.libraries.patterns import Begin, Leg
 
 
 class CancelScopes:

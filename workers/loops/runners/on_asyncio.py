@@ -7,7 +7,7 @@ from typing import Any
 
 from workers.host.channel import Channel, Message
 from workers.loops.registry import load_loop
-from workers.loops.runners import ENDED_EARLY
+from workers.loops.runners.runner import ENDED_EARLY
 
 
 class AsyncioTraffic:
