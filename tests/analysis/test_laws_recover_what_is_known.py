@@ -8,8 +8,7 @@ from scipy.optimize import least_squares
 
 from scaling.analysis.arrays import Floats
 from scaling.analysis.laws import choose, fit_amdahl, fit_linear, fit_usl, resample
-from scaling.analysis.laws.formula import AMDAHL, LAWS, USL, Law, throughput
-from scaling.analysis.laws.solve import fit_many, fit_one
+from scaling.analysis.laws.solve import AMDAHL, LAWS, USL, Law, fit_many, fit_one, throughput
 from tests.support.simulated_laws import CASES, SEED, errors, rates_held, usl
 
 STUDIES = 40

@@ -4,26 +4,13 @@
 `fit.peak`, `fit.predict(12)`, `fit.band(12)` and `fit.intervals["alpha"]`.
 """
 
-from scaling.analysis.laws.choice import Choice, choose
-from scaling.analysis.laws.fits import (
-    AmdahlFit,
-    Fit,
-    LinearFit,
-    UslFit,
-    fit_amdahl,
-    fit_linear,
-    fit_usl,
-)
-from scaling.analysis.laws.karp_flatt import karp_flatt
-from scaling.analysis.laws.observations import FEWEST_N
+from scaling.analysis.laws.fits import Choice, Fit, choose, fit_amdahl, fit_linear, fit_usl
+from scaling.analysis.laws.observations import FEWEST_N, karp_flatt
 
 __all__ = [
     "FEWEST_N",
-    "AmdahlFit",
     "Choice",
     "Fit",
-    "LinearFit",
-    "UslFit",
     "choose",
     "fit_amdahl",
     "fit_linear",

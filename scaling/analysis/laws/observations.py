@@ -1,9 +1,10 @@
-"""What a law is fitted to: Ns and throughputs, checked before anything is worked out."""
+"""What a law is fitted to: Ns and throughputs, checked; the serial fraction where they are few."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from scaling.analysis.arrays import Floats
 
@@ -30,46 +31,66 @@ class Observations:
 def observe(
     workers: npt.ArrayLike, throughput: npt.ArrayLike, blocks: npt.ArrayLike | None = None
 ) -> Observations:
-    """Arrays as `fit_usl` takes them, checked and in order of N.
-
-    Raises:
-        ValueError: as `fit_usl` says.
-    """
-    ns = finite(workers, "workers")
-    values = finite(throughput, "throughput")
-    same_length(("workers", ns), ("throughput", values))
-    at_least_one(ns)
-    if (values <= 0).any():
-        raise ValueError(f"throughput must be positive; {values.min():g} is among it")
-    distinct = np.unique(ns)
-    if len(distinct) < FEWEST_N:
+    """Arrays as `fit_usl` takes them, checked and in order of N. Raises what it does."""
+    ns, values = _pairs(workers, throughput, "throughput")
+    distinct = len(np.unique(ns))
+    if distinct < FEWEST_N:
         raise ValueError(
-            f"not fitted: too few points: {len(distinct)} distinct N, and a law needs {FEWEST_N}"
+            f"not fitted: too few points: {distinct} distinct N, and a law needs {FEWEST_N}"
         )
     unit_per_s = float(values.max())
-    values = values / unit_per_s
+    runs = pd.DataFrame({"n": ns, "value": values / unit_per_s}).sort_values("n", kind="stable")
     if blocks is None:
-        order = np.argsort(ns, kind="stable")
-        return Observations(ns[order], values[order], unit_per_s)
+        return Observations(runs["n"].to_numpy(), runs["value"].to_numpy(), unit_per_s)
     labels = np.asarray(blocks)
-    same_length(("workers", ns), ("blocks", labels))
-    grid = _grid(distinct, ns, values, labels)
-    return Observations(distinct, np.nanmedian(grid, axis=0), unit_per_s, grid)
-
-
-def _grid(distinct: Floats, ns: Floats, values: Floats, labels: npt.NDArray[np.generic]) -> Floats:
-    """One row a block, one column an N."""
-    names, rows = np.unique(labels, return_inverse=True)
-    columns = np.searchsorted(distinct, ns)
-    if len(np.unique(rows * len(distinct) + columns)) < len(ns):
+    _same_length("blocks", ns, labels)
+    runs["block"] = labels[runs.index]
+    if runs.duplicated(["block", "n"]).any():
         raise ValueError("a block has two values at one N; it can have one")
-    grid = np.full((len(names), len(distinct)), np.nan)
-    grid[rows, columns] = values
-    return grid
+    grid = runs.pivot(index="block", columns="n", values="value")
+    medians = grid.median().to_numpy()
+    return Observations(grid.columns.to_numpy(), medians, unit_per_s, grid.to_numpy())
 
 
-def finite(values: npt.ArrayLike, name: str) -> Floats:
-    """A one-dimensional array of finite floats with something in it, or a `ValueError`."""
+def karp_flatt(workers: npt.ArrayLike, speedup: npt.ArrayLike) -> Floats:
+    """The experimentally determined serial fraction of each point, (K,).
+
+        e = (1 / speedup - 1 / N) / (1 - 1 / N)
+
+    A. H. Karp, H. P. Flatt, Measuring parallel processor performance, Communications of the ACM 33
+    (5), 1990, 539-543. If it rises with N, something besides a serial part holds the workers up;
+    below 0 the speed-up is more than N. It is NaN at N = 1, where it says nothing.
+
+    Args:
+        workers: N of each point, (K,), in any order, 1 or more.
+        speedup: throughput over that of one worker, (K,), positive.
+
+    Raises:
+        ValueError: an array is empty or not one-dimensional, they differ in length, there is NaN or
+            infinity, an N below 1 or a speed-up that is not positive.
+    """
+    ns, gained = _pairs(workers, speedup, "speedup")
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(ns > 1, (1 / gained - 1 / ns) / (1 - 1 / ns), np.nan)
+
+
+def at_least_one(workers: Floats) -> None:
+    """Raise `ValueError` for an N below 1."""
+    if (workers < 1).any():
+        raise ValueError(f"workers must be 1 or more; {workers.min():g} is among them")
+
+
+def _pairs(workers: npt.ArrayLike, values: npt.ArrayLike, name: str) -> tuple[Floats, Floats]:
+    """Both as arrays (K,) of finite floats, the second positive, or a `ValueError`."""
+    ns, ours = _finite(workers, "workers"), _finite(values, name)
+    _same_length(name, ns, ours)
+    at_least_one(ns)
+    if (ours <= 0).any():
+        raise ValueError(f"{name} must be positive; {ours.min():g} is among it")
+    return ns, ours
+
+
+def _finite(values: npt.ArrayLike, name: str) -> Floats:
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1:
         raise ValueError(f"{name} must be a one-dimensional array; this has {array.ndim}")
@@ -80,14 +101,6 @@ def finite(values: npt.ArrayLike, name: str) -> Floats:
     return array
 
 
-def same_length(*named: tuple[str, npt.NDArray[np.generic]]) -> None:
-    """Raise `ValueError` if the two arrays do not have as many values."""
-    (first, ours), (second, theirs) = named
-    if ours.shape != theirs.shape:
-        raise ValueError(f"{first} and {second} differ in length: {len(ours)} and {theirs.size}")
-
-
-def at_least_one(workers: Floats) -> None:
-    """Raise `ValueError` for an N below 1."""
-    if (workers < 1).any():
-        raise ValueError(f"workers must be 1 or more; {workers.min():g} is among them")
+def _same_length(name: str, ns: Floats, others: npt.NDArray[np.generic]) -> None:
+    if ns.shape != others.shape:
+        raise ValueError(f"workers and {name} differ in length: {len(ns)} and {others.size}")

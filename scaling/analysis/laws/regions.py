@@ -12,7 +12,7 @@ from itertools import groupby
 import numpy as np
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.curves.curve import Curve, Point
+from scaling.analysis.curves.curve import Curve
 from scaling.analysis.laws import FEWEST_N, Choice, choose, karp_flatt
 from scaling.analysis.statistics.estimate import Estimate, median
 
@@ -38,35 +38,26 @@ class RegionLaw:
 
 def region_laws(curve: Curve) -> list[RegionLaw]:
     """One for each region that has a valid run of the curve, in order of N."""
-
-    def region(point: Point) -> str | None:
-        return point.region
-
-    measured = [point for point in curve.points if point.throughput.point > 0]
-    return [_law(curve, name, list(points)) for name, points in groupby(measured, region)]
+    measured = [(each.region, each.workers) for each in curve.points if each.throughput.point > 0]
+    regions = groupby(measured, lambda each: each[0])
+    return [_law(curve, name, tuple(n for _, n in found)) for name, found in regions]
 
 
-def _law(curve: Curve, region: str | None, points: list[Point]) -> RegionLaw:
-    workers = tuple(point.workers for point in points)
+def _law(curve: Curve, region: str | None, workers: tuple[int, ...]) -> RegionLaw:
     columns = [curve.workers.index(n) for n in workers]
-    choice, why = None, ""
-    if region is None:
-        why = NO_REGION
-    elif len(workers) < FEWEST_N:
-        why = TOO_FEW
-    else:
-        grid = np.ascontiguousarray(curve.values["throughput"][:, columns])
-        choice = _chosen(workers, grid.shape, grid.tobytes())
+    why = NO_REGION if region is None else TOO_FEW if len(workers) < FEWEST_N else ""
+    grid = np.ascontiguousarray(curve.values["throughput"][:, columns])
+    choice = None if why else _chosen(workers, grid.tobytes())
     speedups = zip(workers, curve.values["speedup"][:, columns].T, strict=True)
     fractions = {n: _serial(n, found) for n, found in speedups if 1 in workers and n > 1}
     return RegionLaw(curve, region, workers, choice, why, fractions)
 
 
 @lru_cache(maxsize=1024)
-def _chosen(workers: tuple[int, ...], shape: tuple[int, int], runs: bytes) -> Choice:
+def _chosen(workers: tuple[int, ...], runs: bytes) -> Choice:
     """The choice for runs (blocks × N); tables, CSV and plots of a study ask for the same ones."""
-    grid = np.frombuffer(runs).reshape(shape)
-    blocks, columns = np.nonzero(np.isfinite(grid) & (grid > 0))
+    grid = np.frombuffer(runs).reshape(-1, len(workers))
+    blocks, columns = np.nonzero(grid > 0)  # NaN is not
     return choose(np.array(workers)[columns], grid[blocks, columns], blocks)
 
 

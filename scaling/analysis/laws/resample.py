@@ -5,17 +5,17 @@ drawn and added to it. That needs no repeated runs and includes what the law doe
 assumes the same noise at every N.
 """
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import chain, combinations
+from itertools import combinations
 
 import numpy as np
+import pandas as pd
 from scipy.special import ndtr, ndtri, stdtrit
 
 from scaling.analysis.arrays import Floats
-from scaling.analysis.laws.formula import UPPER, slopes, throughput
-from scaling.analysis.laws.solution import Solution
+from scaling.analysis.laws.observations import Observations
+from scaling.analysis.laws.solve import UPPER, Law, fit_many, slopes, throughput
 from scaling.analysis.statistics.estimate import COVERAGE
 from scaling.study.presets import FEWEST_FOR_INTERVAL
 
@@ -44,41 +44,34 @@ class Resamples:
 
         Both are among the values found, which may be infinite.
         """
-        ends = [_interval(of(group), self.tail) for group in self.groups]
-        low, high = zip(*ends, strict=True)
+        found = [of(group) for group in self.groups]
+        low = [np.quantile(each, self.tail, axis=-1, method="lower") for each in found]
+        high = [np.quantile(each, 1 - self.tail, axis=-1, method="higher") for each in found]
         return np.min(low, axis=0), np.max(high, axis=0)
 
 
-def resample(solution: Solution, rng: np.random.Generator) -> Resamples:
-    """Draw resamples of what a solution was fitted to, and fit its law to each."""
-    values, tail, method = _drawn(solution, rng)
-    own = solution.again(values)
-    low, _ = _interval(own.T, tail)
-    doubtful = [
-        name
-        for name, least in zip(solution.law.parameters, low.tolist(), strict=True)
-        if name != "gamma" and least <= 0
-    ]
-    without = chain.from_iterable(
-        combinations(doubtful, count + 1) for count in range(len(doubtful))
-    )
-    groups = [own, *(solution.again(values, absent) for absent in without)]
-    return Resamples(tuple(groups), tail, method)
-
-
-def _drawn(solution: Solution, rng: np.random.Generator) -> tuple[Floats, float, str]:
-    """Values (R, K), the share to cut from each tail of what is fitted to them, and the method."""
-    grid = solution.seen.grid
+def resample(
+    law: Law, seen: Observations, parameters: Floats, rng: np.random.Generator
+) -> Resamples:
+    """Draw resamples of what was observed, and fit the law to each from its `parameters`."""
+    grid = seen.grid
     if grid is not None and len(grid) >= FEWEST_FOR_INTERVAL:
-        drawn = rng.integers(0, len(grid), (RESAMPLES, len(grid)))
-        return _medians(grid[drawn]), _tail(len(grid)), f"bootstrap over {len(grid)} blocks"
-    return _thrown_back(solution, rng), TAIL, "bootstrap of residuals"
+        drawn = grid[rng.integers(0, len(grid), (RESAMPLES, len(grid)))]
+        runs = pd.DataFrame(drawn.swapaxes(1, 2).reshape(-1, len(grid)))
+        values = runs.median(axis=1).to_numpy().reshape(RESAMPLES, -1)  # NaN where an N has no run
+        tail, method = _tail(len(grid)), f"bootstrap over {len(grid)} blocks"
+    else:
+        values = _thrown_back(law, seen, parameters, rng)
+        tail, method = TAIL, "bootstrap of residuals"
 
+    def refitted(absent: tuple[str, ...] = ()) -> Floats:
+        return fit_many(law, seen.workers, values, parameters, absent)
 
-def _interval(found: Floats, tail: float) -> tuple[Floats, Floats]:
-    low = np.quantile(found, tail, axis=-1, method="lower")
-    high = np.quantile(found, 1 - tail, axis=-1, method="higher")
-    return np.asarray(low), np.asarray(high)
+    own = refitted()
+    low, _ = Resamples((own[:, 1:],), tail, method).interval(np.transpose)  # not of gamma
+    doubtful = [name for name, least in zip(law.parameters[1:], low, strict=True) if least <= 0]
+    without = (each for count in range(len(doubtful)) for each in combinations(doubtful, count + 1))
+    return Resamples((own, *map(refitted, without)), tail, method)
 
 
 def _tail(blocks: int) -> float:
@@ -90,16 +83,9 @@ def _tail(blocks: int) -> float:
     return float(ndtr(stdtrit(blocks - 1, TAIL) * np.sqrt(blocks / (blocks - 1))))
 
 
-def _medians(drawn: Floats) -> Floats:
-    """Medians over the middle axis, NaN where a resample has no value at some N."""
-    if np.isfinite(drawn).all():  # numpy's that minds NaN is slow, and seldom needed
-        return np.asarray(np.median(drawn, axis=1))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # all-NaN: what the docstring says
-        return np.asarray(np.nanmedian(drawn, axis=1))
-
-
-def _thrown_back(solution: Solution, rng: np.random.Generator) -> Floats:
+def _thrown_back(
+    law: Law, seen: Observations, parameters: Floats, rng: np.random.Generator
+) -> Floats:
     """The fit plus its own residuals, drawn with replacement.
 
     A residual is smaller than the error behind it, since the fit leans towards the value: it is
@@ -107,13 +93,11 @@ def _thrown_back(solution: Solution, rng: np.random.Generator) -> Floats:
     Application (1997), 6.2.3 and 7.6). Few residuals say little about their spread: they are
     widened by the ratio of Student's t to the normal distribution.
     """
-    law, seen, parameters = solution.law, solution.seen, solution.parameters
     fitted = throughput(seen.workers, parameters)
     inside = (parameters > 0) & (parameters < UPPER[: law.count])
     basis = np.linalg.qr(slopes(seen.workers, parameters)[:, inside])[0]
-    leverage = np.minimum(np.einsum("kp,kp->k", basis, basis), MOST_LEVERAGE)
+    leverage = np.minimum(np.sum(basis**2, axis=1), MOST_LEVERAGE)
     residuals = (seen.values - fitted) / np.sqrt(1 - leverage)
-    degrees = len(fitted) - law.count
-    wider = stdtrit(degrees, TAIL) / ndtri(TAIL)
+    wider = stdtrit(len(fitted) - law.count, TAIL) / ndtri(TAIL)
     drawn = rng.choice(residuals - residuals.mean(), (RESAMPLES, len(fitted)))
     return np.asarray(fitted + wider * drawn)
