@@ -1,8 +1,8 @@
 """The project's commands: `nox -l` lists them, `nox -s scale-3.14t` runs the study on that build.
 
-Sessions do not ask nox for an interpreter, because nox only uses installed ones; the package
-`scaling.builds.interpreters` finds, downloads or builds them. This file runs on Python 3.10 or
-newer with nox's own dependencies.
+Sessions do not ask nox for an interpreter, because nox only uses installed ones;
+`scaling.builds.for_nox` finds, downloads or builds them. This file runs on Python 3.10 or newer
+with nox's own dependencies.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ import nox
 ROOT = Path(__file__).parent
 sys.path.insert(0, str(ROOT))
 
-from scaling.base.errors import ScalingError  # noqa: E402
-from scaling.builds import environments, interpreters, uv_tool  # noqa: E402
+from scaling.builds import for_nox  # noqa: E402
 
 nox.needs_version = ">=2026.8.10"
 nox.options.error_on_missing_interpreters = True
@@ -29,8 +28,6 @@ nox.options.default_venv_backend = "none"
 nox.options.sessions = ["lint", "tests"]
 
 TESTED = ("3.14", "3.14t")
-ANALYSIS = ("3.14", "3.14t", "3.15", "3.13")
-"""Builds that can run the analysis if the measured one has no wheel of pandas, best first."""
 FEWEST_TO_COMPARE = 2
 ANALYSIS_ON_3_14T = "tests/analysis/test_scaling_works_on_every_build.py"
 """The analysis is tested on one build; the other shows that it can be imported and used there."""
@@ -71,32 +68,20 @@ def explained(session: nox.Session) -> Iterator[None]:
     """End the session with the message of a `ScalingError` instead of its traceback."""
     try:
         yield
-    except ScalingError as error:
+    except for_nox.ScalingError as error:
         session.error(str(error))
 
 
 def python_for(session: nox.Session, builds: Sequence[str], group: str) -> dict[str, str]:
     """For each of `builds`, the Python of its environment with the pins of `group`."""
     with explained(session):
-        found = interpreters.ensure(builds, say=say)
-        return {
-            name: str(environments.ensure(one, group=group, say=say).python)
-            for name, one in found.items()
-        }
+        return for_nox.pythons(builds, group, say)
 
 
 def analysis_python(session: nox.Session, builds: Sequence[str], *, pgo: bool) -> str:
     """The Python that runs a study of `builds`: the first that has wheels for pandas."""
     with explained(session):
-        own = interpreters.ensure(builds, pgo=pgo, say=say)
-        for name, one in own.items():
-            say(f"{name}: CPython {one.version}, {one.origin}, {one.flags}")
-        others = interpreters.survey([interpreters.parse_build(name) for name in ANALYSIS])
-        made = environments.ensure_any([*own.values(), *others], group="study", say=say)
-        if made is None:
-            one = interpreters.ensure(["3.14"], say=say)["3.14"]
-            made = environments.ensure(one, group="study", say=say)
-        return str(made.python)
+        return for_nox.analysis_python(builds, say, pgo=pgo)
 
 
 def asks_for_pgo(session: nox.Session) -> bool:
@@ -150,7 +135,7 @@ def scale(build: str) -> Callable[[nox.Session], None]:
     return session_of
 
 
-for version in interpreters.VERSIONS:
+for version in for_nox.VERSIONS:
     nox.session(name=f"scale-{version}", python=False, default=False)(scale(version))
 
 
@@ -186,14 +171,12 @@ def versions(session: nox.Session) -> None:
     arms = []
     if not any(option.startswith("--arm") for option in session.posargs):
         with explained(session):
-            builds = interpreters.available(
-                interpreters.VERSIONS, pgo=asks_for_pgo(session), say=say
-            )
+            builds = for_nox.available(say, pgo=asks_for_pgo(session))
         if len(builds) < FEWEST_TO_COMPARE:
             session.error(f"nothing to compare: there is {', '.join(builds) or 'no Python'} only")
         arms = ["--arm", ",".join(builds)]
     arguments = [*arms, "--study", "versions", "--output", "results/versions"]
-    run_study(session, TESTED, arguments, interpreters.source_first())
+    run_study(session, TESTED, arguments, for_nox.source_first())
 
 
 @nox.session(python=False, default=False)
@@ -362,12 +345,9 @@ def faults(session: nox.Session) -> None:
 def interpreters_(session: nox.Session) -> None:
     """List the interpreters on this machine that can be studied."""
     with explained(session):
-        rows = interpreters.survey()
-    for one in rows:
-        kind = "free-threaded" if one.free_threaded else "GIL"
-        say(
-            f"{one.build:6} {one.version:9} {kind:14} {one.origin:6} {one.flags:8} {one.executable}"
-        )
+        rows = list(for_nox.here())
+    for line in rows:
+        say(line)
     if not rows:
         say("none yet: `nox -s scale-3.14t` installs the one that it needs")
 
@@ -375,22 +355,22 @@ def interpreters_(session: nox.Session) -> None:
 @nox.session(python=False, default=False)
 def pins(session: nox.Session) -> None:
     """Update the pinned requirements (scaling/builds/pins) from pyproject.toml."""
-    for group in (*environments.OF_CHILDREN, "study", "tests", "lint", "notebooks"):
+    for group in (*for_nox.GROUPS_OF_CHILDREN, "study", "tests", "lint", "notebooks"):
         alone = ["--group", f"pyproject.toml:{group}"]
         whole = ["pyproject.toml", *([] if group == "study" else ["--group", group])]
-        source = alone if group in environments.OF_CHILDREN else whole
-        session.run(
-            *(uv_tool.binary(), "pip", "compile", "--quiet", "--upgrade", "--universal"),
+        source = alone if group in for_nox.GROUPS_OF_CHILDREN else whole
+        command, environment = for_nox.uv(
+            *("pip", "compile", "--quiet", "--upgrade", "--universal"),
             *("--generate-hashes", "--no-emit-index-url", "--no-header", "--python-version=3.12"),
             *(*source, "--output-file", f"scaling/builds/pins/{group}.txt"),
-            env=uv_tool.environment(),
-            external=True,
         )
+        session.run(*command, env=environment, external=True)
 
 
 @nox.session(python=False, default=False)
 def build(session: nox.Session) -> None:
     """Build the wheel and the source distribution into dist/."""
     with explained(session):
-        command = [uv_tool.binary(), "build", "--quiet", "--python", sys.executable]
-        session.run(*command, "--out-dir", "dist", env=uv_tool.environment(), external=True)
+        options = ("--quiet", "--python", sys.executable, "--out-dir", "dist")
+        command, environment = for_nox.uv("build", *options)
+        session.run(*command, env=environment, external=True)

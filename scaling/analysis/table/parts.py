@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from itertools import pairwise, starmap
+from itertools import batched, pairwise, starmap
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -133,35 +133,24 @@ def _read(file: Path, part: range) -> Part:
     assert isinstance(study, StudyLine)
     expected = expectations(study)
     read = Part(study, FrameBuilder(), [], notes)
-    for runs, ticks in _batches(lines, read.ceilings):
+    for some in batched(_runs(lines, read.ceilings), RUNS_AT_A_TIME):
+        runs, ticks = zip(*some, strict=True)
         read.built.add(Rows(runs, study, expected, ticks))
     return read
 
 
-class _Batch(NamedTuple):
-    """Some runs, and their ticks, which the runs no longer have."""
+def _runs(
+    lines: Iterator[Line], ceilings: list[CeilingLine]
+) -> Iterator[tuple[RunLine, Readings | None]]:
+    """The runs among the lines, without their ticks, which stand beside them.
 
-    runs: list[RunLine]
-    ticks: list[Readings | None]
-
-
-def _batches(lines: Iterator[Line], ceilings: list[CeilingLine]) -> Iterator[_Batch]:
-    """The runs among the lines, some at a time; ceilings are put aside on the way."""
-    batch = _Batch([], [])
+    Ceilings are put aside on the way.
+    """
     for line in lines:
         if isinstance(line, RunLine):
-            batch.runs.append(line)
-            batch.ticks.append(readings(line.record))
-            _drop_ticks(line)
-            if len(batch.runs) == RUNS_AT_A_TIME:
-                yield batch
-                batch = _Batch([], [])
+            ticks = readings(line.record)
+            for worker in line.record.workers if line.record is not None else ():
+                msgspec.structs.force_setattr(worker, "ticks", NO_TICKS)
+            yield line, ticks
         elif isinstance(line, CeilingLine):
             ceilings.append(line)
-    if batch.runs:
-        yield batch
-
-
-def _drop_ticks(run: RunLine) -> None:
-    for worker in run.record.workers if run.record is not None else ():
-        msgspec.structs.force_setattr(worker, "ticks", NO_TICKS)
