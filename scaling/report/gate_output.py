@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.text import Text
 
 from scaling.analysis.between_studies import Across
-from scaling.analysis.gate.cells import checked, in_both, named, passes
-from scaling.analysis.gate.checks import Checked, limits_held
+from scaling.analysis.gate.cells import checked, named, passes
+from scaling.analysis.gate.checked import Checked, in_both
+from scaling.analysis.gate.checks import limits_held
 from scaling.analysis.gate.request import Filter, Limits
 from scaling.analysis.lookup.extent import MINUTE_S, extent, incomplete
 from scaling.analysis.results import StudyResults

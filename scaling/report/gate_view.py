@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scaling.analysis.controls import Soundness
-from scaling.analysis.gate.checks import BoundCheck, Word
+from scaling.analysis.gate.checked import BoundCheck, Word
 from scaling.analysis.statistics.estimate import bounds_kind
 from scaling.base import formats
 from scaling.report.tables.pipes import pipe_table, unbroken

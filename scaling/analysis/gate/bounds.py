@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from scaling.base.errors import UsageError
 
 if TYPE_CHECKING:
-    from scaling.analysis.gate.checks import BoundCheck, Checked
+    from scaling.analysis.gate.checked import BoundCheck, Checked
 
 type Rule = Callable[["Checked", float], Iterator["BoundCheck"]]
 

@@ -3,7 +3,7 @@
 Those of an open loop are never checked: their throughput is that of the schedule.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import groupby
 
 from scaling.analysis.blocks import Blocks
@@ -68,21 +68,6 @@ def named(cells: Iterable[Cell], wanted: Filter) -> list[Cell]:
             ns = ", ".join(map(str, measured))
             raise UsageError(f"gate: --at {n}: not measured; these curves have N = {ns}")
     return [each for each in passing if passes(each, wanted)]
-
-
-def in_both(now: Iterable[Cell], then: Sequence[Cell]) -> list[Cell]:
-    """The cells that both studies have, at least one.
-
-    Raises:
-        UsageError: there is none.
-    """
-    earlier = set(then)
-    if found := [each for each in now if each in earlier]:
-        return found
-    raise UsageError(
-        "gate: --against: the studies have no cell in common (workload, parameters, loop, arm, "
-        "model, N)"
-    )
 
 
 def _is_named(cell: Cell, wanted: Filter) -> bool:
