@@ -1,10 +1,10 @@
 """Which cell of a study is profiled, and the cell with one worker that it is compared with."""
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
+from statistics import median
 
 from scaling.analysis.table.labels import parameter, plain, short_labels
 from scaling.analysis.table.rows import Rows
@@ -56,17 +56,8 @@ def choose(head: StudyLine, runs: Sequence[RunLine], asked: str | None) -> Chose
     words = set((asked or "").replace("·", " ").replace(",", " ").split())
     if asked is None:
         fitting = [each for each in known if _is_default(each.several)]
-        largest = {
-            curve_of(each.several): max(
-                one.several.workers
-                for one in fitting
-                if curve_of(one.several) == curve_of(each.several)
-            )
-            for each in fitting
-        }
-        fitting = [
-            each for each in fitting if each.several.workers == largest[curve_of(each.several)]
-        ]
+        # The last of a curve has the largest N.
+        fitting = list({curve_of(each.several): each for each in fitting}.values())
     else:
         fitting = [each for each in known if words <= _words(each.several)]
     if fitting:
@@ -116,22 +107,22 @@ def _words(cell: Cell) -> set[str]:
 
 
 def _cells(head: StudyLine, runs: Sequence[RunLine]) -> list[Chosen]:
-    """Every cell with several workers whose curve also has one, with its efficiency."""
+    """Every cell with several workers whose curve also has one, by N, with its efficiency."""
     rows = Rows(runs, head)
-    valid = np.array(["invalid" not in {each.severity for each in one} for one in rows.findings])
-    throughput: dict[Cell, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    cells: dict[Cell, dict[int, Cell]] = defaultdict(dict)
-    for line, per_s, is_valid in zip(runs, rows["throughput_per_s"], valid, strict=True):
-        cell = line.cell
+    found: dict[Cell, list[float]] = defaultdict(list)
+    for line, per_s, valid in zip(runs, rows["throughput_per_s"], rows["valid"], strict=True):
         outside = line.record is not None and line.record.outside is not None
-        if is_valid and not cell.twin and not outside and cell.arm not in RUNTIMES:
-            throughput[curve_of(cell)][cell.workers].append(float(per_s))
-            cells[curve_of(cell)][cell.workers] = cell
-    found = []
-    for curve, by_n in cells.items():
-        middle = {n: float(np.median(values)) for n, values in throughput[curve].items()}
-        for n in sorted(by_n):
-            if n > 1 and 1 in by_n:
-                efficiency = middle[n] / (n * middle[1]) if middle[1] else float("nan")
-                found.append(Chosen(by_n[1], by_n[n], efficiency, middle[n]))
-    return found
+        if valid and not line.cell.twin and not outside and line.cell.arm not in RUNTIMES:
+            found[line.cell].append(float(per_s))
+    per_s_of = {cell: median(values) for cell, values in found.items()}
+    of_one = {curve_of(cell): cell for cell in per_s_of if cell.workers == 1}
+    several = sorted((cell for cell in per_s_of if cell.workers > 1), key=lambda cell: cell.workers)
+    return [
+        Chosen(one, cell, _ratio(per_s_of[cell], cell.workers * per_s_of[one]), per_s_of[cell])
+        for cell in several
+        if (one := of_one.get(curve_of(cell)))
+    ]
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else math.nan

@@ -87,12 +87,7 @@ def profiled(
             raise InterruptedStudyError("interrupted: no profile was written") from None
         finally:
             display.end()
-    if len(found) < FEWEST_PAIRS:
-        raise ScalingError(
-            f"no profile: {len(found)} of {pairs} pairs of runs were valid, and it takes "
-            f"{FEWEST_PAIRS}. Try again when the machine is quiet, with more --pairs"
-        )
-    return _profile(chosen, work.operation, found, sampling)
+    return _profile(chosen, work.operation, found, pairs, sampling)
 
 
 @dataclass(frozen=True)
@@ -306,8 +301,14 @@ def _profile(
     chosen: Chosen,
     operation: str,
     found: Sequence[tuple[Measured, Measured]],
+    asked: int,
     sampling: Sampling,
 ) -> Profile:
+    if len(found) < FEWEST_PAIRS:
+        raise ScalingError(
+            f"no profile: {len(found)} of {asked} pairs of runs were valid, and it takes "
+            f"{FEWEST_PAIRS}. Try again when the machine is quiet, with more --pairs"
+        )
     parts = differentials([(alone.sampled, several.sampled) for alone, several in found])
     if not parts:
         raise ScalingError(f"no profile: {'; '.join(sampling.notes)}")
