@@ -153,7 +153,7 @@ class JournalFile:
                 second case the line is kept nevertheless.
         """
         begins = self.head is None
-        harm = _intrusion(self._file, self.path, self._size)
+        harm = intrusion(self._file, self.path, self._size)
         # What another program left may end inside a line.
         encoded = encode_line(line, record)
         self._write(b"\n" * (harm == "changed") + encoded)
@@ -191,7 +191,7 @@ class JournalFile:
         by = f"{self.path} was {harm} by another program while the study was measured"
         if harm == "removed":
             try:
-                saved = _saved_again(self._file, self.path)
+                saved = saved_again(self._file, self.path)
             except OSError as error:
                 return f"{by}, and cannot be written again ({refusal(error)}): what it had is lost"
             back = "" if saved == self.path else f"move it to {self.path}, and "
@@ -266,7 +266,7 @@ def _refuse_newer(text: bytes, path: Path) -> None:
         )
 
 
-def _intrusion(file: int, path: Path, size: int) -> Harm | None:
+def intrusion(file: int, path: Path, size: int) -> Harm | None:
     """What another program did to an open file that had so many bytes and was at `path`."""
     ours = os.fstat(file)
     if ours.st_nlink == 0:
@@ -279,7 +279,7 @@ def _intrusion(file: int, path: Path, size: int) -> Harm | None:
     return None if ours.st_size == size else "changed"
 
 
-def _saved_again(file: int, path: Path) -> Path:
+def saved_again(file: int, path: Path) -> Path:
     """Copy an open file that was removed to its place, or beside what is there now.
 
     Raises:
