@@ -1,6 +1,7 @@
 """Every question of a comparison, in the order in which answers and tables are shown.
 
-To add one, write a module with a `QUESTION` and name it here.
+A question without a module has a plain table (`others`). To show one otherwise, write a module with
+a `QUESTION` and name it here.
 """
 
 from scaling.report.tables.questions import (
@@ -9,6 +10,7 @@ from scaling.report.tables.questions import (
     ladder,
     loops,
     memory,
+    others,
     processes,
     runtimes,
     settings,
@@ -24,5 +26,6 @@ QUESTIONS = (
     settings.QUESTION,
     loops.QUESTION,
     runtimes.QUESTION,
+    others.QUESTION,
     memory.QUESTION,
 )
