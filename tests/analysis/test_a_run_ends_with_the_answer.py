@@ -183,6 +183,14 @@ def test_the_first_command_answers_threads_or_processes(tmp_path: Path) -> None:
     assert not lines[place + 2].startswith(("echo", "stream", "scrape"))
 
 
+def test_wide_ratios_leave_room_for_the_memory_of_both(tmp_path: Path) -> None:
+    lines = first_command(tmp_path, without_gain)
+    assert fits(lines), "\n".join(lines)
+    for workload, loop in product(("echo", "stream", "scrape"), ("asyncio", "uvloop")):
+        whole = rf"{workload} (· )?{loop} .*\)  ?[a-z]+ +\d+\.\d +\d+\.\d"
+        assert sum(bool(re.fullmatch(whole, line)) for line in lines) == 1, "\n".join(lines)
+
+
 @pytest.mark.parametrize("trouble", ["none", "void", "disturbed", "invalid"])
 def test_nothing_that_the_first_command_says_is_cut_off(trouble: str, tmp_path: Path) -> None:
     def change(run: RunLine) -> RunLine:

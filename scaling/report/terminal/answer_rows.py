@@ -128,6 +128,9 @@ def _names_and_memory(lines: Sequence[Line], room: int) -> tuple[str, list[str],
     memory = _memory(lines, room - _widest(names))
     if any(memory) or _widest(names) <= room - _widest(_memory(lines, room)):
         return "", names, memory
+    plain = [name.replace(BETWEEN, " ") for name in names]
+    if any(memory := _memory(lines, room - _widest(plain))):
+        return "", plain, memory
     shared, names = _without_shared(names)
     return shared, names, _memory(lines, room - _widest(names))
 
@@ -135,14 +138,22 @@ def _names_and_memory(lines: Sequence[Line], room: int) -> tuple[str, list[str],
 def _memory(lines: Sequence[Line], room: int) -> list[str]:
     """A text for each line: of one side with its bounds where these have room, of both without."""
     sides = max(len(line.memory) for line in lines)
-    brief = [
-        "".join(f"  {formats.number(each.point):>4}" for each in line.memory).ljust(6 * sides)
-        for line in lines
-    ]
     whole = [f"  {line.memory[0]}" if line.memory else "" for line in lines]
-    choices = [whole, brief] if sides == 1 else [brief]
+    brief = [_briefest(lines, gap) for gap in ("  ", " ")]
+    choices = [whole, *brief] if sides == 1 else brief
     known = any(each.n for line in lines for each in line.memory)
     return next((texts for texts in choices if known and _widest(texts) <= room), [""] * len(lines))
+
+
+def _briefest(lines: Sequence[Line], gap: str) -> list[str]:
+    """Both sides of each line with one decimal, which is enough beside each other."""
+    numbers = [
+        [formats.fixed(each.point, 1) if each.n else formats.BLANK for each in line.memory]
+        for line in lines
+    ]
+    longest = max((len(text) for row in numbers for text in row), default=0)
+    texts = ["  " * bool(row) + gap.join(f"{text:>{longest}}" for text in row) for row in numbers]
+    return [f"{text:<{_widest(texts)}}" for text in texts]
 
 
 def _widest(texts: Sequence[str]) -> int:
