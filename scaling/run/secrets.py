@@ -11,7 +11,8 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 HIDDEN = "(hidden)"
 LONG = 8  # letters; a shorter value may be a part of any word
-CUT = " .…'\"\n"  # what may stand after a text that was cut
+ELLIPSIS = "…"  # after a text that was cut, wherever it stands
+CUT = " .'\"\n"  # what may stand after the last one
 SHORTEST = 4  # letters; a shorter value is any word, and is hidden beside its name alone
 # In the name of a header, of a parameter, or of a field in a body.
 NAMES = re.compile(
@@ -49,9 +50,16 @@ def hide(text: str, secrets: Collection[str]) -> str:
         sizes = range(len(each) - 1, SHORTEST - 1, -1)
         if size := next((size for size in sizes if text.startswith(each[-size:])), 0):
             text = f"{HIDDEN}{text[size:]}"
-        whole = text.rstrip(CUT)
-        if size := next((size for size in sizes if whole.endswith(each[:size])), 0):
-            text = f"{whole[:-size]}{HIDDEN}{text[len(whole) :]}"
+        text = ELLIPSIS.join(_without_begun(part, each) for part in text.split(ELLIPSIS))
+    return text
+
+
+def _without_begun(text: str, secret: str) -> str:
+    """The text without the beginning of a secret at its end."""
+    whole = text.rstrip(CUT)
+    for size in range(len(secret) - 1, SHORTEST - 1, -1):
+        if whole.endswith(secret[:size]):
+            return f"{whole[:-size]}{HIDDEN}{text[len(whole) :]}"
     return text
 
 

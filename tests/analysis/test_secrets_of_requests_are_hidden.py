@@ -39,7 +39,7 @@ def test_a_short_value_is_hidden_beside_its_name() -> None:
     [
         (f"{TOKEN[3:]} was cut", f"{HIDDEN} was cut"),  # the end of what a server wrote is kept
         (f"no session {TOKEN[:-1]}", f"no session {HIDDEN}"),
-        (f"no session '{TOKEN[:6]}…", f"no session '{HIDDEN}…"),
+        (f"is '{TOKEN[:6]}…, and '{TOKEN[:5]}…", f"is '{HIDDEN}…, and '{HIDDEN}…"),
         (f"key sess_{TOKEN}_1", f"key sess_{HIDDEN}_1"),
         (f"{TOKEN[-3:]} or {TOKEN[:3]}", f"{TOKEN[-3:]} or {TOKEN[:3]}"),
     ],
