@@ -107,7 +107,8 @@ def prepared(
             descriptions,
             topology,
             open_files=open_files_limit(),
-            memory_bytes=MOST_MEMORY * psutil.virtual_memory().available,
+            memory_bytes=psutil.virtual_memory().total,
+            free_bytes=MOST_MEMORY * psutil.virtual_memory().available,
             alone=None if stopping.IS_POSSIBLE else stopping.WHY_NOT,
         )
         plan.require_cells()

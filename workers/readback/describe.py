@@ -121,6 +121,7 @@ def _workload(
             "in_flight": workload.in_flight,
             "descriptors": workload.descriptors,
             "services": list(workload.services),
+            "holds": vars(workload.holds) if workload.holds else None,
             "refused": None,
             "refusals": refused,
             "uneven": uneven(workload),

@@ -25,6 +25,21 @@ class ParameterError(ValueError):
     """The workload has no such parameter, or does not accept the value."""
 
 
+@dataclass(frozen=True)
+class Holds:
+    """What a workload keeps in memory: as many objects as the parameter `count` says.
+
+    An object takes at most the bytes that `bytes_each` has for the value of the parameter `by`.
+    Workers in threads share one copy, unless a parameter has the value that `own_copies` names.
+    """
+
+    what: str
+    count: str
+    by: str
+    bytes_each: dict[str, int]
+    own_copies: dict[str, str]
+
+
 def parameter[T](default: T, summary: str, *, at_least: float | None = None) -> T:
     """Declare a parameter: its default value, what it means (with its unit), its smallest value."""
     metadata = {"summary": summary, "at_least": at_least}
@@ -54,6 +69,8 @@ class Workload:
     goes on meanwhile, such as timers. None declares that nothing does. After a stop it takes
     `settle_s` until operations have their usual rate again. A served workload is not stopped: its
     load pauses.
+
+    `holds` declares what takes so much memory that the plan has to look at it.
     """
 
     operation: ClassVar[str] = "operations"
@@ -68,6 +85,7 @@ class Workload:
     makes_loops: ClassVar[bool] = False
     alone: ClassVar[str | None] = "it does not declare that it can be stopped (`alone = None`)"
     settle_s: ClassVar[float] = SETTLE_S
+    holds: ClassVar[Holds | None] = None
 
     def __init_subclass__(cls) -> None:
         """Check that a workload that makes loops is finite: no loop of ours runs to stop it."""

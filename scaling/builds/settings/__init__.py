@@ -46,6 +46,10 @@ SETTINGS: Mapping[str, Setting] = {
         serving.TO_THREAD,
         serving.THREADS_WITHOUT_LOOPS,
         allocator.KEEP_BLOCKS,
+        sharing.COLUMNS,
+        sharing.OWN_DATA,
+        sharing.DEFERRED_DATA,
+        sharing.IMMORTAL_DATA,
     )
 }
 

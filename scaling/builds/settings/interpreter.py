@@ -26,7 +26,8 @@ SHORT_SWITCHES = Setting(
 )
 
 
-def _free_from_314(build: Build) -> str | None:
+def free_from_314(build: Build) -> str | None:
+    """Why a build cannot have what came with free-threaded 3.14; None if it can."""
     if not build.free_threaded:
         return f"{build.name} has the GIL; the setting is for a free-threaded build"
     if build.minor < _WITH_DEFERRED:
@@ -40,7 +41,7 @@ NO_THREAD_LOCAL_BYTECODE = Setting(
     summary="control: threads share their bytecode, so that none of it is specialised",
     environment={"PYTHON_TLBC": "0"},
     switches={"PYTHON_TLBC": "0"},
-    misfit=_free_from_314,
+    misfit=free_from_314,
     source="https://docs.python.org/3/using/cmdline.html#envvar-PYTHON_TLBC",
     control=True,
 )
@@ -49,7 +50,7 @@ DEFERRED_FUNCTIONS = Setting(
     name="deferred",
     summary="control: deferred reference counts asked for on functions that have them already",
     switches={"PyUnstable_Object_EnableDeferredRefcount": True},
-    misfit=_free_from_314,
+    misfit=free_from_314,
     source="https://docs.python.org/3/c-api/object.html#c.PyUnstable_Object_EnableDeferredRefcount",
     control=True,
 )

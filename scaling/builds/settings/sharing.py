@@ -1,10 +1,13 @@
-"""What threads share, and need not: code, the application, contexts, warning filters."""
+"""What threads share, and need not: code, the application, data, contexts, warning filters."""
 
 from scaling.builds.cpython import Build
+from scaling.builds.settings.interpreter import free_from_314
 from scaling.builds.settings.setting import Place, Setting
 
 _GUIDE = "https://docs.python.org/3/howto/free-threading-python.html"
 _WITH_FLAGS = 14  # thread_inherit_context and context_aware_warnings came with 3.14
+_WITH_IMMORTAL = 15
+_STATE = ("state", "state-pass")
 _AS_NEW = (
     "def imported_anew(name):  # called in each thread, one after the other",
     "    spec = importlib.util.find_spec(name)",
@@ -21,7 +24,7 @@ def _only_threads(place: Place) -> str | None:
 def _shares_code(place: Place) -> str | None:
     if place.workload == "app" and not place.parameters.get("factory"):
         return "own-app does that to an application that is an object"
-    if place.workload == "shared":
+    if place.workload in ("shared", *_STATE):
         return "the workload is about what is shared"
     if place.parameters.get("tls") == "shared":
         return "it would give each worker its own SSLContexts, too: own-ssl does that alone"
@@ -96,4 +99,89 @@ NO_AWARE_WARNINGS = _flag(
     "context_aware_warnings",
     "PYTHON_CONTEXT_AWARE_WARNINGS",
     "warning filters belong to the process, not to the context",
+)
+
+
+# ------------------------------------------------------------------------------ data
+
+
+def _has_objects(place: Place) -> str | None:
+    if place.parameters.get("kind") in ("array", "frame"):
+        return "the state is in columns already, and has no object for each row"
+    return None
+
+
+COLUMNS = Setting(
+    name="columns",
+    summary="data in columns (array.array) in place of an object for each row",
+    parameters={"kind": "array"},
+    reads_back={"facts": {"kind": "array"}},
+    unfit=_has_objects,
+    workloads=_STATE,
+    source="https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading",
+    lines=(
+        "from array import array",
+        "ids = array('q', (row.id for row in rows))  # a column for each field, in place of rows",
+    ),
+    instead_of="shared data",
+)
+
+
+def _shares_state(place: Place) -> str | None:
+    if place.parameters.get("made_by") == "loop":
+        return "each loop has a copy of its own already (made_by=loop)"
+    if place.model in ("processes", "interpreters"):
+        return "each worker of this model has a copy of its own already"
+    return None
+
+
+OWN_DATA = Setting(
+    name="own-data",
+    summary="a copy of the data for each loop, which the loop's own thread has made",
+    parameters={"made_by": "loop"},
+    reads_back={"facts": {"made_by": "loop"}},
+    unfit=_shares_state,
+    workloads=_STATE,
+    source=_GUIDE,
+    lines=("rows = load_rows()  # in each thread: what it makes itself costs it least to read",),
+    instead_of="shared data",
+)
+
+
+def _is_tracked(place: Place) -> str | None:
+    if place.parameters.get("kind", "dicts") in ("dicts", "dataclasses", "slots"):
+        return _only_threads(place)
+    return "the collector does not track objects of this kind, so their counts cannot be deferred"
+
+
+# What is taken from a list or a dict by its key is counted all the same (`_PyList_GetItemRef` and
+# `_Py_TryIncrefCompare` in 3.14): only names, attributes and iteration leave the count out.
+DEFERRED_DATA = Setting(
+    name="deferred-data",
+    summary="control: deferred reference counts for objects that are read by key",
+    parameters={"deferred": True},
+    reads_back={"facts": {"reference_counts": "deferred"}},
+    misfit=free_from_314,
+    unfit=_is_tracked,
+    workloads=_STATE,
+    source="https://docs.python.org/3/c-api/object.html#c.PyUnstable_Object_EnableDeferredRefcount",
+    control=True,
+)
+
+
+def _no_interface(build: Build) -> str | None:
+    if build.minor < _WITH_IMMORTAL:
+        return (
+            f"{build.name} has no public interface to make objects immortal; "
+            f"PyUnstable_SetImmortal came with 3.{_WITH_IMMORTAL}"
+        )
+    return "PyUnstable_SetImmortal is for C code that makes an object: nothing else may refer to it"
+
+
+IMMORTAL_DATA = Setting(
+    name="immortal-data",
+    summary="objects without a reference count: they are never freed",
+    misfit=_no_interface,
+    workloads=_STATE,
+    source="https://docs.python.org/3.15/c-api/object.html#c.PyUnstable_SetImmortal",
 )

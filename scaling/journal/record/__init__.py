@@ -7,6 +7,7 @@ from scaling.journal.record.cell import Cell, Parameters, Region
 from scaling.journal.record.description import (
     Description,
     Environment,
+    Holds,
     Offer,
     ParameterFacts,
     ParameterValue,
@@ -72,6 +73,7 @@ __all__ = [
     "Environment",
     "Failure",
     "GilStates",
+    "Holds",
     "Instants",
     "Latency",
     "Line",

@@ -65,6 +65,20 @@ class ParameterFacts(msgspec.Struct, frozen=True, kw_only=True):
     summary: str = ""
 
 
+class Holds(msgspec.Struct, frozen=True, kw_only=True):
+    """What a workload keeps in memory: as many objects as the parameter `count` says.
+
+    An object takes at most the bytes that `bytes_each` has for the value of the parameter `by`.
+    Workers in threads share one copy, unless a parameter has the value that `own_copies` names.
+    """
+
+    what: str
+    count: str
+    by: str
+    bytes_each: dict[str, int]
+    own_copies: dict[str, str] = {}
+
+
 class WorkloadFacts(msgspec.Struct, frozen=True, kw_only=True):
     """One workload as its class describes it; `refused` says why it could not be imported.
 
@@ -72,7 +86,7 @@ class WorkloadFacts(msgspec.Struct, frozen=True, kw_only=True):
     in multiples of the parameter `whole`, if there is one.
     `descriptors` are the open files that each unit in flight holds. `uneven` lists with which
     parameters work in flight cannot be dealt out evenly. `alone` is why its runs are not measured
-    in turn with others; None if they can be.
+    in turn with others; None if they can be. `holds` is what takes much memory.
     """
 
     path: str
@@ -86,6 +100,7 @@ class WorkloadFacts(msgspec.Struct, frozen=True, kw_only=True):
     in_flight: str | None = None
     descriptors: int = 0
     services: list[str] = []
+    holds: Holds | None = None
     refused: str | None = None
     refusals: list[Refusal] = []
     uneven: list[Uneven] = []

@@ -24,6 +24,7 @@ from scaling.study.definition import Study, WorkloadEntry
 from scaling.study.load import RATE, require_possible_overload
 from scaling.study.plan.aa_pairs import repeats_of
 from scaling.study.plan.groups import HAND_OVER_S, Group, groups, reasons_alone, slice_s, why_alone
+from scaling.study.plan.held_memory import held_bytes, too_much_memory
 from scaling.study.plan.in_flight import in_flight, most_workers
 from scaling.study.plan.open_files import too_many_open_files
 from scaling.study.plan.order import IN_GROUPS, ORDER, PlannedRun, in_blocks, one_block
@@ -177,14 +178,15 @@ def make_plan(
     *,
     open_files: int | None = None,
     memory_bytes: float = math.inf,
+    free_bytes: float = math.inf,
     alone: str | None = None,
 ) -> Plan:
     """Settle the study and list its cells, in the study's own order.
 
     `descriptions` has the `--describe` document of each arm's environment, by the arm's name.
-    `open_files` is how many a process may have at most; None where there is no limit. A group of
-    cells that are measured in turn needs no more than `memory_bytes`; `alone` is why there can be
-    no groups here, if so.
+    `open_files` is how many a process may have at most; None where there is no limit. No cell keeps
+    more than the machine's `memory_bytes`, and a group of cells that are measured in turn needs no
+    more than `free_bytes`; `alone` is why there can be no groups here, if so.
 
     Raises:
         UsageError: a name that no arm knows, a parameter that does not fit, an overload that
@@ -193,8 +195,9 @@ def make_plan(
     asked = settle(study, descriptions, worker_counts(topology))
     study = with_controls(asked, descriptions, topology.usable_cores)
     order = cpu_order(topology) if study.pin else ()
-    found = list(_every(study, descriptions, topology, order, open_files))
-    own = _distinct(_every(asked, descriptions, topology, order, open_files))
+    limits = (open_files, memory_bytes)
+    found = list(_every(study, descriptions, topology, order, limits))
+    own = _distinct(_every(asked, descriptions, topology, order, limits))
     for cell in own:
         require_possible_overload(cell, study.window_s)
     cells = _distinct(found)
@@ -210,7 +213,9 @@ def make_plan(
             for cell in (*cells, *repeats)
             if alone is None and why_alone(cell, workloads[cell.workload], cpus) is None
         ]
-        every = groups(may, pairs(may), most_bytes=memory_bytes)
+        every = groups(
+            may, pairs(may), most_bytes=free_bytes, held=lambda cell: _held_bytes(workloads, cell)
+        )
         in_turn = tuple(group for group in every if len(group) > 1)
     return Plan(
         study=study,
@@ -224,22 +229,32 @@ def make_plan(
     )
 
 
+def _held_bytes(workloads: Mapping[str, WorkloadFacts], cell: Cell) -> int:
+    parameters = {**cell.parameters, **parse_arm(cell.arm).parameters}
+    return held_bytes(workloads[cell.workload], cell, parameters)
+
+
 def _every(
     study: Study,
     descriptions: Mapping[str, Description],
     topology: Topology,
     order: tuple[int, ...],
-    open_files: int | None,
+    limits: tuple[int | None, float],
 ) -> Iterator[Cell | Refused]:
-    """All cells of a settled study and what it cannot have; `order`: of the CPUs to pin to."""
+    """All cells of a settled study and what it cannot have; `order`: of the CPUs to pin to.
+
+    The `limits` are on open files of a process, and on bytes of memory.
+    """
+    open_files, memory_bytes = limits
     for entry in study.workloads:
         for arm, model, loop, sizing in _places(entry):
             place = {"workload": entry.name, "model": model, "loop": loop, "sizing": sizing}
             for parameters in _sweep(entry, study.rates):
                 wanted = Place(workload=entry.name, parameters=parameters, model=model, loop=loop)
+                changed = {**parameters, **parse_arm(arm).parameters}
                 reason = parse_arm(arm).unfit(wanted) or refusal(
                     descriptions[arm],
-                    {**parameters, **parse_arm(arm).parameters},
+                    changed,
                     **{**place, "loop": parse_arm(arm).loop(loop)},
                 )
                 if reason is not None:
@@ -259,7 +274,9 @@ def _every(
                         pinning=pinning(order, workers) if order else None,
                     )
                     under_way = in_flight(facts, cell, most_workers(study, entry.name))
-                    reason = too_many_open_files(facts, cell, under_way, open_files)
+                    reason = too_many_open_files(
+                        facts, cell, under_way, open_files
+                    ) or too_much_memory(facts, cell, changed, memory_bytes)
                     yield Refused(**place, arm=arm, reason=reason) if reason else cell
 
 

@@ -5,7 +5,7 @@ happens to all cells of a group. A cell that is in no ratio runs alone, and so d
 be stopped between slices of its window.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from scaling.base.vocabulary import PROCESSES
@@ -51,12 +51,14 @@ def groups(
     *,
     most_cells: int = MOST_CELLS,
     most_bytes: float = float("inf"),
+    held: Callable[[Cell], int] = lambda _cell: 0,
 ) -> tuple[Group, ...]:
     """The cells in groups, each cell in one, in the order in which they first come.
 
     Both cells of a pair are in one group, if they have the same N, if the group has no more than
-    `most_cells` then, and all of its runs together need no more than `most_bytes` of memory. Where
-    that is not possible for all pairs, it is for the primary ones first.
+    `most_cells` then, and all of its runs together need no more than `most_bytes` of memory, with
+    the data that each has `held`. Where that is not possible for all pairs, it is for the primary
+    ones first.
     """
     group_of = {cell_key(cell): [cell] for cell in cells}
     for pair in sorted(pairs, key=lambda pair: not pair.primary):
@@ -67,7 +69,7 @@ def groups(
         if (
             pair.of.workers == pair.over.workers
             and len(both) <= most_cells
-            and memory_bytes(both) <= most_bytes
+            and memory_bytes(both) + sum(map(held, both)) <= most_bytes
         ):
             for cell in both:
                 group_of[cell_key(cell)] = both
