@@ -24,6 +24,7 @@ from scaling.study.presets import FEWEST_FOR_INTERVAL
 REFUSED = {
     "compare": {("echo", "interpreters", "uvloop"), ("scrape", "interpreters", "asyncio")},
     "sharing": {("shared", "threads", "asyncio")},
+    "state": {("state", model, "asyncio") for model in ("threads", "processes", "forked")},
     # Servers and a driver that do not run here; applications of Sanic in threads of one process.
     "stack-2020": {("web", "processes", "asyncio")},
     "stack-fair": {("web", "processes", "asyncio"), ("web", "threads", "asyncio")},

@@ -75,6 +75,10 @@ FEWER = {
         *("--set", "web.rows=1000", "--set", "web.stack=starlette/loops"),
         *("--set", "web.proxy=none", "--model", "threads"),
     ),
+    "state": (
+        *("--set", "state.objects=1000", "--set", "state.read_percent=1"),
+        *("--set", "state.zipf=1", "--set", "state.kind=dicts,array"),
+    ),
     "sync-or-async": (
         *("--set", "mix.heavy=python", "--set", "mix.rate_per_s=50"),
         *("--set", "mix.heavy_ms=1", "--model", "threads"),
@@ -109,6 +113,7 @@ FEW = (
     "quansight-2025",
     "scale",
     "sharing",
+    "state",
     "sync-or-async",
     "task-overhead",
 )

@@ -29,7 +29,8 @@ ALL = [
 ]
 # They take the place of what others set, and so are measured in a child of their own.
 APART = ("buffered", "uvloop", "own-ssl")
-OF_OTHERS = ("own-app", "to-thread")  # they are not for the workload that is measured here
+# They are not for the workload that is measured here.
+OF_OTHERS = ("own-app", "to-thread", "columns", "own-data", "deferred-data")
 
 
 def arm_with(*names: str) -> Arm:

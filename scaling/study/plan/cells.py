@@ -48,7 +48,8 @@ class Plan:
 
     The first `asked` of the cells are what the study asks for; the others are the controls that
     were added to it. `repeats` are the second cells of the A/A pairs. The cells of each of the
-    `groups` are measured in turn. `alone` has the workloads that are in none, by the reason.
+    `groups` are measured in turn. `alone` has the workloads that are in none, by the reason. `held`
+    are the bytes of data that a cell keeps.
     """
 
     study: Study
@@ -58,6 +59,7 @@ class Plan:
     refused: tuple[Refused, ...]
     workloads: Mapping[str, WorkloadFacts]
     groups: tuple[Group, ...] = ()
+    held: Mapping[Cell, int] = field(default_factory=dict)
     alone: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
@@ -203,6 +205,7 @@ def make_plan(
     cells = _distinct(found)
     repeats = repeats_of(own) if study.aa_pairs else ()
     workloads = {entry.name: facts_of(entry.name, descriptions) for entry in study.workloads}
+    held = {cell: _held_bytes(workloads, cell) for cell in (*cells, *repeats)}
     in_turn: tuple[Group, ...] = ()
     why: dict[str, list[str]] = {}
     if study.alternate:
@@ -213,9 +216,7 @@ def make_plan(
             for cell in (*cells, *repeats)
             if alone is None and why_alone(cell, workloads[cell.workload], cpus) is None
         ]
-        every = groups(
-            may, pairs(may), most_bytes=free_bytes, held=lambda cell: _held_bytes(workloads, cell)
-        )
+        every = groups(may, pairs(may), most_bytes=free_bytes, held=held)
         in_turn = tuple(group for group in every if len(group) > 1)
     return Plan(
         study=study,
@@ -225,6 +226,7 @@ def make_plan(
         refused=tuple(dict.fromkeys(each for each in found if isinstance(each, Refused))),
         workloads=workloads,
         groups=in_turn,
+        held=held,
         alone=why,
     )
 

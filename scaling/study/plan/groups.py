@@ -5,7 +5,7 @@ happens to all cells of a group. A cell that is in no ratio runs alone, and so d
 be stopped between slices of its window.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from scaling.base.vocabulary import PROCESSES
@@ -51,14 +51,13 @@ def groups(
     *,
     most_cells: int = MOST_CELLS,
     most_bytes: float = float("inf"),
-    held: Callable[[Cell], int] = lambda _cell: 0,
+    held: Mapping[Cell, int] | None = None,
 ) -> tuple[Group, ...]:
     """The cells in groups, each cell in one, in the order in which they first come.
 
     Both cells of a pair are in one group, if they have the same N, if the group has no more than
-    `most_cells` then, and all of its runs together need no more than `most_bytes` of memory, with
-    the data that each has `held`. Where that is not possible for all pairs, it is for the primary
-    ones first.
+    `most_cells` then, and all of its runs together need no more than `most_bytes` of memory. Where
+    that is not possible for all pairs, it is for the primary ones first.
     """
     group_of = {cell_key(cell): [cell] for cell in cells}
     for pair in sorted(pairs, key=lambda pair: not pair.primary):
@@ -69,7 +68,7 @@ def groups(
         if (
             pair.of.workers == pair.over.workers
             and len(both) <= most_cells
-            and memory_bytes(both) + sum(map(held, both)) <= most_bytes
+            and memory_bytes(both, held) <= most_bytes
         ):
             for cell in both:
                 group_of[cell_key(cell)] = both
@@ -86,9 +85,15 @@ def slice_s(window_s: float) -> float:
     return window_s / max(1, round(window_s / about_s))
 
 
-def memory_bytes(cells: Iterable[Cell]) -> int:
-    """What runs of these cells may need together at most, as far as that is known beforehand."""
-    return sum(MIB * (_processes(cell) * PROCESS_MIB + cell.workers * LOOP_MIB) for cell in cells)
+def memory_bytes(cells: Iterable[Cell], held: Mapping[Cell, int] | None = None) -> int:
+    """What runs of these cells may need together at most, as far as that is known beforehand.
+
+    `held` are the bytes of data that each keeps, which workers and imports come on top of.
+    """
+    return sum(
+        MIB * (_processes(cell) * PROCESS_MIB + cell.workers * LOOP_MIB) + (held or {}).get(cell, 0)
+        for cell in cells
+    )
 
 
 def _processes(cell: Cell) -> int:

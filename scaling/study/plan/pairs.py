@@ -8,7 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from scaling.journal.record import Cell, Region
 from scaling.study.plan.groups import Pair
-from scaling.study.questions import OVER_PROCESSES, THROUGHPUT, every_ratio
+from scaling.study.questions import (
+    OVER_PROCESSES,
+    THROUGHPUT,
+    curve_of,
+    every_ratio,
+    section_of,
+)
 
 
 class Planned:
@@ -21,7 +27,7 @@ class Planned:
 
     def __init__(self, cells: Iterable[Cell]) -> None:
         self.planned: Mapping[Cell, Cell] = {_plain(cell): cell for cell in cells if not cell.twin}
-        self.cells = list(self.planned)
+        self.cells = _in_sections(self.planned)
 
     def region(self, cell: Cell) -> Region | None:
         """Where the workers of a cell fit on the machine."""
@@ -36,6 +42,23 @@ class Planned:
         """Whether a cell is planned; it is taken to be valid in every block."""
         del ends
         return cell in self.planned
+
+
+def _in_sections(cells: Iterable[Cell]) -> list[Cell]:
+    """The cells section by section, loop by loop and curve by curve, N ascending, as results are.
+
+    An entry of a study file may be of several sections, and a section of several entries.
+    """
+    every = list(cells)
+    places: dict[Cell, int] = {}
+
+    def within(cell: Cell) -> tuple[Cell, Cell, Cell]:
+        return section_of(cell), section_of(cell).but(loop=cell.loop), curve_of(cell)
+
+    for cell in every:
+        for group in within(cell):
+            places.setdefault(group, len(places))
+    return sorted(every, key=lambda cell: (*map(places.__getitem__, within(cell)), cell.workers))
 
 
 def pairs(cells: Sequence[Cell]) -> Iterator[Pair]:

@@ -130,7 +130,7 @@ def turns_lines(plan: Plan) -> Iterator[str]:
     if plan.groups:
         cells = sum(map(len, plan.groups))
         most = max(map(len, plan.groups))
-        mib = max(map(memory_bytes, plan.groups)) / MIB
+        mib = max(memory_bytes(group, plan.held) for group in plan.groups) / MIB
         yield (
             f"{plural(cells, 'cell')} are measured in turn, in {plural(len(plan.groups), 'group')} "
             f"of up to {most}, which may need {mib:,.0f} MiB at once; --no-alternate measures one "

@@ -1,0 +1,169 @@
+"""What workers read: threads share it, forked processes until they read it, fresh ones never."""
+
+import os
+import sys
+from itertools import groupby
+from typing import Any, get_args, get_type_hints
+
+import pytest
+
+from scaling.run.child import Child, run_child
+from tests.support.children import FREE_THREADED, QUICK, environment, finish, measured
+from workers.readback.refusals import load_choices
+from workers.worker.workload import build, parameters_of
+from workers.workloads.parts.state import DRAWN, KINDS, OnState, drawn, part_of
+from workers.workloads.state import State
+from workers.workloads.state_pass import StatePass
+
+MIB = 1 << 20
+BUILT_IN = [kind for kind in KINDS if kind != "frame"]  # that one needs pandas
+OBJECTS = 1000
+
+
+def made(kind: str, **values: Any) -> Any:
+    return build(StatePass, {"kind": kind, "objects": OBJECTS, "made_by": "loop", **values}).state()  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("kind", BUILT_IN)
+def test_every_object_is_another_one_and_what_is_read_is_what_was_made(kind: str) -> None:
+    objects, read, expected = made(kind)
+    for keys in (range(OBJECTS), [7, 7, 999], []):
+        assert read(objects, keys) == expected(keys)
+    if isinstance(objects, list):
+        assert len({id(each) for each in objects}) == OBJECTS
+
+
+def test_every_kind_is_declared_once() -> None:
+    assert list(KINDS) == parameters_of(State)["kind"]["choices"]
+    assert list(get_args(get_type_hints(OnState)["kind"])) == list(KINDS)
+    assert State.holds
+    assert State.holds.bytes_each.keys() == KINDS.keys()
+
+
+def test_a_description_makes_no_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OnState, "_make", lambda _: pytest.fail("made"))
+    refused = {values: why for values, why in load_choices(State).items() if why is not None}
+    assert all("--with pandas" in why for why in refused.values())
+    assert set(refused) <= {(("kind", "frame"),)}
+
+
+# ------------------------------------------------------------------------------ which keys are read
+
+
+@pytest.mark.parametrize("percent", [0.0, 1.0, 10.0, 100.0])
+def test_a_part_has_its_share_of_the_keys_scattered_over_all(percent: float) -> None:
+    objects = 100_000
+    part = part_of(objects, percent)
+    assert len(set(part)) == len(part)
+    assert len(part) == pytest.approx(objects * percent / 100, rel=0.1)
+    tenths = [len(list(keys)) for _, keys in groupby(part, key=lambda key: key // (objects // 10))]
+    if percent:
+        assert len(tenths) == 10
+        assert min(tenths) > 0.7 * max(tenths)
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.8, 1.0, 1.3])
+def test_keys_are_as_hot_as_a_zipf_law_says(exponent: float) -> None:
+    objects = 50
+    counts = [0] * objects
+    for key in drawn(range(objects), exponent):
+        counts[key] += 1
+    total = sum(rank**-exponent for rank in range(1, objects + 1))
+    for rank, count in enumerate(sorted(counts, reverse=True), start=1):
+        assert count / DRAWN == pytest.approx(rank**-exponent / total, rel=0.15)
+
+
+# ------------------------------------------------------------------------------ who shares what
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workload", ["state", "state-pass"])
+@pytest.mark.parametrize("model", ["threads", "processes", "forked", "interpreters"])
+@pytest.mark.parametrize("kind", ["dicts", "array"])
+def test_every_model_reads_all_of_it_without_an_error(workload: str, model: str, kind: str) -> None:
+    parameters = {"kind": kind, "objects": OBJECTS}
+    record = measured(
+        {"workload": workload, "workers": 2, "model": model, "parameters": parameters}
+    )
+    for worker in record.workers:
+        assert worker.ticks.operations[-1] > 0
+        assert worker.errors == 0
+    if workload == "state-pass":
+        assert [worker.ticks.operations[-1] for worker in record.workers] == [OBJECTS, OBJECTS]
+
+
+@pytest.mark.slow
+def test_a_state_that_is_not_the_one_that_was_made_is_found(theirs: Any, tmp_path: Any) -> None:
+    workload = theirs(
+        """
+        from workers.workloads.state import State
+
+        class Theirs(State):
+            def state(self):
+                made = super().state()
+                made.objects[3]["id"] = 4
+                return made
+        """
+    )
+    failure = finish({"workload": workload}, tmp_path).record.failure
+    assert failure is not None
+    assert failure.phase == "setup"
+    assert failure.error == ("RuntimeError: the state that was read is not the one that was made")
+
+
+@pytest.mark.slow
+def test_reads_do_not_matter_where_nothing_is_read_or_more_than_there_are() -> None:
+    for values in ({"read_percent": 0.0}, {"objects": 3, "reads": 50}, {"reads": DRAWN + 1}):
+        cell = {"workload": "state", "workers": 2, "parameters": {"objects": OBJECTS} | values}
+        assert all(worker.ticks.operations[-1] > 0 for worker in measured(cell).workers)
+
+
+@pytest.mark.slow
+@pytest.mark.measures
+def test_memory_of_an_extra_worker_depends_on_who_shares_the_objects_and_who_has_read_them() -> (
+    None
+):
+    """A fresh process takes all of the state, a forked one nothing until it has read it."""
+    state = 100_000
+
+    def extra_mib(model: str, **parameters: object) -> float:
+        return pss_mib(model, 2, **parameters) - pss_mib(model, 1, **parameters)
+
+    def pss_mib(model: str, workers: int, **parameters: object) -> float:
+        child = Child(sys.executable, environment(PATH=os.environ["PATH"]))
+        cell: dict[str, Any] = {
+            "workload": "state",
+            "model": model,
+            "workers": workers,
+            "parameters": {"objects": state, **parameters},
+            **QUICK,
+        }
+        ending = run_child(child, cell)
+        assert ending.outcome == "measured", ending.stderr
+        assert ending.memory.pss_bytes is not None
+        return ending.memory.pss_bytes / MIB
+
+    whole = pss_mib("threads", 1) - pss_mib("threads", 1, objects=1)
+    assert whole > 20
+    assert extra_mib("threads") < 0.3 * whole
+    assert extra_mib("processes") > 0.9 * whole
+    assert extra_mib("threads", made_by="loop") > 0.8 * whole
+    after_fork, after_reading = (
+        extra_mib("forked", read_percent=percent) for percent in (0.0, 100.0)
+    )
+    assert after_fork < 0.3 * whole
+    assert after_reading > after_fork + 0.3 * whole
+
+
+@pytest.mark.slow
+def test_deferred_counts_are_asked_for_where_there_are_any() -> None:
+    cell = {"workload": "state-pass", "parameters": {"objects": OBJECTS, "deferred": True}}
+    done = finish(cell)
+    if FREE_THREADED:
+        assert done.record.workers[0].errors == 0
+        strings = {**cell["parameters"], "kind": "strings"}  # type: ignore[dict-item]
+        done = finish({**cell, "parameters": strings})
+    assert done.record.failure is not None
+    assert "no object of this kind can have its reference count deferred" in (
+        done.record.failure.error
+    )
