@@ -9,7 +9,7 @@ from rich.console import Console
 
 import scaling
 from scaling.analysis.gate.bounds import BOUNDS, Bound
-from scaling.analysis.gate.checks import BoundCheck, Checked
+from scaling.analysis.gate.checked import BoundCheck, Checked
 from scaling.analysis.gate.request import Filter, Limits
 from scaling.analysis.results import StudyResults
 from scaling.report.gate_output import gate
